@@ -29,7 +29,7 @@ export { render } from "./fleet/render.ts";
 export { repro } from "./fleet/repro.ts";
 export { verify } from "./fleet/verify.ts";
 export { promote } from "./cover/promote.ts";
-export { inspect } from "./inspect/inspect-image.ts";
+export { inspect } from "./inspect/inspect-subjects.ts";
 export { build } from "./pulumi/build.ts";
 export { publish } from "./pulumi/publish.ts";
 
@@ -187,6 +187,9 @@ export type { Checksums } from "./inspect/checksums.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
 export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";
 export type { ElfDynamic, LibcNeed } from "./inspect/elf/dynamic.ts";
+export type { FailedExpectation } from "./inspect/expect/check-expectations.ts";
+export type { ExpectationAnswer, UnmetExpectation } from "./inspect/expect/expectation-rules.ts";
+export type { Expectation } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
 export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";
@@ -195,7 +198,7 @@ export type { GpuCode, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspe
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";
-export type { InspectOptions } from "./inspect/inspect-image.ts";
+export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
 export type {
   ImageCpu,
   ImageGpu,

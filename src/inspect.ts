@@ -6,7 +6,7 @@
 
 export { findImage } from "./inspect/find-image.ts";
 export { noCache as noLayerCache } from "./inspect/image/layer-cache.ts";
-export { inspect } from "./inspect/inspect-image.ts";
+export { inspect } from "./inspect/inspect-subjects.ts";
 export { fetchFleet, fetchLock } from "./lock/fetch-lock.ts";
 export { parseImmutableReference } from "./oci/immutable-reference.ts";
 export { formatImageReference, parseImageReference } from "./oci/reference.ts";
@@ -26,6 +26,9 @@ export type { Checksums } from "./inspect/checksums.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
 export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";
 export type { ElfDynamic, LibcNeed } from "./inspect/elf/dynamic.ts";
+export type { FailedExpectation } from "./inspect/expect/check-expectations.ts";
+export type { ExpectationAnswer, UnmetExpectation } from "./inspect/expect/expectation-rules.ts";
+export type { Expectation } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FindImageOptions, FoundImage } from "./inspect/find-image.ts";
 export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";
@@ -35,7 +38,7 @@ export type { LayerCache } from "./inspect/image/layer-cache.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";
-export type { InspectOptions } from "./inspect/inspect-image.ts";
+export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
 export type {
   ImageCpu,
   ImageGpu,

@@ -1,5 +1,7 @@
 /** An inspection for people: the few files that decide, what could not be opened, and what the image needs of a host. */
 
+import { formatPlace } from "../errors.ts";
+import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
 import type { ImageInspection, InspectedFile } from "../inspect/inspection.ts";
 import type { TargetCount } from "../inspect/gpu/gpu-inspection.ts";
 import type { Style } from "./report/style.ts";
@@ -24,7 +26,7 @@ export function inspectLines(
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
   const hidden = files.length - shown.length;
   return [
-    style.strong(inspection.image),
+    style.strong(inspection.subject),
     `  ${[inspection.digest, inspection.platform, `${count(layers.length, "layer")}, ${Math.round(size / 2 ** 20)} MiB`, count(files.length, "program")].filter(Boolean).join("  ")}`,
     "",
     ...(shown.length === 0
@@ -44,6 +46,29 @@ export function inspectLines(
     ),
     ...section("What this image needs of a host", needLines(inspection)),
   ];
+}
+
+/** A line for each subject, and below it every word that is not met. */
+export function expectationLines(
+  subjects: readonly ImageInspection[],
+  { failures, unmatched }: ExpectationAnswer,
+  style: Style,
+): readonly string[] {
+  const table = (of: readonly UnmetExpectation[]) =>
+    formatTable([
+      ["EXPECTED", "FOUND", "FILE"],
+      ...of.map(({ expected, found, file }) => [expected, found, file ?? ""]),
+    ]).map((line) => `  ${line}`);
+  const lines = subjects.flatMap(({ subject }) => {
+    const own = failures.filter((each) => each.subject === subject);
+    if (own.length > 0) return [`${style.bad("not as expected")}: ${subject}`, ...table(own)];
+    if (unmatched.includes(subject)) return [`${style.warn("nothing expected")}: ${subject}`];
+    return [`${style.good("as expected")}: ${subject}`];
+  });
+  const patterns = failures
+    .filter(({ subject }) => subject === null)
+    .map(({ expected, found, at }) => `${style.bad(formatPlace(at))}: ${expected}: ${found}`);
+  return [...lines, ...patterns];
 }
 
 function nothingDecides(inspection: ImageInspection): string {

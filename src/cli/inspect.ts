@@ -1,13 +1,14 @@
-/** `imgmatch inspect IMAGE`: what is in an image, read from its files. */
+/** `imgmatch inspect SUBJECT…`: what is in images, wheels and libraries, read from their files. Exits 1 where it is not as expected. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import type { InspectOptions } from "../inspect/inspect-image.ts";
+import type { InspectAnswer, InspectOptions } from "../inspect/inspect-subjects.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withJson, withRegistries } from "./flags/options.ts";
-import { inspectLines } from "./inspect-lines.ts";
+import { expectationLines, inspectLines } from "./inspect-lines.ts";
 import { progressTo } from "./open-progress.ts";
 import { print } from "./print.ts";
+import { annotation } from "./report/annotation.ts";
 
 interface InspectFlags extends InspectOptions {
   readonly files?: boolean;
@@ -15,7 +16,7 @@ interface InspectFlags extends InspectOptions {
 }
 
 const helpText = `
-The image is read from the engine, from a registry without an engine, or from
+An image is read from the engine, from a registry without an engine, or from
 an archive of docker save, an OCI archive or layout, or a root file system;
 a path begins with / or . or ends in .tar, .tgz or the like.
 Opened layers are kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).`;
@@ -23,13 +24,20 @@ Opened layers are kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).`;
 export const inspect: Define = (command, run) =>
   withRegistries(
     withJson(command)
-      .description("Say which CPU, GPU and driver the files of an image need")
-      .argument("<image>", "reference, image of the engine, ./archive.tar, ./layout or ./root-folder")
+      .description("Say which CPU, GPU and driver the files of images, wheels and libraries need")
+      .argument(
+        "<subjects...>",
+        "references, images of the engine, ./archive.tar, ./layout, ./root-folder, dist/app.whl, lib/app.so",
+      )
+      .option(
+        "--expect <words>",
+        "Exit with 1 unless each subject is so: sm_80, !sm_70, ptx>=90, no-gpu-code, gpu-code<=500MB, cuda==12, driver<=550, march<=x86-64-v3, may-use<=x86-64-v4, glibc<=2.28, musl, per-library",
+      )
+      .option("--expect-file <file>", 'Read expectations by file name: a line "app-*.whl": sm_80 for each')
+      .option("--sarif <file>", "Write failed expectations to this file too, as SARIF 2.1.0")
       .option("--files", "Show every file, not only those that decide")
       .addOption(
-        command
-          .createOption("--from <place>", "Look for the image only there")
-          .choices(["engine", "registry"]),
+        command.createOption("--from <place>", "Look for a name only there").choices(["engine", "registry"]),
       )
       .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")
       .option("--no-cache", "Open layers again that were opened before"),
@@ -38,14 +46,28 @@ export const inspect: Define = (command, run) =>
     .action(run(inspectCommand));
 
 async function inspectCommand(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
-  const { inspect: inspectionOf } = await import("../inspect/inspect-image.ts");
+  const { inspect: inspectionsOf } = await import("../inspect/inspect-subjects.ts");
   const progress = progressTo(context);
   const onEvent: InspectOptions["onEvent"] = (event) => {
     if (event.type === "open") progress.layer(event);
   };
-  const inspection = await inspectionOf({ ...flags, onEvent }, context).finally(progress.clear);
-  print(context, flags, inspection, (style) =>
-    inspectLines(inspection, { allFiles: flags.files === true, style }),
+  const answer = await inspectionsOf({ ...flags, onEvent }, context).finally(progress.clear);
+  print(context, flags, answer, (style) =>
+    answer.expected === null
+      ? answer.subjects.flatMap((inspection, index) => [
+          ...(index === 0 ? [] : [""]),
+          ...inspectLines(inspection, { allFiles: flags.files === true, style }),
+        ])
+      : expectationLines(answer.subjects, answer.expected, style),
   );
-  return exitCodes.ok;
+  await annotate(answer, context);
+  return (answer.expected?.failures ?? []).length > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+/** A word of a flag has no place in the repository. */
+async function annotate({ expected }: InspectAnswer, { env, err }: CommandContext): Promise<void> {
+  if (env.GITHUB_ACTIONS !== "true") return;
+  const { unmetText } = await import("../inspect/expect/expectation-rules.ts");
+  for (const unmet of expected?.failures ?? [])
+    err(annotation(unmet.expected, unmetText(unmet), unmet.at.line === undefined ? undefined : unmet.at));
 }

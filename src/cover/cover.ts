@@ -6,6 +6,7 @@ import type { HostChoice } from "../host/probe.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
+import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { readFleetQuestion, type QuestionOptions } from "../node/question.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
@@ -54,8 +55,8 @@ export async function cover(options: CoverOptions = {}, given?: Partial<World>):
   await writeSuggested(options.suggest, asked.planned, report.suggestion);
   if (html !== undefined) {
     const { coverPage } = await import("./page/cover-page.ts");
-    const { writePage } = await import("./page/write-page.ts");
-    await writePage(html, await coverPage(asked.fleet, hosts, report, asked.options));
+    const { pageFile } = await import("./page/document.ts");
+    await replaceOwnFile(html, await coverPage(asked.fleet, hosts, report, asked.options), pageFile);
   }
   return report;
 }

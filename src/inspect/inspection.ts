@@ -17,7 +17,8 @@ const inspectionSchemaVersion = 1;
 
 export interface ImageInspection {
   readonly schemaVersion: typeof inspectionSchemaVersion;
-  readonly image: string;
+  /** As it was asked for. */
+  readonly subject: string;
   readonly source: OpenedImage["source"];
   readonly digest: string | null;
   readonly platform: string | null;
@@ -130,7 +131,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   );
   return {
     schemaVersion: inspectionSchemaVersion,
-    image: image.name,
+    subject: image.name,
     source: image.source,
     digest: image.digest,
     platform: image.platform,

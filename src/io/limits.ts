@@ -49,6 +49,8 @@ export const inputLimits = {
   ignoreFile: { what: "the .dockerignore", bytes: MiB, fix: "write patterns instead of single files" },
   /** Ten thousand repositories with 100 bytes each; most name some. */
   trustPolicy: { what: "the policy", bytes: MiB, fix: "name repositories by patterns with *" },
+  /** Ten thousand patterns with 100 bytes each; most name some. */
+  expectFile: { what: "the file of expectations", bytes: MiB, fix: "name artifacts by patterns with *" },
   /** What BuildKit itself takes (moby/buildkit, session/secrets/secretsprovider/secretsprovider.go, MaxSecretSize). */
   secret: {
     what: "the secret",

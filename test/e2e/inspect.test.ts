@@ -15,7 +15,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { type InspectOptions, inspect } from "../../src/inspect/inspect-image.ts";
+import type { InspectOptions } from "../../src/inspect/inspect-subjects.ts";
+import { inspectOne } from "../inspect/support/inspect-one.ts";
 import type { ImageInspection } from "../../src/inspect/inspection.ts";
 import { gpuFile, gzipped, makeImage, makeTar } from "../inspect/support/make-image.ts";
 import { makeLayout } from "../inspect/support/make-layout.ts";
@@ -70,7 +71,7 @@ describe(
     const run = (command: string, args: readonly string[], environment: NodeJS.ProcessEnv = env) =>
       execFileSync(command, args, { env: environment, cwd: work, stdio: "pipe", maxBuffer: 2 ** 28 });
     const expectSame = async (name: string, source: string, from?: "engine" | "registry") => {
-      const found = await inspect({ ...options, image: name, ...(from && { from }) }, { env });
+      const found = await inspectOne(name, { ...options, ...(from && { from }) }, { env });
       expect(found.source).toBe(source);
       expect(content(found)).toEqual(content(first));
       return found;
@@ -103,7 +104,7 @@ describe(
       run("docker", ["build", "-q", "-t", tag, "-f", "Dockerfile", "context"]);
       run("docker", ["push", "-q", tag]);
       run("docker", ["save", "-o", "saved.tar", tag]);
-      first = await inspect({ ...options, image: tag, from: "engine" }, { env });
+      first = await inspectOne(tag, { ...options, from: "engine" }, { env });
       if (whyNoProgram("podman") === null) podman = await isolateStore("podman", process.env);
     });
     afterAll(async () => {
@@ -147,7 +148,7 @@ describe(
       run("docker", ["rm", id]);
       mkdirSync(path("root"));
       run("tar", ["-x", "-C", "root", "-f", "root.tar"]);
-      const found = await inspect({ ...options, image: path("root") }, { env });
+      const found = await inspectOne(path("root"), options, { env });
       expect(content(found)).toEqual(content(first));
     });
 
@@ -208,8 +209,9 @@ describe(
         const onEvent: InspectOptions["onEvent"] = (event) => {
           if (event.type === "open") read = Math.max(read, event.bytes);
         };
-        const found = await inspect(
-          { image: tag, platform: "linux/amd64", from: "registry", onEvent },
+        const found = await inspectOne(
+          tag,
+          { platform: "linux/amd64", from: "registry", onEvent },
           { env: { ...env, XDG_CACHE_HOME: path("cache") } },
         );
         expect(content(found)).toEqual(content(first));

@@ -4,6 +4,7 @@ import type { BuildEvent, CellResult } from "../../fleet/build/schedule.ts";
 import type { SummaryEvent } from "../../fleet/run-build.ts";
 import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
 import { printable } from "../../printable.ts";
+import { annotation } from "./annotation.ts";
 import { reportProblem } from "./problems.ts";
 import { keptLines, progressLines } from "./progress.ts";
 import type { Style } from "./style.ts";
@@ -121,7 +122,7 @@ function warningsOnce(style: Style): (event: BuildEvent) => readonly string[] {
   };
 }
 
-/** The same, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */
+/** The same, and an annotation for each failed cell. */
 export function annotating(
   reporter: BuildReporter,
   { write }: Pick<ReporterOptions, "write">,
@@ -129,19 +130,9 @@ export function annotating(
   return (event) => {
     reporter(event);
     if (event.type !== "failed") return;
-    for (const problem of event.problems) {
-      const title = escapeProperty(`${event.cell}: ${problem.code}`);
-      write(`::error title=${title}::${escapeData(wholeMessage(problem))}\n`);
-    }
+    for (const problem of event.problems)
+      write(annotation(`${event.cell}: ${problem.code}`, wholeMessage(problem)));
   };
-}
-
-function escapeData(text: string): string {
-  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-}
-
-function escapeProperty(text: string): string {
-  return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
 function eventLine(event: BuildEvent, style: Style): string | null {

@@ -1,6 +1,7 @@
 /** The page as one file: nothing of it comes from elsewhere, and no text of a host or a fleet is read as anything but text. */
 
 import { createHash } from "node:crypto";
+import type { OwnFile } from "../../io/replace-own-file.ts";
 import { printable } from "../../printable.ts";
 
 export interface PageAssets {
@@ -9,9 +10,11 @@ export interface PageAssets {
   readonly style: string;
 }
 
-/** How every page begins, so that nothing else is ever overwritten by one. */
-export const pageStart =
+const pageStart =
   '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="generator" content="imgmatch';
+
+/** Nothing but a page is ever overwritten by one. */
+export const pageFile: OwnFile = { start: pageStart, what: "page" };
 
 export interface PageText {
   readonly title: string;

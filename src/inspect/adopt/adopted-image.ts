@@ -87,7 +87,7 @@ function cpuOf(
   const march = findMarch(name);
   if (march === null || `linux/${march.architecture}` !== platform.split("/").slice(0, 2).join("/"))
     throw usageError(
-      `${inspection.image} is for ${platform}, for which there is no march ${name}`,
+      `${inspection.subject} is for ${platform}, for which there is no march ${name}`,
       "imgmatch hardware cpu lists the marches",
     );
   const unknown = unknownWithout(march, without);
@@ -122,8 +122,8 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const driver = own === null ? host : driverOf(own);
   if (driver === null || code.length === 0)
     throw usageError(
-      `${inspection.image} has no GPU code of CUDA ${major} that can be told from its files`,
-      `imgmatch inspect ${inspection.image} shows what it has`,
+      `${inspection.subject} has no GPU code of CUDA ${major} that can be told from its files`,
+      `imgmatch inspect ${inspection.subject} shows what it has`,
     );
   return { toolkit: stated, code, driver };
 }
@@ -143,7 +143,7 @@ function undecided(inspection: ImageInspection): ImgmatchError {
   const why = empty ? ["it has a driver of its own and no GPU code"] : reasons;
   return new ImgmatchError({
     code: "ADOPT_UNDECIDED",
-    message: `${inspection.image}: ${why.join("; ") || "its driver cannot be told from its files"}`,
+    message: `${inspection.subject}: ${why.join("; ") || "its driver cannot be told from its files"}`,
     fix: empty
       ? "adopt an image with GPU code"
       : "state the toolkit whose code is loaded, for example --cuda 12.8.1",

@@ -12,6 +12,8 @@ import { count } from "../../io/table.ts";
 import type { Expectation, Expectations } from "./parse-expectations.ts";
 
 export interface FailedExpectation {
+  /** What the word is about. */
+  readonly kind: Expectation["kind"];
   /** The word, as it was written. */
   readonly expected: string;
   readonly found: string;
@@ -39,6 +41,7 @@ export function checkExpectations(
   return words.flatMap((each) => {
     const others = marches.filter(({ kind }) => kind === each.kind).map(({ march }) => march);
     return findingsOf(inspection, each, perLibrary, others).map(({ found, file, isUnknown = false }) => ({
+      kind: each.kind,
       expected: each.word,
       found,
       file,

@@ -8,6 +8,7 @@ import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import { checked, type Chunks, createChunkReader } from "./checked.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
+import { isTar } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
 import { entryFor } from "../../oci/platform-entries.ts";
@@ -24,6 +25,26 @@ interface Held {
   readonly json: ReadonlyMap<string, Uint8Array>;
   readonly layers: ReadonlyMap<string, LayerInspection>;
   readonly links: ReadonlyMap<string, string>;
+}
+
+/** Whether the file is a tar archive, compressed or not. Throws `IMAGE_INVALID` for damaged compression. */
+export async function isArchive(chunks: Chunks, name: string): Promise<boolean> {
+  const reader = createChunkReader(unpacked(chunks, name));
+  try {
+    return isTar(await reader.take(512));
+  } finally {
+    await reader.close();
+  }
+}
+
+/** What says of an archive that it is an image, at its top. */
+const imageFiles = new Set(["manifest.json", "index.json", "oci-layout"]);
+
+/** Throws `IMAGE_INVALID` for an archive that is damaged before that is told. */
+export async function saysImage(chunks: Chunks, name: string): Promise<boolean> {
+  for await (const { path } of readTar(unpacked(chunks, name), name))
+    if (imageFiles.has(normalPath(path))) return true;
+  return false;
 }
 
 /** Throws `IMAGE_INVALID`. */
@@ -156,8 +177,5 @@ function keyBySaving(path: string): Digest | null {
 /** A tar archive, compressed or not; an empty layer is two empty blocks. */
 function isLayerHead(head: Uint8Array): boolean {
   if (compressionBy(head) !== null) return true;
-  if (head.length < 512) return false;
-  return (
-    head.every((byte) => byte === 0) || Buffer.from(head.subarray(257, 262)).toString("latin1") === "ustar"
-  );
+  return head.length === 512 && (head.every((byte) => byte === 0) || isTar(head));
 }

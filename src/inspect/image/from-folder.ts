@@ -1,14 +1,15 @@
-/** A root file system in a folder, as it lies there: no link is followed, no device read. */
+/** A root file system in a folder, or one file, as it lies there: no link is followed, no device read. */
 
 import { fstatSync, open } from "node:fs";
 import { opendir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
 import { closeSpooled, maxSpool, sourceOf, type SpooledFile } from "./spool.ts";
 import { databaseReader } from "../packages/databases.ts";
+import type { FileInspector } from "../workers/file-inspector.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
 import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
 import { layerChanges } from "./layer.ts";
@@ -19,15 +20,31 @@ import { chunksOf } from "./zip.ts";
 /** Of the system, not of the image, where a running system is looked at. */
 const notRead = new Set(["proc", "sys", "dev"]);
 
-export async function openFromFolder(
+export function openFromFolder(
   folder: string,
-  { onProgress = () => {} }: OpenOptions,
+  options: OpenOptions,
   inspector = sharedInspector(),
+): Promise<OpenedImage> {
+  return openFiles(folder, filesBelow(folder, ""), { source: "folder", name: folder }, options, inspector);
+}
+
+/** A wheel, a library, an archive that is no image. */
+export function openFromFile(path: string, options: OpenOptions): Promise<OpenedImage> {
+  const named = { source: "file", name: path } as const;
+  return openFiles(dirname(path), [basename(path)], named, options, sharedInspector());
+}
+
+async function openFiles(
+  folder: string,
+  paths: AsyncIterable<string> | Iterable<string>,
+  named: Pick<OpenedImage, "source" | "name">,
+  { onProgress = () => {} }: OpenOptions,
+  inspector: FileInspector,
 ): Promise<OpenedImage> {
   const changes = layerChanges();
   const budget = archiveBudget();
   let size = 0;
-  for await (const path of filesBelow(folder, "")) {
+  for await (const path of paths) {
     const { sink, opened } = collect(path, inspector);
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
       // Gone since, or not for this user: said, not passed over.
@@ -42,8 +59,7 @@ export async function openFromFolder(
     changes.addFile(path, opened());
   }
   return {
-    source: "folder",
-    name: folder,
+    ...named,
     digest: null,
     platform: null,
     layers: [{ changes: await changes.result(), size, digest: null }],

@@ -293,6 +293,6 @@ function isDamage(error: unknown): error is Error {
   return typeof code === "string" && /^(Z_|ERR_ZSTD|ZSTD_)/.test(code);
 }
 
-function isTar(head: Uint8Array): boolean {
+export function isTar(head: Uint8Array): boolean {
   return Buffer.from(head.subarray(257, 262)).toString("latin1") === "ustar";
 }

@@ -41,7 +41,7 @@ const mostChanges = 1_000_000;
 const mostNames = 128 * 2 ** 20;
 
 /** What every source of an image answers: its platform and its opened layers. */
-export type ImageSourceKind = "registry" | "engine" | "archive" | "layout" | "folder";
+export type ImageSourceKind = "registry" | "engine" | "archive" | "layout" | "folder" | "file";
 
 export interface OpenedImage {
   readonly source: ImageSourceKind;

@@ -55,7 +55,7 @@ describe("imgmatch inspect", () => {
       { cwd: dirname(folder) },
     );
     expect({ exit, err }).toEqual({ exit: 0, err: "" });
-    expect(JSON.parse(out)).toMatchObject({ source: "layout" });
+    expect(JSON.parse(out)).toMatchObject({ subjects: [{ source: "layout" }], expected: null });
   });
 
   it("says for people what is in an image and what it needs", async () => {
@@ -96,7 +96,7 @@ describe("imgmatch inspect", () => {
       { target: "sm_90", files: 1, modules: 1, relocatable: 0 },
       { target: "compute_120", files: 1, modules: 1, relocatable: 129 },
     ]);
-    const lines = inspectLines({ ...inspection, image: "x" }, { allFiles: false, style: styleFor(false) });
+    const lines = inspectLines({ ...inspection, subject: "x" }, { allFiles: false, style: styleFor(false) });
     expect(lines.join("\n")).toContain("sm_90×1 compute_120×1 rdc:compute_120×129");
   });
 
@@ -121,9 +121,13 @@ describe("imgmatch inspect", () => {
 
   it("has fields in JSON that the page names", async () => {
     const { out } = await run(["--json"]);
-    const answer = JSON.parse(out);
+    const {
+      subjects: [answer],
+      ...rest
+    } = JSON.parse(out);
+    expect(rest).toEqual({ schemaVersion: 1, expected: null });
     expect(Object.keys(answer)).toEqual(
-      "schemaVersion image source digest platform layers cpu gpu driver requires unopened unreadPackages files".split(
+      "schemaVersion subject source digest platform layers cpu gpu driver requires unopened unreadPackages files".split(
         " ",
       ),
     );
@@ -183,7 +187,8 @@ describe("programs for a CPU whose code is not read", needs(whyNoRiscv), () => {
     expect(out).toMatch(/^ {2}not decided +code for riscv is not read: what it needs of a CPU is unknown$/m);
     expect(out).toContain("the code of its programs is not read");
     expect(out).not.toContain("baseline");
-    const { requires } = JSON.parse((await runInProcess([...args, "--json"], { cwd: "/" })).out);
+    const { subjects } = JSON.parse((await runInProcess([...args, "--json"], { cwd: "/" })).out);
+    const [{ requires }] = subjects;
     expect(requires.cpu.level).toBeNull();
     expect(requires.undecided).toHaveLength(1);
   });

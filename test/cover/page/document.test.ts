@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { beforeAll, afterAll, describe, expect, it } from "vitest";
 import { coverReport } from "../../../src/cover/cover-report.ts";
 import { coverPage } from "../../../src/cover/page/cover-page.ts";
-import { pageDocument } from "../../../src/cover/page/document.ts";
+import { pageDocument, pageFile } from "../../../src/cover/page/document.ts";
 import type { PageData } from "../../../src/cover/page/page-data.ts";
 import { pack, unpack } from "../../../src/cover/page/packed.ts";
-import { writePage } from "../../../src/cover/page/write-page.ts";
+import { replaceOwnFile } from "../../../src/io/replace-own-file.ts";
 import { hostileFleet, hostileTexts } from "./support/fleets.ts";
 
 const assets = { script: "let one = 1;", style: "a { color: red; }" };
@@ -76,13 +76,15 @@ describe("writing a page", () => {
 
   it("replaces an older page, and nothing that is none", async () => {
     const [file, other] = [join(folder, "report.html"), join(folder, "hosts.json")];
-    await writePage(file, pageDocument(text, assets));
-    await writePage(file, pageDocument({ ...text, title: "later" }, assets));
+    await replaceOwnFile(file, pageDocument(text, assets), pageFile);
+    await replaceOwnFile(file, pageDocument({ ...text, title: "later" }, assets), pageFile);
     expect(readFileSync(file, "utf8")).toContain("<title>later</title>");
     writeFileSync(other, "{}");
     symlinkSync(file, join(folder, "link.html"));
     for (const name of [other, join(folder, "link.html"), folder])
-      await expect(writePage(name, "page")).rejects.toMatchObject({ problems: [{ code: "FILE_EXISTS" }] });
+      await expect(replaceOwnFile(name, "page", pageFile)).rejects.toMatchObject({
+        problems: [{ code: "FILE_EXISTS" }],
+      });
     expect(readFileSync(other, "utf8")).toBe("{}");
   });
 });

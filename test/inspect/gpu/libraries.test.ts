@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { inspect } from "../../../src/inspect/inspect-image.ts";
+import { inspectOne } from "../support/inspect-one.ts";
 import { needs } from "../../support/needs.ts";
 import { entriesByCuobjdump, entriesByImgmatch, whyNoCuda } from "../support/cuda-tools.ts";
 
@@ -33,8 +33,9 @@ describe(
           stdio: "pipe",
         });
         const started = performance.now();
-        const { files, unopened, layers } = await inspect(
-          { image: folder, platform: "linux/amd64", cache: false },
+        const { files, unopened, layers } = await inspectOne(
+          folder,
+          { platform: "linux/amd64", cache: false },
           { env: {} },
         );
         const seconds = (performance.now() - started) / 1000;

@@ -1,10 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { inspect } from "../../../src/inspect/inspect-image.ts";
 import type { ImageInspection } from "../../../src/inspect/inspection.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { startFaultServer } from "../../oci/registry/support/fault-server.ts";
@@ -21,13 +29,14 @@ import {
   makeTar,
   savedFiles,
 } from "../support/make-image.ts";
+import { inspectOne } from "../support/inspect-one.ts";
 import { makeLayout } from "../support/make-layout.ts";
 
 const env = { DOCKER_HOST: "unix:///nowhere" };
 
 /** Without what was opened before. */
 function opened(image: string): Promise<ImageInspection> {
-  return inspect({ image, platform: "linux/amd64", cache: false }, { env });
+  return inspectOne(image, { platform: "linux/amd64", cache: false }, { env });
 }
 
 /** Path → targets of its code; `home`: where the cache of opened layers is, if any. */
@@ -35,7 +44,7 @@ async function found(image: string, home?: string): Promise<Record<string, strin
   const { files } =
     home === undefined
       ? await opened(image)
-      : await inspect({ image, platform: "linux/amd64" }, { env: { ...env, XDG_CACHE_HOME: home } });
+      : await inspectOne(image, { platform: "linux/amd64" }, { env: { ...env, XDG_CACHE_HOME: home } });
   return Object.fromEntries(
     files.map(({ path, gpu }) => [path, gpu?.targets.map(({ target }) => target).join() ?? ""]),
   );
@@ -58,6 +67,12 @@ const two = makeImage([
   ]),
 ]);
 const ofTwo = { "/app/b": "sm_75", "/app/c": "sm_80" };
+
+/** Without its second half. */
+function cut(path: string): string {
+  truncateSync(path, Math.floor(statSync(path).size / 2));
+  return path;
+}
 
 function archive(files: readonly MadeFile[], name = "image.tar", pack = (bytes: Buffer) => bytes): string {
   const path = join(makeFolder({}), name);
@@ -122,6 +137,28 @@ function serve(image: MadeImage, hasRanges: boolean) {
     else response.writeHead(206).end(blob.subarray(Number(range[1]), Number(range[2]) + 1));
   });
 }
+
+describe("what is no image is what it is", () => {
+  const files = [
+    { path: "lib/a.so", content: gpuFile(80) },
+    { path: "notes.gz", content: gzipped(Buffer.from("text")) },
+  ];
+
+  it("an archive", async () => {
+    const expected = { "/app.tar.gz!/lib/a.so": "sm_80" };
+    expect(await found(archive(files, "app.tar.gz", gzipped))).toEqual(expected);
+  });
+
+  it("a library, under a name without a slash too", async () => {
+    const folder = makeFolder({});
+    writeFileSync(join(folder, "liba.so.1.2"), gpuFile(90));
+    const inspection = await inspectOne("liba.so.1.2", { cache: false }, { env, cwd: folder });
+    expect(inspection).toMatchObject({ source: "file", subject: "liba.so.1.2", platform: null });
+    expect(inspection.files.map(({ path }) => path)).toEqual(["/liba.so.1.2"]);
+  });
+
+  it("a text", async () => expect(await found(join(makeFolder({ "x.tar": "text" }), "x.tar"))).toEqual({}));
+});
 
 describe("layers", () => {
   it("replace and remove what is below", async () => {
@@ -330,8 +367,12 @@ describe("what is no image is refused with a code", () => {
     ["a layer cut off", () => makeLayout(makeImage([gzipped(makeTar([])).subarray(0, 15)])), "IMAGE_INVALID"],
     ["a layer that is no tar", () => makeLayout(makeImage([Buffer.alloc(2000, "text")])), "IMAGE_INVALID"],
     ["an entry that ends early", () => layout([{ path: "x", size: 2 ** 30 }]), "IMAGE_INVALID"],
-    ["an archive without a manifest", () => archive([{ path: "x" }]), "IMAGE_INVALID"],
-    ["an archive of something else", () => join(makeFolder({ "x.tar": "text" }), "x.tar"), "IMAGE_INVALID"],
+    [
+      "an archive whose manifest names nothing",
+      () => archive([{ path: "index.json", content: Buffer.from("{}") }]),
+      "IMAGE_INVALID",
+    ],
+    ["an archive cut off", () => cut(archive(savedFiles(two))), "IMAGE_INVALID"],
     ["nothing at all", () => "./not/there", "FILE_NOT_FOUND"],
   ])("%s", async (_name, make, expected) => expect(await code(make())).toBe(expected));
 

@@ -1,0 +1,20 @@
+/** One line for GitHub Actions, which shows it on the page of a run. Source: GitHub Actions, "Workflow commands". */
+
+import type { Place } from "../../errors.ts";
+
+/** `at` names a file of the repository. */
+export function annotation(title: string, message: string, at?: Place): string {
+  const { file, line, column: col } = at ?? {};
+  const properties = Object.entries({ file, line, col, title })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${escapeProperty(String(value))}`);
+  return `::error ${properties.join(",")}::${escapeData(message)}\n`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}

@@ -1,0 +1,75 @@
+/** `expect.yaml` → what is expected of which artifact, every mistake with its place. */
+
+import { type Place, type Problem, throwProblems } from "../../errors.ts";
+import { matchesGlob } from "../../io/glob.ts";
+import { isRecord } from "../../io/json.ts";
+import { inputLimits } from "../../io/limits.ts";
+import type { YamlKind } from "../../io/yaml/yaml-kind.ts";
+import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
+import type { ExpectationRule, ExpectationRules } from "./expectation-rules.ts";
+import { parseExpectations } from "./parse-expectations.ts";
+
+const code = "EXPECT_INVALID";
+
+const expectYaml: YamlKind = { limit: inputLimits.expectFile, syntax: code, duplicate: code };
+
+/** Throws `EXPECT_INVALID` with every mistake, `INPUT_TOO_LARGE`. */
+export function parseExpectFile(text: string, file: string): ExpectationRules {
+  const { source, problems } = parseYamlSource(text, file, expectYaml);
+  throwProblems(problems.map(quoted));
+  const { data } = source;
+  if (!isRecord(data) || Object.keys(data).length === 0)
+    throwProblems([
+      {
+        code,
+        message: "no pattern says what is expected",
+        fix: 'write "*-manylinux_2_28_x86_64.whl": sm_80 glibc<=2.28',
+        at: source.placeOf([]),
+      },
+    ]);
+  const found: Problem[] = [];
+  const rules = Object.entries(isRecord(data) ? data : {}).map(([pattern, words]): ExpectationRule => {
+    const { expectations, problems: mistakes } = parseExpectations(textOf(words), (offset) =>
+      placeOfWord(textOf(words), offset, source, pattern),
+    );
+    found.push(...mistakes);
+    return { pattern, at: source.placeOfKey([pattern]), isAbout: aboutSubjects(pattern), expectations };
+  });
+  throwProblems(found);
+  return rules;
+}
+
+/** `a: !sm_70` is a tag of YAML. */
+function quoted(problem: Problem): Problem {
+  const { column = 1, text = "" } = problem.at ?? {};
+  const word = /^![\w.]+/.exec(text.slice(column - 1))?.[0];
+  if (word === undefined) return problem;
+  return { ...problem, fix: `YAML takes ! for a mark of its own: write "${word}" in quotation marks` };
+}
+
+/** A text of words, or a list of them. Anything else says nothing. */
+function textOf(words: unknown): string {
+  if (typeof words === "string") return words;
+  return Array.isArray(words) && words.every((each) => typeof each === "string") ? words.join("\n") : "";
+}
+
+/** In the line of its value or of the list's item; the value's own where the text is written in another way than it reads. */
+function placeOfWord(text: string, offset: number, source: YamlSource, pattern: string): Place {
+  const before = text.slice(0, offset);
+  const items = before.split("\n").length - 1;
+  const value = source.placeOf([pattern, items]);
+  const word = /^\S*/.exec(text.slice(offset))?.[0] ?? "";
+  const inItem = offset - (before.lastIndexOf("\n") + 1);
+  const { column = 1, text: line = "" } = value;
+  // Behind a quotation mark the text stands one further.
+  const at = [0, 1].map((quoted) => column - 1 + quoted + inItem).find((each) => line.startsWith(word, each));
+  return at === undefined || word === "" ? value : { ...value, column: at + 1 };
+}
+
+/** By its last part, unless the pattern has a slash: `dist/app-1.0.whl` is `app-*.whl`. */
+function aboutSubjects(pattern: string): (subject: string) => boolean {
+  return (subject) => {
+    const name = subject.replace(/\/+$/, "");
+    return matchesGlob(pattern, pattern.includes("/") ? name : name.slice(name.lastIndexOf("/") + 1));
+  };
+}

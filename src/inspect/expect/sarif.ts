@@ -1,0 +1,66 @@
+/** What is not as expected, for whatever reads SARIF: code scanning, editors. Source: OASIS, "SARIF Version 2.1.0". */
+
+import type { OwnFile } from "../../io/replace-own-file.ts";
+import { version } from "../../version.ts";
+import { type ExpectationAnswer, type UnmetExpectation, unmetText } from "./expectation-rules.ts";
+
+const start = '{\n  "$schema": "https://json.schemastore.org/sarif-2.1.0.json",\n';
+
+export const sarifFile: OwnFile = { start, what: "SARIF report" };
+
+const rules: Readonly<Record<UnmetExpectation["kind"], string>> = {
+  target: "GPU code for a target",
+  ptx: "PTX that a newer driver compiles",
+  "no-gpu-code": "No GPU code",
+  "gpu-code": "Size of the GPU code",
+  cuda: "Version of CUDA",
+  driver: "Oldest NVIDIA driver",
+  march: "What the code needs of a CPU",
+  "may-use": "What the code may use of a CPU",
+  glibc: "Oldest glibc",
+  musl: "Code for musl",
+  pattern: "Artifacts that are expected",
+};
+
+export function sarifOf({ failures }: ExpectationAnswer): string {
+  const kinds = [...new Set(failures.map(({ kind }) => kind))].sort();
+  const driver = {
+    name: "imgmatch",
+    version,
+    rules: kinds.map((id) => ({ id, shortDescription: { text: rules[id] } })),
+  };
+  const log = {
+    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
+    version: "2.1.0",
+    runs: [{ tool: { driver }, results: failures.map((each) => resultOf(each, kinds)) }],
+  };
+  return `${JSON.stringify(log, null, 2)}\n`;
+}
+
+function resultOf(unmet: UnmetExpectation, kinds: readonly string[]): object {
+  return {
+    ruleId: unmet.kind,
+    ruleIndex: kinds.indexOf(unmet.kind),
+    level: "error",
+    message: { text: unmetText(unmet) },
+    locations: [
+      {
+        physicalLocation: placeOf(unmet),
+        ...(unmet.file === null ? {} : { logicalLocations: [{ fullyQualifiedName: unmet.file }] }),
+      },
+    ],
+  };
+}
+
+/** Of the word in its file, which lies in the repository; the artifact itself where the word came from a flag. */
+function placeOf({ subject, at }: UnmetExpectation): object {
+  if (at.line === undefined) return { artifactLocation: { uri: uriOf(subject ?? "") } };
+  const region = { startLine: at.line, ...(at.column === undefined ? {} : { startColumn: at.column }) };
+  return { artifactLocation: { uri: uriOf(at.file) }, region };
+}
+
+/** Relative to wherever it is read, as SARIF's readers expect. */
+function uriOf(path: string): string {
+  const uri = encodeURI(path.replace(/^\.\//, "")).replace(/[?#]/g, encodeURIComponent);
+  return path.startsWith("/") ? `file://${uri}` : uri;
+}

@@ -1,0 +1,89 @@
+/** What is in images, wheels, libraries and folders, and whether it is what somebody expects of them. */
+
+import { resolve } from "node:path";
+import { usageError } from "../errors.ts";
+import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../io/limits.ts";
+import { replaceOwnFile } from "../io/replace-own-file.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
+import {
+  checkSubjects,
+  type ExpectationAnswer,
+  type ExpectationRules,
+  rulesOfWords,
+} from "./expect/expectation-rules.ts";
+import { noCache } from "./image/layer-cache.ts";
+import { type ImageInspection, inspectionOf } from "./inspection.ts";
+import { openOptions, type OpenChoice, type OpenEvent } from "./open-choice.ts";
+import { openSubject } from "./open-subject.ts";
+
+export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {
+  /** References, images of the engine, archives, layouts, folders, wheels, libraries. */
+  readonly subjects: readonly string[];
+  /** What each of them promises: `sm_80 !sm_70 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
+  readonly expect?: string;
+  /** A file that says it by patterns of their names. */
+  readonly expectFile?: string;
+  /** Write what is not met to this file too, as SARIF 2.1.0. */
+  readonly sarif?: string;
+  /** Where to look for a name that is no path; by default in the engine first. */
+  readonly from?: "engine" | "registry";
+  /** False: open layers again that were opened before. */
+  readonly cache?: boolean;
+}
+
+export interface InspectAnswer {
+  readonly schemaVersion: 1;
+  /** In the order that they were asked for. */
+  readonly subjects: readonly ImageInspection[];
+  /** null where nothing is expected. */
+  readonly expected: ExpectationAnswer | null;
+}
+
+/**
+ * Opens images, wheels, libraries and folders, reads which CPU, GPU and driver the code of their files needs, and compares that with
+ * what is expected of them.
+ *
+ * Throws `EXPECT_INVALID`, `FILE_EXISTS` for a file that is no such report, `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and what engine and registry throw.
+ *
+ * @example
+ * const { subjects, expected } = await inspect({ subjects: ["dist/app.whl"], expect: "sm_80 march<=x86-64-v3" });
+ */
+export async function inspect(asked: InspectOptions, given?: Partial<World>): Promise<InspectAnswer> {
+  const world = worldOf(asked, given);
+  const { from, cache = true } = asked;
+  const rules = await rulesOf(asked, world);
+  if (asked.sarif !== undefined && rules === null)
+    throw usageError("--sarif writes what is not as expected", "add --expect or --expect-file");
+  const request = {
+    ...openOptions(asked, world),
+    ...(cache ? {} : { cache: noCache }),
+    env: world.env,
+    registry: await registryFor(asked, world),
+    ...(from && { from }),
+  };
+  const subjects: ImageInspection[] = [];
+  for (const subject of asked.subjects)
+    subjects.push({ ...inspectionOf(await openSubject(subject, world.cwd, request)), subject });
+  const expected = rules && checkSubjects(subjects, rules);
+  if (asked.sarif !== undefined && expected !== null) {
+    const { sarifFile, sarifOf } = await import("./expect/sarif.ts");
+    await replaceOwnFile(resolve(world.cwd, asked.sarif), sarifOf(expected), sarifFile);
+  }
+  return { schemaVersion: 1, subjects, expected };
+}
+
+/** null where nothing is expected. Loads the reader of YAML for a file alone. */
+async function rulesOf(
+  { expect, expectFile }: Pick<InspectOptions, "expect" | "expectFile">,
+  { cwd }: Pick<World, "cwd">,
+): Promise<ExpectationRules | null> {
+  if (expect !== undefined && expectFile !== undefined)
+    throw usageError("--expect and --expect-file both say what is expected", "keep one");
+  if (expect !== undefined) return rulesOfWords(expect);
+  if (expectFile === undefined) return null;
+  const { parseExpectFile } = await import("./expect/parse-expect-file.ts");
+  const text = await readTextFile(resolve(cwd, expectFile), inputLimits.expectFile, { shown: expectFile });
+  return parseExpectFile(text, expectFile);
+}

@@ -1,0 +1,44 @@
+/** Writing a report to a file, in the place of an older one and of nothing else. */
+
+import { closeSync, lstatSync, openSync, readSync } from "node:fs";
+import { ImgmatchError } from "../errors.ts";
+import { unreadable } from "./files.ts";
+import { writeFileAtomic } from "./write-file.ts";
+
+/** What a report of this kind begins with, and what it is called. */
+export interface OwnFile {
+  readonly start: string;
+  readonly what: string;
+}
+
+/** Throws `FILE_EXISTS` where something is that is no such report, and `WRITE_FAILED`. */
+export async function replaceOwnFile(file: string, text: string, own: OwnFile): Promise<void> {
+  if (!mayReplace(file, own))
+    throw new ImgmatchError({
+      code: "FILE_EXISTS",
+      message: `it is there already, and no ${own.what} that imgmatch wrote`,
+      fix: "name another file",
+      at: { file },
+    });
+  await writeFileAtomic(file, text);
+}
+
+function mayReplace(file: string, { start }: OwnFile): boolean {
+  try {
+    const found = lstatSync(file, { throwIfNoEntry: false });
+    // What is no file, a pipe above all, is not opened.
+    return found === undefined || (found.isFile() && firstBytes(file, start.length) === start);
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+function firstBytes(file: string, count: number): string {
+  const bytes = Buffer.alloc(count);
+  const opened = openSync(file, "r");
+  try {
+    return bytes.toString("latin1", 0, readSync(opened, bytes, 0, count, 0));
+  } finally {
+    closeSync(opened);
+  }
+}
