@@ -10,6 +10,7 @@ import { needs } from "../support/needs.ts";
 import { whyNot, whyNoVersion } from "../support/programs.ts";
 
 const folder = ".github/workflows";
+const action = ".github/actions/inspect/action.yml";
 const whyNoActionlint = whyNot("actionlint", ["-version"], {
   install: "go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7",
 });
@@ -90,11 +91,13 @@ describe("zizmor", needs(whyNoZizmor), () => {
     return { status, stdout };
   };
 
-  it("finds nothing in the workflows, nor in the one that docs/ci.md shows", () => {
+  it("finds nothing in the workflows and the action, nor in those that docs/ci.md shows", () => {
     const root = makeFolder({});
     for (const name of readdirSync(folder)) writeIn(root, join(folder, name), read(join(folder, name)));
     writeIn(root, join(folder, "images.yml"), read("docs/examples/ci/github.yml"));
-    expect(audit(join(root, folder))).toMatchObject({
+    writeIn(root, join(folder, "wheels.yml"), read("docs/examples/ci/github-wheels.yml"));
+    writeIn(root, action, read(action));
+    expect(audit(join(root, ".github"))).toMatchObject({
       status: 0,
       stdout: expect.stringContaining("No findings"),
     });
@@ -104,11 +107,13 @@ describe("zizmor", needs(whyNoZizmor), () => {
     const worse = read(join(folder, "fleet.yml"))
       .replace('"$ONLY"', "$" + "{{ inputs.only }}")
       .replace("persist-credentials: false", "clean: true");
-    const root = makeFolder({ [join(folder, "fleet.yml")]: worse });
-    const { status, stdout } = audit(join(root, folder));
+    const injected = read(action).replace('"$EXPECT")', "$" + "{{ inputs.expect }})");
+    const root = makeFolder({ [join(folder, "fleet.yml")]: worse, [action]: injected });
+    const { status, stdout } = audit(join(root, ".github"));
     expect(status).not.toBe(0);
     expect(stdout).toContain("artipacked");
-    expect(stdout).toContain("template-injection");
+    for (const file of ["fleet.yml", "action.yml"])
+      expect(stdout).toMatch(new RegExp(`template-injection[^]*?${file}`));
   });
 });
 
