@@ -124,8 +124,16 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
 
 function findUntold({ nvidia }: HostFacts): readonly string[] {
   if (nvidia === undefined) return ["nvidia"];
-  return (nvidia?.unknown ?? []).map((fact) => `nvidia.${fact}`);
+  const { unknown = [], driver, gpus } = nvidia ?? noNvidia;
+  // Without a driver no image with GPU code runs, whatever the GPU is.
+  const untold =
+    driver === null
+      ? []
+      : gpus.flatMap(({ compute }, at) => (compute === null ? [`gpus[${at}].compute`] : []));
+  return [...unknown, ...untold].map((fact) => `nvidia.${fact}`);
 }
+
+const noNvidia: Pick<NvidiaFacts, "driver" | "gpus" | "unknown"> = { driver: null, gpus: [] };
 
 function scaleOf({ driverScale, gpus }: NvidiaFacts): DriverScale {
   if (driverScale !== undefined) return driverScale;

@@ -227,11 +227,12 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   return { reasons, tier, runs };
 }
 
-/** Nobody has said whether there is an NVIDIA GPU, which driver or which GPUs. */
+/** Nobody has said whether there is an NVIDIA GPU, which driver, which GPUs, or what a GPU under a driver is. */
 function isUntold({ nvidia }: HostFacts): boolean {
-  return (
-    nvidia === undefined || (nvidia !== null && nvidia.unknown !== undefined && nvidia.unknown.length > 0)
-  );
+  if (nvidia === undefined) return true;
+  if (nvidia === null) return false;
+  if (nvidia.unknown !== undefined && nvidia.unknown.length > 0) return true;
+  return nvidia.driver !== null && nvidia.gpus.some((gpu) => gpu.compute === null);
 }
 
 /** The cell that should win, or null: keep the best by one criterion after the other until one is left. */

@@ -263,18 +263,16 @@ export const driverMain = ({ arm, classes, brands }: FleetNeeds): string => Stri
         }
     }
   }
-  # Compute capability, class and brand of a GPU, from the tables where its source does not tell. What is strange here resolve may know,
-  # unless NVML answers nobody.
+  # Compute capability, class and brand of a GPU, from the tables where its source does not tell.
   function complete(i,  k, c) {
     if (id_[i] == "") id_[i] = idof(at[i])
     k = id_[i] != "" && product(id_[i])
     if (cc[i] == "") {
       if (k) cc[i] = pcc
       ${arm ? "else if (tegra && (c = chipof(nm[i]))) cc[i] = c" : ""}
-      else if (nm[i] != "" && !blind) strange[i] = 1
     }
     ${classes ? `class[i] = ${arm ? "tegra ? 3 : " : ""}k && pclass != 4 ? pclass : classof(nm[i])` : ""}
     ${brands ? 'brand[i] = brandof(nm[i]); if (brand[i] == "" && nm[i] == "" && k) brand[i] = pbrand' : ""}
-    if (cc[i] == "" && !strange[i]) tell("GPU_FIELD_UNKNOWN", "GPU " idx[i] " does not tell its compute capability")
+    if (cc[i] == "") tell("GPU_FIELD_UNKNOWN", "GPU " idx[i] " does not tell its compute capability")
   }
 `;

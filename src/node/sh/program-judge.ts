@@ -33,7 +33,7 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
       if (!lists) lack[i] = "what it has, which cannot be read"
     }
   }
-  # The GPU half: 1 with tier, worst and unused, 0 with a reason. A strange GPU leaves the answer open.
+  # The GPU half: 1 with tier, worst and unused, 0 with a reason.
   function fitsgpu(q,  j, g, s, e, x, c, k, t, y, seen_) {
     if (drv == "" || drvkey == "") return why(4, "NO_NVIDIA_DRIVER", device ? "this host has no NVIDIA driver with a version" : "this host has no NVIDIA GPU")
     if (!V) return why(4, "NO_GPU", "driver " drv " and no visible GPU")
@@ -54,8 +54,7 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
     unused = y[1]
     for (j = 0; j < V; j++) {
       g = seenby[j]
-      if (strange[g]) { unsure = g; return why(7, "NO_GPU_CODE", "the compute capability of " nm[g] " is unknown") }
-      if (!((q, cc[g]) in best)) best[q, cc[g]] = cc[g] == "" ? "-" : upto(row["K", y[2]], ",", "=", v(cc[g]))
+      if (!((q, cc[g]) in best)) best[q, cc[g]] = upto(row["K", y[2]], ",", "=", v(cc[g]))
       e = best[q, cc[g]]
       if (e == "" || e == "-") return why(7, "NO_GPU_CODE", "no code of it runs on compute capability " dotted(cc[g]))
       if (substr(e, 2, 1) == "p" && !t) return version(8, "PTX_TOO_NEW")
@@ -67,7 +66,7 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
     ${brands ? 'e = pick(x[2], runtime); if (e + 0) for (j = 0; j < V; j++) if (!required(row["Q", e], seenby[j])) return version(9, "NVIDIA_REQUIRE_UNSATISFIED")' : ""}
     return 1
   }
-  function dotted(c) { return c == "" ? "unknown" : substr(c, 1, length(c) - 1) "." substr(c, length(c)) }
+  function dotted(c) { return substr(c, 1, length(c) - 1) "." substr(c, length(c)) }
   function key(i,  k, m, s, a, r, t) {
     k = split(steps, m)
     split(rank[i], r, "/")
@@ -79,6 +78,7 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
     current = tag[i]
     if (plat[i] != host) return why(1, "ARCH_MISMATCH", "it is for " plat[i] ", this host is " host)
     if (fault != "" && (req[i] != "-" || !cpuwanted)) { hurt = 1; return 0 }
+    if (unknown != "" && gpuimages) { unsure = 1; return 0 }
     if (!fitting[set[i]]) return why(2, "CPU_FEATURES_MISSING", "the CPU of this host does not have " lack[set[i]])
     if (ker[i] != "-") {
       k = v(ker[i])
@@ -175,9 +175,12 @@ export const judgeMain = ({ brands }: FleetNeeds): string => String.raw`
     ${brands ? "readruntime()" : ""}
     drvkey = v(drv)
     cudakey = v(cuda)
+    # Without a driver no image with GPU code runs, whatever the GPU is.
+    for (j = V - 1; drv != "" && j >= 0; j--) if (cc[seenby[j]] == "") unknown = seenby[j]
+    for (i = 1; i <= n; i++) if (req[i] != "-") gpuimages = 1
     for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (winner == 0 || k_ < least) { winner = i; least = k_ } }
     if (refusal != "") { say(refusal); exit 4 }
-    if (unsure != "") { say("HOST_GPU_FIELD_UNKNOWN: no table here knows the GPU " nm[unsure] "; export the script with a newer imgmatch, or ask imgmatch resolve"); exit 4 }
+    if (unsure) { say("FACT_UNKNOWN: the compute capability of GPU " idx[unknown] (nm[unknown] == "" ? "" : " (" nm[unknown] ")") " is unknown, and an image with GPU code may be the better one; update the NVIDIA driver, export the script with a newer imgmatch, ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }
     if (winner == 0) {
       if (hurt) { say("HOST_BROKEN: " fault); exit 4 }
       say("NO_MATCH: no image fits this host" (reason == "" ? "" : "; the closest: " reason))

@@ -84,7 +84,7 @@ export const smiFunctions = (seconds: number): string => String.raw`
     # NVML too knows no device then, and why is for the bus to say.
     if (s ~ /^NO_DEVICES/) { N = 0; listed = 1; fromsmi = 1; return 1 }
     if (s ~ /^NVML_FAILED: failed/ && control && !("w" in has)) s = "NO_PERMISSION"
-    if (s ~ /^NO_PERMISSION/) { blind = 1; forbidden("NVML") }
+    if (s ~ /^NO_PERMISSION/) forbidden("NVML")
     else if (s != "") { k = index(s, ":"); broken(substr(s, 1, k - 1), substr(s, k + 2)) }
     if (!alive) {
       if (s == "" && status != 0) broken("SMI_FAILED", "nvidia-smi ended with status " status)

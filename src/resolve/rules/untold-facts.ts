@@ -17,12 +17,14 @@ export function checkTold(
     ...(isLabelled(others)
       ? [`run ${fact === "nvidia" ? "Node" : "GPU"} Feature Discovery on the node`]
       : []),
-    "run imgmatch probe --json on the host and pass what it prints",
+    ...(fact.endsWith(".compute")
+      ? ["update the NVIDIA driver, which may tell it", "hide that GPU"]
+      : ["run imgmatch probe --json on the host and pass what it prints"]),
     fact === "nvidia"
       ? "say --no-gpu where it has none"
       : fact === "nvidia.driver"
         ? "name it: --driver VERSION"
-        : `add ${fact} to its facts`,
+        : `add ${fact} to its facts (imgmatch probe --json writes them, --host reads them)`,
     ...(needsGpu ? [] : ["ask for a CPU image (--cpu)"]),
   ];
   return misfit(

@@ -7,6 +7,7 @@ import { probeHost } from "../../../src/host/probe-host.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
+import { isOfHost } from "../../../src/resolve/verdict.ts";
 import { fixtureHostIo } from "../../support/fixture-host-io.ts";
 import { needs } from "../../support/needs.ts";
 import { findDialects, missingForDialects } from "./support/dialects.ts";
@@ -50,7 +51,7 @@ async function expected(lock: Lock, cpuOnly: boolean): Promise<Readonly<Record<s
   const answers = machines.map(async ({ name }) => {
     const facts = await probeHost(fixtureHostIo(join(hosts, name)));
     const { match, rejected } = resolveImage(lock, facts, { cpuOnly });
-    const broken = rejected.some(({ code }) => code === "HOST_BROKEN");
+    const broken = rejected.some(({ code }) => isOfHost(code));
     return [name, match !== null ? `0 ${match.reference}` : broken ? "4 " : "3 "] as const;
   });
   return Object.fromEntries(await Promise.all(answers));

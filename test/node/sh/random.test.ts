@@ -7,6 +7,7 @@ import { probeHost } from "../../../src/host/probe-host.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
+import { isOfHost } from "../../../src/resolve/verdict.ts";
 import { anyLock } from "../../properties/support/machines.ts";
 import { byIndex } from "../../oci/registry/support/index-of-lock.ts";
 import { needs } from "../../support/needs.ts";
@@ -95,7 +96,7 @@ test(`answers as resolve does on ${runs} random machines and their fleets, from 
     for (const [index, { machine, nvml }] of machines.entries()) {
       const facts = await probeHost(machineIo(machine, nvml));
       const { match, rejected } = resolveImage(lock, facts, { cpuOnly, pins });
-      const broken = rejected.some(({ code }) => code === "HOST_BROKEN");
+      const broken = rejected.some(({ code }) => isOfHost(code));
       const want = match !== null ? `0 ${match.reference}` : broken ? "4 " : "3 ";
       const { status = -1, stdout = "", stderr = "" } = results[index] ?? {};
       const got = `${status} ${stdout.trim()}`;

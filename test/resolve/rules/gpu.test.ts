@@ -94,8 +94,9 @@ describe("GPU code rule, several GPUs", () => {
   it("does not guess an unknown compute capability", () => {
     const host = gpuHost([a100, gpu({ name: "Graphics Device" })], "580.95.05", "13.0");
     expect(checkFit(gpuImage(cuda("12.8.1", ["sm_80", "compute_50"])), host)).toMatchObject({
-      code: "NO_GPU_CODE",
-      message: "has sm_80, compute_50, the compute capability of GPU 1 (Graphics Device) is unknown",
+      code: "FACT_UNKNOWN",
+      message:
+        "needs to know nvidia.gpus[1].compute of this host: its facts do not have nvidia.gpus[1].compute",
     });
   });
 });

@@ -7,6 +7,7 @@ import { cuda, gpuImage, image, lockOf } from "../support/locks.ts";
 const both = lockOf({ cpu: image(), gpu: gpuImage(cuda("12.8.1", ["sm_90"])) });
 const cpuOnly = lockOf({ cpu: image() });
 const healthy = gpuHost([h100], "570.124.06", "12.8");
+const nameless = { ...h100, index: 1, compute: null };
 const without = (...unknown: ("driver" | "gpus")[]): HostFacts =>
   gpuHost([], null, null, { nvidiaChange: { unknown } });
 
@@ -15,6 +16,7 @@ describe("facts that nobody has told", () => {
     ["nvidia", cpuHost({ nvidia: undefined })],
     ["nvidia.driver", without("driver", "gpus")],
     ["nvidia.gpus", without("gpus")],
+    ["nvidia.gpus[1].compute", gpuHost([h100, nameless], "570.124.06", "12.8")],
   ])("%s: no image of a fleet that has some with GPU code, and the fact is named", (fact, host) => {
     const { match, rejected } = resolveImage(both, host);
     expect(match).toBeNull();
@@ -25,6 +27,9 @@ describe("facts that nobody has told", () => {
   });
 
   it("are not asked for where the answer does not depend on them", () => {
+    const noCompute = gpuHost([nameless], "570.124.06", "12.8");
+    expect(resolveImage(cpuOnly, noCompute).match?.cell).toBe("cpu");
+    expect(resolveImage(both, noCompute, { cpuOnly: true }).match?.cell).toBe("cpu");
     const host = cpuHost({ nvidia: undefined });
     expect(resolveImage(cpuOnly, host).match?.cell).toBe("cpu");
     expect(resolveImage(both, host, { cpuOnly: true }).match?.cell).toBe("cpu");
@@ -36,5 +41,7 @@ describe("facts that nobody has told", () => {
   it("are no obstacle where they are told", () => {
     expect(resolveImage(both, healthy).match?.cell).toBe("gpu");
     expect(resolveImage(both, cpuHost()).match?.cell).toBe("cpu");
+    // No driver, no GPU code: what the GPU is changes nothing.
+    expect(resolveImage(both, gpuHost([nameless], null, null)).match?.cell).toBe("cpu");
   });
 });
