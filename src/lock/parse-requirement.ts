@@ -6,6 +6,7 @@ import {
   checked,
   ifPresent,
   list,
+  type Members,
   oneOf,
   orNull,
   shape,
@@ -13,6 +14,7 @@ import {
   variants,
 } from "../io/checks.ts";
 import { readJson } from "../io/json.ts";
+import { didYouMean, suggest } from "../io/suggest.ts";
 import type { CpuRequirement, CudaRequirement, DriverRequirement, Requirement } from "./lock.ts";
 
 export type ParsedRequirement =
@@ -35,19 +37,61 @@ export function parseRequirement(text: string): ParsedRequirement {
 
 const names = list(anyText);
 
-export const requirement: Check<Requirement> = shape({
-  cpu: shape<CpuRequirement>({ march: someText, features: names }),
+const ofCpu: Members<CpuRequirement> = { march: someText, features: names };
+const ofDriver = {
+  host: { mode: oneOf("host"), minimum: someText },
+  bundled: { mode: oneOf("bundled"), version: someText },
+  compat: { mode: oneOf("compat"), package: someText, cuda: someText, branches: names },
+} as const;
+const ofCuda: Members<CudaRequirement> = {
+  toolkit: someText,
+  code: names,
+  require: ifPresent(someText),
+  driver: variants<DriverRequirement>("mode", {
+    host: shape(ofDriver.host),
+    bundled: shape(ofDriver.bundled),
+    compat: shape(ofDriver.compat),
+  }),
+};
+const ofImage: Members<Requirement> = {
+  cpu: shape(ofCpu),
   kernel: ifPresent(someText),
-  cuda: orNull(
-    shape<CudaRequirement>({
-      toolkit: someText,
-      code: names,
-      require: ifPresent(someText),
-      driver: variants<DriverRequirement>("mode", {
-        host: shape({ mode: oneOf("host"), minimum: someText }),
-        bundled: shape({ mode: oneOf("bundled"), version: someText }),
-        compat: shape({ mode: oneOf("compat"), package: someText, cuda: someText, branches: names }),
-      }),
-    }),
-  ),
-});
+  cuda: orNull(shape(ofCuda)),
+};
+
+export const requirement: Check<Requirement> = shape(ofImage);
+
+/**
+ * What of a requirement this imgmatch does not know, `cpu.sme` or `rocm`, a line for each key: it may ask for anything, so it is never met. null is
+ * what an image without it says, and asks for nothing.
+ */
+export function unknownNeeds(requires: Requirement): readonly string[] {
+  // Asked of each image for each of many hosts.
+  const known = unknownOf.get(requires) ?? findUnknown(requires);
+  unknownOf.set(requires, known);
+  return known;
+}
+
+const unknownOf = new WeakMap<Requirement, readonly string[]>();
+
+function findUnknown(requires: Requirement): readonly string[] {
+  const { cpu, cuda } = requires;
+  return [
+    ...strangers("", requires, ofImage),
+    ...strangers("cpu.", cpu, ofCpu),
+    ...(cuda === null
+      ? []
+      : [
+          ...strangers("cuda.", cuda, ofCuda),
+          ...strangers("cuda.driver.", cuda.driver, ofDriver[cuda.driver.mode]),
+        ]),
+  ];
+}
+
+function strangers(path: string, given: object, members: object): readonly string[] {
+  return Object.entries(given).flatMap(([key, value]) => {
+    if (value == null || Object.hasOwn(members, key)) return [];
+    const near = didYouMean(suggest(key, Object.keys(members)));
+    return [`${JSON.stringify(`${path}${key.slice(0, 60)}`)}${near === "" ? "" : ` (${near.trim()})`}`];
+  });
+}

@@ -6,7 +6,7 @@ import { lockPath, type Lock } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { FetchedFleet, SignedBy } from "../lock/index-trust.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
-import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
+import { leftOutLines, problemLines, unaskedLines } from "../resolve/answer-lines.ts";
 import { noMatch } from "../resolve/nearest.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import { resolveImage, type ResolveImageOptions } from "../resolve/resolve-image.ts";
@@ -74,6 +74,7 @@ export async function readFleetQuestion(flags: FleetChoice, world: World): Promi
   requireLock(flags);
   const { lock, signed } = await readFleet(flags, world);
   const pins = await compilePins(parsePins(flags.pin ?? []));
+  note(world, leftOutLines(lock, pins));
   const local = flags.local ? { local: await heldHere(lock, world) } : {};
   return {
     lock,

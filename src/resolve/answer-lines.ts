@@ -1,8 +1,11 @@
 /** Lines beside an answer: a quiet second best would be taken for the best. */
 
 import type { HostFacts } from "../host/facts.ts";
+import type { Lock } from "../lock/lock.ts";
+import { checkUnderstood } from "./check-fit.ts";
 import { isBroken } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
+import { checkPins, type Pins } from "./pins.ts";
 import type { Resolution } from "./verdict.ts";
 
 /**
@@ -16,6 +19,21 @@ export function problemLines({ problems }: Pick<HostFacts, "problems">): readonl
       const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
       return [`${word}: ${message}`, ...(fix === undefined ? [] : [`  fix: ${fix}`])];
     });
+}
+
+/** A line where images of a lock are left out on every host, as this imgmatch does not understand what they need: the first stands for all. */
+export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}): readonly string[] {
+  const left = Object.entries(images).flatMap(([cell, { requires, axes }]) => {
+    const found = checkUnderstood(requires);
+    return found === null || checkPins(axes, pins) !== null ? [] : [{ cell, found }];
+  });
+  const others = left.length > 1 ? `; ${left.length - 1} more for the like` : "";
+  return left
+    .slice(0, 1)
+    .flatMap(({ cell, found: { code, message, fix } }) => [
+      `left out: ${cell}: ${code}: ${message}${others}`,
+      `  fix: ${fix}`,
+    ]);
 }
 
 /** What the answer decided unasked: GPUs that stay unused, axes that nobody pinned. */

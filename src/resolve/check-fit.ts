@@ -1,13 +1,14 @@
 /** The verdict on one image: the rules, in the order in which a person would ask them. */
 
 import type { HostFacts } from "../host/facts.ts";
-import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
+import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
+import { unknownNeeds } from "../lock/parse-requirement.ts";
 import { builtFor } from "./built-for.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import type { FindCells } from "./find-cell.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
-import { misfit, withCures } from "./misfit.ts";
+import { listSome, misfit, withCures } from "./misfit.ts";
 import { wantsCpu } from "./resolve-options.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
@@ -112,6 +113,7 @@ const triedDigest = `sha256:${"0".repeat(64)}` as const;
 const hostless = [
   ({ axes }, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
   ({ requires }, options) => checkKind(requires.cuda !== null, options),
+  ({ requires }) => checkUnderstood(requires),
   checkBuilt,
 ] as const satisfies readonly ((image: ImageToFit, options: FitOptions) => Misfit | null)[];
 
@@ -218,6 +220,18 @@ const gpuRule = ruleOf({
 
 function sameArchitecture(platform: string, host: Pick<HostView, "platform">): boolean {
   return platform.split("/")[1] === host.platform.split("/")[1];
+}
+
+/** Nobody can say whether a host meets what this imgmatch does not know. */
+export function checkUnderstood(requires: Requirement): Misfit | null {
+  const unknown = unknownNeeds(requires);
+  return unknown.length === 0
+    ? null
+    : misfit(
+        "REQUIREMENT_UNKNOWN",
+        `its requirement has ${listSome(unknown, 3)}, which this imgmatch does not know: a newer one may have written it`,
+        "update imgmatch, or correct it where it is written and publish again",
+      );
 }
 
 function checkBuilt({ digest, local }: ImageToFit, { local: held }: FitOptions): Misfit | null {

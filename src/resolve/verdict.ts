@@ -19,6 +19,7 @@ export const reasonCodes = [
   "PIN_MISMATCH",
   "NOT_BUILT",
   "NOT_PUSHED",
+  "REQUIREMENT_UNKNOWN",
   "HOST_BROKEN",
   "FACT_UNKNOWN",
 ] as const;

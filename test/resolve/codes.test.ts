@@ -1,9 +1,12 @@
 import { expect, it } from "vitest";
+import { leftOutLines } from "../../src/resolve/answer-lines.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
+import type { Requirement } from "../../src/lock/lock.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
 import { type ReasonCode, reasonCodes } from "../../src/resolve/verdict.ts";
 import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
-import { cuda, gpuImage, image } from "./support/locks.ts";
+import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
 const healthy = gpuHost([a100], "570.124.06", "12.8", { runtime: { nvidia: "legacy" } });
 const gpu = gpuImage(cuda("12.8.1", ["sm_80"]));
@@ -38,10 +41,48 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
   NOT_BUILT: () => checkFit(image({ digest: null }), healthy),
   NOT_PUSHED: () =>
     checkFit(image({ digest: null, local: { engine: "docker", id: `sha256:${"1".repeat(64)}` } }), healthy),
+  REQUIREMENT_UNKNOWN: () =>
+    checkFit(image({ requires: { ...image().requires, rocm: { release: "7.2" } } as Requirement }), healthy),
   HOST_BROKEN: () =>
     checkFit(gpu, { ...healthy, problems: [{ code: "HOST_GPU_LOST", message: "GPU 0 fell off the bus" }] }),
   FACT_UNKNOWN: () => checkFit(gpu, cpuHost({ nvidia: undefined })),
 };
+
+it("a requirement that this imgmatch does not know is never met, wherever it stands, and null asks for nothing", () => {
+  const { requires } = gpu;
+  const { cuda: needs, cpu } = requires;
+  if (needs === null) throw new Error("it has GPU code");
+  const with_ = (change: object) => checkFit({ ...gpu, requires: { ...requires, ...change } }, healthy);
+  expect(with_({ rocm: null }).ok).toBe(true);
+  const unknown = [
+    [{ kernal: "5.10" }, '"kernal" (did you mean kernel?)'],
+    [{ cpu: { ...cpu, vectorBits: 512 } }, '"cpu.vectorBits"'],
+    [{ cuda: { ...needs, memoryMiB: 80_000 } }, '"cuda.memoryMiB"'],
+    [
+      { cuda: { ...needs, driver: { ...needs.driver, minimun: "580" } } },
+      '"cuda.driver.minimun" (did you mean minimum?)',
+    ],
+  ] as const;
+  for (const [change, named] of unknown)
+    expect(with_(change)).toMatchObject({
+      code: "REQUIREMENT_UNKNOWN",
+      message: expect.stringContaining(`has ${named}, which this imgmatch does not know`),
+    });
+});
+
+it("names what is left out for it once, and nothing that a pin leaves out", () => {
+  const strange = image({ requires: { ...image().requires, rocm: {} } as Requirement });
+  const lock = lockOf({ a: strange, b: image(), c: strange });
+  expect(leftOutLines(lock)).toEqual([
+    expect.stringMatching(/^left out: a: REQUIREMENT_UNKNOWN: .*"rocm".*; 1 more for the like$/),
+    expect.stringContaining("update imgmatch"),
+  ]);
+  expect(leftOutLines(lock, plainPins({ cuda: "12.8" }))).toEqual([]);
+  expect(resolveImage(lock, healthy)).toMatchObject({
+    match: { cell: "b" },
+    rejected: [{ cell: "a", code: "REQUIREMENT_UNKNOWN" }, { cell: "c" }],
+  });
+});
 
 it.each(reasonCodes)("%s is reachable, with a message and a fix", (code) => {
   const found = ways[code]();

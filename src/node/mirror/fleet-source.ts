@@ -1,5 +1,6 @@
 /** Where the mirror has a fleet from: a lock on this node, or the index in the registry. */
 
+import { leftOutLines } from "../../resolve/answer-lines.ts";
 import { stat } from "node:fs/promises";
 import { exitCodes, ImgmatchError, type ProblemCode } from "../../errors.ts";
 import { fetchLock } from "../../lock/fetch-lock.ts";
@@ -108,6 +109,7 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
       });
       // The same object for the same index, for what is remembered of it.
       lock = before !== null && read.matrixDigest === before.matrixDigest ? before : read;
+      if (lock !== before) leftOutLines(lock).forEach(options.tell);
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code === "REGISTRY_AUTH") throw error;
       // An index that nobody vouches for is an answer too: the one before does not stand in for it.

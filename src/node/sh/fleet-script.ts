@@ -7,13 +7,14 @@ import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-fe
 import { classRules } from "../../hardware/gpu-class.ts";
 import { smiTimeoutMs } from "../../host/run-nvidia-smi.ts";
 import { formatLock } from "../../lock/format-lock.ts";
-import type { Lock, LockedImage } from "../../lock/lock.ts";
+import type { Lock } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { sortedEntries } from "../../io/collections.ts";
+import { isEligible } from "../../resolve/check-fit.ts";
 import { brandsByName } from "../../resolve/host-view.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { twoKinds } from "../../resolve/resolve-image.ts";
-import { checkPins, type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
+import { type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { codeNumber, gpuClasses } from "./compile-order.ts";
 import { requireSafeText, toEre } from "./safe-text.ts";
 import { type FleetNeeds, type FleetRows, fleetRows } from "./image-rows.ts";
@@ -59,8 +60,8 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
   const pins = plainPins(options.pins ?? {});
   if (cpuOnly && requireGpu) throw twoKinds();
   requireKnownAxes(pins, lock.images);
-  const images = sortedEntries(lock.images).filter(
-    ([, image]) => isOffered(image, pins) && isOfKind(image, { cpuOnly, requireGpu }),
+  const images = sortedEntries(lock.images).filter(([, image]) =>
+    isEligible(image, { pins, cpuOnly, requireGpu }),
   );
   requireSafeText(lock, images);
   const fleet = fleetRows(images, lock.prefer);
@@ -81,18 +82,9 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
   return { text, lockDigest, images: images.length };
 }
 
-/** What `resolve` would not reject on every host for a pin or for never having been built. */
-function isOffered({ axes, digest }: LockedImage, pins: Pins): boolean {
-  return digest !== null && checkPins(axes, pins) === null;
-}
-
 interface Kinds {
   readonly cpuOnly: boolean;
   readonly requireGpu: boolean;
-}
-
-function isOfKind({ requires }: LockedImage, { cpuOnly, requireGpu }: Kinds): boolean {
-  return !(requires.cuda === null ? requireGpu : cpuOnly);
 }
 
 function heading(
