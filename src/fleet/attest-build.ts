@@ -1,5 +1,6 @@
 /** Attests the images of a plan in their registry: looks for what an engine has attested, or writes and attaches provenance itself. */
 
+import { repositoryOfCell } from "./cells/cell-settings.ts";
 import type { Attester, PushedBuild } from "./build/publisher.ts";
 import type { FleetBuilder } from "./build/fleet-builder.ts";
 import { ImgmatchError, InternalError } from "../errors.ts";
@@ -90,7 +91,7 @@ async function recordOf(
   if (pushed.digest === null || inputDigest === null)
     throw new InternalError("what was built has inputs and a digest");
   return {
-    repository: matrix.repository,
+    repository: repositoryOfCell(matrix, cell),
     digest: pushed.digest,
     fleet: { name: matrix.name, version: matrix.version, matrix: matrix.digest },
     cell: cell.id,

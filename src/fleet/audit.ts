@@ -7,6 +7,7 @@ import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
 import { groupBy } from "../io/collections.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { isAdopted, refuseAdoptedLock } from "../lock/adopted-lock.ts";
+import { repositoryOf } from "../lock/image-repository.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import type { ImageEffect } from "../inspect/audit/audit-image.ts";
 import { type DeclaredImage, imageAuditor } from "./audit/image-examiner.ts";
@@ -115,7 +116,7 @@ async function auditAdopted(asked: AuditOptions, all: Lock, world: World): Promi
       "leave them out",
     );
   const lock = selectImages(all, asked.only ?? []);
-  const { images, repository } = lock;
+  const { images } = lock;
   const subjects = Object.entries(images).map(([cell, locked]) => {
     const { requires, platform } = locked;
     return { cell, locked, declared: { requires, platform, floor: [], base: null } };
@@ -123,7 +124,7 @@ async function auditAdopted(asked: AuditOptions, all: Lock, world: World): Promi
   const answer = await auditImages(subjects, lock, asked, world);
   const again = (cell: string) => (problem: Problem) => ({
     ...problem,
-    fix: `adopt it again, and state what its files have: imgmatch adopt ${repository}:${images[cell]?.tag}`,
+    fix: `adopt it again, and state what its files have: imgmatch adopt ${lock.repository}:${images[cell]?.tag}`,
   });
   return {
     ...answer,
@@ -143,7 +144,7 @@ interface Subject {
 
 async function auditImages(
   subjects: readonly Subject[],
-  { repository }: Lock,
+  lock: Lock,
   asked: AuditOptions,
   world: World,
   effects = new Map<string, ImageEffect>(),
@@ -167,7 +168,7 @@ async function auditImages(
   for (const { cell, locked } of wanted) {
     signal.throwIfAborted();
     onEvent?.({ type: "image", cell, done: cells.length, total: wanted.length });
-    const { effect, ...found } = await auditCell(cell, repository, locked, examine, {
+    const { effect, ...found } = await auditCell(cell, repositoryOf(lock, locked), locked, examine, {
       signal,
       onLog: () => {},
     });

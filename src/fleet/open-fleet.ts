@@ -108,7 +108,7 @@ async function open(
   const { matrix, passed } = withArguments(published, given);
   parseImageReference(matrix.repository);
   const fleets = await openParents(matrix, matrixFile, options, opening);
-  const settled = settleCells(matrix, expandMatrix(matrix));
+  const settled = settleCells(matrix, expandMatrix(matrix), parsed.repository);
   const { cells, parents } = standOnParents(matrix, settled, fleets);
   const built = cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
   const { templates, files } = await readTemplates(root, matrix, built, {

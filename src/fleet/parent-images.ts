@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { lockPath, type Lock, type LockedImage } from "../lock/lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { shortDigest } from "./cells/input-digest.ts";
+import { repositoryOfCell } from "./cells/cell-settings.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
 
@@ -30,7 +31,7 @@ export async function parentImages(
     const planned = plans.get(fleet)?.get(cell.id);
     if (planned === undefined) continue;
     const parent = { matrix: file, cell: cell.id };
-    images.set(ref, imageOf(planned, { ref, parent, repository: fleet.matrix.repository }));
+    images.set(ref, imageOf(planned, { ref, parent, repository: repositoryOfCell(fleet.matrix, cell) }));
   }
   return images;
 }

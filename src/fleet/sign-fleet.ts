@@ -23,14 +23,18 @@ const orPolicy = "a trust policy may name who else signs";
 const ofImage = `find out who pushed it; remove its tag to have it built again, or build under another tag with --no-cache=<word>; ${orPolicy}`;
 const ofIndex = `find out who published it; publish all images from one lock with --replace-index, which leaves out what others have put there; ${orPolicy}`;
 
-/** Everything in this repository. */
+/** What an index names in this repository, and what is pushed, where it was pushed to. */
 export function fleetSigning(
   reference: ImageReference,
   { registry, signer, format, signal, others }: FleetSigningOptions,
 ): FleetSigner {
   const [signed, kept, vouched] = [new Set<Digest>(), new Set<Digest>(), new Set<Digest>()];
-  async function sign(digests: readonly Digest[], more: Pick<SignOptions, "signal" | "settleMs">) {
-    const done = await signImages(reference, digests, { registry, signer, format, ...more });
+  async function sign(
+    place: ImageReference,
+    digests: readonly Digest[],
+    more: Pick<SignOptions, "signal" | "settleMs">,
+  ) {
+    const done = await signImages(place, digests, { registry, signer, format, ...more });
     for (const digest of done.signed) signed.add(digest);
     for (const digest of done.kept) if (!signed.has(digest)) kept.add(digest);
   }
@@ -38,14 +42,14 @@ export function fleetSigning(
     requireSigned(registry, { reference: image, digest }, { own: await signer.signer(), others, fix });
   return {
     // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
-    sign: (pushed) => sign([pushed], { settleMs: 0 }),
+    sign: (pushed, place) => sign({ ...place, tag: null, digest: null }, [pushed], { settleMs: 0 }),
     requireSigned: (image, digest) => demand(image, digest, ofImage),
     requireVouched: (index) => demand(reference, index, ofIndex),
     async vouch(digests) {
       // Who cannot know its own signatures again would sign twice.
       const isBlind = (await signer.signer()) === null;
       const open = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
-      await sign(open, signal === undefined ? {} : { signal });
+      await sign(reference, open, signal === undefined ? {} : { signal });
       for (const digest of open) vouched.add(digest);
     },
     done: () => ({ signed: [...signed], kept: [...kept] }),

@@ -6,7 +6,7 @@ import type { ImageReference } from "../oci/reference.ts";
 
 export interface Signing {
   /** Signs what was pushed, by digest, before it has its name. */
-  readonly sign: (pushed: Digest) => Promise<void>;
+  readonly sign: (pushed: Digest, place: ImageReference) => Promise<void>;
   /** Throws with exit code 6 where nobody who counts has signed what is under the name already. */
   readonly requireSigned: (image: ImageReference, digest: Digest) => Promise<void>;
 }
@@ -22,7 +22,7 @@ export function signedPublisher(publisher: Publisher, { sign, requireSigned }: S
     async publish(request) {
       const examine = async (pushed: ImageReference) => {
         await request.examine?.(pushed);
-        if (pushed.digest !== null) await sign(pushed.digest);
+        if (pushed.digest !== null) await sign(pushed.digest, pushed);
       };
       const published = await publisher.publish({ ...request, examine });
       if (published.how === "adopted") await requireSigned(request.reference, published.digest);

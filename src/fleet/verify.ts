@@ -3,13 +3,14 @@
 import { withUnprinted } from "../io/unprinted.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
-import { lockPath } from "../lock/lock.ts";
+import { repositoriesOf } from "../lock/image-repository.ts";
+import { type Lock, lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { type ProvenanceVerification, verifyProvenance } from "../trust/provenance/verify-provenance.ts";
 import { signatureTrustFor, trustedSignersFor, type SignatureDemands } from "../trust/trust-demands.ts";
-import { type Sweep, sweep } from "./publish/sweep.ts";
+import { type Sweep, type SweepOptions, sweep } from "./publish/sweep.ts";
 import { type Verification, verifyLock } from "./publish/verify-lock.ts";
 import { type SignedLock, verifySigned } from "./publish/verify-signed.ts";
 
@@ -54,7 +55,7 @@ export async function verify(asked: VerifyOptions = {}, given?: Partial<World>):
   const tags = Object.values(lock.images).map(({ tag }) => tag);
   const keep = new Set([...tags, ...Object.keys(lock.channels ?? {})]);
   // First, so that what is told is what is there afterwards.
-  const swept = asked.sweep ? await sweep(repository, { registry, keep }) : null;
+  const swept = asked.sweep ? await sweepAll(lock, { registry, keep }) : null;
   const verification = await verifyLock(lock, { registry, heal: asked.heal ?? false });
   const provenance = asked.provenance
     ? await verifyProvenance(lock, { registry, demands: await trustedSignersFor(repository, asked, world) })
@@ -67,4 +68,14 @@ export async function verify(asked: VerifyOptions = {}, given?: Partial<World>):
     ...(signed && { signed }),
   } as const;
   return withUnprinted(answer, { adopted: isAdopted(lock) });
+}
+
+async function sweepAll(lock: Lock, options: SweepOptions): Promise<Sweep> {
+  const swept: Sweep[] = [];
+  for (const repository of repositoriesOf(lock))
+    swept.push(await sweep(parseImageReference(repository), options));
+  return {
+    removed: swept.flatMap(({ removed }) => removed),
+    emptied: swept.flatMap(({ emptied }) => emptied),
+  };
 }

@@ -65,6 +65,8 @@ export interface LockedImage {
   readonly axes: Readonly<Record<string, string>>;
   /** `os/architecture`, for example `linux/amd64`. */
   readonly platform: string;
+  /** Where it is, in place of the lock's repository. */
+  readonly repository?: string;
   readonly tag: string;
   readonly inputDigest: Digest;
   /** The manifest's digest; null until the image is built. Such an image never resolves. */

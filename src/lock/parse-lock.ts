@@ -108,8 +108,12 @@ const bases = list(
   }),
 );
 
+// It becomes a part of the one line that resolve prints.
+const repository = text({ test: isRepository }, "a repository");
+
 const image: Check<LockedImage> = shape({
   ...choosing,
+  repository: ifPresent(repository),
   digest: orNull(digest),
   local: ifPresent(shape<LockedLocal>({ engine: oneOf(...localEngines), id: digest })),
   manifest: ifPresent(
@@ -140,8 +144,7 @@ const lock: Check<Lock> = shape({
   schemaVersion: schemaVersion(lockSchemaVersion),
   name: someText,
   version: someText,
-  // It becomes a part of the one line that resolve prints.
-  repository: text({ test: isRepository }, "a repository"),
+  repository,
   matrixDigest: digest,
   prefer: ifPresent(list(anyText)),
   plainPull: ifPresent(oneOf("least")),

@@ -59,9 +59,26 @@ export interface CellsAlone extends Pick<PreparedFleet, "push" | "secret" | "res
 }
 
 /** Cells that are to be in the stack: those that the matrix builds. Throws `BASE_UNRESOLVED` for all that cannot be. */
-export function readyCells({ cells }: Plan): readonly ReadyCell[] {
+export function readyCells(plan: Plan): readonly ReadyCell[] {
+  const { cells } = plan;
+  requireOneRepository(plan);
   const wanted = cells.filter(({ action }) => action === "build" || action === "keep");
   return requireReady(wanted);
+}
+
+/** A stack has one login, and pushes where it is: never is a cell's own repository left out in silence. Throws `USAGE`. */
+export function requireOneRepository({ cells }: Plan): void {
+  throwProblems(
+    cells
+      .flatMap(({ cell, inputs }): Problem[] => {
+        const own = inputs === null ? null : cell.settings.repository;
+        if (own === null) return [];
+        const message = `${cell.id} goes to ${own.value}, and a stack of Pulumi pushes to the fleet's repository alone`;
+        const fix = "build with --engine docker, buildx or podman, or leave out repository";
+        return [{ code: "USAGE", message, fix, at: own.at }];
+      })
+      .slice(0, 1),
+  );
 }
 
 /**

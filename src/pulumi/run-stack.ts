@@ -23,7 +23,7 @@ import type { Advice } from "../fleet/build/engines/advice.ts";
 import { partOf, resourceName } from "./stack-cells.ts";
 import { FleetImages } from "./component.ts";
 import { type ImageEvent, readEvent } from "./events.ts";
-import { findPublished, type PreparedFleet } from "./prepare-stack.ts";
+import { findPublished, requireOneRepository, type PreparedFleet } from "./prepare-stack.ts";
 import { createRecorder } from "./results.ts";
 import { shardCells } from "./stack-shards.ts";
 import { errorLines, openWorkspace, readState, withStackLock } from "./workspace.ts";
@@ -133,6 +133,7 @@ async function prepareShards(
   run: RunOptions,
 ): Promise<readonly Shard[]> {
   const { publisher, revision } = options;
+  requireOneRepository(plan);
   const planned = plan.cells.filter(({ action }) => action === "build" || action === "keep").filter(isReady);
   const published =
     publisher === null ? null : await findPublished(planned, plan.matrix.repository, publisher);

@@ -6,6 +6,7 @@ import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-too
 import { compareVersions, parseVersion } from "../hardware/driver-version.ts";
 import { marchPlatforms } from "../hardware/march-platforms.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
+import { repositoriesOf } from "../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy, remember, sortedEntries } from "../io/collections.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
@@ -23,8 +24,8 @@ export interface FoundCell {
 export function findCell(lock: Lock, name: string): FoundCell {
   const byId = Object.hasOwn(lock.images, name) ? lock.images[name] : undefined;
   if (byId !== undefined) return { cell: name, image: byId };
-  const prefix = `${lock.repository}:`;
-  const tag = (name.startsWith(prefix) ? name.slice(prefix.length) : name).replace(/@sha256:[0-9a-f]+$/, "");
+  const prefix = repositoriesOf(lock).find((each) => name.startsWith(`${each}:`));
+  const tag = (prefix === undefined ? name : name.slice(prefix.length + 1)).replace(/@sha256:[0-9a-f]+$/, "");
   const byTag = Object.entries(lock.images).find(([, image]) => image.tag === tag);
   if (byTag !== undefined) return { cell: byTag[0], image: byTag[1] };
   const cells = Object.keys(lock.images).sort();

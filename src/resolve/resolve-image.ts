@@ -2,6 +2,7 @@
 
 import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
+import { repositoryOf } from "../lock/image-repository.ts";
 import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../io/collections.ts";
@@ -163,18 +164,21 @@ export function twoKinds(): ImgmatchError {
 }
 
 /** `repo:tag@sha256:…`; the digest alone decides what is pulled. Without it for an image that was never built. */
-export function referenceOf(lock: Lock, image: Pick<LockedImage, "tag" | "digest">): string {
-  return image.digest === null ? `${lock.repository}:${image.tag}` : immutableReferenceOf(lock, image);
+export function referenceOf(lock: Lock, image: Pick<LockedImage, "repository" | "tag" | "digest">): string {
+  return image.digest === null
+    ? `${repositoryOf(lock, image)}:${image.tag}`
+    : immutableReferenceOf(lock, image);
 }
 
 /** The same for an image that is built: only such an image fits a host. */
 export function immutableReferenceOf(
   lock: Lock,
-  { tag, digest, local }: Pick<LockedImage, "tag" | "digest" | "local">,
+  image: Pick<LockedImage, "repository" | "tag" | "digest" | "local">,
 ): ImmutableReference {
+  const { tag, digest, local } = image;
   if (digest === null && local !== undefined) return localReference(local.id);
   if (digest === null) throw new InternalError(`${tag} was chosen and is not built`);
-  return immutableReference(lock.repository, tag, digest);
+  return immutableReference(repositoryOf(lock, image), tag, digest);
 }
 
 /** The image of each of many hosts, by one lock. */

@@ -42,10 +42,11 @@ describe("a publisher that signs", () => {
   it("signs what it has pushed while the tag does not name it yet, after it was opened", async () => {
     const seen: string[] = [];
     const { registry, publisher, request } = setUp({
-      sign: async () => void seen.push(`signed, tagged: ${registry.tags.has("1.0")}`),
+      sign: async (_, { repository }) =>
+        void seen.push(`signed in ${repository}, tagged: ${registry.tags.has("1.0")}`),
     });
     await publisher.publish({ ...request, examine: async () => void seen.push("opened") });
-    expect(seen).toEqual(["opened", "signed, tagged: false"]);
+    expect(seen).toEqual(["opened", "signed in team/app, tagged: false"]);
     expect(registry.tags.has("1.0")).toBe(true);
   });
 

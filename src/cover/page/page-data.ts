@@ -93,9 +93,10 @@ function pageFleet(lock: Lock, classes: readonly HostClass[]): PageFleet {
 
 /** How it was built, and what it takes, says nothing of where it runs. */
 function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }: LockedImage): LockedImage {
-  const { measured, adopted } = more;
+  const { repository, measured, adopted } = more;
   return {
     ...{ axes, platform, tag, inputDigest, digest, requires },
+    ...(repository === undefined ? {} : { repository }),
     ...(measured === undefined ? {} : { measured }),
     ...(adopted === undefined ? {} : { adopted }),
     ...{ bases: [], builder: "", created: null, size: null },

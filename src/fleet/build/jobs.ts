@@ -6,6 +6,7 @@ import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { localBaseName } from "../../oci/local-base.ts";
 import { parseImageReference, withTag } from "../../oci/reference.ts";
+import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { pinBases, type PinOptions } from "../dockerfile/bases.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
@@ -73,6 +74,7 @@ export function requireReady(cells: readonly PlannedCell[]): readonly ReadyCell[
 export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const { cell, tag, inputDigest, dockerfile: file, bases, context } = planned;
   const { matrix, push } = options;
+  const repository = repositoryOfCell(matrix, cell);
   const target = cell.settings.target?.value ?? null;
   const isLocal = ({ local }: PlannedBase) => local !== undefined;
   const [held, pulled] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
@@ -87,7 +89,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   return {
     cell: cell.id,
     inputDigest,
-    reference: push ? withTag(parseImageReference(matrix.repository), tag) : null,
+    reference: push ? withTag(parseImageReference(repository), tag) : null,
     request: {
       cell: cell.id,
       dockerfile: rebuilt(pinned(file, digests, replacements, { ...variables, local }), planned),
@@ -107,7 +109,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       labels: { [inputsLabel]: inputDigest },
       ...(held.length === 0 ? {} : { localBases: idsOf(held) }),
       ...(matrix.attest === null ? {} : { attest: attestationsOf(cell.id, matrix, matrix.attest.value) }),
-      tags: [`${matrix.repository}:${tag}`],
+      tags: [`${repository}:${tag}`],
     },
   };
 }
@@ -168,6 +170,7 @@ export function lockedImageOf(
   return {
     axes: cell.axes,
     platform: cell.platform,
+    ...(cell.settings.repository && { repository: cell.settings.repository.value }),
     tag,
     inputDigest,
     digest: built.digest,

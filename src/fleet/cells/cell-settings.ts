@@ -11,13 +11,21 @@ export interface CellSettings {
   readonly target: Located<string> | null;
   /** null: the template's folder. */
   readonly context: Located<string> | null;
-  /** null: the matrix's. */
+  /** null: the matrix's. Once settled, it is another than that. */
   readonly repository: Located<string> | null;
   readonly base: Located<Bases> | null;
   readonly args: Readonly<Record<string, Argument>>;
   readonly runner: Located<readonly string[]> | null;
   readonly timeoutMinutes: Located<number> | null;
   readonly freeDisk: Located<boolean> | null;
+}
+
+/** Where the cell's image goes. */
+export function repositoryOfCell(
+  { repository }: Pick<Matrix, "repository">,
+  { settings }: { readonly settings: CellSettings },
+): string {
+  return settings.repository?.value ?? repository;
 }
 
 /** A value of an axis, or of `values:`, and the name of it. */

@@ -5,7 +5,7 @@ import { groupBy, remember } from "../../io/collections.ts";
 import type { Requirement } from "../../lock/lock.ts";
 import type { Bases, Matrix, ParentFleet } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
-import type { CellSettings } from "./cell-settings.ts";
+import { type CellSettings, repositoryOfCell } from "./cell-settings.ts";
 import type { ExpandedCell } from "./expand.ts";
 import { oncePer } from "./once-per.ts";
 
@@ -76,7 +76,7 @@ export function standOnParents<Fleet extends Parent>(
         if (fault !== null) remember(faults, `${text} ${fault.kind}`, () => fault).cells.push(cell);
         return [stage, text];
       }
-      const ref = `${fleet.matrix.repository}:${one.cell.id}`;
+      const ref = `${repositoryOfCell(fleet.matrix, one.cell)}:${one.cell.id}`;
       parents.set(ref, { fleet, file: parent.file.value, cell: one.cell });
       return [stage, ref];
     });

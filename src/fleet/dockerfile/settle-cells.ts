@@ -8,6 +8,8 @@ import type { CellSettings } from "../cells/cell-settings.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import { oncePer } from "../cells/once-per.ts";
 import type { Bases, Located, Matrix } from "../matrix/matrix.ts";
+import { isRepository } from "../../oci/reference.ts";
+import { referenceProblems } from "../matrix/unsafe-text.ts";
 import { compileText, type RenderText } from "./matrix-text.ts";
 import { argumentView } from "./view.ts";
 
@@ -16,14 +18,20 @@ const texts = ["template", "target", "context", "repository"] as const;
 /**
  * Cells with what their settings say, rendered. What is not to be built stays as it is. Throws everything that is wrong with a text once,
  * for the first cell.
+ *
+ * @param moved where the matrix's repository was before `--registry` moved it: what lies beside it moves too
  */
-export function settleCells(matrix: Matrix, cells: readonly ExpandedCell[]): readonly ExpandedCell[] {
+export function settleCells(
+  matrix: Matrix,
+  cells: readonly ExpandedCell[],
+  moved = matrix.repository,
+): readonly ExpandedCell[] {
   const problems = new Map<object, readonly Problem[]>();
   const settled = cells.map((entry): ExpandedCell => {
     const { cell, skipped } = entry;
     if (skipped !== null || isPlain(cell.settings)) return entry;
     try {
-      return { cell: { ...cell, settings: settle(cell, matrix) }, skipped };
+      return { cell: { ...cell, settings: settle(cell, matrix, moved) }, skipped };
     } catch (error) {
       if (!(error instanceof ImgmatchError)) throw error;
       if (!problems.has(cell.settings)) problems.set(cell.settings, error.problems);
@@ -42,12 +50,15 @@ export function contextOf({ context, template }: CellSettings): Located<string> 
 
 const isPlain = oncePer((settings: CellSettings): boolean => {
   const bases = Object.values(settings.base?.value ?? {});
+  if (settings.repository !== null) return false;
   return ![...texts.map((name) => settings[name]?.value ?? ""), ...bases].some((text) => text.includes("{{"));
 });
 
-function settle(cell: Cell, matrix: Matrix): CellSettings {
-  const { settings } = cell;
-  const withBase: Cell = { ...cell, settings: { ...settings, base: baseOf(cell, matrix) } };
+function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
+  const { settings } = own;
+  // What the others see is the matrix's: this one is settled with them.
+  const cell: Cell = { ...own, settings: { ...settings, repository: null } };
+  const withBase: Cell = { ...cell, settings: { ...cell.settings, base: baseOf(cell, matrix) } };
   const view = viewOnce(withBase, matrix);
   const rendered = (name: (typeof texts)[number]) => {
     const text = settings[name];
@@ -60,10 +71,38 @@ function settle(cell: Cell, matrix: Matrix): CellSettings {
     // An empty one is none.
     target: target?.value === "" ? null : target,
     context: rendered("context"),
-    repository: rendered("repository"),
+    repository: placed(rendered("repository"), matrix, moved),
   };
   const key = [...texts.map((name) => made[name]?.value ?? null), made.base?.value ?? null];
   return remember(settledAs(settings), JSON.stringify(key), () => made);
+}
+
+/** null for the matrix's own. Throws for what is no repository, and for one that `--registry` would leave where it is. */
+function placed(own: Located<string> | null, matrix: Matrix, moved: string): Located<string> | null {
+  if (own === null || own.value === moved) return null;
+  const { value, at } = own;
+  throwProblems(referenceProblems(value, at));
+  if (!isRepository(value))
+    throwProblems([
+      {
+        code: "REFERENCE_INVALID",
+        message: `the repository ${JSON.stringify(value)} has a tag or a digest`,
+        fix: "leave it out: tags follow from tag:",
+        at,
+      },
+    ]);
+  if (moved === matrix.repository) return own;
+  const [from, to] = [moved, matrix.repository].map((each) => each.slice(0, -matrix.name.length));
+  if (from === undefined || !value.startsWith(from))
+    throwProblems([
+      {
+        code: "USAGE",
+        message: `--registry moves what is in ${from?.slice(0, -1)}, and the repository ${value} is not there`,
+        fix: "give it the matrix's registry, or build without --registry",
+        at,
+      },
+    ]);
+  return { value: `${to}${value.slice(from?.length)}`, at };
 }
 
 /** Thousands of cells share a few. */

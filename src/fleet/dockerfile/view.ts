@@ -7,6 +7,7 @@ import type { DriverRequirement } from "../../lock/lock.ts";
 import type { Bases, ComputeValue, CudaValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
+import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { oncePer } from "../cells/once-per.ts";
 import { cmakeForms, dottedForms, gencodeForms } from "./target-forms.ts";
 
@@ -91,7 +92,7 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
   return Object.assign(view, {
     name: matrix.name,
     version: matrix.version,
-    repository: matrix.repository,
+    repository: repositoryOfCell(matrix, cell),
     cell: cell.id,
     platform: platformKeys === null ? platform : { ...platformKeys, [textSymbol]: platform },
     architecture: platform.slice(platform.indexOf("/") + 1),

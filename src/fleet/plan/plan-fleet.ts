@@ -1,6 +1,7 @@
 /** Cells and their Dockerfiles → what would happen to each. Pure: what it needs from files and registries are arguments. */
 
 import { InternalError, throwProblems } from "../../errors.ts";
+import { repositoryOf } from "../../lock/image-repository.ts";
 import type { Lock, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -8,6 +9,7 @@ import { digestOf } from "../../oci/digest-of.ts";
 import type { CellContext } from "../dockerfile/cell-context.ts";
 import { compareInputs, describeChanges } from "./changes.ts";
 import type { Cell } from "../cells/cell.ts";
+import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { inputDigest } from "../cells/input-digest.ts";
@@ -101,15 +103,17 @@ function planCell(
   { tagOf, matrix, options }: { tagOf: TagOf; matrix: Matrix; options: PlanFleetOptions },
 ): PlannedCell {
   const { lock } = options;
-  const { repository } = matrix;
+  const known = lock?.repository === matrix.repository ? (lock.images[cell.id] ?? null) : null;
   // A digest is of one repository: a lock of another says nothing about what is in this one.
-  const locked = lock?.repository === repository ? (lock.images[cell.id] ?? null) : null;
+  const isThere =
+    known !== null && (skipped !== null || repositoryOf(matrix, known) === repositoryOfCell(matrix, cell));
+  const locked = isThere ? known : null;
   // What registries say is added later, where they are asked.
-  const known = { cell, locked, published: null, moved: [] };
+  const asked = { cell, locked, published: null, moved: [] };
   if (skipped !== null) {
     const retired = locked !== null;
     return {
-      ...known,
+      ...asked,
       action: retired ? "retired" : skipped.why,
       reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
       inputDigest: null,
@@ -144,7 +148,7 @@ function planCell(
   // The lock is the truth: an image that is kept has the tag that it was given.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
   return {
-    ...known,
+    ...asked,
     action,
     reason,
     inputDigest: digest,

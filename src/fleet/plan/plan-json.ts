@@ -34,6 +34,8 @@ export interface PlanCellJson
   extends Pick<LockedImage, "axes" | "platform" | "digest" | "requires" | "measured">,
     Pick<PlannedCell, "action" | "reason" | "tag" | "inputDigest" | "bases" | "published" | "moved"> {
   readonly cell: string;
+  /** Where its image goes, in place of the fleet's repository. */
+  readonly repository?: string;
   readonly dockerfile: string;
   /** Inputs that are not what they were when the lock was written; `changed` is null where the lock does not say. */
   readonly changes: readonly InputComparison[];
@@ -61,8 +63,10 @@ export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJ
 
 function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): PlanCellJson {
   const { action, reason, tag, inputDigest, bases, published, moved } = planned;
+  const repository = planned.inputs === null ? locked?.repository : cell.settings.repository?.value;
   return {
     cell: cell.id,
+    ...(repository !== undefined && { repository }),
     action,
     reason,
     axes: cell.axes,
@@ -112,9 +116,10 @@ function takenJson({ inputs: { whole, taken } }: CellContext) {
 }
 
 function retiredToJson({ cell, image }: RetiredImage): PlanCellJson {
-  const { axes, platform, tag, inputDigest, digest, requires, bases } = image;
+  const { axes, platform, repository, tag, inputDigest, digest, requires, bases } = image;
   return {
     cell,
+    ...(repository !== undefined && { repository }),
     action: "retired",
     reason: retiredReason,
     axes,

@@ -3,9 +3,17 @@
 import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, isRecord, parseJson, text } from "../../io/json.ts";
+import { placeOf, repositoryOf } from "../../lock/image-repository.ts";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { isIndexType } from "../../oci/media-types.ts";
-import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  withDigest,
+  withTag,
+} from "../../oci/reference.ts";
 import type {
   BlobCopier,
   Manifest,
@@ -86,6 +94,27 @@ export async function copyImage(
   } finally {
     await withdraw(registry, own, pace);
   }
+}
+
+/**
+ * Copies the images of other repositories into the fleet's, under their tags: an index names what lies beside it. Throws as `copyImage`.
+ */
+export async function bringImages(
+  { repository }: Pick<Lock, "repository">,
+  images: Iterable<LockedImage>,
+  options: CopyImageOptions,
+): Promise<void> {
+  const home = parseImageReference(repository);
+  const limit = pLimit(atOnce);
+  const bring = async (image: LockedImage, digest: Digest) =>
+    copyImage(withDigest(placeOf({ repository }, image), digest), withTag(home, image.tag), options);
+  await Promise.all(
+    [...images].flatMap((image) => {
+      const { digest } = image;
+      const isHere = digest === null || repositoryOf({ repository }, image) === repository;
+      return isHere ? [] : [limit(bring, image, digest)];
+    }),
+  ).finally(() => limit.clearQueue());
 }
 
 /** The manifest and, of an index, all below it, each after the one that names it. */

@@ -11,7 +11,9 @@ import {
   withTag,
 } from "../../oci/reference.ts";
 import { compareFirst } from "../../io/collections.ts";
-import type { Plan } from "../plan/planned-cell.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
+import { variantGroups } from "../cells/groups.ts";
 import { versionTag } from "../cells/tag.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
@@ -131,11 +133,27 @@ export function strangers(stored: StoredIndex, reference: ImageReference): Probl
 
 /**
  * What `publishPlanIndex` will refuse once the plan is built, as far as it can be known before: an image of other inputs is
- * another image. Throws `INDEX_CONFLICT` where the version's tag is no index, and what the registry throws.
+ * another image. Of the version's index and of each variant's. Throws `INDEX_CONFLICT` where such a tag is no index, and what the registry throws.
  */
 export async function planIndexConflicts(plan: Plan, registry: RegistryClient): Promise<Problem[]> {
   const { matrix, cells } = plan;
-  const reference = withTag(parseImageReference(matrix.repository), versionTag(matrix));
+  const built = cells.filter(({ action }) => action === "build" || action === "keep");
+  const variants = variantGroups(
+    matrix,
+    built.map((planned) => ({ ...planned.cell, planned })),
+  ).map(({ name, members }) => ({ name, cells: members.map(({ planned }) => planned) }));
+  const found: Problem[] = [];
+  for (const index of [{ name: versionTag(matrix), cells }, ...variants])
+    found.push(...(await conflictsWith(index, matrix, registry)));
+  return found;
+}
+
+async function conflictsWith(
+  { name, cells }: { readonly name: string; readonly cells: readonly PlannedCell[] },
+  matrix: Matrix,
+  registry: RegistryClient,
+): Promise<Problem[]> {
+  const reference = withTag(parseImageReference(matrix.repository), name);
   const current = await readCurrentIndex({ registry, reference });
   if (current === null) return [];
   const entries = new Map<string, { readonly image: IndexedImage }>();

@@ -15,6 +15,7 @@ import {
 import type { Manifest, ManifestDescriptor } from "../../oci/registry/client.ts";
 import { attach, type AttachmentRegistry } from "../../trust/attach.ts";
 import { silent, withdraw } from "./announcement.ts";
+import { bringImages } from "./copy-image.ts";
 import { describeImages } from "./describe-images.ts";
 import { plainImages } from "./native-images.ts";
 import { namedImages, type PlanIndexOptions } from "./publish-plan-index.ts";
@@ -97,11 +98,12 @@ interface Target {
 async function targetOf(
   fleet: Lock,
   reference: ImageReference,
-  { registry, vouching }: PlanIndexOptions,
+  { registry, vouching, ...pace }: PlanIndexOptions,
 ): Promise<Target> {
   const { name, version, prefer = [], plainPull } = fleet;
   const fix = "give the channel another name";
   const { images, manifests } = namedImages(Object.entries(fleet.images), reference, fix);
+  await bringImages(fleet, Object.values(fleet.images), { registry, ...pace });
   const [only, ...others] = images.values();
   if (only !== undefined && others.length === 0) {
     const manifest = await registry.readManifest(withDigest(reference, only.digest));

@@ -6,13 +6,19 @@ import { type ImageReference, parseImageReference, withTag } from "../../oci/ref
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { variantGroups } from "../cells/groups.ts";
 import { versionTag } from "../cells/tag.ts";
+import { bringImages } from "./copy-image.ts";
 import { plainImages } from "./native-images.ts";
-import type { ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import type {
+  BlobCopier,
+  ManifestDescriptor,
+  ReferrersReader,
+  RegistryClient,
+} from "../../oci/registry/client.ts";
 import { type IndexedImage, indexedImage } from "../../lock/fleet-index.ts";
 import { type IndexRequest, type PublishedIndex, publishIndex, type Vouching } from "./publish-index.ts";
 
 export interface PlanIndexOptions {
-  readonly registry: RegistryClient;
+  readonly registry: RegistryClient & BlobCopier & ReferrersReader;
   readonly replace?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly settleMs?: number;
@@ -34,7 +40,7 @@ export interface PlanIndex {
 /**
  * Publishes the index of every image that the plan keeps and the registry has. What is yet to be built is left out and
  * named: an index must not say of an image what the matrix no longer says.
- * The index of each variant follows that of the version, so that whoever finds the one finds the other.
+ * Images of other repositories are copied into the fleet's first. The index of each variant follows that of the version, so that whoever finds the one finds the other.
  * Throws as `publishIndex` does, `TAG_COLLISION` when an image has the version alone as its tag.
  */
 export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): Promise<PlanIndex> {
@@ -55,6 +61,11 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
       fix: `run imgmatch build --push${sameArguments(otherArgs)}`,
     });
   }
+  await bringImages(
+    matrix,
+    kept.map(([, image]) => image),
+    options,
+  );
   const { name, version, prefer, plainPull } = matrix;
   const request = { ...options, name, version, prefer, plainPull };
   const published = await publishIndex({ ...request, ...images, reference });
@@ -93,6 +104,7 @@ export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Pro
   const reference = withTag(parseImageReference(lock.repository), versionTag(lock));
   const fix = "give the lock another version: imgmatch adopt --fleet-version";
   const images = namedImages(Object.entries(lock.images), reference, fix);
+  await bringImages(lock, Object.values(lock.images), options);
   const published = await publishIndex({
     ...options,
     ...images,

@@ -1,8 +1,10 @@
 /** Asking registries about a plan: which of its tags exist, and which bases have moved. */
 
 import pLimit from "p-limit";
+import { groupBy } from "../../io/collections.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { parseImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import { type ImageReference, parseImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { movableBases, type PublishedImage, type RegistryView } from "../plan/registry-view.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
@@ -41,22 +43,21 @@ async function findPublished(
   registry: RegistryClient,
   limit: ReturnType<typeof pLimit>,
 ): Promise<Map<string, PublishedImage>> {
-  const repository = parseImageReference(matrix.repository);
-  const wanted = new Map<string, PlannedCell>();
-  for (const planned of cells)
-    if (planned.action === "build" && planned.tag !== null) wanted.set(planned.tag, planned);
+  const building = cells.filter(({ action, tag }) => action === "build" && tag !== null);
   const found = new Map<string, PublishedImage>();
-  if (wanted.size === 0) return found;
-  const looks: Promise<void>[] = [];
-  for await (const tag of registry.listTags(repository)) {
-    const planned = wanted.get(tag);
-    if (planned !== undefined) looks.push(limit(() => look(tag, planned)));
+  for (const [repository, there] of groupBy(building, ({ cell }) => repositoryOfCell(matrix, cell))) {
+    const wanted = new Map(there.map((planned) => [planned.tag, planned]));
+    const reference = parseImageReference(repository);
+    const looks: Promise<void>[] = [];
+    for await (const tag of registry.listTags(reference)) {
+      const planned = wanted.get(tag);
+      if (planned !== undefined) looks.push(limit(() => look(withTag(reference, tag), planned)));
+    }
+    await Promise.all(looks);
   }
-  await Promise.all(looks);
   return found;
 
-  async function look(tag: string, { cell }: PlannedCell): Promise<void> {
-    const reference = withTag(repository, tag);
+  async function look(reference: ImageReference, { cell }: PlannedCell): Promise<void> {
     const manifest = await registry.findManifest(reference);
     if (manifest === null) return;
     const { digest } = manifest;

@@ -1,6 +1,7 @@
 /** Whether a registry still holds, under every tag of a lock, exactly the locked digest, and its version's index says the same. */
 
 import pLimit from "p-limit";
+import { placeOf } from "../../lock/image-repository.ts";
 import type { Lock } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import {
@@ -68,15 +69,17 @@ export interface VerifyLockOptions extends Pace {
 export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promise<Verification> {
   const { registry, heal = false, concurrency = 16 } = options;
   const limit = pLimit(concurrency);
-  const repository = parseImageReference(lock.repository);
+  const home = parseImageReference(lock.repository);
   const images = sortedEntries(lock.images);
   const unpublished = images.filter(([, { digest }]) => digest === null).map(([cell]) => cell);
-  const looks = images.flatMap(([cell, { tag, digest }]) =>
-    digest === null ? [] : [limit(async () => named({ cell }, await look(tag, digest)))],
-  );
+  const looks = images.flatMap(([cell, image]) => {
+    const { tag, digest } = image;
+    const tagged = withTag(placeOf(lock, image), tag);
+    return digest === null ? [] : [limit(async () => named({ cell }, await look(tagged, digest)))];
+  });
   const drift = (await Promise.all(looks)).filter((found) => found !== null);
   const moves = sortedEntries(lock.channels ?? {}).map(([channel, { digest }]) =>
-    limit(async () => named({ channel }, await look(channel, digest))),
+    limit(async () => named({ channel }, await look(withTag(home, channel), digest))),
   );
   return {
     repository: lock.repository,
@@ -87,12 +90,11 @@ export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promis
     ...(await verifyIndexes(lock, registry)),
   };
 
-  async function look(tag: string, digest: Digest): Promise<Omit<RegistryDrift, "cell"> | null> {
-    const tagged = withTag(repository, tag);
+  async function look(tagged: ImageReference, digest: Digest): Promise<Omit<RegistryDrift, "cell"> | null> {
     const found = (await registry.findManifest(tagged))?.digest ?? null;
     if (found === digest) return null;
     const reference = formatImageReference(tagged);
-    const manifest = await registry.readManifest(withDigest(repository, digest));
+    const manifest = await registry.readManifest(withDigest(tagged, digest));
     if (manifest === null) return { reference, finding: "lost", digest, found, healed: false };
     const finding = found === null ? "vanished" : "moved";
     if (!heal) return { reference, finding, digest, found, healed: false };

@@ -2,12 +2,13 @@
 
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import { placeOf } from "../../lock/image-repository.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
-import { sortedEntries } from "../../io/collections.ts";
+import { remember, sortedEntries } from "../../io/collections.ts";
 import { versionTag } from "../cells/tag.ts";
 import { fetchFleet } from "../../lock/fetch-lock.ts";
-import type { FetchedFleet, FindTrust, IndexReader, SignedBy } from "../../lock/index-trust.ts";
+import type { FetchedFleet, FindTrust, IndexReader, IndexTrust, SignedBy } from "../../lock/index-trust.ts";
 
 export interface SignedLock {
   /** Who signed the index of the version; null where the registry has none, or no signature is asked for. */
@@ -31,16 +32,25 @@ export async function verifySigned(
   const asked = await trust(version);
   if (asked === null || !asked.asksSignature) return null;
   const fleet = await readVersion(version, registry, trust);
-  const images = sortedEntries(lock.images).flatMap(([cell, { digest }]) =>
-    digest === null ? [] : [{ cell, digest }],
-  );
+  const images = sortedEntries(lock.images).flatMap(([cell, image]) => {
+    const { digest, tag } = image;
+    return digest === null ? [] : [{ cell, digest, reference: withTag(placeOf(lock, image), tag) }];
+  });
   const others = images.filter(({ cell, digest }) => fleet?.lock.images[cell]?.digest !== digest);
+  const judges = new Map<string, Promise<IndexTrust>>();
+  // Where nothing is asked of its own repository, the fleet's vouches: the index's copy lies there.
+  const judgeOf = ({ registry: host, repository: path }: ImageReference) =>
+    remember(judges, `${host}/${path}`, async () => {
+      const own = await trust(withTag({ ...repository, registry: host, repository: path }, versionTag(lock)));
+      return own?.asksSignature ? own : asked;
+    });
   const limit = pLimit(16);
   const problems: Problem[] = [];
-  const own = others.map(({ cell, digest }) =>
+  const own = others.map(({ cell, digest, reference }) =>
     limit(async () => {
       try {
-        return [cell, await asked.vouch(digest, await asked.collect(registry, digest))] as const;
+        const judge = await judgeOf(reference);
+        return [cell, await judge.vouch(digest, await judge.collect(registry, digest))] as const;
       } catch (error) {
         if (!(error instanceof ImgmatchError)) throw error;
         problems.push(...error.problems.map((each) => ({ ...each, message: `${cell}: ${each.message}` })));

@@ -167,6 +167,7 @@ function needsOf(fleet: FleetRows): FleetNeeds {
     arm: fleet.architectures.has("arm64"),
     classes: fleet.needsClass || fleet.needsBrand,
     brands: fleet.needsBrand,
+    repositories: fleet.hasRepositories,
     hidden: hiddenRows(fleet).length > 0,
   };
 }

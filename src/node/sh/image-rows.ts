@@ -20,6 +20,7 @@ export interface FleetRows {
   readonly hasGpuImages: boolean;
   readonly needsClass: boolean;
   readonly needsBrand: boolean;
+  readonly hasRepositories: boolean;
 }
 
 /**
@@ -39,7 +40,8 @@ export function fleetRows(
   const groups = new Map<string, string[]>();
   for (const offer of offers) {
     const { image, features } = offer;
-    const { requires, tag, digest } = image;
+    const { requires, repository, tag, digest } = image;
+    const name = repository === undefined ? tag : `${repository}:${tag}`;
     const cuda = requires.cuda === null ? "-" : gpus.numberOf(JSON.stringify(gpuPart(requires.cuda)));
     const ranks = order.ranks(offer).split("/");
     const last = ranks.pop();
@@ -53,7 +55,7 @@ export function fleetRows(
     ].join(" ");
     const rows = groups.get(group) ?? [];
     groups.set(group, rows);
-    rows.push(`${last} ${tag} ${digest?.slice("sha256:".length)}`);
+    rows.push(`${last} ${name} ${digest?.slice("sha256:".length)}`);
   }
   const rows = [...groups].flatMap(([group, images]) => [group, ...images]);
   const requirements = gpus.texts().map((text) => JSON.parse(text) as CudaRequirement);
@@ -66,6 +68,7 @@ export function fleetRows(
     hasGpuImages: requirements.length > 0,
     needsClass: requirements.some(({ driver }) => driver.mode === "compat"),
     needsBrand: requirements.some(({ require }) => require !== undefined),
+    hasRepositories: images.some(([, { repository }]) => repository !== undefined),
   };
 }
 
@@ -148,6 +151,8 @@ export interface FleetNeeds {
   readonly classes: boolean;
   /** NVIDIA_REQUIRE_CUDA may name brands. */
   readonly brands: boolean;
+  /** Images are in repositories of their own: their rows name them before the tag. */
+  readonly repositories: boolean;
   /** CPU features that the kernel prints under no name. */
   readonly hidden: boolean;
 }

@@ -145,7 +145,7 @@ export const runtimeFunctions = String.raw`
   .replace("PROGRAMS", runtimePrograms.join(" "))
   .replace("ENGINES", enginePrograms.join(" "));
 
-export const judgeMain = ({ brands }: FleetNeeds): string => String.raw`
+export const judgeMain = ({ brands, repositories }: FleetNeeds): string => String.raw`
   END {
     R = ENVIRON["IMGMATCH_ROOT"]
     n_ = split(ENVIRON["IMGMATCH_FACTS"], facts_, "\n")
@@ -188,6 +188,6 @@ export const judgeMain = ({ brands }: FleetNeeds): string => String.raw`
     }
     if (req[winner] == "-" && device && !cpuwanted) say((note == "" ? "" : note "; ") "this host has an NVIDIA device, the image has no GPU code" (reason == "" ? "" : "; the closest that has some: " reason))
     else if (note != "") say(note)
-    print repository ":" tag[winner] "@sha256:" dig[winner]
+    print ${repositories ? '(index(tag[winner], ":") ? "" : repository ":")' : 'repository ":"'} tag[winner] "@sha256:" dig[winner]
   }
 `;

@@ -35,8 +35,10 @@ export function requireSafeText(
   throwProblems(problems.map((message) => ({ code: "EXPORT_UNSAFE", message, fix })));
 }
 
-function checkImage(cell: string, { platform, tag, digest, requires }: LockedImage): readonly string[] {
+function checkImage(cell: string, image: LockedImage): readonly string[] {
+  const { platform, repository, tag, digest, requires } = image;
   return [
+    ...(repository === undefined ? [] : check("repository", repository, cell)),
     ...check("platform", platform, cell),
     ...check("tag", tag, cell),
     ...check("digest", digest ?? "", cell),

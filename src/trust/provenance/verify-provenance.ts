@@ -2,9 +2,10 @@
 
 import pLimit from "p-limit";
 import type { Problem } from "../../errors.ts";
+import { placeOf } from "../../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { formatImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
+import { formatImageReference, withTag } from "../../oci/reference.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import { type ClaimComparison, type ClaimDifference, compareClaims } from "./compare-claims.ts";
 import { countStatements, type CountedStatement, type CountOptions } from "./count-statements.ts";
@@ -62,7 +63,7 @@ async function verifyImage(
   options: CountOptions,
 ): Promise<ImageProvenance> {
   const digest = image.digest as Digest;
-  const repository = parseImageReference(lock.repository);
+  const repository = placeOf(lock, image);
   const reference = formatImageReference(withTag(repository, image.tag));
   const subject = { reference: repository, digest };
   const findings = await findProvenance(options.registry, { ...subject, platform: image.platform });

@@ -1,6 +1,7 @@
 /** A registry in memory, for what a real one does too rarely to be tested: races, refusals, lost tags. */
 
 import type {
+  BlobCopier,
   BlobWriter,
   Manifest,
   ReferrersReader,
@@ -11,13 +12,13 @@ import type { Digest } from "../../../../src/oci/digest.ts";
 import { digestOf } from "../../../../src/oci/digest-of.ts";
 import type { ImageReference } from "../../../../src/oci/reference.ts";
 
-export interface MemoryRegistry extends RegistryClient, BlobWriter, ReferrersReader {
+export interface MemoryRegistry extends RegistryClient, BlobWriter, BlobCopier, ReferrersReader {
   readonly tags: Map<string, Digest>;
   readonly manifests: Map<Digest, Manifest>;
   /** Puts a blob there, and answers its digest. */
   pushBlob(bytes: Uint8Array): Digest;
-  /** Puts an image there as `docker push` does, and answers its manifest's digest. */
-  pushImage(tag: string, labels: Readonly<Record<string, string>>, content: string): Digest;
+  /** Puts an image there as `docker push` does, and answers its manifest's digest. `path`: of a repository that is not `home`. */
+  pushImage(tag: string, labels: Readonly<Record<string, string>>, content: string, path?: string): Digest;
   /** The same with an attestation, as BuildKit pushes it: answers the digest of the index around both. */
   pushAttested(
     tag: string,
@@ -30,6 +31,11 @@ export interface MemoryRegistry extends RegistryClient, BlobWriter, ReferrersRea
 }
 
 export interface MemoryRegistryOptions {
+  /**
+   * The path of the repository that `tags` is about. Others have tags, manifests and blobs of their own then: `tags` has theirs as
+   * `path:tag`. Default: all repositories are one.
+   */
+  readonly home?: string;
   readonly removesTags?: boolean;
   /** Whether it has the referrers API; `as configurations`: it lists what a manifest's configuration is, in place of what the manifest is. */
   readonly listsReferrers?: boolean | "as configurations";
@@ -38,6 +44,7 @@ export interface MemoryRegistryOptions {
 }
 
 export function createMemoryRegistry({
+  home,
   removesTags = true,
   listsReferrers = false,
   delay = async () => {},
@@ -51,9 +58,17 @@ export function createMemoryRegistry({
     manifests.set(manifest.digest, manifest);
     return manifest;
   }
-  function find({ tag, digest }: ImageReference): Manifest | null {
-    const wanted = digest ?? tags.get(tag ?? "latest");
-    return (wanted && manifests.get(wanted)) ?? null;
+  const held = new Map<string, Set<Digest>>();
+  const heldIn = (path: string): Set<Digest> => {
+    const there = held.get(path) ?? new Set();
+    held.set(path, there);
+    return there;
+  };
+  const keyOf = (path: string, tag: string) => (home === undefined || path === home ? tag : `${path}:${tag}`);
+  function find({ repository, tag, digest }: ImageReference): Manifest | null {
+    const wanted = digest ?? tags.get(keyOf(repository, tag ?? "latest"));
+    if (wanted === undefined || (home !== undefined && !heldIn(repository).has(wanted))) return null;
+    return manifests.get(wanted) ?? null;
   }
 
   function keep(json: unknown): Digest {
@@ -61,9 +76,17 @@ export function createMemoryRegistry({
     blobs.set(digestOf(bytes), bytes);
     return digestOf(bytes);
   }
-  const imageOf = (labels: Readonly<Record<string, string>>, content: string): Manifest => {
+  const imageOf = (
+    labels: Readonly<Record<string, string>>,
+    content: string,
+    path = home ?? "",
+  ): Manifest => {
     const digest = keep({ os: "linux", architecture: "amd64", config: { Labels: labels }, content });
-    return put(Buffer.from(JSON.stringify({ schemaVersion: 2, config: { digest }, layers: [] })));
+    // What is copied has to say how large it is.
+    const size = home === undefined ? undefined : blobs.get(digest)?.byteLength;
+    const made = put(Buffer.from(JSON.stringify({ schemaVersion: 2, config: { digest, size }, layers: [] })));
+    heldIn(path).add(digest).add(made.digest);
+    return made;
   };
 
   return {
@@ -74,9 +97,9 @@ export function createMemoryRegistry({
       blobs.set(digest, bytes);
       return digest;
     },
-    pushImage(tag, labels, content) {
-      const { digest } = imageOf(labels, content);
-      tags.set(tag, digest);
+    pushImage(tag, labels, content, path = home ?? "") {
+      const { digest } = imageOf(labels, content, path);
+      tags.set(keyOf(path, tag), digest);
       return digest;
     },
     pushAttested(tag, labels, content, predicate = { type: "https://spdx.dev/Document", content: {} }) {
@@ -117,16 +140,24 @@ export function createMemoryRegistry({
       await delay("read");
       return find(reference);
     },
-    async writeManifest({ tag }, manifest) {
+    async writeManifest({ repository, tag }, manifest) {
       await delay("write");
+      if (home !== undefined) requireParts(manifest, heldIn(repository));
       const { digest } = put(manifest.bytes, manifest.mediaType);
-      if (tag !== null) tags.set(tag, digest);
+      heldIn(repository).add(digest);
+      if (tag !== null) tags.set(keyOf(repository, tag), digest);
       return digest;
     },
-    async writeBlob(_, bytes) {
+    async writeBlob({ repository }, bytes) {
       const digest = digestOf(bytes);
       blobs.set(digest, bytes);
+      heldIn(repository).add(digest);
       return digest;
+    },
+    async copyBlob(_, { repository }, { digest }) {
+      if (!blobs.has(digest)) throw new Error(`no blob ${digest}`);
+      heldIn(repository).add(digest);
+      return "mounted";
     },
     async readReferrers(_, subject) {
       if (!listsReferrers) return null;
@@ -140,10 +171,10 @@ export function createMemoryRegistry({
       });
       return parseReferrers(Buffer.from(JSON.stringify({ manifests: found }))) ?? [];
     },
-    async removeTag({ tag }) {
+    async removeTag({ repository, tag }) {
       await delay("remove");
       if (!removesTags) return false;
-      tags.delete(tag ?? "");
+      tags.delete(keyOf(repository, tag ?? ""));
       return true;
     },
     async removeManifest({ digest }) {
@@ -164,11 +195,20 @@ export function createMemoryRegistry({
       if (blob === undefined) throw new Error(`no blob ${digest}`);
       yield blob;
     },
-    async *listTags() {
+    async *listTags({ repository }) {
       await delay("list");
-      yield* [...tags.keys()].sort();
+      const [own, all] = [keyOf(repository, ""), [...tags.keys()].sort()];
+      const there = own === "" ? all.filter((key) => home === undefined || !key.includes(":")) : all;
+      yield* there.filter((key) => key.startsWith(own)).map((key) => key.slice(own.length));
     },
   };
+}
+
+/** As registries do: what a manifest names has to be in its repository. */
+function requireParts({ bytes }: Manifest, there: ReadonlySet<Digest>): void {
+  const { config, layers = [], manifests = [] } = JSON.parse(Buffer.from(bytes).toString());
+  for (const part of [config, ...layers, ...manifests])
+    if (part !== undefined && !there.has(part.digest)) throw new Error(`the repository lacks ${part.digest}`);
 }
 
 /** moby/buildkit, docs/attestations/attestation-storage.md */

@@ -1,0 +1,23 @@
+/** Where an image of a fleet is: in a repository of its own, else in the fleet's. */
+
+import { type ImageReference, parseImageReference } from "../oci/reference.ts";
+import type { Lock, LockedImage } from "./lock.ts";
+
+type Fleet = Pick<Lock, "repository">;
+type Placed = Pick<LockedImage, "repository">;
+
+export function repositoryOf({ repository }: Fleet, image: Placed): string {
+  return image.repository ?? repository;
+}
+
+/** Each once, the fleet's first. */
+export function repositoriesOf(lock: Pick<Lock, "repository" | "images">): readonly string[] {
+  return [
+    ...new Set([lock.repository, ...Object.values(lock.images).map((image) => repositoryOf(lock, image))]),
+  ];
+}
+
+/** Without tag and digest. */
+export function placeOf(fleet: Fleet, image: Placed): ImageReference {
+  return parseImageReference(repositoryOf(fleet, image));
+}

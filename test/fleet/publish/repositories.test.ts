@@ -1,0 +1,241 @@
+/** A fleet of two repositories: built, pushed and read back where each cell says, and copied to where the index is. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it, test } from "vitest";
+import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
+import { cellBuilder } from "../../../src/fleet/build/cell-builder.ts";
+import { isReady, jobOf } from "../../../src/fleet/build/jobs.ts";
+import { openFleet } from "../../../src/fleet/open-fleet.ts";
+import { planOpenFleet } from "../../../src/fleet/plan-open-fleet.ts";
+import { planToJson } from "../../../src/fleet/plan/plan-json.ts";
+import { withRegistryView } from "../../../src/fleet/plan/registry-view.ts";
+import { pushConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
+import { moveChannel } from "../../../src/fleet/publish/move-channel.ts";
+import { registryPublisher } from "../../../src/fleet/publish/publish-image.ts";
+import { publishPlanIndex } from "../../../src/fleet/publish/publish-plan-index.ts";
+import { surveyRegistries } from "../../../src/fleet/publish/survey.ts";
+import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
+import { fetchLock } from "../../../src/lock/fetch-lock.ts";
+import { readLock } from "../../../src/lock/lock-file.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { parseLock } from "../../../src/lock/parse-lock.ts";
+import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
+import { formatImageReference, parseImageReference } from "../../../src/oci/reference.ts";
+import { requireOneRepository } from "../../../src/pulumi/prepare-stack.ts";
+import { findCell } from "../../../src/resolve/find-cell.ts";
+import { referenceOf } from "../../../src/resolve/resolve-image.ts";
+import { makeFolder, writeIn } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
+
+const fleetHome = "registry.example.com/team/app";
+const [plain, rocm] = ["x86-64-v2_plain", "x86-64-v2_rocm"] as const;
+
+const matrix = (rocmIn = `"{{repository}}-rocm"`) =>
+  matrixText(`template: Dockerfile.hbs
+base: scratch
+measure: false
+variants: ["{{version}}-{{flavor}}"]
+channels: { latest: flavor=rocm }
+axes:
+  march: [x86-64-v2]
+  flavor: [plain, { value: rocm, repository: ${rocmIn} }]`);
+
+const files = (text = matrix()) => ({
+  "matrix.yaml": text,
+  "Dockerfile.hbs": "FROM {{base}}\nENV FLAVOR={{flavor}} HOME_OF={{repository}}\n",
+});
+
+async function plan(
+  root: string,
+  { lock = null as Lock | null, registry = undefined as string | undefined } = {},
+) {
+  const fleet = await openFleet(join(root, "matrix.yaml"), registry === undefined ? {} : { registry });
+  return {
+    fleet,
+    plan: await planOpenFleet(fleet, { lock, published: true, findBaseDigest: async () => null }),
+  };
+}
+
+const settleMs = 10;
+
+/** Built and pushed by an engine that pushes into memory. */
+async function build(root: string, registry: MemoryRegistry): Promise<Lock> {
+  const opened = await plan(root);
+  const inputs = new Map<string, string>();
+  const engine: Parameters<typeof cellBuilder>[0] = {
+    isHere: true,
+    keeper: "docker",
+    attests: false,
+    describe: async () => "test",
+    build: async ({ cell, labels }) => {
+      inputs.set(cell, labels["dev.imgmatch.inputs"] ?? "");
+      return { id: cell, size: 1 };
+    },
+    push: async ({ id }, { repository, tag }) =>
+      registry.pushImage(tag ?? "", { "dev.imgmatch.inputs": inputs.get(id) ?? "" }, id, repository),
+    save: () => expect.unreachable(),
+    layers: async () => expect.unreachable(),
+  };
+  const builder = cellBuilder(engine);
+  const lockFile = join(root, "images/imgmatch.lock.json");
+  const { results } = await builder.build(opened.plan, opened.fleet, {
+    publisher: registryPublisher(registry, { settleMs }),
+    examiner: null,
+    lockFile,
+    logFolder: join(root, "logs"),
+    concurrency: 1,
+    revision: "",
+    now: () => new Date(0),
+  });
+  expect(results.map(({ status }) => status)).toEqual(["built", "built"]);
+  return readLock(lockFile);
+}
+
+describe("a cell of another repository", () => {
+  let root: string;
+  let registry: MemoryRegistry;
+  let lock: Lock;
+  beforeEach(async () => {
+    root = makeFolder(files());
+    registry = createMemoryRegistry({ home: "team/app" });
+    lock = await build(root, registry);
+  });
+  const tagOf = (cell: string) => lock.images[cell]?.tag ?? "";
+  const publish = async () => publishPlanIndex((await plan(root, { lock })).plan, { registry, settleMs });
+
+  it("is pushed there, locked there, kept there, and resolves there", async () => {
+    expect([...registry.tags.keys()].sort()).toEqual([tagOf(plain), `team/app-rocm:${tagOf(rocm)}`].sort());
+    expect(lock.images[plain]).not.toHaveProperty("repository");
+    expect(lock.images[rocm]).toMatchObject({ repository: `${fleetHome}-rocm` });
+    const again = planToJson((await plan(root, { lock })).plan);
+    expect(again.cells.map(({ cell, action, repository }) => [cell, action, repository])).toEqual([
+      [plain, "keep", undefined],
+      [rocm, "keep", `${fleetHome}-rocm`],
+    ]);
+    const { image } = findCell(lock, `${fleetHome}-rocm:${tagOf(rocm)}`);
+    expect(referenceOf(lock, image)).toBe(`${fleetHome}-rocm:${tagOf(rocm)}@${image.digest}`);
+    const { text } = await fleetScript(lock, { version: "0" });
+    expect(text).toContain(` ${fleetHome}-rocm:${tagOf(rocm)} ${image.digest?.slice("sha256:".length)}`);
+  });
+
+  it("is asked for there by a plan, where the lock does not have it", async () => {
+    const view = async (held: Lock | null) => {
+      const planned = (await plan(root, { lock: held })).plan;
+      const seen = await surveyRegistries(planned, { registry, findBaseDigest: async () => null });
+      return withRegistryView(planned, seen).cells.map(({ action }) => action);
+    };
+    expect(await view(null)).toEqual(["adopt", "adopt"]);
+    writeIn(root, "matrix.yaml", matrix(`"{{repository}}-amd"`));
+    // The image that the lock has is in the old one.
+    expect(await view(lock)).toEqual(["keep", "build"]);
+  });
+
+  it("is in the index, since it is copied to where that is", async () => {
+    await publish();
+    const { tag = "", digest = null } = lock.images[rocm] ?? {};
+    expect(registry.tags.get(tag)).toBe(digest);
+    const fetched = await fetchLock(parseImageReference(`${fleetHome}:1.0`), {
+      connect: async () => registry,
+      cache: null,
+      now: () => new Date(),
+      tell: () => {},
+    });
+    const copy = fetched.images[rocm];
+    expect(copy && referenceOf(fetched, copy)).toBe(`${fleetHome}:${tag}@${digest}`);
+    expect(registry.partsOf(registry.tags.get("1.0-rocm") as `sha256:${string}`)).toEqual([digest]);
+  });
+
+  it("is verified where it is", async () => {
+    await publish();
+    expect(await verifyLock(lock, { registry })).toMatchObject({ intact: 2, drift: [], conflicts: [] });
+    registry.tags.delete(`team/app-rocm:${tagOf(rocm)}`);
+    const { drift } = await verifyLock(lock, { registry });
+    const reference = `${fleetHome}-rocm:${tagOf(rocm)}`;
+    expect(drift).toMatchObject([{ cell: rocm, reference, finding: "vanished" }]);
+  });
+
+  it("is what a channel of the fleet holds, published before or not", async () => {
+    const { images } = lock;
+    const fleet = {
+      ...lock,
+      images: Object.fromEntries(Object.entries(images).filter(([id]) => id === rocm)),
+    };
+    const move = { name: "latest", fleet, known: null, by: "test", at: "2026-01-01T00:00:00Z" };
+    const { reference } = await moveChannel(move, { registry, settleMs });
+    expect(formatImageReference(reference)).toBe(`${fleetHome}:latest`);
+    expect(registry.tags.get("latest")).toBe(lock.images[rocm]?.digest);
+  });
+});
+
+test("a push is refused that the index of a variant would refuse, though the version has none", async () => {
+  const root = makeFolder(files());
+  const registry = createMemoryRegistry({ home: "team/app" });
+  const lock = await build(root, registry);
+  await publishPlanIndex((await plan(root, { lock })).plan, { registry, settleMs });
+  registry.tags.delete("1.0");
+  writeIn(root, "Dockerfile.hbs", "FROM {{base}}\nENV FLAVOR={{flavor}} OTHER={{repository}}\n");
+  const [problem] = await pushConflicts(
+    (await plan(root, { lock })).plan,
+    async () => registry,
+    () => {},
+  );
+  expect(problem).toMatchObject({
+    code: "INDEX_CONFLICT",
+    message: expect.stringMatching(
+      /^registry\.example\.com\/team\/app:1\.0-plain has .*, and so on for 1 more$/,
+    ),
+  });
+});
+
+describe("the repository of a cell", () => {
+  async function refusal(rocmIn: string, registry?: string): Promise<string> {
+    try {
+      const opened = await plan(makeFolder(files(matrix(rocmIn))), { registry });
+      return opened.plan.cells
+        .filter(isReady)
+        .map((planned) =>
+          jobOf(planned, { ...opened.fleet, matrix: opened.fleet.matrix, revision: "", push: true }),
+        )
+        .map(({ reference }) =>
+          reference === null ? "" : formatImageReference(reference).replace(/:.*/, ""),
+        )
+        .join(" ");
+    } catch (error) {
+      if (!(error instanceof ImgmatchError)) throw error;
+      return error.problems.map(formatProblem).join("\n");
+    }
+  }
+
+  it("moves with the fleet's by --registry, and is refused where it would stay", async () => {
+    expect(await refusal(`"registry.example.com/team/other"`, "example.org/mine")).toBe(
+      "example.org/mine/app example.org/mine/other",
+    );
+    expect(await refusal("quay.io/team/other", "example.org/mine")).toContain(
+      "--registry moves what is in registry.example.com/team, and the repository quay.io/team/other is not there",
+    );
+    expect(await refusal("quay.io/team/other")).toBe(`${fleetHome} quay.io/team/other`);
+  });
+
+  it.each([
+    ["Quay.io/Team", "upper-case"],
+    ["quay.io/team/app:1", "has a tag or a digest"],
+    ['"-o/x"', "is not an image reference"],
+  ])("is refused as %s", async (text, why) => {
+    expect(await refusal(text)).toContain(why);
+  });
+
+  it("is refused by a stack of Pulumi, which has one login", async () => {
+    const { plan: planned } = await plan(makeFolder(files()));
+    expect(() => requireOneRepository(planned)).toThrow(`${rocm} goes to ${fleetHome}-rocm`);
+  });
+
+  it.each(["a b", "$(id)", "team/app:1", "Team/App", 7, ""])("of a lock is not %j", async (repository) => {
+    const root = makeFolder(files());
+    await build(root, createMemoryRegistry({ home: "team/app" }));
+    const lock = JSON.parse(readFileSync(join(root, "images/imgmatch.lock.json"), "utf8"));
+    lock.images[rocm].repository = repository;
+    expect(() => parseLock(JSON.stringify(lock), "lock")).toThrow(/repository/);
+  });
+});
