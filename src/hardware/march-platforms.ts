@@ -8,3 +8,19 @@ export const marchPlatforms: readonly string[] = [
   "linux/ppc64le",
   "linux/riscv64",
 ] satisfies ReturnType<typeof marchPlatform>[];
+
+/** Spellings of `uname -m`, of Debian and of OCI. */
+const platformOf: Readonly<Record<string, string>> = {
+  x86_64: "linux/amd64",
+  amd64: "linux/amd64",
+  aarch64: "linux/arm64",
+  arm64: "linux/arm64",
+  ppc64le: "linux/ppc64le",
+  riscv64: "linux/riscv64",
+};
+
+/** `linux/amd64` of `amd64` or `x86_64`, with `linux/` before it or without; null for what is none of these platforms. */
+export function readPlatform(text: string): string | null {
+  const name = text.replace(/^linux\//, "");
+  return Object.hasOwn(platformOf, name) ? (platformOf[name] ?? null) : null;
+}

@@ -5,6 +5,7 @@ import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { suggest } from "../../io/suggest.ts";
+import { readPlatform } from "../../hardware/march-platforms.ts";
 import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { CudaValue, AxisPatterns } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
@@ -128,7 +129,7 @@ export function selects(
   if (isCellSelection(selection)) return matchesLabel(selection.cell, id);
   const values: Readonly<Record<string, string>> = { ...axes, platform };
   return Object.entries(selection).every(([axis, patterns]) =>
-    patterns.some((pattern) => matchesLabel(pattern, values[axis] ?? "")),
+    patterns.some((pattern) => matchesLabel(spelled(axis, pattern), values[axis] ?? "")),
   );
 }
 
@@ -147,7 +148,12 @@ export function isSelected(cell: Cell, selections: readonly Selection[]): boolea
  */
 export function matchesAxis(cell: Matchable, axis: string, patterns: readonly string[]): boolean {
   const names = namesOn(cell, axis);
-  return patterns.some((pattern) => names.some((name) => matchesLabel(pattern, name)));
+  return patterns.some((pattern) => names.some((name) => matchesLabel(spelled(axis, pattern), name)));
+}
+
+/** A platform as the matrix reads it: `amd64` is `linux/amd64`. */
+function spelled(axis: string, pattern: string): string {
+  return axis === "platform" ? (readPlatform(pattern) ?? pattern) : pattern;
 }
 
 /** Whether all axes that are named match. */

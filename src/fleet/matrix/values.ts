@@ -14,7 +14,7 @@ import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
-import { marchPlatforms } from "../../hardware/march-platforms.ts";
+import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement } from "../../hardware/requirement.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
@@ -212,21 +212,10 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
       };
 }
 
-/** Spellings of `uname -m`, of Debian and of OCI. */
-const platformOf: Readonly<Record<string, string>> = {
-  x86_64: "linux/amd64",
-  amd64: "linux/amd64",
-  aarch64: "linux/arm64",
-  arm64: "linux/arm64",
-  ppc64le: "linux/ppc64le",
-  riscv64: "linux/riscv64",
-};
-
 export function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
   const text = typeof input === "string" ? input : input.platform;
-  const name = text.replace(/^linux\//, "");
-  const label = Object.hasOwn(platformOf, name) ? platformOf[name] : undefined;
-  if (label !== undefined) return { value: { kind: "platform", label, ...broughtBy(input, "platform", at) } };
+  const label = readPlatform(text);
+  if (label !== null) return { value: { kind: "platform", label, ...broughtBy(input, "platform", at) } };
   return { problems: [unknownPlatform(text, at)] };
 }
 

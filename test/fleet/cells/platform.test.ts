@@ -5,7 +5,7 @@ import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
 import { viewOf } from "../../../src/fleet/dockerfile/view.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
-import { isSelected, parseSelections } from "../../../src/fleet/cells/select.ts";
+import { isSelected, parseSelections, selects } from "../../../src/fleet/cells/select.ts";
 import { formatGpuTarget } from "../../../src/hardware/gpu-target.ts";
 import { cellsOf, expand, matrixText } from "../../support/matrices.ts";
 
@@ -44,12 +44,14 @@ include: [{ platform: linux/arm64, march: armv8-a }]`);
     ]);
   });
 
-  test("is named in exclude and --only as before", () => {
-    const axes = "axes: { platform: [linux/amd64, linux/arm64], march: [x86-64-v2, armv8-a] }";
-    const skipped = expand(`${axes}\nexclude: [{ platform: linux/arm64, reason: no }]`);
+  test.each(["linux/arm64", "arm64", "aarch64", "*arm64"])("is named in exclude and --only as %s", (name) => {
+    const axes = "axes: { platform: [linux/amd64, aarch64], march: [x86-64-v2, armv8-a] }";
+    const skipped = expand(`${axes}\nexclude: [{ platform: '${name}', reason: no }]`);
     expect(skipped.map((each) => each.skipped?.why ?? null)).toEqual([null, "excluded"]);
-    const only = parseSelections(["platform=linux/arm64"], ["platform", "march"]);
+    const only = parseSelections([`platform=${name}`], ["platform", "march"]);
     expect(skipped.map(({ cell }) => isSelected(cell, only))).toEqual([false, true]);
+    const [one] = skipped.map(({ cell }) => only.map((each) => selects(each, cell)));
+    expect(one).toEqual([false]);
   });
 
   test("brings what values bring", () => {
