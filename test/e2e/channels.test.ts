@@ -325,3 +325,85 @@ describe("Names over several cells", needs(stack.available ? null : stack.reason
     });
   });
 });
+
+describe("A fleet of two repositories", needs(stack.available ? null : stack.reason), () => {
+  let project: Project;
+  const env = { ...process.env };
+  const baseline = own === "arm64" ? "armv8-a" : "x86-64";
+  const rocm = `${baseline}_rocm`;
+  const signing = ["--sign", "--sign-key", "env://CHANNEL_KEY"];
+  const good = async (...args: string[]): Promise<string> => {
+    const ran = await project.run(...args);
+    expect(ran, ran.stderr).toMatchObject({ status: 0 });
+    return ran.stdout.trim();
+  };
+  async function labelled(name: string): Promise<string> {
+    const pulled = await capture(["docker", "pull", "-q", name], { env });
+    expect(pulled, pulled.stderr).toMatchObject({ status: 0 });
+    const format = '{{index .Config.Labels "dev.imgmatch.cell"}}';
+    return (await capture(["docker", "image", "inspect", "-f", format, name], { env })).stdout.trim();
+  }
+
+  beforeAll(async () => {
+    if (!stack.available) return;
+    const key = createSigningKey();
+    Object.assign(env, stack.engineEnv, { GITHUB_ACTOR: "", CHANNEL_KEY: key.privatePem });
+    project = createProject({ registry: `${stack.registry}/two`, name: "app", env });
+    project.write(
+      "templates/app.Dockerfile.hbs",
+      "FROM {{base}}\nCOPY content /content\nENV FLAVOR={{flavor}}\n",
+    );
+    project.write("key.pub", key.pem);
+    const flavors = `[plain, { value: rocm, repository: "{{repository}}-rocm" }]`;
+    project.matrix(
+      `base: scratch\nmeasure: false\nvariants: ["{{version}}-{{flavor}}"]\nchannels: { latest: flavor=rocm }\naxes: { march: [${baseline}], flavor: ${flavors} }`,
+    );
+    await good("build", "--push", "--index", ...signing);
+  });
+  afterAll(() => project?.remove());
+
+  it("has each image where its cell says, and the index pulls with copies beside it", async () => {
+    const { tag, digest, repository } = project.lock().images[rocm] ?? {};
+    expect(repository).toBe(`${project.repository}-rocm`);
+    const locked = `${repository}:${tag}@${digest}`;
+    expect(await good("resolve", "--cpu", "--pin", "flavor=rocm")).toBe(locked);
+    expect(await labelled(`${repository}:${tag}`)).toBe(rocm);
+    expect(await labelled(`${project.repository}:1.0.0-rocm`)).toBe(rocm);
+    expect(await labelled(`${project.repository}:1.0.0`)).toBe(`${baseline}_plain`);
+    const from = [
+      "resolve",
+      `${project.repository}:1.0.0`,
+      "--cpu",
+      "--pin",
+      "flavor=rocm",
+      "--key",
+      "key.pub",
+    ];
+    expect(await good(...from)).toBe(`${project.repository}:${tag}@${digest}`);
+    project.write("find.sh", await good("export", "sh", "--cpu", "--pin", "flavor=rocm"));
+    expect((await capture(["sh", `${project.folder}/find.sh`], { env })).stdout.trim()).toBe(locked);
+  });
+
+  it("is verified, signatures too, and moves a channel to an image of the other one", async () => {
+    await good("verify", "--key", "key.pub");
+    // By the signature that was made where it was pushed.
+    await good("check", `${project.repository}-rocm:${project.lock().images[rocm]?.tag}`, "--key", "key.pub");
+    await good("promote", "--channel", "*", ...signing);
+    expect(await labelled(`${project.repository}:latest`)).toBe(rocm);
+    expect(await good("plan", "--check", "--offline")).toContain("2 cells: 2 to keep");
+    await good("verify", "--key", "key.pub");
+  });
+
+  it.each(Object.entries(containerds))("is pulled by containerd %s", async (_, program) => {
+    if (whyNoDaemon("containerd", program) !== null) return;
+    const containerd = await startContainerd(program, stack.available ? stack.registry : "");
+    try {
+      for (const name of [":1.0.0-rocm", ":1.0.0", ":latest"]) {
+        await containerd.pull(`${project.repository}${name}`);
+        expect(await containerd.status(`${project.repository}${name}`), name).not.toBeNull();
+      }
+    } finally {
+      await containerd.stop();
+    }
+  });
+});
