@@ -356,7 +356,7 @@ describe("A fleet of two repositories", needs(stack.available ? null : stack.rea
     project.write("key.pub", key.pem);
     const flavors = `[plain, { value: rocm, repository: "{{repository}}-rocm" }]`;
     project.matrix(
-      `base: scratch\nmeasure: false\nvariants: ["{{version}}-{{flavor}}"]\nchannels: { latest: flavor=rocm }\naxes: { march: [${baseline}], flavor: ${flavors} }`,
+      `base: scratch\nmeasure: false\nattest: { provenance: min }\nvariants: ["{{version}}-{{flavor}}"]\nchannels: { latest: flavor=rocm }\naxes: { march: [${baseline}], flavor: ${flavors} }`,
     );
     await good("build", "--push", "--index", ...signing);
   });
@@ -385,7 +385,11 @@ describe("A fleet of two repositories", needs(stack.available ? null : stack.rea
   });
 
   it("is verified, signatures too, and moves a channel to an image of the other one", async () => {
-    await good("verify", "--key", "key.pub");
+    await good("verify", "--provenance", "--key", "key.pub");
+    expect(JSON.parse(await good("audit", "--remote", "--json")).cells).toMatchObject([
+      { image: expect.stringContaining("/two/app@"), failure: null },
+      { image: expect.stringContaining("/two/app-rocm@"), failure: null },
+    ]);
     // By the signature that was made where it was pushed.
     await good("check", `${project.repository}-rocm:${project.lock().images[rocm]?.tag}`, "--key", "key.pub");
     await good("promote", "--channel", "*", ...signing);
@@ -394,16 +398,16 @@ describe("A fleet of two repositories", needs(stack.available ? null : stack.rea
     await good("verify", "--key", "key.pub");
   });
 
-  it.each(Object.entries(containerds))("is pulled by containerd %s", async (_, program) => {
-    if (whyNoDaemon("containerd", program) !== null) return;
-    const containerd = await startContainerd(program, stack.available ? stack.registry : "");
-    try {
-      for (const name of [":1.0.0-rocm", ":1.0.0", ":latest"]) {
-        await containerd.pull(`${project.repository}${name}`);
-        expect(await containerd.status(`${project.repository}${name}`), name).not.toBeNull();
+  for (const [which, program] of Object.entries(containerds))
+    it(`is pulled by containerd ${which}`, needs(whyNoDaemon("containerd", program)), async () => {
+      const containerd = await startContainerd(program, stack.available ? stack.registry : "");
+      try {
+        for (const name of [":1.0.0-rocm", ":1.0.0", ":latest"]) {
+          await containerd.pull(`${project.repository}${name}`);
+          expect(await containerd.status(`${project.repository}${name}`), name).not.toBeNull();
+        }
+      } finally {
+        await containerd.stop();
       }
-    } finally {
-      await containerd.stop();
-    }
-  });
+    });
 });

@@ -142,9 +142,10 @@ export async function planIndexConflicts(plan: Plan, registry: RegistryClient): 
     matrix,
     built.map((planned) => ({ ...planned.cell, planned })),
   ).map(({ name, members }) => ({ name, cells: members.map(({ planned }) => planned) }));
-  const found: Problem[] = [];
-  for (const index of [{ name: versionTag(matrix), cells }, ...variants])
-    found.push(...(await conflictsWith(index, matrix, registry)));
+  const found = await conflictsWith({ name: versionTag(matrix), cells }, matrix, registry);
+  // What the version says otherwise of a cell, its variant does too.
+  if (found.length > 0) return found;
+  for (const variant of variants) found.push(...(await conflictsWith(variant, matrix, registry)));
   return found;
 }
 

@@ -226,6 +226,24 @@ describe("the repository of a cell", () => {
     expect(await refusal(text)).toContain(why);
   });
 
+  it("is where fleets that are built on the cell find it", async () => {
+    const base = matrixText(`name: base
+template: Dockerfile.hbs
+base: scratch
+axes: { march: [{ march: x86-64-v2, repository: "{{repository}}-rocm" }] }`);
+    const root = makeFolder({
+      ...files(
+        matrixText(`template: Dockerfile.hbs
+base: { fleet: base/matrix.yaml }
+axes: { march: [x86-64-v2], flavor: [plain] }`),
+      ),
+      "base/matrix.yaml": base,
+      "base/Dockerfile.hbs": "FROM {{base}}\nENV MARCH={{march.name}}\n",
+    });
+    const [cell] = (await plan(root)).plan.cells;
+    expect(cell?.bases.map(({ ref }) => ref)).toEqual(["registry.example.com/team/base-rocm:x86-64-v2"]);
+  });
+
   it("is refused by a stack of Pulumi, which has one login", async () => {
     const { plan: planned } = await plan(makeFolder(files()));
     expect(() => requireOneRepository(planned)).toThrow(`${rocm} goes to ${fleetHome}-rocm`);
