@@ -246,7 +246,8 @@ function checkFile(
   ]);
   const effect = digestOf(effectiveText(own, cell.settings.target?.value ?? null, options));
   const use = useOf(own, options);
-  return { ...file, bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect, use };
+  const named = { bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect, use };
+  return Object.assign(file, named);
 }
 
 /** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */

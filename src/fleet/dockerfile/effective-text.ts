@@ -33,7 +33,10 @@ export function effectiveText(
 /** What the build is given for an `ARG`. */
 function givenFor(argument: Instruction, args: Readonly<Record<string, string>>): string {
   if (argument.keyword !== "ARG") return "";
-  const given = namesOf(argument).filter((name) => Object.hasOwn(args, name));
+  const [, single] = /^\s*ARG\s+(\w+)\s*$/i.exec(argument.text) ?? [];
+  const given = (single === undefined ? namesOf(argument) : [single]).filter((name) =>
+    Object.hasOwn(args, name),
+  );
   return given.map((name) => `# ${JSON.stringify([name, args[name]])}\n`).join("");
 }
 
@@ -44,13 +47,12 @@ function namesOf({ text }: Instruction): readonly string[] {
 
 /** An argument before the first `FROM` reaches no stage unless a `FROM` names it, or a stage asks for it by name. */
 function isSeen(argument: Instruction, all: readonly Instruction[], isGlobal: boolean): boolean {
+  if (!isGlobal && all.some(isRun)) return true;
   const later = isGlobal ? all.filter(({ keyword }) => keyword === "FROM" || keyword === "ARG") : all;
   const names = namesOf(argument).join("|");
   if (names === "") return true;
   const named = new RegExp(`\\$\\{?(?:${names})\\b|^\\s*ARG\\s(?:.*\\s)?(?:${names})(?:\\s|$)`, "i");
-  return later.some(
-    (each) => named.test(each.text) || named.test(each.documents) || (!isGlobal && isRun(each)),
-  );
+  return later.some((each) => named.test(each.text) || named.test(each.documents));
 }
 
 function isRun({ text }: Instruction): boolean {

@@ -62,7 +62,16 @@ export function renderCell(
   const inserted = after === "" ? `\n${added}` : `\n${added}\n`;
   const path = dockerfilePath(cell);
   const bare = `${before}${inserted}${after}`;
-  const file = { cell: cell.id, path, text: withDefaults(bare, args), bare, args };
+  const file: RenderedFile = {
+    cell: cell.id,
+    path,
+    bare,
+    args,
+    // A plan does not ask for it.
+    get text() {
+      return withDefaults(bare, args);
+    },
+  };
   if (template.isPlain) return { file, own: linesUp(dockerfile), ownFile: name };
   return { file, own: after === "" ? dockerfile : withInsertion(dockerfile, end, inserted), ownFile: path };
 }

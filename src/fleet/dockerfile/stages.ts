@@ -32,10 +32,21 @@ export interface StageOptions {
   readonly platform?: string;
 }
 
-export function readStages(dockerfile: Instructions, options: StageOptions = {}): Stage[] {
-  const variables = new Map<string, string>();
-  return readAll(dockerfile, options, variables);
+export function readStages(dockerfile: Instructions, options: StageOptions = {}): readonly Stage[] {
+  const { instructions } = dockerfile;
+  const { args, platform } = options;
+  if (last?.instructions !== instructions || last.args !== args || last.platform !== platform)
+    last = { instructions, args, platform, stages: readAll(dockerfile, options, new Map()) };
+  return last.stages;
 }
+
+/** Several readers ask for the stages of one Dockerfile, one after the other. */
+let last: {
+  readonly instructions: Instructions["instructions"];
+  readonly args: StageOptions["args"] | undefined;
+  readonly platform: string | undefined;
+  readonly stages: readonly Stage[];
+} | null = null;
 
 /** What the arguments before the first `FROM` are, where it is known; those of the platform are among them. */
 export function globalArguments(
@@ -74,12 +85,13 @@ export function usedStages(
   target: string | null,
 ): ReadonlySet<number> {
   const found = target === null ? [] : stagesNamed(stages, target);
+  const places = dockerfile.instructions.map((each) => stageOf(each, stages));
   const used = new Set([-1, ...(found.length > 0 ? found : [stages.length - 1])]);
   // A Set is iterated in insertion order and sees what is added on the way.
   for (const index of used) {
     const stage = stages[index];
     if (stage === undefined) continue;
-    const own = dockerfile.instructions.filter((each) => stageOf(each, stages) === index);
+    const own = dockerfile.instructions.filter((_, at) => places[at] === index);
     for (const name of [stage.ref.ok ? stage.ref.value : "", ...own.flatMap(copiedFrom)])
       for (const other of stagesNamed(stages, name)) used.add(other);
     // A reference that cannot be decided may be any stage.
