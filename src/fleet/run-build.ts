@@ -109,11 +109,19 @@ export async function runBuild(
   return summary;
 }
 
+const unknownEffect: ImageEffect = {
+  code: null,
+  layers: null,
+  settings: null,
+  ignoresMarch: false,
+  uncompiled: [],
+};
+
 /** Of images that the lock kept, what it says. */
 function unusedIn({ cells }: Plan, effects: ReadonlyMap<string, ImageEffect>): readonly Problem[] {
   const made = cells.flatMap(({ cell, action, locked }) => {
     const kept = action === "keep" && locked !== null && locked !== undefined && ignoresMarch(locked);
-    const effect = kept ? { code: null, ignoresMarch: true, uncompiled: [] } : effects.get(cell.id);
+    const effect = kept ? { ...unknownEffect, ignoresMarch: true } : effects.get(cell.id);
     return effect === undefined ? [] : [{ cell, effect }];
   });
   return unusedAxes(made).map(({ problem }) => problem);

@@ -6,7 +6,7 @@ import { compareTargets } from "../../inspect/gpu/gpu-inspection.ts";
 import { groupBy } from "../../io/collections.ts";
 import { listSome } from "../../resolve/misfit.ts";
 import type { Cell } from "../cells/cell.ts";
-import { alikeCells } from "../dockerfile/ignored-axes.ts";
+import { alikeCells, alikeFlavors, type FlavorPair } from "../dockerfile/ignored-axes.ts";
 
 export interface UnusedAxis {
   readonly problem: Problem;
@@ -29,9 +29,13 @@ const fixes: Readonly<Record<Axis, string>> = {
   cuda: "begin the Dockerfile with the base of the cuda value, or leave the axis one value",
 };
 
+const freeFix =
+  "give each value what makes it another image, a target, a base, or an argument that a step reads; or leave the axis one value";
+
 /**
- * `AUDIT_AXIS_UNUSED` for each hardware axis: cells whose own files have nothing of what it asks for, and cells that differ in it while
- * their programs and libraries are the same, byte for byte. What nobody could read is in none of them.
+ * `AUDIT_AXIS_UNUSED` for each axis. A hardware axis: cells whose own files have nothing of what it asks for, and cells that differ in it while
+ * their programs and libraries are the same, byte for byte, or all their layers are. A free axis: cells of the same layers and settings, as data
+ * and environment may be all that it is for. What nobody could read is in none of them.
  */
 export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const plain = made.filter(({ effect }) => effect.ignoresMarch).map(({ cell }) => cell.id);
@@ -40,8 +44,17 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const without = uncompiled.map(({ cell }) => cell.id);
   const told = { march: new Set(plain), compute: new Set(without), cuda: new Set<string>() };
   const codes = new Map(
-    made.flatMap(({ cell, effect }) => (effect.code === null ? [] : [[cell, effect.code]])),
+    made.flatMap(({ cell, effect: { code, layers } }) => {
+      const files = code ?? layers;
+      return files === null ? [] : [[cell, files]];
+    }),
   );
+  const wholes = new Map(
+    made.flatMap(({ cell, effect: { layers, settings } }) =>
+      layers === null || settings === null ? [] : [[cell, `${layers} ${settings}`]],
+    ),
+  );
+  const flavors = alikeFlavors([...wholes.keys()], (cell) => wholes.get(cell) ?? "");
   const alike = alikeCells([...codes.keys()], (cell) => codes.get(cell) ?? "").filter(
     ({ axis, one, other }) => !told[axis].has(one.id) && !told[axis].has(other.id),
   );
@@ -52,21 +65,28 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
       `no own file of ${listSome(plain, shown)} has an instruction beyond the baseline`,
     ),
     ...unused("compute", without, `no file of ${listSome(without, shown)} has code for ${listSome(targets)}`),
-    ...[...groupBy(alike, ({ axis }) => axis)].flatMap(([axis, pairs]) => {
-      const cells = [...new Set(pairs.flatMap(({ one, other }) => [one.id, other.id]))];
-      return unused(
-        axis,
-        cells,
-        `${listSome(cells, shown)} differ in it, and no program or library of theirs does`,
-      );
-    }),
+    ...alikeIn(alike, "no program or library of theirs does"),
+    ...alikeIn(flavors, "no file and no setting of theirs does"),
   ];
 }
 
 const shown = 4;
 
-function unused(axis: Axis, cells: readonly string[], why: string): readonly UnusedAxis[] {
+function alikeIn(pairs: readonly FlavorPair[], same: string): readonly UnusedAxis[] {
+  return [...groupBy(pairs, ({ axis }) => axis)].flatMap(([axis, alike]) => {
+    const cells = [...new Set(alike.flatMap(({ one, other }) => [one.id, other.id]))];
+    return unused(axis, cells, `${listSome(cells, shown)} differ in it, and ${same}`);
+  });
+}
+
+function unused(axis: string, cells: readonly string[], why: string): readonly UnusedAxis[] {
   if (cells.length === 0) return [];
   const message = `${axis} makes no difference: ${why}`;
-  return [{ cells, problem: { code: "AUDIT_AXIS_UNUSED", message, fix: fixes[axis] } }];
+  return [
+    { cells, problem: { code: "AUDIT_AXIS_UNUSED", message, fix: isHardware(axis) ? fixes[axis] : freeFix } },
+  ];
+}
+
+function isHardware(axis: string): axis is Axis {
+  return Object.hasOwn(fixes, axis);
 }

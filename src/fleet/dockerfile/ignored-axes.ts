@@ -80,7 +80,7 @@ const ofMachine: ReadonlySet<string> = new Set([
   "freeDisk",
 ] satisfies (keyof Settings)[]);
 
-interface FlavorPair {
+export interface FlavorPair {
   readonly axis: string;
   readonly one: Cell;
   readonly other: Cell;
@@ -116,7 +116,10 @@ export function alikeCells(cells: readonly Cell[], effectOf: (cell: Cell) => str
 }
 
 /** Cells that differ in one free axis alone and have one effect, each with the first of them; where none do, in several. */
-function alikeFlavors(cells: readonly Cell[], effectOf: (cell: Cell) => string): readonly FlavorPair[] {
+export function alikeFlavors(
+  cells: readonly Cell[],
+  effectOf: (cell: Cell) => string,
+): readonly FlavorPair[] {
   const single = differInOne(cells, effectOf);
   if (single.length > 0) return single;
   const firsts = new Map<string, Cell>();

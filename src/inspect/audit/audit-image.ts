@@ -44,6 +44,10 @@ export interface ImageAudit {
 export interface ImageEffect {
   /** Digest of all programs and libraries; null where some could not be read, and for an image that brings none. */
   readonly code: Digest | null;
+  /** Digest of all layers; null where they are not known. Images of other layers may have the same files. */
+  readonly layers: Digest | null;
+  /** As {@link OpenedImage.settings}. */
+  readonly settings: Digest | null;
   /** Its own programs use nothing of its march. */
   readonly ignoresMarch: boolean;
   /** Declared GPU targets that no file has, although a compiler in the image could make them at run time. */
@@ -91,6 +95,8 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
     notes: [...describeBeyond(beyond(origin.base), requires.cpu, "base"), ...code.notes, ...toolkit.notes],
     effect: {
       code: codeDigest(origin),
+      layers: opened.diffIds === null ? null : digestOf(opened.diffIds.join("\n")),
+      settings: opened.settings ?? null,
       ignoresMarch: isIgnored,
       uncompiled: cuda === null ? [] : uncompiledTargets(cuda, inspection, origin),
     },

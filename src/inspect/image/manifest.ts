@@ -1,7 +1,10 @@
 /** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
 
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { isRecord } from "../../io/json.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { attempt } from "../../io/attempt.ts";
+import { canonical } from "../../io/canonical-json.ts";
+import { fieldsOf, isRecord } from "../../io/json.ts";
 import { platformName } from "../../oci/platform-entries.ts";
 import { invalidImage } from "./invalid-image.ts";
 import type { OpenedImage } from "./open-layers.ts";
@@ -37,8 +40,14 @@ export function manifestParts(json: unknown, name: string): ManifestParts {
 }
 
 /** What an image's configuration says of it. */
-export function configParts(config: unknown): Pick<OpenedImage, "platform" | "diffIds"> {
-  return { platform: platformName(config), diffIds: diffIdsOf(config) };
+export function configParts(config: unknown): Pick<OpenedImage, "platform" | "diffIds" | "settings"> {
+  return { platform: platformName(config), diffIds: diffIdsOf(config), settings: settingsOf(config) };
+}
+
+function settingsOf(config: unknown): Digest | null {
+  const { Labels: _, ...settings } = fieldsOf(fieldsOf(config).config);
+  // Nested deeper than anybody writes it, it cannot be written again.
+  return attempt(() => digestOf(JSON.stringify(canonical(settings))), null);
 }
 
 /** Digests of the layers' uncompressed archives, lowest first; null where the configuration does not have them. */

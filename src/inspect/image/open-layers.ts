@@ -55,6 +55,8 @@ export interface OpenedImage {
   readonly layers: readonly (LayerInspection & { readonly digest: Digest | null })[];
   /** Of the layers' uncompressed archives, as the image's configuration names them; null where there is none. */
   readonly diffIds: readonly Digest[] | null;
+  /** Of what its configuration says beside its layers, labels apart: environment, user, command. Absent or null where nothing says it. */
+  readonly settings?: Digest | null;
 }
 
 export interface OpenOptions {

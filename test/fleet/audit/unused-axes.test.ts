@@ -10,7 +10,21 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 
 const marches = "march: [x86-64-v2, x86-64-v3]";
 const gpu = `cuda: ["12.8"], compute: ["8.0", "9.0"]`;
-const code = (text: string): ImageEffect => ({ code: digestOf(text), ignoresMarch: false, uncompiled: [] });
+const code = (text: string): ImageEffect => ({
+  code: digestOf(text),
+  layers: null,
+  settings: null,
+  ignoresMarch: false,
+  uncompiled: [],
+});
+/** Of an image without a program of its own. */
+const plain = (layers: string, settings: string): ImageEffect => ({
+  ...code(""),
+  code: null,
+  layers: digestOf(layers),
+  settings: digestOf(settings),
+});
+const pythons = 'python: ["3.11", "3.12"]';
 const messages = (axes: string, effectOf: (cell: Cell) => ImageEffect) =>
   unusedAxes(madeOf(axes, effectOf)).map(({ problem }) => problem.message);
 
@@ -52,11 +66,21 @@ describe("an axis makes no difference", () => {
   });
 });
 
+test.each([
+  ["march", marches, "x86-64-v2, x86-64-v3 differ in it, and no program or library of theirs does"],
+  ["python", pythons, "3.11, 3.12 differ in it, and no file and no setting of theirs does"],
+])("%s makes no difference where images without a program have the same layers", (axis, axes, why) => {
+  const found = messages(axes, () => plain("one", "one"));
+  expect(found).toEqual([`${axis} makes no difference: ${why}`]);
+});
+
 describe("nothing is said", () => {
   test.each<[string, string, (cell: Cell) => ImageEffect]>([
     ["where the programs differ", marches, ({ id }) => code(id)],
     ["where they are not known", marches, () => ({ ...code(""), code: null })],
-    ["of free axes, which data and settings may tell apart", 'python: ["3.11", "3.12"]', () => code("one")],
+    ["of a free axis where the programs are the same, and data may differ", pythons, () => code("one")],
+    ["of a free axis that data tells apart", pythons, ({ id }) => plain(id, "one")],
+    ["of a free axis that the environment tells apart", pythons, ({ id }) => plain("one", id)],
     ["of one march for each platform", "march: [x86-64-v3, neoverse-n1]", () => code("one")],
   ])("%s", (_, axes, effectOf) => {
     expect(messages(axes, effectOf)).toEqual([]);

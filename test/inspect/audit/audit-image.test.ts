@@ -1,7 +1,12 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Requirement } from "../../../src/hardware/requirement.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
+import { openFromArchive } from "../../../src/inspect/image/from-archive.ts";
+import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import type { OpenedImage } from "../../../src/inspect/image/open-layers.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
+import { makeTar, savedFiles } from "../support/make-image.ts";
 import {
   audit,
   cuda12,
@@ -345,4 +350,35 @@ describe("toolkit and driver", () => {
       lies: [],
       measured: { cuda: null },
     }));
+});
+
+describe("an image as docker saves it", () => {
+  const platform = "linux/amd64";
+  const layer = makeTar([{ path: "usr/bin/app", content: readFileSync("/bin/true") }]);
+  const open = (settings: object) => {
+    const rootfs = { diff_ids: [digestOf(layer)] };
+    const config = Buffer.from(
+      JSON.stringify({ os: "linux", architecture: "amd64", config: settings, rootfs }),
+    );
+    const chunks = (async function* () {
+      yield makeTar(savedFiles({ blobs: new Map(), manifest: config, config, layers: [layer] }));
+    })();
+    return openFromArchive(chunks, "app", "engine", { platform, cache: noCache });
+  };
+
+  it("that was to have GPU code and has a program without any is a lie", async () => {
+    const image = await open({});
+    expect(lies(image, gpu(["sm_80"]))).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(audit(image, gpu(["sm_80"])).lies[0]?.message).toContain("sm_80 is declared");
+    expect(lies(image, declared("x86-64"))).toEqual([]);
+  });
+
+  it("is told from another by layers and settings, and by no label", async () => {
+    const effectOf = async (settings: object) => audit(await open(settings), declared("x86-64")).effect;
+    const one = await effectOf({ Env: ["MODE=a"], Labels: { "dev.imgmatch.cell": "a" } });
+    expect(one).toEqual(await effectOf({ Labels: { "dev.imgmatch.cell": "b" }, Env: ["MODE=a"] }));
+    const other = await effectOf({ Env: ["MODE=b"] });
+    expect(other).toMatchObject({ layers: one.layers, code: one.code });
+    expect(other.settings).not.toBe(one.settings);
+  });
 });
