@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { canPull, pushRootfs, type Workshop } from "./image.ts";
-import { makeRootfs } from "./rootfs.ts";
+import { makeRootfs, type RootfsSpec } from "./rootfs.ts";
 
 /** `from` as the matrix has it, `to` in the demo's registry: `imgmatch build --replace-base from=to`. */
 export interface Replacement {
@@ -57,16 +57,13 @@ export async function provideCpuBases(wanted: StageBases, workshop: Workshop): P
   return makeCpuBases(wanted, workshop);
 }
 
+/** A minimal system to build C++ on. */
+export const toolsRootfs: RootfsSpec = { name: "tools", packages: ["g++", "make"] };
+
 /** The stand-ins alone: a minimal system with g++ to build on, one without to run on. */
 export async function makeCpuBases(wanted: StageBases, workshop: Workshop): Promise<CpuBases> {
   const { context } = workshop;
-  const [build, run] = await makeRootfs(
-    [
-      { name: "build", packages: ["g++"] },
-      { name: "run", packages: [] },
-    ],
-    context,
-  );
+  const [build, run] = await makeRootfs([toolsRootfs, { name: "run", packages: [] }], context);
   if (build === undefined || run === undefined) {
     throw new Error(
       `no base image: ${wanted.run} cannot be pulled, and debootstrap needs Debian or Ubuntu as root. Make a registry reachable`,

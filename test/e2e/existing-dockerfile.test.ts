@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { pushRootfs, pushWithFolder, type Workshop } from "../../demo/image.ts";
 import { capture } from "../../demo/process.ts";
+import { toolsRootfs } from "../../demo/bases.ts";
 import { makeRootfs } from "../../demo/rootfs.ts";
 import { createUndo } from "../../demo/undo.ts";
 import { applyEdits } from "../../src/fleet/init/draft.ts";
@@ -241,15 +242,9 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
 
 /** In place of Alpine: the distribution's own packages, with an `apk` that finds them there. */
 async function makeBase(workshop: Workshop, folder: string): Promise<string> {
-  const packages = [
-    "g++",
-    "make",
-    "cmake",
-    "ninja-build",
-    "pkg-config",
-    ...(isLong ? ["python3-dev", "python3-pip"] : []),
-  ];
-  const [tools] = await makeRootfs([{ name: "tools", packages }], workshop.context);
+  const packages = ["cmake", "ninja-build", "pkg-config", "python3-dev", "python3-pip"];
+  const python = { name: "tools-python", packages: [...toolsRootfs.packages, ...packages] };
+  const [tools] = await makeRootfs([isLong ? python : toolsRootfs], workshop.context);
   if (tools === undefined) throw new Error("no base image: debootstrap needs Debian or Ubuntu as root");
   const plain = await pushRootfs("tools", tools.path, workshop);
   const more = join(folder, "more");
@@ -259,38 +254,25 @@ async function makeBase(workshop: Workshop, folder: string): Promise<string> {
   // The C++ project is of before gcc 13, whose headers name fixed-width integers no more by themselves.
   await writeFile(join(more, "usr/local/bin/g++"), '#!/bin/sh\nexec /usr/bin/g++ -include cstdint "$@"\n');
   await chmod(join(more, "usr/local/bin/g++"), 0o755);
-  const anywhere = [
-    "--implementation",
-    "py",
-    "--abi",
-    "none",
-    "--platform",
-    "any",
-    "--python-version",
-    "3.11",
-  ];
-  try {
-    pip(["--no-deps", "--only-binary=:all:", ...anywhere, ...buildWheels], join(more, "wheels"));
-    for (const version of ["3.11", "3.13"])
-      pip(
-        [
-          "--no-deps",
-          "--only-binary=:all:",
-          "--python-version",
-          version,
-          "--platform",
-          "manylinux2014_x86_64",
-          "cffi==1.17.1",
-        ],
-        join(more, "wheels"),
-      );
-  } catch {
-    // Then the Python package cannot be fetched either, and says so.
-    await mkdir(join(more, "wheels"), { recursive: true });
-  }
+  if (isLong) await fetchWheels(join(more, "wheels"));
   const reference = `${workshop.registry.address}/base/tools-apk:1`;
   // Alpine looks for libraries there by itself.
   const environment = ["PIP_NO_INDEX=1", "PIP_FIND_LINKS=/wheels", "LD_LIBRARY_PATH=/usr/local/lib"];
   await pushWithFolder(reference, { base: plain, folder: more, target: "/", environment }, workshop);
   return reference;
+}
+
+async function fetchWheels(to: string): Promise<void> {
+  const wheels = ["--no-deps", "--only-binary=:all:", "--python-version"];
+  try {
+    pip(
+      [...wheels, "3.11", "--implementation", "py", "--abi", "none", "--platform", "any", ...buildWheels],
+      to,
+    );
+    for (const version of ["3.11", "3.13"])
+      pip([...wheels, version, "--platform", "manylinux2014_x86_64", "cffi==1.17.1"], to);
+  } catch {
+    // Then the Python package cannot be fetched either, and says so.
+    await mkdir(to, { recursive: true });
+  }
 }

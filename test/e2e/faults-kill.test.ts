@@ -49,7 +49,7 @@ describe("Kill and interrupt", needs(reason), () => {
     return status === null;
   }
 
-  const moments = rounds(20, 50);
+  const moments = rounds(8, 50);
   const publishMoments = rounds(5, 50);
 
   it(`kill -9 at ${moments} moments of build --push --index: the lock is whole, no tag lies, the next run ends it`, async () => {
@@ -65,8 +65,8 @@ describe("Kill and interrupt", needs(reason), () => {
       project.write("templates/content", `${process.pid} ${moment}\n`);
       if (await killAfter([...args, "--replace-index"], (whole * (moment + 0.5)) / moments)) killed++;
       await expectTruth(project, registry);
-      // The run after the kill, and not a later one, ends what was begun. Every fifth also shows that nothing is left.
-      if (moment % 5 === 0) await expectCompletion(project, registry, flavours.length, "--replace-index");
+      // The run after the kill, and not a later one, ends what was begun. Every fourth also shows that nothing is left.
+      if (moment % 4 === 0) await expectCompletion(project, registry, flavours.length, "--replace-index");
       else expect((await project.run("build", "--push", "--replace-index")).status).toBe(0);
       await expectTruth(project, registry);
     }
