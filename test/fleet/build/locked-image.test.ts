@@ -8,7 +8,7 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 const inputDigest = digestOf("inputs");
 
 function locked(buildMs: number | null, before: Partial<LockedImage> | null = null): LockedImage {
-  const cell = { id: "a", axes: {}, platform: "linux/amd64", requires: {} };
+  const cell = { id: "a", axes: {}, platform: "linux/amd64", requires: {}, settings: {} };
   const planned = { cell, tag: "a", inputDigest, bases: [], inputs: null, locked: before };
   const built = {
     digest: digestOf("a"),
