@@ -111,7 +111,7 @@ describe("Schedulers", needs(why), () => {
       expect(status).not.toBe(0);
     });
 
-    it("takes the node again when its features are set as docs/launch.md says", async () => {
+    it("takes the node again when its features are set as docs/schedulers.md says", async () => {
       const set = async (host: string) => {
         const features = (await labels("slurm", host)).trim();
         const words = [`AvailableFeatures=${features}`, `ActiveFeatures=${features}`];
