@@ -32,6 +32,7 @@ export function readPages(): readonly Page[] {
     "CHANGELOG.md",
     "SECURITY.md",
     "bench/README.md",
+    "src/node/sh/README.md",
     ...docs.sort().map((name) => `docs/${name}`),
     ...readdirSync(join(root, fleets)).map((name) => `${fleets}/${name}/README.md`),
   ];
