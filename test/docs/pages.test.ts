@@ -6,9 +6,7 @@ import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { problemCodes } from "../../src/errors.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { parseWorkspace } from "../../src/fleet/matrix/parse-workspace.ts";
-import { viewOf } from "../../src/fleet/dockerfile/view.ts";
 import type { HostProblem } from "../../src/host/facts.ts";
 import { isBroken } from "../../src/resolve/host-view.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";
@@ -120,22 +118,6 @@ describe("flags", () => {
 });
 
 describe("docs/matrix.md", () => {
-  test("names everything that a template sees", () => {
-    const matrix = parseMatrix(
-      [
-        "name: app\nversion: '1'\nregistry: localhost:5000\ntemplate: t.hbs\nargs: { A: b }",
-        "base: { build: a, run: b }\naxes:\n  cuda: ['12.8.1']\n  compute: ['9.0']\n  march: [x86-64-v3]",
-      ].join("\n"),
-      "matrix.yaml",
-    );
-    const [first] = expandMatrix(matrix);
-    const section = textOf("docs/matrix.md").split("## What a template sees")[1]?.split(/^## /m)[0] ?? "";
-    const names = first === undefined ? [] : namesOf(viewOf(first.cell, matrix, {}));
-    expect(names).toContain("march.flags");
-    const open = /^(axes|args)\./;
-    expect(names.filter((name) => !open.test(name) && !section.includes(`\`${name}\``))).toEqual([]);
-  });
-
   test.each(
     blocksOf({ path: "", text: textOf("docs/matrix.md") }).filter(({ language }) => language === "yaml"),
   )("the matrix of line $line is one", ({ text }) => {
@@ -173,12 +155,4 @@ function anchorsOf(text: string): ReadonlySet<string> {
         .replaceAll(" ", "-"),
     ),
   );
-}
-
-function namesOf(value: object, prefix = ""): string[] {
-  return Object.entries(value).flatMap(([key, item]) => {
-    const name = `${prefix}${key}`;
-    const below = typeof item === "object" && item !== null && !Array.isArray(item);
-    return below ? namesOf(item, `${name}.`) : [name];
-  });
 }

@@ -12,50 +12,63 @@ import { oncePer } from "../cells/once-per.ts";
 import { cmakeForms, dottedForms, gencodeForms } from "./target-forms.ts";
 
 export interface TemplateView {
+  /** The matrix's name. */
   readonly name: string;
+  /** The fleet's version. */
   readonly version: string;
   /** Registry and path without tag. */
   readonly repository: string;
   /** The cell's id. */
   readonly cell: string;
-  /** `linux/amd64` */
+  /** Operating system and architecture. */
   readonly platform: string;
-  /** `amd64` */
+  /** The architecture alone. */
   readonly architecture: string;
-  /** The base image's reference, or one per stage: `base.build`, `base.run`; null where the matrix names none. */
+  /** The base image's reference, or one for each stage: `base.build`, `base.run`. Null where the matrix names none. */
   readonly base: string | Bases | null;
-  /** null in a CPU-only row. */
+  /** Null in a CPU-only row, except for `cuda.short`. */
   readonly cuda: {
+    /** The toolkit's version. */
     readonly toolkit: string;
+    /** The first number of it. */
     readonly major: string;
+    /** The first two numbers of it. */
     readonly minor: string;
-    /** As PyTorch's wheels call it: `cu128`, and `cpu` in a CPU-only row, of which nothing else is there. */
+    /** As PyTorch's wheels call it; `cpu` in a CPU-only row. */
     readonly short: string;
-    /** Who brings the user-space driver, and its version where the image does; null where the host does. */
-    readonly driver: { readonly mode: string; readonly version: string | null };
+    /** The source of the user-space driver. */
+    readonly driver: {
+      /** `host`, `bundled` or `compat`. */
+      readonly mode: string;
+      /** The version in the image. Null for `host`. */
+      readonly version: string | null;
+    };
   } | null;
-  /** null in a CPU-only row. */
+  /** Null in a CPU-only row. */
   readonly gpu: {
-    /** `["sm_90", "compute_90"]` */
+    /** A list of GPU code. */
     readonly targets: readonly string[];
-    /** nvcc's options for exactly these targets, each in single quotes. */
+    /** nvcc's options for exactly these targets, quoted for the shell. */
     readonly gencode: string;
-    /** The same targets for CMake's `CMAKE_CUDA_ARCHITECTURES`: `80-real;90`. */
+    /** The same for `CMAKE_CUDA_ARCHITECTURES`: `90-real` is machine code alone, `90` with PTX. */
     readonly cmake: string;
-    /** The same for PyTorch's `TORCH_CUDA_ARCH_LIST`: `8.0;9.0+PTX`. */
+    /** The same for `TORCH_CUDA_ARCH_LIST`. */
     readonly torch: string;
   } | null;
+  /** The march of the cell. */
   readonly march: {
+    /** Its name. */
     readonly name: string;
-    /** The compiler's options: `-march=sapphirerapids -mno-waitpkg`. */
+    /** The compiler's options for it. */
     readonly flags: string;
+    /** A list of the features that it leaves out. */
     readonly without: readonly string[];
   };
-  /** Axis → label. */
+  /** Every axis's label by its name. */
   readonly axes: Readonly<Record<string, string>>;
-  /** Build arguments of this cell. */
+  /** This cell's build arguments by name. */
   readonly args: Readonly<Record<string, string>>;
-  /** Every free axis by its name: its text, or, where the matrix gives one of its values as a mapping, `value` and all keys. */
+  /** A free axis by its name: its text. Where one of its values is a mapping, also `value` and every key, null where absent. */
   readonly [axis: string]: unknown;
 }
 

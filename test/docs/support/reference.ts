@@ -2,8 +2,12 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import ts from "typescript";
 import { problemCodes } from "../../../src/errors.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
+import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
+import { viewOf } from "../../../src/fleet/dockerfile/view.ts";
+import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { runInProcess } from "../../support/run-cli.ts";
 import { describedCommands } from "./commands.ts";
 import { root } from "./markdown.ts";
@@ -91,8 +95,72 @@ function keysPage(): string {
     "`imgmatch schema` prints the whole schema. [matrix.md](matrix.md) explains the keys. `[]` stands for one entry of a list, `*` for any name.\n",
     "| key | | meaning |\n| --- | --- | --- |",
     ...rows,
+    "\n## What a template sees\n",
+    "The examples are of a cell with CUDA 12.8.1, compute 9.0+ptx, march sapphirerapids without waitpkg, and Python 3.12.\n",
+    "| name | | for example |\n| --- | --- | --- |",
+    ...viewRows(),
     "",
   ].join("\n");
+}
+
+const sample = `name: app
+version: "1.4.0"
+registry: registry.example.com/team
+template: t.hbs
+args: { NAME: value }
+base: { build: "gcc:14-trixie", run: "debian:trixie-slim" }
+axes:
+  cuda: ["12.8.1"]
+  compute: ["9.0+ptx"]
+  march: [{ march: sapphirerapids, without: [waitpkg] }]
+  python: ["3.12"]
+`;
+
+/** Each name that a template of `sample` sees, with the docstring of src/fleet/dockerfile/view.ts. */
+function viewRows(): readonly string[] {
+  const matrix = parseMatrix(sample, "matrix.yaml");
+  const [first] = expandMatrix(matrix);
+  if (first === undefined) throw new Error("the sample has a cell");
+  const view = viewOf(first.cell, matrix, { NAME: "value" });
+  const path = "src/fleet/dockerfile/view.ts";
+  const source = ts.createSourceFile(path, readFileSync(join(root, path), "utf8"), ts.ScriptTarget.Latest);
+  const type = source.statements.find(
+    (each): each is ts.InterfaceDeclaration =>
+      ts.isInterfaceDeclaration(each) && each.name.text === "TemplateView",
+  );
+  const told = new Map(
+    (type === undefined ? [] : [...docstringsOf(type.members, "", source)]).map((each) => each),
+  );
+  const open = (name: string) => told.get(name) ?? told.get(name.replace(/\..*/, "")) ?? told.get("<axis>");
+  return namesOf(view).map(
+    ([name, value]) => `| \`${name}\` | ${open(name)} | \`${JSON.stringify(value)}\` |`,
+  );
+}
+
+function* docstringsOf(
+  members: ts.NodeArray<ts.TypeElement>,
+  prefix: string,
+  source: ts.SourceFile,
+): Generator<readonly [string, string]> {
+  for (const member of members) {
+    const name = member.name === undefined ? "<axis>" : `${prefix}${member.name.getText(source)}`;
+    const [, text = ""] = /\/\*\* (.*) \*\//.exec(member.getFullText(source)) ?? [];
+    if (text === "") throw new Error(`${name} of TemplateView has no docstring`);
+    yield [name, text];
+    if (!ts.isPropertySignature(member) || member.type === undefined) continue;
+    const types = ts.isUnionTypeNode(member.type) ? member.type.types : [member.type];
+    for (const each of types)
+      if (ts.isTypeLiteralNode(each)) yield* docstringsOf(each.members, `${name}.`, source);
+  }
+}
+
+/** Every name with its value, lists and texts at the end of each path. */
+function namesOf(value: object, prefix = ""): (readonly [string, unknown])[] {
+  return Object.entries(value).flatMap(([key, item]) => {
+    const name = `${prefix}${key}`;
+    const below = typeof item === "object" && item !== null && !Array.isArray(item);
+    return below ? namesOf(item, `${name}.`) : [[name, item] as const];
+  });
 }
 
 /** What a value of any axis may bring. */
