@@ -19,6 +19,7 @@ const made =
 export const referencePages: Readonly<Record<string, () => Promise<string>>> = {
   "docs/commands.md": commandsPage,
   "docs/errors.md": async () => errorsPage(),
+  "docs/functions.md": async () => functionsPage(),
   "docs/matrix-keys.md": async () => keysPage(),
 };
 
@@ -59,6 +60,27 @@ export function errorsPage(): string {
     ...rows,
     "",
   ].join("\n");
+}
+
+/** Each function of src/index.ts that has an example, with its docstring. */
+function functionsPage(): string {
+  const index = readFileSync(join(root, "src/index.ts"), "utf8");
+  const functions = [...index.matchAll(/^export \{ (.*) \} from "\.\/(.*)";/gm)].flatMap(
+    ([, names = "", path = ""]) => names.split(", ").flatMap((name) => functionSection(name, path)),
+  );
+  return [
+    `# Functions\n\n${made}\n`,
+    "All are exports of `imgmatch`. [The library](library.md) says how to use them.\n",
+    ...functions,
+  ].join("\n");
+}
+
+function functionSection(name: string, path: string): string[] {
+  const source = readFileSync(join(root, "src", path), "utf8");
+  const at = new RegExp(`/\\*\\*((?:(?!\\*/)[^])*)\\*/\\nexport (?:async )?function ${name}\\b`).exec(source);
+  const [text = "", example] = (at?.[1] ?? "").replace(/^ ?\* ?/gm, "").split("@example");
+  if (example === undefined) return [];
+  return [`## ${name}\n`, `${text.trim()}\n`, `\`\`\`js\n${example.trim()}\n\`\`\`\n`];
 }
 
 interface Schema {
