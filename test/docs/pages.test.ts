@@ -79,11 +79,9 @@ describe("codes", () => {
     expect(codes).toEqual(broken);
   });
 
-  test("every reason stands in docs/compatibility.md", () => {
-    const codes = rowsOf(textOf("docs/compatibility.md"))
-      .map(([first = ""]) => first.replaceAll("`", ""))
-      .filter((first) => /^[A-Z_]+$/.test(first));
-    expect([...codes].sort()).toEqual([...reasonCodes].sort());
+  test("every reason stands in docs/errors.md with its cure", () => {
+    const codes = [...errorsPage().matchAll(/^\| `([A-Z_]+)` \| \D.* \| .* \|$/gm)].map(([, code]) => code);
+    expect(codes).toEqual([...reasonCodes]);
   });
 
   test("the exit codes of the README are those of the code, and the page has at most 150 lines", () => {

@@ -55,8 +55,12 @@ export function errorsPage(): string {
   return [
     `# Problem codes\n\n${made}\n`,
     "Every message begins with its code, after `file:line:column` where a file is at fault, and ends with the fix. `--json` gives",
-    '`{ "schemaVersion": 1, "errors": [{ "code", "message", "fix", "at" }] }`. The reasons why one image does not fit a host are in',
-    "[compatibility.md](compatibility.md#reasons).",
+    '`{ "schemaVersion": 1, "errors": [{ "code", "message", "fix", "at" }] }`. The rules behind the reasons are in',
+    "[compatibility.md](compatibility.md).",
+    "\n## Reasons\n",
+    "Why one image does not fit a host, as `resolve --explain`, `resolve --json` and `why-not` say it, with the numbers and the smallest change.\n",
+    "| code | meaning | what to do |\n| --- | --- | --- |",
+    ...reasonRows(),
     ...rows,
     "",
   ].join("\n");
@@ -157,6 +161,12 @@ function viewRows(): readonly string[] {
   return namesOf(view).map(
     ([name, value]) => `| \`${name}\` | ${open(name)} | \`${JSON.stringify(value)}\` |`,
   );
+}
+
+function reasonRows(): string[] {
+  const source = readFileSync(join(root, "src/resolve/verdict.ts"), "utf8");
+  const lines = source.matchAll(/^ {2}\/\*\* (.+) → (.+) \*\/\n {2}"([A-Z_]+)",/gm);
+  return [...lines].map(([, meaning, cure, code]) => `| \`${code}\` | ${meaning} | ${cure} |`);
 }
 
 function* docstringsOf(
