@@ -18,19 +18,23 @@ export const lockPath = "images/imgmatch.lock.json";
 /** Cells by id, in the order of their ids. */
 export interface Lock {
   readonly schemaVersion: typeof lockSchemaVersion;
+  /** The matrix's name. */
   readonly name: string;
+  /** The fleet's version. */
   readonly version: string;
   /** Registry and path without tag, for example `registry.example.com/team/cv-tf`. */
   readonly repository: string;
+  /** sha256 of the matrix that the last build used; of nothing where `adopt` wrote the lock. */
   readonly matrixDigest: Digest;
-  /** What resolve looks at first among images that fit; absent where the matrix says nothing. */
+  /** The criteria that resolve looks at first among images that fit. Absent where the matrix has none. */
   readonly prefer?: readonly string[];
   /** `least`: a plain pull may get an image that not every machine starts. Absent where the matrix does not say so. */
   readonly plainPull?: "least";
+  /** The images, each by its cell's id. */
   readonly images: Readonly<Record<string, LockedImage>>;
   /** Tags of this version that have an index over some of its cells, for runtimes. */
   readonly variants?: readonly string[];
-  /** Where `promote` has moved each channel, by name. */
+  /** The last move of each channel, by name. */
   readonly channels?: Readonly<Record<string, LockedChannel>>;
 }
 
@@ -62,41 +66,45 @@ export interface LockPins {
 }
 
 export interface LockedImage {
+  /** The cell's labels by axis. */
   readonly axes: Readonly<Record<string, string>>;
   /** `os/architecture`, for example `linux/amd64`. */
   readonly platform: string;
-  /** Where it is, in place of the lock's repository. */
+  /** The image is here, in place of the lock's repository. */
   readonly repository?: string;
+  /** The image's tag. */
   readonly tag: string;
+  /** Digest of all inputs; of an adopted image its own digest. */
   readonly inputDigest: Digest;
-  /** The manifest's digest; null until the image is built. Such an image never resolves. */
+  /** The manifest's digest in the registry. Null for an image that was not pushed: it resolves only with `--local`. */
   readonly digest: Digest | null;
-  /** What `digest` names, as the registry told when it was pushed: with it an index is written without asking again. */
+  /** Media type and length of `digest`. Absent where the build did not learn them. */
   readonly manifest?: LockedManifest;
+  /** The declared requirement: `cpu` with march and features in Linux's names; `cuda`, null without GPU code, with toolkit, code (`sm_90`: machine code, `compute_90`: PTX), `driver` (mode `host`, `bundled` or `compat`) and `require`; `kernel`, the oldest of the image's libc. */
   readonly requires: Requirement;
-  /** What its files showed of `requires`. Absent where nobody has opened it; then all that is declared is needed. */
+  /** The part of `requires` that the files showed, by version `rules` of the rules: `cpu.unused`, declared features that no file uses; `cuda.code` and `cuda.minimum`, code and driver floor as found. Absent for an image that was not opened. */
   readonly measured?: Measured;
-  /** Where an image is that was built and not pushed. Absent where no engine of this machine keeps it. */
+  /** Only of an image that was built and not pushed: the place that has it. */
   readonly local?: LockedLocal;
   /** Only of an image that others built, and `imgmatch adopt` opened. */
   readonly adopted?: LockedAdoption;
   /** Only of an image whose build was attested when it was pushed. */
   readonly attested?: LockedAttestation;
-  /** What it was built on. */
+  /** The base images with the digests of the build. */
   readonly bases: readonly LockedBase[];
-  /** What the next build is to use in their place, since `lock --update-bases`. */
+  /** Base digests for the next build, written by `lock --update-bases`. */
   readonly nextBases?: readonly LockedBase[];
-  /** The parts of the input digest that stand nowhere else in the entry. Absent where others built the image. */
+  /** The other parts of the input digest, to say what changed. Absent for adopted images. */
   readonly inputs?: LockedInputs;
-  /** What built it, for people: `docker 28.2.2`. */
+  /** The engine with its version, for people; `others` for adopted images. */
   readonly builder: string;
-  /** RFC 3339, or null until built. */
+  /** The time of the build, RFC 3339, or null until built. */
   readonly created: string | null;
-  /** Size in bytes as the engine reports it, or null where it is not known. */
+  /** Unpacked bytes as the engine reports them, or null. */
   readonly size: number | null;
-  /** What it takes in the registry. Absent where nobody has asked the registry for it. */
+  /** Bytes of configuration and layers in the registry, by the first 16 digits of their digests. Written at the push or by `adopt`. */
   readonly blobs?: StoredBlobs;
-  /** How long the engine worked at it, in whole seconds, rounded up: the build that made it. Absent where no build of this lock's fleet did, or none told. */
+  /** Wall time of the first build of these inputs, in whole seconds; with Pulumi including the push. Absent where another build or others made the image. */
   readonly buildSeconds?: number;
 }
 
@@ -105,6 +113,7 @@ export const localEngines = ["docker", "podman"] as const;
 export type LocalEngine = (typeof localEngines)[number];
 
 export interface LockedLocal {
+  /** The engine of this machine: docker or podman. */
   readonly engine: LocalEngine;
   /** The image's id there: it names these bytes for ever, and on this machine alone. */
   readonly id: Digest;
@@ -146,6 +155,7 @@ export interface LockedInputs {
 export const rebuildWord = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 
 export interface LockedBase {
+  /** The reference in the Dockerfile. */
   readonly ref: string;
   /** The manifest's or index's; of a `local` base the engine's id of the image. */
   readonly digest: Digest;

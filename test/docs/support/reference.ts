@@ -20,6 +20,7 @@ export const referencePages: Readonly<Record<string, () => Promise<string>>> = {
   "docs/commands.md": commandsPage,
   "docs/errors.md": async () => errorsPage(),
   "docs/functions.md": async () => functionsPage(),
+  "docs/lock-keys.md": async () => lockPage(),
   "docs/matrix-keys.md": async () => keysPage(),
 };
 
@@ -85,6 +86,44 @@ function functionSection(name: string, path: string): string[] {
   const [text = "", example] = (at?.[1] ?? "").replace(/^ ?\* ?/gm, "").split("@example");
   if (example === undefined) return [];
   return [`## ${name}\n`, `${text.trim()}\n`, `\`\`\`js\n${example.trim()}\n\`\`\`\n`];
+}
+
+/** Every key of the lock, with the docstring of its type in src/lock/lock.ts. */
+function lockPage(): string {
+  const path = "src/lock/lock.ts";
+  const source = ts.createSourceFile(path, readFileSync(join(root, path), "utf8"), ts.ScriptTarget.Latest);
+  const types = new Map(
+    source.statements.filter(ts.isInterfaceDeclaration).map((each) => [each.name.text, each.members]),
+  );
+  const seen = new Set<string>();
+  const rows = [...membersOf("Lock", "")].map(
+    ([key, optional, text]) => `| \`${key}\` | ${optional ? "optional" : ""} | ${text} |`,
+  );
+  return [
+    `# Keys of the lock\n\n${made}\n`,
+    "[lock.md](lock.md) explains the lock. `*` stands for any name, `[]` for one entry of a list.\n",
+    "| key | | meaning |\n| --- | --- | --- |",
+    ...rows,
+    "",
+  ].join("\n");
+
+  function* membersOf(type: string, prefix: string): Generator<readonly [string, boolean, string]> {
+    for (const member of types.get(type) ?? []) {
+      const name = member.name?.getText(source) ?? "*";
+      const [, comment = ""] = /\/\*\*([^]*?)\*\//.exec(member.getFullText(source)) ?? [];
+      const text = comment
+        .replace(/\n\s*\*/g, "")
+        .trim()
+        .replaceAll("|", "\\|");
+      if (text !== "") yield [`${prefix}${name}`, member.questionToken !== undefined, text];
+      const of = ts.isPropertySignature(member) ? (member.type?.getText(source) ?? "") : "";
+      const below = [...types.keys()].find((each) => new RegExp(`\\b${each}\\b`).test(of));
+      const many = of.includes("Record<") ? ".*" : of.includes("[]") ? "[]" : "";
+      if (below === undefined || seen.has(below)) continue;
+      seen.add(below);
+      yield* membersOf(below, `${prefix}${name}${many}.`);
+    }
+  }
 }
 
 interface Schema {
