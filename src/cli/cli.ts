@@ -178,7 +178,7 @@ function helpOf({ program, args }: Call): string {
 
 /** Of a fix that names a command which this program lacks: how to have it. */
 function withinReach(problem: Problem): Problem {
-  if (elsewhere === null || problem.fix === undefined) return problem;
+  if (elsewhere === null || problem.fix === undefined || problem.fix.includes(elsewhere)) return problem;
   const named = [...problem.fix.matchAll(/\bimgmatch ([a-z][a-z-]*)/g)].map(([, name]) => name);
   return named.every(isCommand) ? problem : { ...problem, fix: `${problem.fix} (${elsewhere})` };
 }

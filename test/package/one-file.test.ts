@@ -96,6 +96,7 @@ describe("imgmatch.cjs alone", () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toContain(`USAGE: unknown command '${missing}'\n  fix: `);
     expect(stderr).toContain("npm install --global imgmatch brings the other commands; see imgmatch ");
+    expect(stderr.match(/npm install/g)).toHaveLength(1);
   });
 
   it("has in its help what it has", () => {
