@@ -52,11 +52,10 @@ function resultOf(unmet: UnmetExpectation, kinds: readonly string[]): object {
   };
 }
 
-/** Of the word in its file, which lies in the repository; the artifact itself where the word came from a flag. */
+/** Of the word in its file, which lies in the repository; the artifact itself, which has no lines, where the word came from a flag. */
 function placeOf({ subject, at }: UnmetExpectation): object {
-  if (at.line === undefined) return { artifactLocation: { uri: uriOf(subject ?? "") } };
-  const region = { startLine: at.line, ...(at.column === undefined ? {} : { startColumn: at.column }) };
-  return { artifactLocation: { uri: uriOf(at.file) }, region };
+  const { file, line = 1, column = 1 } = at.line === undefined ? { file: subject ?? "" } : at;
+  return { artifactLocation: { uri: uriOf(file) }, region: { startLine: line, startColumn: column } };
 }
 
 /** Relative to wherever it is read, as SARIF's readers expect. */

@@ -139,7 +139,14 @@ describe("imgmatch inspect --expect", () => {
         ruleIndex: 0,
         level: "error",
         message: { text: "b 1.whl: expected sm_80, found sm_70" },
-        locations: [{ physicalLocation: { artifactLocation: { uri: "b%201.whl" } } }],
+        locations: [
+          {
+            physicalLocation: {
+              artifactLocation: { uri: "b%201.whl" },
+              region: { startLine: 1, startColumn: 1 },
+            },
+          },
+        ],
       },
       {
         ruleId: "target",
@@ -148,7 +155,10 @@ describe("imgmatch inspect --expect", () => {
         message: { text: "b 1.whl: expected !sm_70, found sm_70 in /b 1.whl!/app/kernels.fatbin" },
         locations: [
           {
-            physicalLocation: { artifactLocation: { uri: "b%201.whl" } },
+            physicalLocation: {
+              artifactLocation: { uri: "b%201.whl" },
+              region: { startLine: 1, startColumn: 1 },
+            },
             logicalLocations: [{ fullyQualifiedName: "/b 1.whl!/app/kernels.fatbin" }],
           },
         ],
