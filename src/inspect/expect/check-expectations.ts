@@ -172,14 +172,12 @@ function gpuCodeAtMost(inspection: ImageInspection, most: number): readonly Find
   const bytes = holders.reduce((sum, { gpu }) => sum + (gpu?.bytes ?? 0), 0);
   const largest = [...holders].sort((a, b) => (b.gpu?.bytes ?? 0) - (a.gpu?.bytes ?? 0))[0];
   if (bytes > most)
-    return [
-      { file: largest?.path ?? null, found: `${megabytes(bytes)} in ${count(holders.length, "file")}` },
-    ];
+    return [{ file: largest?.path ?? null, found: `${sizeText(bytes)} in ${count(holders.length, "file")}` }];
   return shut(inspection);
 }
 
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+function sizeText(bytes: number): string {
+  return bytes < 1e5 ? `${bytes} B` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 function cudaIs(

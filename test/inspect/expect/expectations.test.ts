@@ -47,7 +47,7 @@ describe("what is promised and not so", () => {
     ["!ptx", "/lib/cuda.so: compute_90"],
     ["ptx>=100", "all: sm_80 sm_90a compute_90"],
     ["no-gpu-code", "/lib/cuda.so: sm_80 sm_90a compute_90"],
-    ["gpu-code<=0.9KB", "/lib/cuda.so: 0.0 MB in 1 file"],
+    ["gpu-code<=0.9KB", "/lib/cuda.so: 1000 B in 1 file"],
     ["cuda==13", "all: code of CUDA 12.8"],
     ["cuda>=12.9", "all: code of CUDA 12.8"],
     ["cuda<=12.6", "all: code of CUDA 12.8"],
