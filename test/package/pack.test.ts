@@ -163,7 +163,7 @@ describe("installed", () => {
       ]),
     );
     const inspect = ["inspect", layout, "--json", "--no-cache"];
-    const { files: found, gpu } = JSON.parse(imgmatch(...inspect));
+    const [{ files: found, gpu }] = JSON.parse(imgmatch(...inspect)).subjects;
     expect(found.map(({ path }: { path: string }) => path)).toEqual(["/90", "/usr/bin/true"]);
     expect(gpu.targets.map(({ target }: { target: string }) => target)).toEqual(["sm_90"]);
     expect(found[1]).toMatchObject({ size: program.length, unopened: [] });

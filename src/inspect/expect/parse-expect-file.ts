@@ -5,7 +5,7 @@ import { matchesGlob } from "../../io/glob.ts";
 import { isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { YamlKind } from "../../io/yaml/yaml-kind.ts";
-import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
+import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import type { ExpectationRule, ExpectationRules } from "./expectation-rules.ts";
 import { parseExpectations } from "./parse-expectations.ts";
 
@@ -29,10 +29,10 @@ export function parseExpectFile(text: string, file: string): ExpectationRules {
     ]);
   const found: Problem[] = [];
   const rules = Object.entries(isRecord(data) ? data : {}).map(([pattern, words]): ExpectationRule => {
-    const { expectations, problems: mistakes } = parseExpectations(textOf(words), (offset) =>
-      placeOfWord(textOf(words), offset, source, pattern),
-    );
-    found.push(...mistakes);
+    const texts = textsOf(words);
+    const placeOf = placesIn(texts, (index) => source.placeOf([pattern, index]));
+    const { expectations, problems: mistakes } = parseExpectations(texts.join("\n"), placeOf);
+    for (const mistake of mistakes) found.push(mistake);
     return { pattern, at: source.placeOfKey([pattern]), isAbout: aboutSubjects(pattern), expectations };
   });
   throwProblems(found);
@@ -48,23 +48,35 @@ function quoted(problem: Problem): Problem {
 }
 
 /** A text of words, or a list of them. Anything else says nothing. */
-function textOf(words: unknown): string {
-  if (typeof words === "string") return words;
-  return Array.isArray(words) && words.every((each) => typeof each === "string") ? words.join("\n") : "";
+function textsOf(words: unknown): readonly string[] {
+  if (typeof words === "string") return [words];
+  return Array.isArray(words) && words.every((each) => typeof each === "string") ? words : [];
 }
 
-/** In the line of its value or of the list's item; the value's own where the text is written in another way than it reads. */
-function placeOfWord(text: string, offset: number, source: YamlSource, pattern: string): Place {
-  const before = text.slice(0, offset);
-  const items = before.split("\n").length - 1;
-  const value = source.placeOf([pattern, items]);
-  const word = /^\S*/.exec(text.slice(offset))?.[0] ?? "";
-  const inItem = offset - (before.lastIndexOf("\n") + 1);
+/** Of the words of these texts, one after the other: each is looked for in the line of its text. */
+function placesIn(texts: readonly string[], placeOfText: (index: number) => Place) {
+  const ends: number[] = [];
+  for (const text of texts) ends.push((ends.at(-1) ?? -1) + 1 + text.length);
+  let index = 0;
+  return (offset: number): Place => {
+    if (offset === 0) index = 0;
+    while (index < texts.length - 1 && offset > (ends[index] ?? 0)) index++;
+    const text = texts[index] ?? "";
+    return placeOfWord(text, offset - ((ends[index] ?? 0) - text.length), placeOfText(index));
+  };
+}
+
+/** The value's own where the text is written in another way than it reads. */
+function placeOfWord(text: string, offset: number, value: Place): Place {
+  const word = /^\S*/.exec(text.slice(offset, offset + longestWord))?.[0] ?? "";
   const { column = 1, text: line = "" } = value;
   // Behind a quotation mark the text stands one further.
-  const at = [0, 1].map((quoted) => column - 1 + quoted + inItem).find((each) => line.startsWith(word, each));
+  const at = [0, 1].map((quotes) => column - 1 + quotes + offset).find((each) => line.startsWith(word, each));
   return at === undefined || word === "" ? value : { ...value, column: at + 1 };
 }
+
+/** Enough to know it again. */
+const longestWord = 100;
 
 /** By its last part, unless the pattern has a slash: `dist/app-1.0.whl` is `app-*.whl`. */
 function aboutSubjects(pattern: string): (subject: string) => boolean {
