@@ -1,11 +1,12 @@
 /** `imgmatch inspect --expect`: a gate for wheels, and wheels that were changed behind its back. */
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { makeContainer, makeEntry } from "../../inspect/support/make-fatbin.ts";
-import type { MadeFile } from "../../inspect/support/make-image.ts";
+import { layoutFiles, makeImage, makeTar, type MadeFile } from "../../inspect/support/make-image.ts";
+import { makeLayout } from "../../inspect/support/make-layout.ts";
 import { makeZip } from "../../inspect/support/make-zip.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
@@ -48,6 +49,22 @@ describe("imgmatch inspect --expect", () => {
       "
     `);
     expect((await run(["a.whl", "--expect", words], cwd)).exit).toBe(0);
+  });
+
+  it("is the same for images, folders, archives and lone files", async () => {
+    const cwd = makeFolder({});
+    const { path, content = Buffer.alloc(0) } = good;
+    mkdirSync(join(cwd, "dist/app"), { recursive: true });
+    writeFileSync(join(cwd, "dist", path), content);
+    writeFileSync(join(cwd, "lib.fatbin"), content);
+    writeFileSync(join(cwd, "app.tar"), makeTar([good]));
+    const image = makeImage([makeTar([good])]);
+    writeFileSync(join(cwd, "image.tar"), makeTar(layoutFiles(image)));
+    const subjects = [makeLayout(image), "image.tar", "app.tar", "lib.fatbin", "./dist"];
+    const flags = ["--no-cache", "--platform", "linux/amd64", "--expect"];
+    expect(await run([...subjects, ...flags, words], cwd)).toMatchObject({ exit: 0, err: "" });
+    const { exit, out } = await run([...subjects, ...flags, "sm_75"], cwd);
+    expect([exit, out.match(/^not as expected/gm)?.length]).toEqual([1, subjects.length]);
   });
 
   it("is read before anything is opened", async () => {
@@ -208,8 +225,8 @@ describe("a wheel that was changed", needs(whyNoGcc(), whyNoX86), () => {
     build("new.so", "b.c", "-Wl,--no-as-needed");
   });
   const library = (name: string): MadeFile => libraries.get(name) ?? { path: name };
-  const failed = async (files: readonly MadeFile[]) => {
-    const { exit, out } = await run(["a.whl", "--expect", words, "--json"], wheels({ "a.whl": files }));
+  const failed = async (files: readonly MadeFile[], expected = words) => {
+    const { exit, out } = await run(["a.whl", "--expect", expected, "--json"], wheels({ "a.whl": files }));
     const { failures } = JSON.parse(out).expected;
     expect(exit).toBe(failures.length === 0 ? 0 : 1);
     return failures.map((each: Record<string, unknown>) => `${each.expected}: ${each.found}: ${each.file}`);
@@ -220,6 +237,15 @@ describe("a wheel that was changed", needs(whyNoGcc(), whyNoX86), () => {
   it("fails without a target", async () => {
     expect(await failed([kernels(sass(80), ptx()), library("plain.so")])).toEqual([
       "sm_90: sm_80 compute_90: null",
+    ]);
+  });
+
+  it("fails without a target that a bundled library has, where each has to have it", async () => {
+    const bundled = { ...good, path: "app.libs/libnvjpeg.so.12" };
+    const lost = [kernels(sass(80), ptx()), bundled, library("plain.so")];
+    expect(await failed(lost)).toEqual([]);
+    expect(await failed(lost, `${words} per-library`)).toEqual([
+      "sm_90: sm_80 compute_90: /a.whl!/app/kernels.fatbin",
     ]);
   });
 
