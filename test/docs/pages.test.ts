@@ -140,11 +140,6 @@ describe("docs/matrix.md", () => {
   });
 });
 
-/** Cells of all table rows. */
-function rowsOf(text: string): readonly (readonly string[])[] {
-  return [...text.matchAll(/^\|(.*)\|$/gm)].map(([, row = ""]) => row.split("|").map((cell) => cell.trim()));
-}
-
 /** As GitHub makes them of headings. */
 function anchorsOf(text: string): ReadonlySet<string> {
   return new Set(

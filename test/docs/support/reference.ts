@@ -110,7 +110,7 @@ function lockPage(): string {
   function* membersOf(type: string, prefix: string): Generator<readonly [string, boolean, string]> {
     for (const member of types.get(type) ?? []) {
       const name = member.name?.getText(source) ?? "*";
-      const [, comment = ""] = /\/\*\*([^]*?)\*\//.exec(member.getFullText(source)) ?? [];
+      const [, comment = ""] = /\/\*\*([\s\S]*?)\*\//.exec(member.getFullText(source)) ?? [];
       const text = comment
         .replace(/\n\s*\*/g, "")
         .trim()
@@ -143,7 +143,7 @@ function keysPage(): string {
   for (const [path, description] of keysOf(schema, "")) {
     const key = path
       .replace("base.*.", "base.")
-      .replace(/^(axes\.[^[]+|values\.\*)\[\]\.(.+)$/, (whole, axis: string, rest: string) =>
+      .replace(/^(axes\.[^[]+|values\.\*)\[\]\.(.+)$/, (whole, _axis: string, rest: string) =>
         shared.test(rest) ? `(a value) ${rest}` : whole,
       );
     if (!found.has(key)) found.set(key, description);
