@@ -93,10 +93,11 @@ function pageFleet(lock: Lock, classes: readonly HostClass[]): PageFleet {
 
 /** How it was built, and what it takes, says nothing of where it runs. */
 function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }: LockedImage): LockedImage {
-  const { repository, measured, adopted } = more;
+  const { repository, local, measured, adopted } = more;
   return {
     ...{ axes, platform, tag, inputDigest, digest, requires },
     ...(repository === undefined ? {} : { repository }),
+    ...(local === undefined ? {} : { local }),
     ...(measured === undefined ? {} : { measured }),
     ...(adopted === undefined ? {} : { adopted }),
     ...{ bases: [], builder: "", created: null, size: null },

@@ -88,7 +88,7 @@ describe("what the page is told", () => {
         const data = told(fleet, hosts, coverReport(fleet, hosts, options), options);
         expectAnswers(data, fleet, [{ facts, names: ["one"] }], options, 3);
       }),
-      { numRuns: Math.ceil(runs / 100) },
+      { numRuns: Math.ceil(runs / 20) },
     );
   });
 
