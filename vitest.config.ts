@@ -3,8 +3,10 @@ import { forgetTried } from "./test/support/programs.ts";
 
 forgetTried();
 
-/** `npm test` leaves these out: each takes a minute or more, by compilers, emulators, bombs or an installed package. */
+/** `npm test` leaves these out: each takes a minute or more, by compilers, emulators, shells, a browser, bombs or an installed package. */
 const longUnit = [
+  "test/cover/page/browser/**/*.test.ts",
+  "test/docs/examples.test.ts",
   "test/execution/**/*.test.ts",
   "test/fleet/publish/race.test.ts",
   "test/hardware/cpu-compilers.test.ts",
@@ -13,6 +15,7 @@ const longUnit = [
   "test/inspect/image/bombs.test.ts",
   "test/lock/update-lock.test.ts",
   "test/node/launch/fleet.test.ts",
+  "test/node/sh/fixtures.test.ts",
   "test/node/sh/random.test.ts",
   "test/package/**/*.test.ts",
 ];
