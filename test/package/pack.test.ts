@@ -260,9 +260,9 @@ describe("installed beside Pulumi", () => {
   );
 
   test("has the component", needs(unreachable), () => {
-    const use = "console.log(ImageFleet.name)";
+    const use = "console.log(typeof ImageFleet)";
     writeFileSync(join(project, "esm.mjs"), `import { ImageFleet } from "imgmatch/pulumi";\n${use};\n`);
-    expect(must(project, process.execPath, "esm.mjs")).toMatch(/^\w+\n$/);
+    expect(must(project, process.execPath, "esm.mjs")).toBe("function\n");
   });
 
   // The settings that `pulumi new typescript` wrote for years know no `exports`.
