@@ -27,6 +27,9 @@ export interface Workplace {
 const copies: Readonly<Record<string, readonly string[]>> = {
   vision: ["docs/examples/vision"],
   hello: ["docs/examples/hello"],
+  "from-bake": ["docs/examples/from-bake"],
+  "from-github": ["docs/examples/from-github"],
+  "from-shell": ["docs/examples/from-shell"],
   "llama.cpp": ["docs/examples/fleets/llama.cpp"],
   pytorch: ["docs/examples/fleets/pytorch"],
   vllm: ["docs/examples/fleets/vllm"],
