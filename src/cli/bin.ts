@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The process around the command line: streams, signals, exit code. */
 
+import { fstatSync } from "node:fs";
 import { runCli } from "./cli.ts";
 import type { CommandContext, SignalMode } from "./command-context.ts";
 import { exitCodes } from "../errors.ts";
@@ -37,19 +38,21 @@ const world: Omit<CommandContext, "onEvent"> = {
   self: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],
   terminal: {
     get animated() {
-      return process.stderr.isTTY === true && process.env.TERM !== "dumb" && process.env.CI === undefined;
+      return isTerminal(2) && process.env.TERM !== "dumb" && process.env.CI === undefined;
     },
     get interactive() {
-      return process.stdin.isTTY === true && process.stdout.isTTY === true;
+      return isTerminal(0) && isTerminal(1);
     },
     get columns() {
       return process.stderr.columns || 80;
     },
-    get color() {
-      return {
-        out: wantsColor(process.env, process.stdout.isTTY === true),
-        err: wantsColor(process.env, process.stderr.isTTY === true),
-      };
+    color: {
+      get out() {
+        return wantsColor(process.env, isTerminal(1));
+      },
+      get err() {
+        return wantsColor(process.env, isTerminal(2));
+      },
     },
   },
   signal: controller.signal,
@@ -57,6 +60,17 @@ const world: Omit<CommandContext, "onEvent"> = {
     mode = next;
   },
 };
+
+/** Node loads its streams, which take milliseconds, for whoever asks its own: a pipe or a file is no terminal without them. */
+function isTerminal(descriptor: 0 | 1 | 2): boolean {
+  try {
+    if (!fstatSync(descriptor).isCharacterDevice()) return false;
+  } catch {
+    return false;
+  }
+  const stream = descriptor === 0 ? process.stdin : descriptor === 1 ? process.stdout : process.stderr;
+  return stream.isTTY === true;
+}
 
 async function* stdinLines(): AsyncGenerator<string> {
   const { createInterface } = await import("node:readline");
