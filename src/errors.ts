@@ -109,7 +109,7 @@ export const problemCodes = {
   LOCK_SCHEMA: usage,
   /** Another imgmatch wrote the lock: its `schemaVersion` differs. → Use that imgmatch, or build the lock anew. */
   LOCK_VERSION: usage,
-  /** `adopt` wrote this lock, and a matrix needs a lock of its own. → Name another lock with `--lock`. */
+  /** `adopt` wrote this lock, and a matrix needs another lock. → Name another lock with `--lock`. */
   LOCK_ADOPTED: usage,
   /** Other processes have held the lock for more than 10 s. → Wait, or end them. */
   LOCK_BUSY: failed,
@@ -245,7 +245,7 @@ export const problemCodes = {
   KEY_INVALID: usage,
   /** This is no trusted root of sigstore, or imgmatch cannot get it. → Name the file with `--trusted-root` or `--sign-root`. */
   TRUSTED_ROOT_INVALID: usage,
-  /** What signs, or what vouches for the signer, failed or could not be reached. → Read its answer in the message, and repeat the command. */
+  /** The signing service, or the authority behind the signer, failed or could not be reached. → Read its answer in the message, and repeat the command. */
   SIGNING_FAILED: engine,
   /** Only the program `cosign` can use this key, and it is not installed. → Install cosign. */
   COSIGN_NOT_FOUND: engine,
@@ -254,7 +254,7 @@ export const problemCodes = {
   TRUST_POLICY: usage,
   /** Others may write the policy, a key that it names, or a folder above. → Take their permission away. */
   TRUST_UNSAFE: usage,
-  /** The policy names nobody who may sign this repository. → Add a rule for the repository. */
+  /** The policy has no rule for this repository. → Add a rule for the repository. */
   TRUST_NO_RULE: conflict,
   /** The index is signed, and belongs to another fleet, repository or version than the tag says. → Do not use it; ask who moved the tag. */
   INDEX_FOREIGN: conflict,

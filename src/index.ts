@@ -1,6 +1,6 @@
 /**
- * imgmatch as a library: a function of each command's name. Its options are the command's flags in camel case, with `signal` and
- * `onEvent` for programs; it answers the object that `--json` prints, and throws `ImgmatchError`.
+ * imgmatch as a library: a function for each command, with its name. The options are the command's flags in camel case, besides `signal` and
+ * `onEvent`. A function returns the object that `--json` prints, and throws `ImgmatchError`.
  *
  * @example
  * import { build, resolve } from "imgmatch";

@@ -1,5 +1,5 @@
 /**
- * `imgmatch/inspect`: what is in an image, and the registries where images are.
+ * `imgmatch/inspect`: opens images, and asks registries.
  *
  * @packageDocumentation
  */

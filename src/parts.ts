@@ -1,5 +1,5 @@
 /**
- * `imgmatch/parts`: what the functions of `imgmatch` are made of, for programs that put it together in another way.
+ * `imgmatch/parts`: the parts of `imgmatch`'s functions, for programs that join them in another way.
  *
  * @packageDocumentation
  */

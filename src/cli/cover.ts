@@ -65,7 +65,7 @@ export const cover: Define = (command, run) =>
 
 async function coverCommand(flags: CoverFlags, context: CommandContext): Promise<ExitCode> {
   const { json, markdown } = flags;
-  if (json && markdown) throw usageError("--json and --markdown are two answers", "ask for one of them");
+  if (json && markdown) throw usageError("--json and --markdown exclude each other", "ask for one of them");
   const { cover: answerOf } = await import("../cover/cover.ts");
   const report = await answerOf(flags, context);
   const linesOf = markdown

@@ -50,7 +50,7 @@ async function exportCommand(flags: ExportFlags, context: CommandContext): Promi
   const write = Object.hasOwn(kinds, flags.kind) ? kinds[flags.kind] : undefined;
   if (write === undefined)
     throw usageError(
-      `${JSON.stringify(flags.kind)} is nothing to export to`,
+      `${JSON.stringify(flags.kind)} is not a kind of export`,
       `write one of: ${Object.keys(kinds).join(", ")}`,
     );
   await write(flags, context);

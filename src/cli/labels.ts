@@ -31,7 +31,7 @@ async function labelsCommand(flags: LabelsFlags, context: CommandContext): Promi
   const format = flags.format ?? (flags.json ? "json" : "kubernetes");
   if (!isLabelFormat(format)) {
     throw usageError(
-      `${JSON.stringify(format)} is no format of labels`,
+      `${JSON.stringify(format)} is not a format of labels`,
       `use one of: ${Object.keys(labelFormats).join(", ")}`,
     );
   }

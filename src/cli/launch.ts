@@ -61,7 +61,7 @@ async function launchCommand(
     import("../node/launch/format-launch.ts"),
   ]);
   const { formats } = launchTarget(flags.target);
-  if (json && yaml) throw usageError("--json and --yaml are two answers", "ask for one of them");
+  if (json && yaml) throw usageError("--json and --yaml exclude each other", "ask for one of them");
   const asked: { format?: LaunchFormat } = json ? { format: "json" } : yaml ? { format: "yaml" } : {};
   const tty = context.terminal.interactive;
   const onEvent: LaunchOptions["onEvent"] = ({ type }) => type === "start" && context.takeSignals("child");

@@ -29,7 +29,7 @@ export const lock: Define = (command, run) => {
     .argument("<locks...>", "the locks")
     .option(
       "--base <file>",
-      "Count what is the same as in this lock, from which all began, as unchanged (default: the lock)",
+      "Take only the changes against this lock, with which the builds started (default: the lock)",
     )
     .option("--out <file>", "Write the result there (default: the lock)")
     .action(run(mergeCommand));

@@ -28,7 +28,7 @@ export const plan: Define = (command, run) =>
     withFleet(command)
       .description("Say what a build would do to each cell; change nothing")
       .option("--explain <cell>", "Compare each input of one cell with the lock's")
-      .option("--check", "Exit 1 when anything is to be done")
+      .option("--check", "Exit 1 when the plan has work to do")
       .option(
         "--push",
         "Plan for build --push: count what was not pushed as not built, and read the version's index",

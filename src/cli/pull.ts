@@ -11,7 +11,7 @@ export const pull: Define = (command, run) =>
   withQuestion(
     withVisibleGpus(
       withJson(command)
-        .description("Pull this host's image, and give it the version's plain name here")
+        .description("Pull this host's image, and tag it here with the version's name")
         .argument("[reference]", "the same as --from")
         .option("--as <name>", "Give it this name: registry/repository:tag (default: the version's)")
         .addOption(

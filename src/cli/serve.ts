@@ -1,4 +1,4 @@
-/** `imgmatch serve`: answer a fleet's plain name on this node, until it is told to end. */
+/** `imgmatch serve`: answer a fleet's tag on this node, until it is told to end. */
 
 import { join } from "node:path";
 import { type ExitCode, exitCodes } from "../errors.ts";
@@ -21,7 +21,7 @@ interface ServeFlags extends ServeOptions, JsonFlag {}
 export const serve: Define = (command, run) =>
   withAll(
     command
-      .description("Answer a fleet's plain name on this node with this node's image: a mirror on loopback")
+      .description("Run a mirror on loopback that answers a fleet's tag with this node's image")
       .argument("[references...]", "fleets: registry/repository:version, or without version for all of them")
       .option("--lock <file>", "Serve this lock's fleet, in place of a reference")
       .option("--listen <address>", "Listen there: 127.0.0.1:port or [::1]:port", "127.0.0.1:5047")

@@ -37,9 +37,9 @@ export interface CoverOptions
 }
 
 /**
- * Says of a fleet and many hosts who gets what. What breaks a policy is in `violations`.
+ * Says which image of a fleet each of many hosts gets. `violations` lists hosts and images that break a policy.
  *
- * Throws `USAGE`, `FACTS_…`, and as `resolve` does for the fleet; `FILE_EXISTS` for files that are not to be overwritten.
+ * Throws `USAGE`, `FACTS_…`, and as `resolve` does for the fleet; `FILE_EXISTS` for files that it must not overwrite.
  *
  * @example
  * const { counts, whatIf } = await cover({ hosts: ["hosts"], whatIf: ["driver=580.95.05"] });
@@ -66,12 +66,15 @@ function suggestOf(
   planned: PlannedMatrix | undefined,
 ): Pick<CoverQuestion, "suggest"> {
   if (suggest === undefined) {
-    if (maxImages !== undefined) throw usageError("--max-images bounds a suggestion", "add --suggest FILE");
+    if (maxImages !== undefined) throw usageError("--max-images needs --suggest", "add --suggest FILE");
     return {};
   }
-  if (planned === undefined) throw usageError("--suggest writes a matrix anew", "add --matrix matrix.yaml");
+  if (planned === undefined) throw usageError("--suggest needs --matrix", "add --matrix matrix.yaml");
   if (cpu || requireGpu || pin.length > 0)
-    throw usageError("--suggest chooses for what hosts decide", "leave --pin, --cpu and --require-gpu out");
+    throw usageError(
+      "--suggest does not take --pin, --cpu or --require-gpu",
+      "leave --pin, --cpu and --require-gpu out",
+    );
   return {
     suggest: {
       matrix: planned.matrix,

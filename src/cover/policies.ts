@@ -56,7 +56,7 @@ export function checkCover({ classes, images }: Cover, names: readonly string[])
     const found = Object.hasOwn(policies, policy) ? policies[policy] : undefined;
     if (found === undefined)
       throw usageError(
-        `--check ${JSON.stringify(policy)} is no policy`,
+        `--check ${JSON.stringify(policy)} is not a policy`,
         `the policies are: ${policyNames.join("; ")}`,
       );
     if (found.about === "classes")

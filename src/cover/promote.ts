@@ -10,11 +10,11 @@ import { type ManyHosts, readCoverHosts } from "./cover-hosts.ts";
 export interface PromoteOptions extends OfFleet, ManyHosts {}
 
 /**
- * Writes the images of one version under another, or moves channels of the matrix to images of the lock or of a version. Nothing is built, and
+ * Writes the images of one version under another, or moves channels of the matrix to images of the lock or of a version. It builds nothing, and
  * every digest stays.
  *
- * Throws `USAGE`, `LOCK_…`, `INDEX_NOT_FOUND`, `INDEX_CONFLICT` where `to` says otherwise of a cell or has another, `SIGNATURE_…`, `REGISTRY_…`;
- * for channels `CHANNEL_LOSS`, `INDEX_INCOMPLETE`, and `TAG_CONFLICT` where one holds what the lock does not record.
+ * Throws `USAGE`, `LOCK_…`, `INDEX_NOT_FOUND`, `INDEX_CONFLICT` if `to` has another image or another cell, `SIGNATURE_…`, `REGISTRY_…`;
+ * for channels `CHANNEL_LOSS`, `INDEX_INCOMPLETE`, and `TAG_CONFLICT` if one holds an image that the lock does not record.
  *
  * @example
  * const { index } = await promote({ from: "1.1.0-rc1", to: "1.1.0" });
@@ -27,7 +27,7 @@ export async function promote(
   const { hosts = [], catalog = [], hostType = [], driver } = options;
   const asks = hosts.length + catalog.length + hostType.length > 0 || driver !== undefined;
   if (asks && (options.channel ?? []).length === 0)
-    throw usageError("hosts are asked about channels alone", "add --channel, or leave the hosts out");
+    throw usageError("hosts count only for channels", "add --channel, or leave the hosts out");
   const found = asks ? await readCoverHosts(options, worldOf(options, given)) : [];
   return promoteWith(async (before, after) => channelLosses(before, after, found), options, given);
 }

@@ -35,7 +35,7 @@ function requireCells(matrix: Matrix, cells: number): void {
   const found = Object.keys(plannedFleet(matrix).lock.images).length;
   if (found === cells) return;
   throw usageError(
-    `the matrix cannot say just these ${cells} cells: it would have ${found}`,
-    "give the marches that differ in what they leave out labels of their own, under entries of their own names",
+    `the matrix cannot list exactly these ${cells} cells: it would have ${found}`,
+    "give marches with different without: lists different labels",
   );
 }

@@ -34,7 +34,7 @@ function parseChange(text: string): Change {
   if (kind === "drop:" || kind === "add:")
     return { kind: kind === "drop:" ? "drop" : "add", text, axes: parsePins(rest.split(",")) };
   throw usageError(
-    `--what-if ${JSON.stringify(text)} is no change`,
+    `--what-if ${JSON.stringify(text)} is not a change`,
     "write driver=580.95.05, drop:cuda=11.* or add:compute=10.0,cuda=13.0.2",
   );
 }

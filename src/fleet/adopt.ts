@@ -64,10 +64,11 @@ interface AdoptMeans extends OpenOptions {
 }
 
 /**
- * Opens each image in its registry and writes its row. All rows are of one repository, that of the lock: a lock names its images by
- * tag and digest alone. With `publishTo`, images of other repositories are copied there once all are opened. Throws `USAGE`,
- * `IMAGE_NOT_FOUND`, `ADOPT_UNDECIDED`, `AUDIT_…`, `TAG_CONFLICT`, and what registry and lock throw; then no row is written, and what
- * was copied of an image need not be copied again.
+ * Opens each image in its registry and writes its row. A lock names the images of one repository. `publishTo` copies images of
+ * other repositories there, once all are opened.
+ *
+ * Throws `USAGE`, `IMAGE_NOT_FOUND`, `ADOPT_UNDECIDED`, `AUDIT_…`, `TAG_CONFLICT`, and errors of registry and lock. Then it writes no row; a
+ * second call does not copy again.
  *
  * @example
  * await adopt({ references: ["registry.example.com/team/app:1.0"], axis: ["python=3.12"] });
@@ -91,8 +92,8 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
     const found = readTag(tag);
     if (found === null)
       throw usageError(
-        `the tag ${tag} is not as --tag-pattern ${tagPattern} says`,
-        "adopt tags of another form in a call of their own",
+        `the tag ${tag} does not match --tag-pattern ${tagPattern} says`,
+        "adopt such tags in a second call",
       );
     adopted.push(await adoptOne(reference, { ...found, ...axes }, means));
   }
@@ -200,29 +201,29 @@ function repositoryOf(
   if (to !== null && to !== wanted)
     throw usageError(
       `${lockFile} is the lock of ${wanted}, and not of ${to}`,
-      `publish to ${wanted}, or name a lock of its own with --lock`,
+      `publish to ${wanted}, or name another lock with --lock`,
     );
   const [reference] = to === null ? references.filter((each) => repositoryName(each) !== wanted) : [];
   if (reference !== undefined)
     throw usageError(
       `${formatImageReference(reference)} is not in ${wanted}, and a lock is of one repository`,
-      `add --publish-to ${wanted}, which copies it there; or name a lock of its own with --lock`,
+      `add --publish-to ${wanted}, which copies it there; or name another lock with --lock`,
     );
   const untagged = references.find(({ tag }) => tag === null);
   if (untagged !== undefined)
-    throw usageError(`${formatImageReference(untagged)} has no tag`, "name the tag under which it is kept");
+    throw usageError(`${formatImageReference(untagged)} has no tag`, "name it with its tag");
   const tags = references.map(({ tag }) => tag);
   const twice = tags.find((tag, index) => tags.indexOf(tag) !== index);
   if (twice !== undefined && twice !== null)
     throw usageError(
       `the tag ${twice} is named twice`,
-      "name each image once; of two images with one tag, tag one anew",
+      "name each image once; give one of two images another tag",
     );
   const built = Object.values(lock?.images ?? {}).filter(({ adopted }) => adopted === undefined).length;
   if (built > 0)
     throw usageError(
       `${lockFile} is the lock of a fleet that imgmatch built`,
-      "name a lock of its own for images that others built: --lock adopted.lock.json",
+      "keep images that others built in another lock: --lock adopted.lock.json",
     );
   return wanted;
 }

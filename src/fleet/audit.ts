@@ -56,8 +56,8 @@ export interface AuditedCell {
 }
 
 /**
- * Opens the images of a lock, and compares what is declared of them with their files. An image that cannot be opened does not stop the
- * others. Throws `USAGE`, `LOCK_…`, what planning throws, and the signal's reason.
+ * Opens the images of a lock, and compares their files with their declarations. An image that cannot be opened does not stop the
+ * others. Throws `USAGE`, `LOCK_…`, as `plan`, and the signal's reason.
  *
  * @example
  * const { cells } = await audit({ only: ["cuda=12.8.1"] });
@@ -112,7 +112,7 @@ async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswe
 async function auditAdopted(asked: AuditOptions, all: Lock, world: World): Promise<AuditAnswer> {
   if (asked.registry !== undefined || (asked.replaceBase ?? []).length > 0)
     throw usageError(
-      "--registry and --replace-base are about a matrix, and the lock holds images that others built",
+      "--registry and --replace-base need a matrix, and this lock holds images that others built",
       "leave them out",
     );
   const lock = selectImages(all, asked.only ?? []);
@@ -124,7 +124,7 @@ async function auditAdopted(asked: AuditOptions, all: Lock, world: World): Promi
   const answer = await auditImages(subjects, lock, asked, world);
   const again = (cell: string) => (problem: Problem) => ({
     ...problem,
-    fix: `adopt it again, and state what its files have: imgmatch adopt ${lock.repository}:${images[cell]?.tag}`,
+    fix: `adopt it again, and state the toolkit or march that its files have: imgmatch adopt ${lock.repository}:${images[cell]?.tag}`,
   });
   return {
     ...answer,

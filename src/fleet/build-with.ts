@@ -89,13 +89,11 @@ export async function buildWith(
 
 function checkOptions(options: BuildOptions): void {
   const { push = false, index, replaceIndex, sign, dryRun } = options;
-  if (sign && !push)
-    throw usageError("--sign signs what the registry has, and without --push nothing is there", "add --push");
+  if (sign && !push) throw usageError("--sign needs --push: it signs images in the registry", "add --push");
   if (index && !push) {
-    throw usageError("--index names images in the registry, and without --push there are none", "add --push");
+    throw usageError("--index needs --push: it names images in the registry", "add --push");
   }
-  if (replaceIndex && !push)
-    throw usageError("--replace-index is about what is pushed, and without --push nothing is", "add --push");
+  if (replaceIndex && !push) throw usageError("--replace-index needs --push", "add --push");
   if (!dryRun) requirePush(options, push);
 }
 

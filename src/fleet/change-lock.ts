@@ -25,8 +25,8 @@ export interface UpdateBasesAnswer {
 }
 
 /**
- * Lets the next build use what the base images' tags mean now. Throws all that keeps their digests from being known together, `LOCK_…`
- * for a lock that is not there, or of another repository, and what opening a fleet throws.
+ * Lets the next build use the present digests of the base images' tags. Throws every failure to read such a digest, `LOCK_…`
+ * for a missing lock or one of another repository, and mistakes of the matrix.
  *
  * @example
  * const { updates } = await updateBases();
@@ -63,8 +63,8 @@ export interface RemovedImages {
 }
 
 /**
- * Drops images of cells that the matrix does not have, excludes or holds impossible. The registry keeps them. Throws `USAGE`, `LOCK_…`
- * for a lock that is not there, or of another repository, and what opening a fleet throws.
+ * Removes images from the lock whose cells the matrix lacks, excludes or makes impossible. The registry keeps them. Throws `USAGE`, `LOCK_…`
+ * for a missing lock or one of another repository, and mistakes of the matrix.
  *
  * @example
  * const { removed } = await pruneLock();
@@ -117,8 +117,8 @@ export interface MergeLocksAnswer {
 }
 
 /**
- * Joins the locks of builds that ran side by side. Throws `LOCK_MERGE_CONFLICT`: locks of different repositories, fleets or matrices, two
- * digests for one cell, built and adopted images; and what reading and writing throw.
+ * Joins the locks of builds that ran side by side. Throws `LOCK_MERGE_CONFLICT` for different repositories, fleets or matrices, for two
+ * digests of one cell, and for built images beside adopted ones; and errors of reading and writing.
  *
  * @example
  * await mergeLocks({ locks: ["one/imgmatch.lock.json", "two/imgmatch.lock.json"] });
@@ -151,8 +151,8 @@ export interface RemoveFromLockAnswer extends RemovedImages {
 }
 
 /**
- * Drops images from the lock, so that the next build makes them again, where a matrix does. The registry keeps them. Throws
- * `CELL_NOT_FOUND` for every cell that the lock does not have, and then removes nothing; `LOCK_…`.
+ * Removes images from the lock, so that the next build makes them again if the matrix has them. The registry keeps them. Throws
+ * `LOCK_…`, and `CELL_NOT_FOUND` for every cell that the lock lacks; then it removes nothing.
  *
  * @example
  * await removeFromLock({ cells: ["12.8.1_9.0a_sapphirerapids"] });

@@ -29,8 +29,8 @@ export interface ExportBakeOptions
     Watching {}
 
 /**
- * Writes a bake file of what `build --push` would build, with the secrets that its steps mount. What bake would send beside what imgmatch
- * sends, or leave out, is told. Throws `USAGE`, `BASE_UNRESOLVED` for all cells whose bases are not known, and what planning throws.
+ * Writes a bake file of the builds of `build --push`, with the secrets that their steps mount. A problem names the files that only bake
+ * would send, or leave out. Throws `USAGE`, `BASE_UNRESOLVED` for all cells with an unknown base, and as `plan`.
  *
  * @example
  * const { target } = await exportBake({ only: ["cuda=12.8.1"] });
@@ -91,7 +91,7 @@ function heldBases({ cell, bases }: PlannedCell): readonly Problem[] {
     .map(({ used, local }) => ({
       code: "BASE_UNRESOLVED",
       message: `${cell.id}: its base ${used} is in no registry, only ${local} on one machine has it`,
-      fix: "push the base, and name it where it is: --replace-base OLD=NEW",
+      fix: "push the base, and add --replace-base OLD=NEW",
     }));
 }
 
@@ -145,7 +145,7 @@ async function folderProblems(
     problems.push({
       code: "CONTEXT_NOT_FOUND",
       message: `bake would send ${count(more.length, "file")} more than imgmatch: ${firstOf(pathsToHide(more, sent))}`,
-      fix: `where the Dockerfile copies whole folders, hide them in ${ignoreFile}`,
+      fix: `if the Dockerfile copies whole folders, hide them in ${ignoreFile}`,
     });
   return problems;
 }

@@ -17,7 +17,7 @@ export interface GithubMatrix {
 }
 
 /**
- * Divides what `build --push` would do among jobs. Throws what planning throws, and what keeps a base image's digest from being known.
+ * Divides the cells that `build --push` would build among jobs. Throws as `plan`, and every failure to read a base image's digest.
  *
  * @example
  * const { include } = await exportGithubMatrix({ shards: 8 });

@@ -39,9 +39,11 @@ export type InitFromAnswer = InitAnswer & InitFrom;
 export type InitFromDefinitionAnswer = InitAnswer & InitFromDefinition;
 
 /**
- * Writes a fleet into the current folder that plans, renders and builds as it is; with `from`, the matrix of that Dockerfile, whose lines
- * have to change as the answer says, or of the builds of a bake file or workflow, with whether each of them is a cell. Overwrites nothing: throws `FILE_EXISTS` for every file that is there, `USAGE` or
- * `REFERENCE_INVALID` for what can name no image, and what reading and planning throw for a Dockerfile that no matrix could use.
+ * Writes a small fleet into the current folder. `from` writes the matrix of a Dockerfile, and answers which of its lines to change; or that of
+ * a bake file or workflow, and answers whether each of its builds is a cell. Overwrites nothing.
+ *
+ * Throws `FILE_EXISTS` for every file that is there, `USAGE` or `REFERENCE_INVALID` for a wrong name, and errors of reading and planning for
+ * a Dockerfile that no matrix could use.
  *
  * @example
  * await init({ name: "vision", registry: "registry.example.com/team" });
@@ -84,10 +86,7 @@ export async function init(
 /** A definition says itself what is built. */
 function refuseHosts(host: readonly string[], hostType: readonly string[]): void {
   if (host.length + hostType.length > 0)
-    throw usageError(
-      "--host and --host-type say for which machines a Dockerfile is to be built",
-      "add --from Dockerfile",
-    );
+    throw usageError("--host and --host-type need --from Dockerfile", "add --from Dockerfile");
 }
 
 /** Of all files together; this machine where none is named. */

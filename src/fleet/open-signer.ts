@@ -33,10 +33,7 @@ export async function openSigner(flags: SignerChoice, { env }: World): Promise<S
   for (const url of [fulcioUrl, rekorUrl, timestampUrl]) if (url !== undefined) checkUrl(url);
   if (signKey !== undefined) {
     if (identityToken !== undefined || flags.fulcioUrl !== undefined)
-      throw usageError(
-        "--sign-key signs with a key, and needs neither token nor Fulcio",
-        "leave one of them out",
-      );
+      throw usageError("--sign-key excludes --identity-token and --fulcio-url", "leave one of them out");
     const [{ openSigningKey }, { signWithKey }] = await Promise.all([
       import("../trust/sign/signing-key.ts"),
       import("../trust/sign/make-signer.ts"),
@@ -50,7 +47,7 @@ export async function openSigner(flags: SignerChoice, { env }: World): Promise<S
   const token = identityTokenSource(identityToken, env);
   if (token === null)
     throw usageError(
-      "--sign has nobody to sign as",
+      "--sign has neither a key nor an identity",
       "name a key with --sign-key, or give an OIDC token: id-token: write in GitHub Actions, SIGSTORE_ID_TOKEN elsewhere",
     );
   const root = signRoot === undefined ? null : await readTextFile(signRoot, null);
@@ -62,13 +59,13 @@ function refuseWithoutSign(flags: SignerChoice): null {
   const given = { "--sign-key": signKey, "--identity-token": identityToken, "--fulcio-url": fulcioUrl };
   const more = { "--rekor-url": rekorUrl, "--timestamp-url": timestampUrl, "--sign-root": signRoot };
   const [name] = Object.entries({ ...given, ...more }).find(([, value]) => value !== undefined) ?? [];
-  if (name !== undefined) throw usageError(`${name} is about signing, and --sign is not there`, "add --sign");
+  if (name !== undefined) throw usageError(`${name} needs --sign`, "add --sign");
   return null;
 }
 
 function checkUrl(url: string): void {
   const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-  if (!isHttp) throw usageError(`${url} is no address of http`, "write it as https://host");
+  if (!isHttp) throw usageError(`${url} is not an http address`, "write it as https://host");
 }
 
 /** null where nothing is to be signed. */

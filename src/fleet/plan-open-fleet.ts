@@ -232,7 +232,7 @@ function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase 
 function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Cell) => string | null {
   if (asked !== undefined && !rebuildWord.test(asked)) {
     throw usageError(
-      `${JSON.stringify(asked)} is no word for a rebuild`,
+      `${JSON.stringify(asked)} is not a valid word for a rebuild`,
       "write --no-cache=2026-W47: at most 64 letters, digits and . _ : -",
     );
   }

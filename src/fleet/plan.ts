@@ -23,8 +23,8 @@ export interface PlanOptions extends FleetChoice, LocalBaseChoice, Watching {
 export type ExplainedPlan = ExplainedCell & { readonly planned: PlannedCell };
 
 /**
- * Plans a fleet. What keeps a base image's digest from being known, and what the version's index would refuse, are problems of the answer.
- * `explain` answers for one cell, with each of its inputs then and now.
+ * Plans a fleet. A base image without a known digest, or an image that the version's index would refuse, is a problem of the answer.
+ * `explain` answers for one cell, and compares each of its inputs with the lock's.
  *
  * Throws `USAGE`, every mistake of the matrix at once, `TEMPLATE_…`, `CONTEXT_NOT_FOUND`, `LOCK_…`, `REGISTRY_…`, `CELL_NOT_FOUND`.
  *

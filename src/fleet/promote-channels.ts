@@ -172,7 +172,7 @@ function incomplete(name: string, missing: readonly string[]): Problem {
   const shown = `${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`;
   return {
     code: "INDEX_INCOMPLETE",
-    message: `channel ${name} selects ${count(missing.length, "cell")} that the lock has no published image of: ${shown}`,
+    message: `channel ${name} selects ${count(missing.length, "cell")} without a published image in the lock: ${shown}`,
     fix: "run imgmatch build --push",
   };
 }

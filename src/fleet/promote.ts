@@ -73,10 +73,7 @@ export async function promoteWith(
     const { repository } = own.lock;
     const from = options.from === undefined ? null : referenceOf(options.from, own.lock);
     if (from !== null && formatImageReference(withTag(from, "x")) !== `${repository}:x`)
-      throw usageError(
-        `${options.from} is not of ${repository}`,
-        "channels name images of their own repository",
-      );
+      throw usageError(`${options.from} is not of ${repository}`, "a channel names images of its repository");
     const version = from === null ? null : await read(from);
     const signing = version?.signing ?? (await fleetSignerFor(signer, repository, registry, options, world));
     const fetch = async (reference: ImageReference) => (await fetchFleet(reference, fetching)).lock;
@@ -110,7 +107,7 @@ function choiceOf({ from, to, channel = [], ...more }: PromoteOptions): Choice {
   }
   if (from === undefined || to === undefined)
     throw usageError(
-      "nothing is named to promote",
+      "promote needs two versions or --channel",
       "write imgmatch promote 1.1.0-rc1 1.1.0, or --channel latest",
     );
   if (to.includes("/") || to.includes("@"))
@@ -122,7 +119,7 @@ function foreign(from: ImageReference, repository: string | null): ImgmatchError
   return new ImgmatchError({
     code: "INDEX_FOREIGN",
     message: `${formatImageReference(from)} was published in ${repository ?? "a repository that it does not name"}`,
-    fix: "find out who wrote this tag, and publish the version here",
+    fix: "find out which program wrote this tag, and publish the version here",
   });
 }
 

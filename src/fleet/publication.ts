@@ -30,7 +30,7 @@ export interface IndexEvent extends PublishedIndex {
   readonly type: "index";
   /** With its digest. */
   readonly reference: string;
-  /** Cells that it lacks, because the registry does not have them as the matrix says. */
+  /** Cells that it lacks, because the registry does not have their images. */
   readonly missing: readonly string[];
 }
 
@@ -117,8 +117,8 @@ function withheldProblem({ platform, withheld }: NativeImage): readonly Problem[
   return [
     {
       code: "BASELINE_MISSING",
-      message: `no image starts on every machine of ${platform}, so that a plain pull of the version finds none there: the least demanding one is ${withheld}, and older CPUs would die of it`,
-      fix: `add a row without GPU code and with march ${levelNeeded(architecture, [])} to the matrix; or, where all of your machines start ${withheld}, plainPull: least`,
+      message: `no image starts on every machine of ${platform}, so a plain pull of the version finds none: the least demanding one is ${withheld}, and older CPUs would die of it`,
+      fix: `add a row without GPU code and with march ${levelNeeded(architecture, [])} to the matrix; or, if all of your machines start ${withheld}, plainPull: least`,
     },
   ];
 }
@@ -126,7 +126,7 @@ function withheldProblem({ platform, withheld }: NativeImage): readonly Problem[
 function incomplete({ missing, otherArgs }: PlanIndex): Problem {
   return {
     code: "INDEX_INCOMPLETE",
-    message: `${count(missing.length, "cell")} not in the index, because the registry does not have them as the matrix says: ${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`,
-    fix: `run imgmatch build --push, or name with --only what is to be published${sameArguments(otherArgs)}`,
+    message: `${count(missing.length, "cell")} not in the index, because the registry does not have their images: ${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`,
+    fix: `run imgmatch build --push, or choose cells with --only${sameArguments(otherArgs)}`,
   };
 }

@@ -35,8 +35,8 @@ export interface RenderCheck extends Drift {
 }
 
 /**
- * Writes the Dockerfiles that are missing or differ; with `check`, none. A selection sees only its own cells: what belongs to the others
- * is no orphan. Throws what opening a fleet throws.
+ * Writes the Dockerfiles that are missing or differ; with `check`, none. With a selection, Dockerfiles of other cells are no orphans. Throws
+ * mistakes of the matrix.
  *
  * @example
  * const { written } = await render({ prune: true });

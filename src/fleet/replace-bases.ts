@@ -82,7 +82,7 @@ function unknownReplacement(ref: string, at: Place | null, names: readonly strin
   const known = `the bases are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;
   return {
     code: at === null ? "USAGE" : "MATRIX_SCHEMA",
-    message: `no Dockerfile starts from ${ref}, which is to be replaced`,
+    message: `no Dockerfile starts from ${ref}: there is nothing to replace`,
     fix: near === null ? known : `did you mean ${near}? ${known}`,
     ...(at === null ? {} : { at }),
   };

@@ -33,7 +33,7 @@ export interface ReproAnswer extends ReproReport {
 /**
  * Builds one cell twice without cache, and names the first layer that differs. Changes neither the lock nor any tag.
  *
- * Throws `USAGE` for what is not one cell that is built, `BASE_UNRESOLVED`, `ENGINE_…`, `BUILD_FAILED`, and what `plan` throws.
+ * Throws `USAGE` unless `cell` names one cell that is built, `BASE_UNRESOLVED`, `ENGINE_…`, `BUILD_FAILED`, and as `plan`.
  *
  * @example
  * const { reproducible } = await repro({ cell: "12.8.1_8.0_broadwell" });

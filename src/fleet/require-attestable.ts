@@ -27,7 +27,7 @@ function unsupported({ value, at }: Located<Attestations>, attests: FleetBuilder
   return [
     {
       code,
-      message: "attest.sbom needs a BuildKit that attests, and what builds here is none",
+      message: "attest.sbom needs a BuildKit that attests, and this engine has none",
       fix: `${fix}.sbom`,
       at,
     },

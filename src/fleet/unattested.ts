@@ -26,7 +26,7 @@ export function unattestedImages(
     {
       code: "PROVENANCE_MISSING",
       message: `${names.length === 1 ? "1 image was" : `${names.length} images were`} there already, and no build of this lock has attested ${names.length === 1 ? "it" : "them"}: ${names.slice(0, mostNamed).join(", ")}${more}`,
-      fix: "imgmatch verify --provenance says which are attested all the same; build --no-cache --push makes them again under new tags",
+      fix: "imgmatch verify --provenance lists those with provenance; build --no-cache --push builds them again under new tags",
     },
   ];
 }

@@ -38,8 +38,8 @@ export interface VerifyAnswer extends Verification {
 }
 
 /**
- * Asks the registry for every image of a lock. What is not as the lock says is an answer. Throws `LOCK_…`, `REGISTRY_…`, and
- * `SIGNATURE_…` where who may has not signed: then nothing is healed and nothing removed.
+ * Asks the registry for every image of a lock, and answers with each difference. Throws `LOCK_…`, `REGISTRY_…`, and
+ * `SIGNATURE_…` if no demanded signer has signed; then it heals and removes nothing.
  *
  * @example
  * const { drift, conflicts } = await verify({ provenance: true });

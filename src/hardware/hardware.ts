@@ -22,7 +22,7 @@ export interface HardwareOptions {
 }
 
 /**
- * The tables with their sources. Throws `USAGE` for a kind that is none, and for a name that no table has.
+ * Answers with the tables and their sources. Throws `USAGE` for an unknown kind or name.
  *
  * @example
  * const { tables } = await hardware({ kind: "gpu", name: "H100" });

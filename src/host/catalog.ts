@@ -63,7 +63,7 @@ function findType(name: string, known: readonly MachineType[]): MachineType {
   if (found !== undefined) return found;
   const names = known.map((type) => type.name);
   throw usageError(
-    `--host-type ${JSON.stringify(name)} is no machine type that the catalogue has`,
+    `--host-type ${JSON.stringify(name)} is not in the catalogue of machine types`,
     `${didYouMean(suggest(name, names))}imgmatch hardware machine lists them`,
   );
 }
@@ -127,6 +127,6 @@ function incomplete({ name, cpu }: MachineType, unknown: readonly string[]): Hos
   return {
     code: "HOST_TYPE_INCOMPLETE",
     message: `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} of ${name}${cpu === null ? "" : ` (${cpu})`} cannot be proved: no source tells`,
-    fix: "run imgmatch probe --json on one machine of that type and pass what it prints",
+    fix: "run imgmatch probe --json on one machine of that type and pass its output",
   };
 }

@@ -34,7 +34,7 @@ export function completeHosts(
   if (first != null && !against.includes(null))
     throw usageError(
       `--driver is for hosts whose facts name none: ${known[0]?.name} has ${first}`,
-      "leave it out; imgmatch cover --what-if driver=VERSION says what another one would do",
+      "leave it out; imgmatch cover --what-if driver=VERSION shows the effect of another one",
     );
   return known.map(({ name, facts }) => ({ name, facts: withDriver(facts, driver) }));
 }

@@ -50,7 +50,7 @@ function word(text: string | undefined): string | null {
 
 const architectureFix =
   "pass the whole Node (kubectl get node NAME -o json), or add the label kubernetes.io/arch";
-const probeFix = "run imgmatch probe --json on the node and pass what it prints";
+const probeFix = "run imgmatch probe --json on the node and pass its output";
 const gpuFix = `run GPU Feature Discovery on the node, or ${probeFix}`;
 const neverLabelled =
   "no label tells whether the driver works now, its kernel module's kind and library, or the container runtime's NVIDIA support";

@@ -21,9 +21,9 @@ export interface HostChoice extends ToldOfHost {
 }
 
 /**
- * Reads CPU features, driver, GPUs and container runtime of this machine, or of a file. What is wrong with the machine is in `problems`.
+ * Reads CPU features, driver, GPUs and container runtime of this machine, or of a file. `problems` lists the faults of the machine.
  *
- * Throws `USAGE`, `SELECTION_INVALID` for GPUs that are not there, `FACTS_…`.
+ * Throws `USAGE`, `SELECTION_INVALID` for unknown GPUs, `FACTS_…`.
  *
  * @example
  * const { cpu } = await probe();
@@ -35,14 +35,14 @@ export async function probe(options: HostChoice & Watching = {}, given?: Partial
   if (other === null) {
     if (driver === undefined) return probeHost(nodeHostIo(env), gpus === undefined ? {} : { gpus });
     throw usageError(
-      "--driver completes what is known of another host; this machine tells its own",
+      "--driver completes the facts of another host; this machine has its own",
       "leave it out, or name a host: --host FILE or --host-type NAME",
     );
   }
   if (gpus !== undefined) {
     throw usageError(
-      `--gpus narrows what this machine shows; it cannot narrow facts from ${other}`,
-      "run imgmatch probe --gpus … on that machine and pass what it prints",
+      `--gpus narrows the GPUs of this machine, not the facts of ${other}`,
+      "run imgmatch probe --json --gpus … on that machine and pass its output",
     );
   }
   const { completeHosts } = await import("./complete-hosts.ts");

@@ -43,9 +43,10 @@ export interface InspectAnswer {
 
 /**
  * Opens images, wheels, libraries and folders, reads which CPU, GPU and driver the code of their files needs, and compares that with
- * what is expected of them.
+ * the expectations.
  *
- * Throws `EXPECT_INVALID`, `FILE_EXISTS` for a file that is no such report, `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and what engine and registry throw.
+ * Throws `EXPECT_INVALID`, `FILE_EXISTS` for a file that is not such a report, `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and
+ * errors of engine and registry.
  *
  * @example
  * const { subjects, expected } = await inspect({ subjects: ["dist/app.whl"], expect: "sm_80 march<=x86-64-v3" });
@@ -55,7 +56,7 @@ export async function inspect(asked: InspectOptions, given?: Partial<World>): Pr
   const { from, cache = true } = asked;
   const rules = await rulesOf(asked, world);
   if (asked.sarif !== undefined && rules === null)
-    throw usageError("--sarif writes what is not as expected", "add --expect or --expect-file");
+    throw usageError("--sarif needs expectations", "add --expect or --expect-file");
   const request = {
     ...openOptions(asked, world),
     ...(cache ? {} : { cache: noCache }),
@@ -80,7 +81,7 @@ async function rulesOf(
   { cwd }: Pick<World, "cwd">,
 ): Promise<ExpectationRules | null> {
   if (expect !== undefined && expectFile !== undefined)
-    throw usageError("--expect and --expect-file both say what is expected", "keep one");
+    throw usageError("--expect and --expect-file exclude each other", "keep one");
   if (expect !== undefined) return rulesOfWords(expect);
   if (expectFile === undefined) return null;
   const { parseExpectFile } = await import("./expect/parse-expect-file.ts");

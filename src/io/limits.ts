@@ -28,7 +28,7 @@ export const inputLimits = {
   template: {
     what: "the template",
     bytes: MiB,
-    fix: "move what is no Dockerfile into files of the context",
+    fix: "move long texts into files of the build context",
   },
   /** Rendering stops at four million characters (render/evaluate-template.ts), which UTF-8 writes in at most three bytes each. */
   dockerfile: { what: "the Dockerfile", bytes: 16 * MiB, fix: "remove it: imgmatch render writes it again" },
@@ -40,7 +40,7 @@ export const inputLimits = {
   hosts: {
     what: "the list of hosts",
     bytes: 256 * MiB,
-    fix: "pass the hosts in several files, or imgmatch probe --json of each in place of whole nodes",
+    fix: "split the hosts into several files, or pass imgmatch probe --json of each instead of whole nodes",
   },
   /** 300,000 files with 200 bytes each. */
   contextRecord: { what: "the record of a context", bytes: 64 * MiB, fix: "remove it" },

@@ -16,7 +16,7 @@ export async function replaceOwnFile(file: string, text: string, own: OwnFile): 
   if (!mayReplace(file, own))
     throw new ImgmatchError({
       code: "FILE_EXISTS",
-      message: `it is there already, and no ${own.what} that imgmatch wrote`,
+      message: `it exists, and imgmatch did not write it as ${own.what}`,
       fix: "name another file",
       at: { file },
     });

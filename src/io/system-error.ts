@@ -38,11 +38,14 @@ const reasons: Readonly<Record<string, Reason>> = {
   EPERM: { what: "not permitted", fix: "correct the owner and the attributes of the file and its folder" },
   ENAMETOOLONG: { what: "the name is too long for this file system", fix: "choose a shorter one" },
   EISDIR: { what: "a folder is in its place", fix: "remove or rename the folder" },
-  ENOTDIR: { what: "what should be a folder above it is none", fix: "remove or rename what is there" },
+  ENOTDIR: {
+    what: "what should be a folder above it is none",
+    fix: "remove or rename the file or folder that is there",
+  },
   ELOOP: { what: "symbolic links lead in a circle, or a link is in its place", fix: "remove the link" },
   EEXIST: {
     what: "something else is in its place",
-    fix: "remove or rename what is there",
+    fix: "remove or rename the file or folder that is there",
   },
   EMFILE: { what: tooMany("this process"), fix: moreFiles() },
   ENFILE: { what: tooMany("the system"), fix: moreFiles() },
@@ -79,5 +82,5 @@ function reasonOf(error: unknown): Reason {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const known = reasons[code];
   if (known !== undefined) return { ...known, what: `${known.what} (${code})` };
-  return { what: errnoMessage(error), fix: "correct what the system says" };
+  return { what: errnoMessage(error), fix: "correct the cause that the system names" };
 }

@@ -25,7 +25,7 @@ export function refuseAdoptedLock(lock: Lock | null, file: string): void {
   throw new ImgmatchError({
     code: "LOCK_ADOPTED",
     message: `the lock holds ${adopted === 1 ? "1 image" : `${adopted} images`} that others built (imgmatch adopt), and no matrix makes ${adopted === 1 ? "it" : "them"}`,
-    fix: "name a lock of its own for the matrix with --lock; adopt, publish and lock rm change this one",
+    fix: "name another lock for the matrix with --lock; adopt, publish and lock rm change this one",
     at: { file },
   });
 }
@@ -41,7 +41,7 @@ export function refuseForeignLock(lock: Lock | null, repository: string, file: s
   throw new ImgmatchError({
     code: "USAGE",
     message: `the lock is of ${lock.repository}; to write it for ${repository} would drop its ${published === 1 ? "1 published image" : `${published} published images`}`,
-    fix: "name a lock of its own with --lock, or remove this one if it is no longer needed",
+    fix: "name another lock with --lock, or remove this one if nobody needs it",
     at: { file },
   });
 }

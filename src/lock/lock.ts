@@ -40,13 +40,13 @@ export interface Lock {
 
 /** The last move of a channel. */
 export interface LockedChannel {
-  /** What the channel's tag holds: an index, or one image. */
+  /** Digest of the index, or of the one image, that the channel's tag holds. */
   readonly digest: Digest;
   /** Of the fleet that it was moved to. */
   readonly version: string;
-  /** What it held before; null where it was new. */
+  /** Its digest before; null for a new channel. */
   readonly from: Digest | null;
-  /** Who moved it. */
+  /** The user who moved it. */
   readonly by: string;
   /** RFC 3339. */
   readonly at: string;

@@ -59,7 +59,7 @@ function lastMoves(locks: readonly NamedLock[]): Lock["channels"] {
 function twoKinds(): Problem {
   return conflict(
     "images that imgmatch built and images that others built (imgmatch adopt) do not go into one lock",
-    "leave the adopted ones out: they have a lock of their own",
+    "leave adopted images out: they belong in another lock",
   );
 }
 

@@ -48,7 +48,7 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "unknown
 }
 
 /**
- * Judges one image for one host. `fits` is null where nothing speaks against it and nothing proves that it runs.
+ * Judges one image for one host. `fits` is null if nothing forbids it and nothing proves that it runs.
  *
  * Throws `IMAGE_NOT_FOUND`, `REFERENCE_INVALID`, `FACTS_…`, `LOCK_…`, `REGISTRY_…`, `SIGNATURE_…`.
  *
@@ -102,7 +102,7 @@ async function vouch(
   if (!isDigest(digest))
     throw new ImgmatchError({
       code: "SIGNATURE_MISSING",
-      message: `${reference} was never pushed from or pulled to this engine: it has no digest that somebody could have signed`,
+      message: `${reference} was never pushed from or pulled to this engine: it has no digest, so no signature either`,
       fix: "push it and have it signed",
     });
   return vouchForImage(parseImageReference(reference), digest, { registry, trust });

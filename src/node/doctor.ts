@@ -20,7 +20,7 @@ export interface DoctorAnswer {
 }
 
 /**
- * Examines the host, the container engine and the logins of this machine. What is wrong, or cannot be read, is in `checks`.
+ * Examines the host, the container engine and the logins of this machine. `checks` lists the faults, and all that cannot be read.
  *
  * @example
  * const { checks } = await doctor();

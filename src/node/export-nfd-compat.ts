@@ -13,7 +13,7 @@ export interface NfdCompatAnswer extends Pick<NfdCompatSpecs, "images"> {
 }
 
 /**
- * Writes Node Feature Discovery's image-compatibility specification of each image. Throws `LOCK_…`, and `USAGE` for a selection of nothing.
+ * Writes Node Feature Discovery's image-compatibility specification of each image. Throws `LOCK_…`, and `USAGE` for an empty selection.
  *
  * @example
  * const { images } = await exportNfdCompat({ lock: "images/imgmatch.lock.json" });

@@ -20,7 +20,7 @@ export interface ExportShAnswer {
 
 /**
  * Writes a script that answers as `resolve` does. Equal locks, pins and versions give equal bytes. Throws `LOCK_…`, `PIN_UNKNOWN`, `USAGE`,
- * `REGISTRY_…`, `SIGNATURE_…`, and `EXPORT_UNSAFE` for a lock with values that do not go into a script.
+ * `REGISTRY_…`, `SIGNATURE_…`, and `EXPORT_UNSAFE` for a lock with values that no script may hold.
  *
  * @example
  * const { script } = await exportSh({ pin: ["python=3.12"] });

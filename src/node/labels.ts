@@ -20,10 +20,10 @@ export interface NodeLabelsAnswer {
 }
 
 /**
- * The labels of a node; with `lock` or `from`, the one of the image too that resolve picks there. `labelFormats` writes them in the
- * words of each system.
+ * Answers with the labels of a node; with `lock` or `from`, also the label of the image that `resolve` picks there. `labelFormats` writes
+ * them for each system.
  *
- * Throws as `probe`, and with a fleet as `resolve`; that no image fits is a note.
+ * Throws as `probe`, and with a fleet as `resolve`. A host that no image fits is a note.
  *
  * @example
  * const { labels } = await labels({ lock: "images/imgmatch.lock.json" });

@@ -18,10 +18,10 @@ import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts"
 import { readFleetQuestion, readQuestion } from "./question.ts";
 
 /**
- * Writes the image of this host, or with `fleet` those of all nodes, for one launch target: a command, or documents. `run` starts it, and
- * answers the container's exit code.
+ * Writes the command or the documents that start this host's image on one launch target, or with `fleet` the images of all nodes. `run` starts
+ * it, and answers with the container's exit code.
  *
- * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `GPU_BUSY`, `LAUNCH_UNSUPPORTED` for what the target has no words for, and with
+ * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `GPU_BUSY`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, and with
  * `run` `LAUNCH_FAILED` and `INTERRUPTED`.
  *
  * @example
@@ -70,10 +70,7 @@ async function launchFleet(
   if (!hasFleet(target))
     throw unsupported(target.name, "launch a fleet", "use kubernetes, nomad, swarm or marathon");
   if (otherHost(options) !== null || options.run || options.anywhere) {
-    throw usageError(
-      "--fleet is for all nodes: --host, --host-type, --run and --anywhere speak of one or of none",
-      "leave them out",
-    );
+    throw usageError("--fleet excludes --host, --host-type, --run and --anywhere", "leave them out");
   }
   const question = await readFleetQuestion(options, world);
   const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
@@ -100,7 +97,7 @@ function requireRunnable(target: LaunchTarget, { format, ...choice }: LaunchOpti
     );
   if (otherHost(choice) !== null || format !== undefined) {
     throw usageError(
-      "--run starts the image here, and --host, --host-type, --json and --yaml ask for the command alone",
+      "--run excludes --host, --host-type, --json and --yaml",
       "leave --run out to see the command",
     );
   }

@@ -51,8 +51,8 @@ export function refuseSingle({ gpus, explain, ...choice }: QuestionOptions): voi
   if (single !== null) throw usageError(`${single} names one host and --hosts many`, "leave one of them out");
   if (gpus !== undefined)
     throw usageError(
-      "--gpus narrows what this machine shows; it cannot narrow facts from --hosts",
-      "run imgmatch probe --gpus … on that machine and pass what it prints",
+      "--gpus narrows the GPUs of this machine, not the facts of --hosts",
+      "run imgmatch probe --json --gpus … on that machine and pass its output",
     );
   if (explain)
     throw usageError(

@@ -45,11 +45,10 @@ export interface PulledImage {
 }
 
 /**
- * Resolves, pulls the image by digest, then gives it its name, whatever had it before: at any moment the name means an image that was
- * whole. Notes are what the runtime says.
+ * Resolves, pulls the image by digest, then moves the name to it: the name always means a whole image. Notes are the runtime's words.
  *
  * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `ENGINE_NOT_FOUND` without the runtime's program, `ENGINE_FAILED` with its own words,
- * and where the registry is why, `REGISTRY_UNREACHABLE` or `IMAGE_NOT_FOUND`.
+ * and, if the registry is the cause, `REGISTRY_UNREACHABLE` or `IMAGE_NOT_FOUND`.
  *
  * @example
  * const { name, present } = await pull({ engine: "containerd" });

@@ -21,7 +21,7 @@ export interface ResolveAnswer extends Resolution {
 }
 
 /**
- * Finds the one image of a lock, or of a registry's fleet, that was built for this host. `hosts` answers for each of many.
+ * Finds the one image of a lock, or of a registry's fleet, that was built for this host. `hosts` answers for each of many hosts.
  *
  * Throws `USAGE`, `LOCK_…`, `FACTS_…`, `REGISTRY_…`, `SIGNATURE_…`; a host that no image fits is an answer.
  *

@@ -33,9 +33,9 @@ export interface RunCommand {
 const targets = { docker, podman } as const satisfies Record<LocalEngine, LocalTarget>;
 
 /**
- * Resolves, then runs the image with this process's standard input and output. Answers the container's exit code; `dryRun` the command.
+ * Resolves, then runs the image with this process's standard input and output. Answers with the container's exit code; `dryRun` with the command.
  *
- * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `LAUNCH_FAILED` where the engine's program cannot be started, `INTERRUPTED`.
+ * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `LAUNCH_FAILED` if the engine's program does not start, `INTERRUPTED`.
  *
  * @example
  * process.exitCode = await run({ args: ["python", "train.py"] });
@@ -58,7 +58,7 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
   const other = otherHost(options);
   if (other !== null && !dryRun) {
     throw usageError(
-      `run starts the image here, and ${other} speaks of another machine`,
+      `run starts the image here, and ${other} names another machine`,
       `leave ${other} out, or add --dry-run to see the command for that machine`,
     );
   }

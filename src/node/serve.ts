@@ -70,9 +70,9 @@ export interface ServeConfig extends RuntimeConfig {
 }
 
 /**
- * Starts the mirror, which runs until it is closed or `signal` is aborted; `printConfig` answers the files of a container runtime.
+ * Starts the mirror, which runs until `close` or `signal` ends it; `printConfig` answers with the files of a container runtime.
  *
- * Throws `USAGE`, `LISTEN_FAILED`, and as `probe` does for a file of facts.
+ * Throws `USAGE`, `LISTEN_FAILED`, and as `probe` for a file of facts.
  *
  * @example
  * const { address, close } = await serve({ references: ["registry.example.com/team/vision"] });
@@ -94,12 +94,12 @@ export async function serve(
   const address = parseListenAddress(listen);
   if (printConfig !== undefined) return configOf(printConfig, listen, options);
   if (options.install !== undefined || options.uninstall !== undefined)
-    throw usageError(
-      "--install and --uninstall say where the files of --print-config go",
-      "name the runtime with --print-config",
-    );
+    throw usageError("--install and --uninstall need --print-config", "name the runtime with --print-config");
   if (options.host === "-")
-    throw usageError("--host - can be read once, and every answer needs the facts", "name a file");
+    throw usageError(
+      "the mirror reads the facts again and again, and --host - can be read only once",
+      "name a file",
+    );
   const log = (line: ServeLine): void => options.onEvent?.({ type: "log", line });
   const { proxyFromEnv } = await import("../oci/registry/proxy.ts");
   // The facts of a file, too, are looked at now: a mistake there should not wait for the first container.
@@ -174,10 +174,7 @@ async function configOf(runtime: Runtime, listen: string, options: ServeOptions)
   const names = [...(options.references ?? [])];
   if (uninstall !== undefined) {
     if (install !== undefined || options.lock !== undefined || names.length > 0)
-      throw usageError(
-        "--uninstall removes what was installed for all fleets",
-        "leave the fleets and --install out",
-      );
+      throw usageError("--uninstall removes the files of all fleets", "leave the fleets and --install out");
     return { schemaVersion: 1, runtime, files: [], notes: [], removed: removeConfig(uninstall, runtime) };
   }
   if (options.lock !== undefined) names.push((await readLock(options.lock)).repository);

@@ -6,11 +6,11 @@ import type { World } from "../io/world.ts";
 import { fleetBuilderFor } from "./builder-choice.ts";
 
 /**
- * Builds what the lock does not have, and writes the lock after every cell; `push` pushes every image, `index` writes the version's index.
- * A cell that fails is one of the `results` and does not stop the others. `signal` lets nothing new begin: pushes end. `dryRun` answers
+ * Builds every cell that is not in the lock, and writes the lock after every cell; `push` pushes every image, `index` writes the version's index.
+ * A cell that fails is one of the `results` and does not stop the others. `signal` starts nothing more, and lets pushes end. `dryRun` answers
  * with the plan.
  *
- * Throws `USAGE`, what `plan` throws, `ENGINE_…`, `INDEX_CONFLICT` before anything is built for an index that would refuse it, `LOCK_BUSY`,
+ * Throws `USAGE`, as `plan`, `ENGINE_…`, `INDEX_CONFLICT` before it builds images that the index would refuse, `LOCK_BUSY`,
  * `WRITE_FAILED`.
  *
  * @example

@@ -6,10 +6,10 @@ import type { World } from "../io/world.ts";
 import { fleetBuilderFor } from "./builder-choice.ts";
 
 /**
- * Pushes what was built and not pushed, and writes one image index for the version. What the engine has lost is built again; nothing new is
- * built. `results` has what was pushed now, and `index.missing` the cells that are not published.
+ * Pushes images that were built and not pushed, and writes one image index for the version. It builds an image that the engine has lost again, and
+ * no other. `results` has the images pushed now, `index.missing` the cells that are not published.
  *
- * Throws as `build`, and `SELECTION_EMPTY` where nothing is published that an index could name.
+ * Throws as `build`, and `SELECTION_EMPTY` if no image is published.
  *
  * @example
  * const { index } = await publish();

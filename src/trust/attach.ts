@@ -237,14 +237,14 @@ function gone({ reference, digest }: Subject): ImgmatchError {
   return new ImgmatchError({
     code: "IMAGE_NOT_FOUND",
     message: `the registry does not have ${formatImageReference(withDigest(reference, digest))}`,
-    fix: "push it before something is attached to it",
+    fix: "push it first",
   });
 }
 
 function unkept(name: ImageReference): ImgmatchError {
   return new ImgmatchError({
     code: "REGISTRY_FAILED",
-    message: `${formatImageReference(name)} did not keep what was written to it ${mostWrites} times`,
-    fix: "look for others who write this tag, and at the registry's clean-up rules",
+    message: `${formatImageReference(name)} lost its new content ${mostWrites} times`,
+    fix: "look for another publisher of this tag, and at the registry's clean-up rules",
   });
 }

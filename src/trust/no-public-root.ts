@@ -6,7 +6,7 @@ import { ImgmatchError } from "../errors.ts";
 export async function publicRoot(): Promise<string> {
   throw new ImgmatchError({
     code: "TRUSTED_ROOT_INVALID",
-    message: "this program has no way to the trusted root of the public sigstore",
+    message: "this program cannot fetch the trusted root of the public sigstore",
     fix: "give it as a file (cosign trusted-root create --with-default-services), or use imgmatch from npm",
   });
 }

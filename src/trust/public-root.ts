@@ -22,8 +22,8 @@ export async function publicRoot(options: PublicRootOptions = {}): Promise<strin
     throw new ImgmatchError(
       {
         code: "TRUSTED_ROOT_INVALID",
-        message: `the trusted root of sigstore cannot be had: ${reasonOf(error)}`,
-        fix: "give one as a file with --trusted-root (cosign trusted-root create), or let this machine reach tuf-repo-cdn.sigstore.dev",
+        message: `the trusted root of sigstore cannot be fetched: ${reasonOf(error)}`,
+        fix: "name a file with --trusted-root (cosign trusted-root create), or let this machine reach tuf-repo-cdn.sigstore.dev",
       },
       { cause: error },
     );

@@ -130,8 +130,8 @@ function readSeen(
       const why = seen.ok ? `it is of ${seen.value.reference}` : seen.mistakes.join("; ");
       throw new ImgmatchError({
         code: "INDEX_DOWNGRADE",
-        message: `what was taken before of ${reference} cannot be read: ${why}`,
-        fix: "find out who wrote this file; without it, any index is taken for the first one",
+        message: `the memory of ${reference} cannot be read: ${why}`,
+        fix: "find out what damaged this file; without it, imgmatch accepts any index",
         at: { file },
       });
     });
@@ -162,7 +162,7 @@ function requireSafe(folder: string, place: string): void {
   if (found === null) return;
   throw new ImgmatchError({
     code: "CACHE_UNSAFE",
-    message: `${found.why}: who writes it says what was taken before`,
+    message: `${found.why}: anybody who can write it can make imgmatch forget`,
     fix: found.byMode ? `chmod go-w ${found.path}` : "name a folder of your own",
     at: { file: found.path },
   });

@@ -73,12 +73,9 @@ async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOpt
   const asksSigner =
     key.length > 0 || identity !== undefined || issuer !== undefined || trustedRoot !== undefined;
   if (asksSigner && trust !== undefined)
-    throw usageError(
-      `who signs is said by flags or by --trust ${trust}, not by both`,
-      "leave one of them out",
-    );
+    throw usageError(`flags and --trust ${trust} both name signers`, "leave one of them out");
   if (!downgrade && cache === undefined)
-    throw usageError("--no-downgrade remembers what was seen in the cache", "name a folder with --cache");
+    throw usageError("--no-downgrade keeps its memory in the cache", "name a folder with --cache");
   const own = asksSigner ? [] : ownPolicy(trust, world);
   const files = [...(isThere(world.machinePolicy) ? [world.machinePolicy] : []), ...own];
   if (files.length === 0 && !asksSigner && downgrade) return null;
@@ -102,7 +99,7 @@ async function readPolicies(files: readonly string[]): Promise<readonly TrustPol
 export function refuseTrustWithoutRegistry(flags: TrustDemands): void {
   if (!asksTrust(flags)) return;
   throw usageError(
-    "--key, --identity, --trust and --no-downgrade are about what comes from a registry, and none is asked",
+    "--key, --identity, --trust and --no-downgrade need a fleet from a registry",
     "name the fleet by its reference: registry/repository:version",
   );
 }

@@ -23,13 +23,13 @@ export async function readTrustedSigners(
     return [...signers, await readTrustedIdentity(identity, issuer, trustedRoot ?? null)];
   if (identity !== undefined)
     throw usageError(
-      `--identity ${identity} does not say who confirms it`,
+      `--identity ${identity} has no issuer`,
       "add --issuer, for example https://token.actions.githubusercontent.com",
     );
   if (issuer !== undefined)
     throw usageError(`--issuer ${issuer} confirms many identities`, "add --identity with the one that signs");
   if (trustedRoot !== undefined)
-    throw usageError("--trusted-root is for identities", "add --identity and --issuer");
+    throw usageError("--trusted-root needs --identity", "add --identity and --issuer");
   return signers;
 }
 

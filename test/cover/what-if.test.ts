@@ -272,6 +272,6 @@ describe("policies", () => {
   it("hold for what would be, where that is asked", () => {
     expect(against("no unused image", ["drop:cuda=12.4.*"])).toEqual([]);
     expect(against("every host served", ["drop:cuda=none"])?.map(([of]) => of)).toEqual(["c2", "c3"]);
-    expect(() => against("be nice")).toThrow('--check "be nice" is no policy');
+    expect(() => against("be nice")).toThrow('--check "be nice" is not a policy');
   });
 });

@@ -235,7 +235,7 @@ describe("Names over several cells", needs(stack.available ? null : stack.reason
     const missing = await promote("--channel all", "--channel edge");
     expect(missing).toMatchObject({ status: 1 });
     expect(missing.stdout).toContain(
-      `1 cell that the lock has no published image of: 12.8.1_9.0_${march}_full`,
+      `1 cell without a published image in the lock: 12.8.1_9.0_${march}_full`,
     );
     expect((await promote("--channel newest")).stdout).toContain("has no channel newest");
     expect(project.read(lockFile)).toBe(lock);

@@ -162,13 +162,13 @@ describe("a mistake", () => {
   const one = (rest: string) =>
     refusal({ "matrix.yaml": matrixText(`template: Dockerfile\n${rest}`), Dockerfile: "FROM debian\n" });
 
-  test("is two values of one cell that bring different ones of a setting, said once for the pair", async () => {
+  test("is two values of one cell that set different values of a setting, said once for the pair", async () => {
     const text = await one(
       "axes:\n  a:\n    - { value: x, target: one, args: { N: '1' } }\n  b:\n    - { value: y, target: two, args: { N: '2' } }\n  c: [p, q]",
     );
     expect(text.match(/bring different/g)).toHaveLength(2);
     expect(text).toContain(
-      "matrix.yaml:10:7: MATRIX_SCHEMA: a x (line 8) and b y (line 10) bring different ones of target",
+      "matrix.yaml:10:7: MATRIX_SCHEMA: a x (line 8) and b y (line 10) set different values of target",
     );
     expect(text).toContain("different ones of args.N");
   });

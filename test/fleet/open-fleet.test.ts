@@ -220,7 +220,7 @@ describe("where base digests come from", () => {
       problems: [
         {
           code: "MATRIX_SCHEMA",
-          message: "no Dockerfile starts from debian:11, which is to be replaced",
+          message: "no Dockerfile starts from debian:11: there is nothing to replace",
           fix: "did you mean debian:12? the bases are debian:12",
           at: { line: expect.any(Number), column: 28 },
         },

@@ -36,10 +36,7 @@ export function listenerFor(
 ): (event: FleetBuildEvent | Notice) => void {
   const { json = false, progress = "auto" } = flags;
   if (json && progress !== "auto")
-    throw usageError(
-      "--json tells everything as JSON, and --progress is for people",
-      "leave one of them out",
-    );
+    throw usageError("--json and --progress exclude each other", "leave one of them out");
   const tell = json ? jsonLines(context) : reports(progress, context, { summary });
   return (event) => {
     switch (event.type) {

@@ -74,7 +74,7 @@ async function localOrigin(
   throw new ImgmatchError({
     code: "IMAGE_NOT_FOUND",
     message: `its base ${id} is in no registry: only ${engine} on the machine that built it has it`,
-    fix: "ask there; or push the base, and build on what the registry has: --replace-base OLD=NEW",
+    fix: "run this on that machine; or push the base, and build on the registry's image: --replace-base OLD=NEW",
   });
 }
 

@@ -65,7 +65,7 @@ export function imageAuditor({
     if (about === null)
       throw new ImgmatchError({
         code: "BASE_UNRESOLVED",
-        message: `${cell}: what it was built on is not known, so that its own files cannot be told from the base's`,
+        message: `${cell}: its base is not known, so its own files cannot be told from the base's`,
         fix: "name the bases as when it was built: --replace-base OLD=NEW",
       });
     const { platform, base } = about;
@@ -87,7 +87,7 @@ async function fromRegistry(
   throw new ImgmatchError({
     code: "IMAGE_NOT_FOUND",
     message: `the registry does not have ${formatImageReference(reference)}`,
-    fix: "imgmatch verify says what else is gone",
+    fix: "imgmatch verify lists everything that is gone",
   });
 }
 
@@ -96,7 +96,7 @@ function notOpened(error: unknown): Examination {
   const why = error instanceof ImgmatchError ? error.problems[0].message : String(error);
   const warning: Problem = {
     code: "AUDIT_NOT_OPENED",
-    message: `the image was not opened, so that what is declared holds: ${why}`,
+    message: `the image was not opened, so its declared requirement holds: ${why}`,
     fix: "imgmatch audit opens it later; measure: false in the matrix keeps images shut",
   };
   return { measured: null, warnings: [warning] };

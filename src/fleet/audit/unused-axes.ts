@@ -30,7 +30,7 @@ const fixes: Readonly<Record<Axis, string>> = {
 };
 
 const freeFix =
-  "give each value what makes it another image, a target, a base, or an argument that a step reads; or leave the axis one value";
+  "give each value another target or base, or an argument that a step reads; or leave the axis one value";
 
 /**
  * `AUDIT_AXIS_UNUSED` for each axis. A hardware axis: cells whose own files have nothing of what it asks for, and cells that differ in it while

@@ -54,13 +54,13 @@ export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]):
     return {
       code: "BASE_NOT_BUILT",
       message: `${who} cannot be built: its base ${parent.cell} of ${parent.matrix} is not built, or its inputs have changed since`,
-      fix: "build that fleet first: imgmatch build --workspace builds each behind those that it is built on",
+      fix: "build that fleet first: imgmatch build --workspace builds fleets in the right order",
     };
   }
   return {
     code: "BASE_UNRESOLVED",
     message: `${who} cannot be built: the digest of ${[...new Set(missing)].join(", ")} is not known`,
-    fix: "ask their registry: leave --offline out; imgmatch plan says what it answers",
+    fix: "leave --offline out, so that imgmatch asks their registry; imgmatch plan shows its answer",
   };
 }
 

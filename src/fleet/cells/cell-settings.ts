@@ -57,7 +57,7 @@ const numberOf = oncePer((_: Settings) => ++lastNumber);
 
 const conflicts = new WeakMap<CellSettings, readonly Problem[]>();
 
-/** Two values of one cell that bring different ones of the same setting: neither goes before the other. */
+/** Two values of one cell that set different values of the same setting: neither goes before the other. */
 export function conflictsIn(settings: CellSettings): readonly Problem[] {
   return conflicts.get(settings) ?? [];
 }
@@ -92,8 +92,8 @@ function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {
       differing(one.settings, other.settings).map(
         (setting): Problem => ({
           code: "MATRIX_SCHEMA",
-          message: `${nameOf(one)} (line ${one.at.line}) and ${nameOf(other)} (line ${other.at.line}) bring different ones of ${setting}`,
-          fix: "take it out of one of them, exclude the pair, or say it in values: by when both are met",
+          message: `${nameOf(one)} (line ${one.at.line}) and ${nameOf(other)} (line ${other.at.line}) set different values of ${setting}`,
+          fix: "remove it from one of them, exclude the pair, or set it under values: with a case for the pair",
           at: other.at,
         }),
       ),

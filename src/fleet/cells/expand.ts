@@ -243,7 +243,7 @@ function collisions(cells: readonly { cell: ExpandedCell; at: Place }[]): Proble
         message: same
           ? `the cell ${cell.id} stands twice`
           : `two cells have one file ${dockerfilePath(cell)}: ${describeAxes(twin)} and ${describeAxes(cell)}`,
-        fix: same ? "remove it from include" : "give one of the values a label of its own",
+        fix: same ? "remove it from include" : "give one of the values another label",
         at,
       },
     ];

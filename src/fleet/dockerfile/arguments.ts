@@ -53,7 +53,7 @@ function checkValue(name: string, text: string): void {
   if (secret !== null)
     throw new ImgmatchError({
       code: "MATRIX_SECRET",
-      message: `its value is ${secret}; whoever has the image reads it with docker history`,
+      message: `its value is ${secret}; everybody with the image can read it with docker history`,
       fix: "give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
     });
   checkFrontEnd(name, text);
@@ -69,7 +69,7 @@ function checkFrontEnd(name: string, value: string): void {
   if (reference === "" || /@sha256:[0-9a-f]{64}$/.test(reference)) return;
   throw new ImgmatchError({
     code: "REFERENCE_INVALID",
-    message: `its value ${JSON.stringify(reference)} names a front end without its digest, so that nobody knows what will read the Dockerfile`,
+    message: `its value ${JSON.stringify(reference)} names a front end without a digest`,
     fix: `write ${reference}@sha256:…, or begin the Dockerfile with # syntax=${reference}, which imgmatch pins`,
   });
 }

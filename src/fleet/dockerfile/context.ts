@@ -302,7 +302,7 @@ function contextChanged(path: string, how: string, cause?: unknown): ImgmatchErr
   return new ImgmatchError(
     {
       code: "CONTEXT_CHANGED",
-      message: `has changed since the build began, and no image is made of it: ${how}`,
+      message: `has changed since the build began: ${how}`,
       fix: "build again when nothing writes to the build context",
       at: { file: path },
     },

@@ -93,14 +93,14 @@ function flavorProblem({ axis, one, other }: FlavorPair, more: readonly unknown[
   if (matrix.target !== null && target === matrix.target)
     return {
       code,
-      message: `${differ} target: ${target.value} is one for both, and nothing that it is made of names the axis${andMore(more)}`,
-      fix: `write target: "{{axes.${axis}}}", or give each value a target of its own`,
+      message: `${differ} target: ${target.value} is the same for both: its template does not name the axis${andMore(more)}`,
+      fix: `write target: "{{axes.${axis}}}", or give each value another target`,
       at: target.at,
     };
   return {
     code,
-    message: `${differ} come out the same: their Dockerfiles, stages, arguments and base images say nothing else${andMore(more)}`,
-    fix: `give each value of ${axis} what makes it another image: a target, a template, a base or an argument; or leave the axis one value`,
+    message: `${differ} give the same image: Dockerfile, stages, arguments and base images are equal${andMore(more)}`,
+    fix: `give each value of ${axis} another target, template, base or argument; or leave the axis one value`,
     at: other.free[axis]?.at ?? matrix.template.at,
   };
 }

@@ -41,8 +41,8 @@ function checkNoBraces(text: string): void {
   if (!text.includes("{{")) return;
   throw new ImgmatchError({
     code: "TEMPLATE_SYNTAX",
-    message: "a {{ is left in its value",
-    fix: "write what is to be put in as {{name}}; a text with {{ belongs into the Dockerfile",
+    message: "its value still has a {{ after rendering",
+    fix: "write {{name}} for a value; a text with a literal {{ belongs in the Dockerfile",
   });
 }
 

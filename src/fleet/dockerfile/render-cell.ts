@@ -115,7 +115,7 @@ function splitDirectives(text: string, template: string): readonly [string, stri
   if (/^#[ \t]*escape[ \t]*=[ \t]*[^\\\s]/im.test(directives)) {
     throw new ImgmatchError({
       code: "DOCKERFILE_INVALID",
-      message: "a line can be continued by a backslash alone: imgmatch writes its labels with one",
+      message: "only a backslash may continue a line: imgmatch writes its labels with one",
       fix: "remove the directive escape=, and end continued lines with a backslash",
       at: { file: template },
     });

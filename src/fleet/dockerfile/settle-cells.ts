@@ -87,7 +87,7 @@ function placed(own: Located<string> | null, matrix: Matrix, moved: string): Loc
       {
         code: "REFERENCE_INVALID",
         message: `the repository ${JSON.stringify(value)} has a tag or a digest`,
-        fix: "leave it out: tags follow from tag:",
+        fix: "leave it out: tag: of the matrix decides the tags",
         at,
       },
     ]);
@@ -97,7 +97,7 @@ function placed(own: Located<string> | null, matrix: Matrix, moved: string): Loc
     throwProblems([
       {
         code: "USAGE",
-        message: `--registry moves what is in ${from?.slice(0, -1)}, and the repository ${value} is not there`,
+        message: `--registry moves repositories below ${from?.slice(0, -1)}, and the repository ${value} is not below it`,
         fix: "give it the matrix's registry, or build without --registry",
         at,
       },

@@ -179,7 +179,7 @@ export function endOfTarget(
   if (/\\[ \t]*$/.test(last)) {
     throw new ImgmatchError({
       code: "DOCKERFILE_INVALID",
-      message: `the last instruction of the image goes on after its end: ${last.trim()}`,
+      message: `the last instruction of the image ends with a backslash: ${last.trim()}`,
       fix: "remove the backslash",
       at: { file: template.value },
     });

@@ -68,7 +68,7 @@ export interface TemplateView {
   readonly axes: Readonly<Record<string, string>>;
   /** This cell's build arguments by name. */
   readonly args: Readonly<Record<string, string>>;
-  /** A free axis by its name: its text. Where one of its values is a mapping, also `value` and every key, null where absent. */
+  /** A free axis by its name: its text. If one of its values is a mapping, also `value` and every key, null if absent. */
   readonly [axis: string]: unknown;
 }
 

@@ -40,8 +40,8 @@ function quotedSecrets(keyword: string, text: string, at: Place): Problem[] {
 function written(what: string, at: Place): Problem {
   return {
     code: "MATRIX_SECRET",
-    message: `${what}; whoever has the image reads it with docker history`,
-    fix: "take it out of the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
+    message: `${what}; everybody with the image can read it with docker history`,
+    fix: "remove it from the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
     at,
   };
 }

@@ -97,7 +97,7 @@ function numbered(shards: readonly Shard[]): readonly Shard[] {
 function jobsPerGroup(sizes: readonly number[], shards: number): number[] {
   if (sizes.length > shards) {
     throw usageError(
-      `the cells are for ${sizes.length} platforms or machines, and each needs a job of its own; --shards is ${shards}`,
+      `the cells are for ${sizes.length} platforms or machines, and each needs its own job; --shards is ${shards}`,
       `write --shards ${sizes.length} or more`,
     );
   }

@@ -75,7 +75,7 @@ async function loadParser(): Promise<HclParser> {
     throw new ImgmatchError(
       {
         code: "ENGINE_NOT_FOUND",
-        message: "a bake file is read by docker buildx, and there is none",
+        message: "docker buildx reads bake files, and it is not installed",
         fix: `install docker's buildx plugin, or a parser of HCL: npm install ${parserPackage}`,
       },
       { cause: error },

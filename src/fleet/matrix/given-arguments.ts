@@ -51,7 +51,7 @@ function problemsOf(name: string, value: string): Problem[] {
     return [
       {
         code: "MATRIX_SECRET",
-        message: `the build argument ${name} is ${secret}; whoever has the image reads it with docker history`,
+        message: `the build argument ${name} is ${secret}; everybody with the image can read it with docker history`,
         fix: "give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
         at: placeOf(name),
       },
@@ -62,7 +62,7 @@ function problemsOf(name: string, value: string): Problem[] {
     {
       code: "MATRIX_VALUE_UNSAFE",
       message: `its value contains ${JSON.stringify(unsafe)}, which can break out of a Dockerfile instruction`,
-      fix: "remove it; what needs it belongs into the Dockerfile or into a file of the build context",
+      fix: "remove it, and write this text into the Dockerfile or a file of the build context",
       at: placeOf(name),
     },
   ];

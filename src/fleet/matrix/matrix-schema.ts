@@ -23,7 +23,7 @@ const settings = {
   template: text.optional().describe("The template of its cells."),
   target: text.optional().describe("The stage that its cells build."),
   context: text.optional().describe("The build context of its cells."),
-  repository: text.optional().describe("Where the images of its cells go, in place of registry and name."),
+  repository: text.optional().describe("The repository of its cells' images, instead of registry and name."),
   base: base.optional(),
   args: z.record(text, z.string()).optional().describe("Build arguments of its cells, beside the matrix's."),
   runner: z
@@ -255,7 +255,7 @@ export const matrixSchema = z.strictObject({
   measure: z
     .enum(["true", "false"])
     .optional()
-    .describe("false: images are not opened when they are built, and what is declared holds. Default: true."),
+    .describe("false: builds do not open their images, and the declared requirement holds. Default: true."),
   attest: attest.optional(),
   axes: z
     .object({

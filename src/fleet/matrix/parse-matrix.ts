@@ -163,7 +163,7 @@ function collect<Input, Value extends { label: string; at: Place }>(
       problems.push({
         code: "MATRIX_DUPLICATE",
         message: `${axis} ${JSON.stringify(parsed.value.label)} stands twice, first in line ${twin.at.line}`,
-        fix: "remove one, or give one a label of its own",
+        fix: "remove one, or give one another label",
         at: parsed.value.at,
       });
     }

@@ -66,8 +66,8 @@ function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): 
     return [
       {
         code: "MATRIX_SECRET",
-        message: `${path.map(String).join(".")} holds ${what}; whoever has the image or the registry can read it`,
-        fix: "take it out: what a build needs is given to it as a build secret (build --secret), logins are docker login's",
+        message: `${path.map(String).join(".")} holds ${what}; everybody with the image or access to the registry can read it`,
+        fix: "remove it: give a build its secrets with build --secret, and log in with docker login",
         at,
       },
     ];
@@ -85,8 +85,8 @@ export function argumentProblems(
     return [
       {
         code: "MATRIX_SECRET",
-        message: `the build argument ${name} is ${what}; whoever has the image reads it with docker history`,
-        fix: "take it out, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
+        message: `the build argument ${name} is ${what}; everybody with the image can read it with docker history`,
+        fix: "remove it, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
         at,
       },
     ];

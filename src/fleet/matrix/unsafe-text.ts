@@ -28,7 +28,7 @@ export function unsafeTextProblems(source: YamlSource): Problem[] {
       problems.push({
         code: "MATRIX_VALUE_UNSAFE",
         message: `${printable(path.map(String).join("."))} contains ${JSON.stringify(found)}, which can break out of a Dockerfile instruction`,
-        fix: "remove it; what needs it belongs into the template or into a file of the build context",
+        fix: "remove it, and write this text into the template or a file of the build context",
         at: isKey ? source.placeOfKey(path) : source.placeOf(path),
       });
     }

@@ -157,7 +157,7 @@ function conflict(to: ImageReference, held: Digest, from: ImageReference): Imgma
   return new ImgmatchError({
     code: "TAG_CONFLICT",
     message: `${formatImageReference(to)} holds ${held}, and ${formatImageReference(from)} is another image`,
-    fix: "a tag is never given another image: tag one of the two anew, or publish to another repository",
+    fix: "imgmatch never gives a tag another image: give one of them another tag, or publish to another repository",
   });
 }
 

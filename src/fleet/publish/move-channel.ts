@@ -111,7 +111,7 @@ async function targetOf(
     throw new ImgmatchError({
       code: "IMAGE_NOT_FOUND",
       message: `the registry does not have ${formatImageReference(withDigest(reference, only.digest))}`,
-      fix: "imgmatch verify says what it lacks",
+      fix: "imgmatch verify lists everything that is gone",
     });
   }
   const { entries } = await describeImages({ registry, reference, images, manifests });
@@ -127,6 +127,6 @@ function unrecorded(reference: ImageReference, held: Digest, known: LockedChanne
   return new ImgmatchError({
     code: "TAG_CONFLICT",
     message: `${formatImageReference(reference)} holds ${held}, and the lock has ${recorded}`,
-    fix: "find out who wrote this tag, or take the lock in which that move stands; --replace-index moves it all the same",
+    fix: "find the writer of this tag, or use the lock that has that move; --replace-index moves it all the same",
   });
 }

@@ -22,7 +22,7 @@ export async function promoteIndex(from: Lock, to: string, options: PlanIndexOpt
   const { name, prefer = [], plainPull } = from;
   const reference = withTag(parseImageReference(from.repository), versionTag({ version: to }));
   if (versionTag(from) === reference.tag)
-    throw usageError(`${to} is the version that it has already`, "name the version that it is to become");
+    throw usageError(`${to} is its present version`, "name the new version");
   // Their manifests are asked for: what the lock has of them is what the index says.
   const { images } = namedImages(Object.entries(from.images), reference, "promote it to another version");
   const { registry, replace = false } = options;

@@ -181,7 +181,7 @@ async function requireVouched({ digest, index }: CurrentIndex, request: IndexReq
   if (theirs !== mine)
     throw new ImgmatchError({
       code: "INDEX_CONFLICT",
-      message: `${formatImageReference(reference)} holds images of ${theirs}, and ${mine} is to be signed there`,
+      message: `${formatImageReference(reference)} holds images of ${theirs}, and ${mine} cannot be signed there`,
       fix: "find out who wrote this tag, or replace the index on purpose with --replace-index",
     });
   await vouching?.requireVouched(digest);
@@ -196,7 +196,7 @@ function digestsOf(digest: Digest, { entries }: FleetIndex): readonly Digest[] {
 function replaced(reference: ImageReference, theirs: Digest, ours: Digest): ImgmatchError {
   return new ImgmatchError({
     code: "INDEX_CONFLICT",
-    message: `${formatImageReference(reference)} was replaced by somebody else at the same time: it holds ${theirs}, not ${ours}`,
-    fix: "find out who else publishes this version, and run it again",
+    message: `${formatImageReference(reference)} was replaced by another publisher at the same time: it holds ${theirs}, not ${ours}`,
+    fix: "find the other publisher of this version, and run it again",
   });
 }

@@ -57,7 +57,7 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
   if (kept.length === 0) {
     throw new ImgmatchError({
       code: "SELECTION_EMPTY",
-      message: "no image of these cells is published, so there is nothing to make an index of",
+      message: "no image of these cells is published, so the index would be empty",
       fix: `run imgmatch build --push${sameArguments(otherArgs)}`,
     });
   }

@@ -162,7 +162,7 @@ function tagWrite<Held extends { readonly digest: Digest }>(
 function unsettled(reference: ImageReference): ImgmatchError {
   return new ImgmatchError({
     code: "REGISTRY_FAILED",
-    message: `${formatImageReference(reference)} did not keep what was written to it ${mostWrites} times`,
+    message: `${formatImageReference(reference)} lost its new content ${mostWrites} times`,
     fix: "look for another publisher that writes without imgmatch, and at the registry's clean-up rules",
   });
 }
@@ -170,7 +170,7 @@ function unsettled(reference: ImageReference): ImgmatchError {
 function tooSlow(reference: ImageReference, settleMs: number): ImgmatchError {
   return new ImgmatchError({
     code: "REGISTRY_FAILED",
-    message: `the registry of ${formatImageReference(reference)} took longer than ${settleMs / 2000} s, ${mostGlances} times, to say what the tag holds: too long to write it safely`,
+    message: `the registry of ${formatImageReference(reference)} needed more than ${settleMs / 2000} s, ${mostGlances} times, to read the tag: too long to write it safely`,
     fix: "try again when the registry or the way to it is faster",
   });
 }

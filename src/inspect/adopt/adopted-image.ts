@@ -79,7 +79,7 @@ function cpuOf(
   if (name === undefined) {
     if (without.length > 0)
       throw usageError(
-        `--without ${without.join(", ")} says nothing without a march`,
+        `--without ${without.join(", ")} needs --march`,
         "state it with --march: its features less these are what the image needs",
       );
     return { march: level ?? "estimated", features };

@@ -83,8 +83,8 @@ export function parseAxes(texts: readonly string[]): Readonly<Record<string, str
 function requireFreeAxis(axis: string, where: string): void {
   if (hardwareAxes.has(axis))
     throw usageError(
-      `${where}: ${axis} is measured and not named`,
-      "write * in its place in a pattern; --cuda and --march state what the files do not decide",
+      `${where}: ${axis} is measured, so a pattern cannot name it`,
+      "write * instead; --cuda and --march state facts that the files do not decide",
     );
   if (!axisName.test(axis))
     throw usageError(

@@ -22,7 +22,7 @@ export function parseExpectFile(text: string, file: string): ExpectationRules {
     throwProblems([
       {
         code,
-        message: "no pattern says what is expected",
+        message: "the file has no pattern",
         fix: 'write "*-manylinux_2_28_x86_64.whl": sm_80 glibc<=2.28',
         at: source.placeOf([]),
       },
@@ -44,7 +44,7 @@ function quoted(problem: Problem): Problem {
   const { column = 1, text = "" } = problem.at ?? {};
   const word = /^![\w.]+/.exec(text.slice(column - 1))?.[0];
   if (word === undefined) return problem;
-  return { ...problem, fix: `YAML takes ! for a mark of its own: write "${word}" in quotation marks` };
+  return { ...problem, fix: `YAML reads ! as a tag: write "${word}" in quotation marks` };
 }
 
 /** A text of words, or a list of them. Anything else says nothing. */

@@ -109,7 +109,7 @@ export function parseExpectations(
   if (isPerLibrary !== null && !found.some(({ kind }) => kind === "target" || kind === "ptx"))
     problems.push({
       code: "EXPECT_INVALID",
-      message: `${perLibrary} says nothing alone: each library with GPU code has to meet the words about targets and PTX`,
+      message: `${perLibrary} needs a word about targets or PTX`,
       fix: "write sm_80 per-library, or leave it out",
       at: isPerLibrary,
     });

@@ -29,7 +29,7 @@ export async function openFromRegistry(
     throw new ImgmatchError({
       code: "IMAGE_NOT_FOUND",
       message: `${name}: its index names ${digest}, which the registry does not have`,
-      fix: "push the image again, or ask whoever prunes the registry",
+      fix: "push the image again, or look at the registry's clean-up rules",
     });
   const parts = manifestParts(parseJson(manifest.bytes), name);
   const config = parseJson(await client.readBlob(reference, parts.config));

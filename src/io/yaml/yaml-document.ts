@@ -42,7 +42,7 @@ function* tokens(text: string, lines: LineCounter, place: (offset: number) => Pl
     throw new ImgmatchError({
       code: "INPUT_TOO_LARGE",
       message: `lists and mappings are nested deeper than ${deepest}`,
-      fix: "a matrix needs seven levels, other files fewer: close what is open",
+      fix: "remove levels: a matrix needs seven, other files fewer",
       at: place(parser.offset),
     });
   }

@@ -59,7 +59,7 @@ function foreign(file: string, content: string): Problem {
     message:
       "imgmatch did not write this file, or it was changed since. It stays as it is; imgmatch would write:",
     details: content.trimEnd().split("\n"),
-    fix: "write what is missing into it by hand, or move it away",
+    fix: "add the missing lines by hand, or move the file away",
     at: { file },
   };
 }

@@ -9,7 +9,7 @@ export function parseListenAddress(text: string): MirrorAddress {
   const port = Number(digits);
   if (host === undefined || port > 65_535)
     throw usageError(
-      `--listen ${JSON.stringify(text)} is no address on this machine's loopback`,
+      `--listen ${JSON.stringify(text)} is not a loopback address of this machine`,
       "write --listen 127.0.0.1:5047 or --listen [::1]:5047",
     );
   return { host: host === "[::1]" ? "::1" : "127.0.0.1", port };

@@ -219,7 +219,7 @@ function broken(endpoint: Endpoint, what: string, error: unknown): ImgmatchError
     {
       code: "ENGINE_FAILED",
       message: `the engine at ${endpoint.shown} broke off during ${what}: ${errnoMessage(error)}`,
-      fix: "see the engine's log (journalctl -u docker) and run the same command again: what is done is kept",
+      fix: "see the engine's log (journalctl -u docker) and run the same command again: finished work is kept",
     },
     { cause: error },
   );

@@ -65,6 +65,6 @@ export function lostBase(id: Digest, holder: string): ImgmatchError {
   return new ImgmatchError({
     code: "BASE_UNRESOLVED",
     message: `${holder} does not have the image ${id}, a base that was in no registry`,
-    fix: "build or load the base there and add --local-bases to use what has its name now; or push it, and name it where it is: --replace-base OLD=NEW",
+    fix: "build or load the base there and add --local-bases, which takes the image that has its name now; or push it, and add --replace-base OLD=NEW",
   });
 }

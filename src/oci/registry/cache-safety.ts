@@ -16,7 +16,7 @@ export function requireSafeCache(folder: string, files: readonly string[]): void
   const { path, why, byMode } = found;
   throw new ImgmatchError({
     code: "CACHE_UNSAFE",
-    message: `${why}: who writes the cache chooses the image`,
+    message: `${why}: anybody who can write the cache chooses the image`,
     fix: byMode
       ? `chmod go-w ${path}, or name another folder with --cache`
       : "name a folder of your own with --cache",

@@ -67,7 +67,7 @@ export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): Bl
     if (!isSafe)
       throw malformed(
         request,
-        `sends an upload to ${JSON.stringify(location ?? "")}, which is no address of its own`,
+        `sends an upload to ${JSON.stringify(location ?? "")}, which is not an address of this registry`,
       );
     return url;
   }

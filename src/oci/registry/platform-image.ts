@@ -122,7 +122,7 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
   return new ImgmatchError({
     code: "REGISTRY_FAILED",
     message: `${formatImageReference(reference)}: ${what}`,
-    fix: "check what was pushed under this name",
+    fix: "check the image under this name",
   });
 }
 

@@ -110,7 +110,7 @@ function checkBundledDriver(
         {
           text: "add a cell that takes the host's driver (driver mode host)",
           remedy: null,
-          adopted: "adopt an image without a driver of its own",
+          adopted: "adopt an image that bundles no driver",
         },
       ],
     );

@@ -19,7 +19,7 @@ export function checkTold(
       : []),
     ...(fact.endsWith(".compute")
       ? ["update the NVIDIA driver, which may tell it", "hide that GPU"]
-      : ["run imgmatch probe --json on the host and pass what it prints"]),
+      : ["run imgmatch probe --json on the host and pass its output"]),
     fact === "nvidia"
       ? "say --no-gpu where it has none"
       : fact === "nvidia.driver"

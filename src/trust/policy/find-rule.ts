@@ -17,7 +17,7 @@ export function findRule(policy: TrustPolicy, reference: ImageReference): TrustR
     if (policy.otherwise === "unsigned") return null;
     throw new ImgmatchError({
       code: "TRUST_NO_RULE",
-      message: `the policy names nobody who may sign ${repository}`,
+      message: `the policy has no rule for ${repository}`,
       fix: `add ${reference.registry}/${reference.repository} to repositories`,
       at: { file: policy.file },
     });
@@ -25,7 +25,7 @@ export function findRule(policy: TrustPolicy, reference: ImageReference): TrustR
   if (second !== undefined && moreSpecific(first.pattern, second.pattern) === 0)
     throw new ImgmatchError({
       code: "TRUST_POLICY",
-      message: `${first.pattern.text} and ${second.pattern.text} both name ${repository}, and neither says more of it`,
+      message: `${first.pattern.text} and ${second.pattern.text} both name ${repository}, and neither is more specific`,
       fix: `add ${reference.registry}/${reference.repository} to repositories`,
       at: first.at,
     });

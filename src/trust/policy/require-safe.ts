@@ -10,7 +10,7 @@ export function requireSafe(file: string): void {
   const { path, why, byMode } = found;
   throw new ImgmatchError({
     code: "TRUST_UNSAFE",
-    message: `${why}: who writes it says whom to trust`,
+    message: `${why}: anybody who can write it decides whom to trust`,
     fix: byMode ? `chmod go-w ${path}` : `chown root ${path}`,
     at: { file: path },
   });

@@ -74,6 +74,6 @@ function unsigned({ reference, digest }: Subject, signers: readonly TrustedSigne
   return new ImgmatchError({
     code: "SIGNATURE_MISSING",
     message: `the provenance of ${formatImageReference(withDigest({ ...reference, tag: null }, digest))} is not signed; asked for: ${signers.map(describeTrusted).join(", or ")}`,
-    fix: "build with --sign, or leave out who is to have signed it",
+    fix: "build with --sign, or leave out --key and --identity",
   });
 }

@@ -105,7 +105,7 @@ function missing(reference: string, why: string): Problem {
   return {
     code: "PROVENANCE_MISSING",
     message: `${reference}: ${why}`,
-    fix: "images that were built before attest stood in the matrix stay without; build --no-cache --push makes them again under new tags",
+    fix: "images from before attest: have none; build --no-cache --push builds them again under new tags",
   };
 }
 
@@ -119,7 +119,7 @@ function mismatch(
     code: "PROVENANCE_MISMATCH",
     message: `${reference}: the lock and the provenance of ${by} differ in ${first === undefined ? "nothing" : describeDifference(first)}${more > 0 ? ` and ${more} more` : ""}`,
     details: differences.map(describeDifference),
-    fix: "find out who changed the lock or the provenance: git log of the lock, and who may write to the registry",
+    fix: "look for the change in git log of the lock, and for other writers of the registry",
   };
 }
 

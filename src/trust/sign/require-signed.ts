@@ -54,6 +54,6 @@ function isRefusal(error: unknown): error is ImgmatchError {
 function unknowable({ reference, digest }: Subject): ImgmatchError {
   return new ImgmatchError({
     code: "SIGNATURE_MISSING",
-    message: `${formatImageReference(withDigest(reference, digest))} was there already, and nothing here can tell whether it is signed by who signs now: --sign-root is not given`,
+    message: `${formatImageReference(withDigest(reference, digest))} was there already, and without --sign-root imgmatch cannot tell whether this signer signed it`,
   });
 }

@@ -28,7 +28,7 @@ export function signWithIdentity(options: IdentityOptions): Signer {
   const rekorUrl = options.rekorUrl ?? (fulcioUrl === undefined ? "https://rekor.sigstore.dev" : undefined);
   if (rekorUrl === undefined && timestampUrl === undefined)
     throw usageError(
-      "--fulcio-url without --rekor-url and --timestamp-url: nobody could tell later when its certificate was used",
+      "--fulcio-url needs --rekor-url or --timestamp-url, which prove when the certificate was used",
       "give the address of the transparency log, or of the timestamp authority",
     );
   const session = openSession(options);

@@ -42,7 +42,7 @@ it.each([
   const before = readFileSync(join(folder, lockFile), "utf8");
   const { err, exit } = await run(folder, command.split(" "));
   expect(err).toContain("LOCK_ADOPTED: the lock holds 1 image that others built");
-  expect(err).toContain("fix: name a lock of its own for the matrix with --lock");
+  expect(err).toContain("fix: name another lock for the matrix with --lock");
   expect(exit).toBe(2);
   expect(readFileSync(join(folder, lockFile), "utf8")).toBe(before);
 });

@@ -232,12 +232,8 @@ describe("imgmatch cover", () => {
   });
 
   it.each([
-    [
-      "a suggestion without a matrix",
-      [hosts, ...lock, "--suggest", "new.yaml"],
-      "--suggest writes a matrix anew",
-    ],
-    ["a bound of nothing", [hosts, ...lock, "--max-images", "3"], "--max-images bounds a suggestion"],
+    ["a suggestion without a matrix", [hosts, ...lock, "--suggest", "new.yaml"], "--suggest needs --matrix"],
+    ["a bound of nothing", [hosts, ...lock, "--max-images", "3"], "--max-images needs --suggest"],
     [
       "a pinned suggestion",
       [hosts, "--matrix", "matrix.yaml", "--suggest", "new.yaml", "--cpu"],
@@ -255,14 +251,14 @@ describe("imgmatch cover", () => {
       [...lock, "--host-type", "p5.48xlarge,g6.12xlage", "--driver", "580.95.05"],
       "did you mean g6.12xlarge?",
     ],
-    ["two answers", [hosts, ...lock, "--json", "--markdown"], "--json and --markdown are two answers"],
+    ["two answers", [hosts, ...lock, "--json", "--markdown"], "--json and --markdown exclude each other"],
     [
       "two fleets",
       [hosts, ...lock, "--matrix", "matrix.yaml"],
       "the fleet is that of --matrix matrix.yaml or of --lock",
     ],
-    ["no such change", [hosts, ...lock, "--what-if", "more"], '--what-if "more" is no change'],
-    ["no such policy", [hosts, ...lock, "--check", "be nice"], '--check "be nice" is no policy'],
+    ["no such change", [hosts, ...lock, "--what-if", "more"], '--what-if "more" is not a change'],
+    ["no such policy", [hosts, ...lock, "--check", "be nice"], '--check "be nice" is not a policy'],
     ["an axis that no image has", [hosts, ...lock, "--pin", "colour=red"], "no image has the axis colour"],
   ] as const)("refuses %s", async (_, args, message) => {
     const { exit, out, err } = await cover(args);

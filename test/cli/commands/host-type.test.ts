@@ -86,12 +86,12 @@ describe("--driver", () => {
   });
 
   test.each([
-    [["resolve", ...driver, ...lock], "this machine tells its own"],
+    [["resolve", ...driver, ...lock], "this machine has its own"],
     [["resolve", "--host", "-", ...p4d, ...lock], "--host and --host-type each name the host"],
     [["resolve", "--hosts", "-", ...p4d, ...lock], "--host-type names one host and --hosts many"],
     [["resolve", ...p4d, "--driver", "580", ...lock], '--driver "580" is no version of a driver'],
     [["resolve", "--host-type", "p4d.24xlrge", ...driver, ...lock], "did you mean p4d.24xlarge?"],
-    [["run", ...p4d, ...driver, ...lock], "--host-type speaks of another machine"],
+    [["run", ...p4d, ...driver, ...lock], "--host-type names another machine"],
   ] as const)("%j is refused: %s", async (args, message) => {
     const { exit, err } = await runInProcess(args);
     expect([exit, err]).toEqual([2, expect.stringContaining(message)]);

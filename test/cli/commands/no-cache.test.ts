@@ -98,7 +98,7 @@ describe("a rebuild", () => {
     for (const word of ["a b", "$X", "x\nRUN y", "-"])
       expect(await run(folder, "plan", `--no-cache=${word}`)).toMatchObject({
         exit: 2,
-        err: expect.stringContaining("is no word for a rebuild"),
+        err: expect.stringContaining("is not a valid word for a rebuild"),
       });
   });
 

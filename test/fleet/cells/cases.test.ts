@@ -138,7 +138,7 @@ describe("a mistake", () => {
     [
       "two that bring one setting",
       named("    - { target: one }", "  os: [{ value: x, target: two }]\n"),
-      "os x (line 9) and values.gcc (line 12) bring different ones of target",
+      "os x (line 9) and values.gcc (line 12) set different values of target",
     ],
   ])("is %s", (_, rest, words) => {
     expect(refusal(rest)).toContain(words);

@@ -181,8 +181,8 @@ describe("a fixed target under an axis of flavors", () => {
       {
         code: "TEMPLATE_IGNORES_AXIS",
         message:
-          "cells runtime and dev differ in flavor, but target: runtime is one for both, and nothing that it is made of names the axis",
-        fix: 'write target: "{{axes.flavor}}", or give each value a target of its own',
+          "cells runtime and dev differ in flavor, but target: runtime is the same for both: its template does not name the axis",
+        fix: 'write target: "{{axes.flavor}}", or give each value another target',
         at: { line: 6, column: 9 },
       },
     ]);

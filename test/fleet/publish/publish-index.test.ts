@@ -108,8 +108,8 @@ describe("publishIndex", () => {
         {
           code: "BASELINE_MISSING",
           message:
-            "no image starts on every machine of linux/amd64, so that a plain pull of the version finds none there: the least demanding one is a, and older CPUs would die of it",
-          fix: "add a row without GPU code and with march x86-64 to the matrix; or, where all of your machines start a, plainPull: least",
+            "no image starts on every machine of linux/amd64, so a plain pull of the version finds none: the least demanding one is a, and older CPUs would die of it",
+          fix: "add a row without GPU code and with march x86-64 to the matrix; or, if all of your machines start a, plainPull: least",
         },
       ],
       platforms: [{ architecture: "unknown", os: "unknown" }],

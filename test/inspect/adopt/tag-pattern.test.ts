@@ -26,7 +26,7 @@ describe("a pattern over tags", () => {
   });
 
   it.each([
-    ["{cuda}-{python}", "cuda is measured and not named"],
+    ["{cuda}-{python}", "cuda is measured, so a pattern cannot name it"],
     ["{a}{b}", "two values with nothing between them"],
     ["{a}-{a}", "an axis twice"],
     ["{A}", "is no name of an axis"],
@@ -41,6 +41,6 @@ describe("--axis", () => {
     [["python"], "is not axis=value"],
     [["python="], "is not axis=value"],
     [["python=1", "python=2"], "given twice"],
-    [["march=x"], "march is measured and not named"],
+    [["march=x"], "march is measured, so a pattern cannot name it"],
   ])("refuses %j", (given, why) => expect(() => parseAxes(given)).toThrow(why));
 });

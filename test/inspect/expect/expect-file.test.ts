@@ -60,14 +60,12 @@ describe("a file of expectations", () => {
     ["a: 'sm_80 glib<=2'\n", ["1:11 glib<=2 is no word"]],
     ["a:\n", ["1:3 nothing is expected here"]],
     ["a: {b: c}\n", ["1:4 nothing is expected here"]],
-    ["- sm_80\n", ["1:1 no pattern says what is expected"]],
+    ["- sm_80\n", ["1:1 the file has no pattern"]],
     ["", ["1:1 no pattern says"]],
     ["a: sm_80\na: sm_90\n", ["2:1 the key a stands twice here"]],
     [
       "a: !sm_70\n",
-      [
-        '1:4 not YAML: Unresolved tag: !sm_70; YAML takes ! for a mark of its own: write "!sm_70" in quotation marks',
-      ],
+      ['1:4 not YAML: Unresolved tag: !sm_70; YAML reads ! as a tag: write "!sm_70" in quotation marks'],
     ],
     ["a: [sm_80\n", ["2:1 not YAML"]],
   ])("tells the mistakes of %j with their places", (given, expected) => {

@@ -199,7 +199,12 @@ describe("a word that nobody knows", () => {
     ["!musl", 1, "!musl is no word that --expect knows", "did you mean musl?"],
     ["constructor", 1, "constructor is no word that --expect knows", "the words are sm_80"],
     ["  ", 1, "nothing is expected here", "write some of sm_80"],
-    ["driver<=550 per-library", 13, "per-library says nothing alone", "write sm_80 per-library"],
+    [
+      "driver<=550 per-library",
+      13,
+      "per-library needs a word about targets or PTX",
+      "write sm_80 per-library",
+    ],
   ])("%s", (text, column, message, fix) => {
     const { problems } = parse(text);
     expect(problems).toHaveLength(1);

@@ -154,7 +154,7 @@ describe("--install", () => {
 describe("Where the mirror listens", () => {
   it.each(["0.0.0.0:5047", "192.168.0.1:80", "example.com:80", "127.0.0.1", "127.0.0.1:70000", ":80"])(
     "is loopback, and not %s",
-    (text) => expect(() => parseListenAddress(text)).toThrow(/no address on this machine's loopback/),
+    (text) => expect(() => parseListenAddress(text)).toThrow(/not a loopback address of this machine/),
   );
 
   it("is IPv4 or IPv6", () => {

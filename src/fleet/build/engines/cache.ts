@@ -22,7 +22,7 @@ export function checkCache({ from, to }: CacheOptions): void {
     } catch {
       throw usageError(
         `${JSON.stringify(reference)} is not the reference of a build cache`,
-        "write registry.example.com/cache:{cell}, with {cell} where each cell is to have its own",
+        "write registry.example.com/cache:{cell}, with {cell} for a cache for each cell",
       );
     }
   }
