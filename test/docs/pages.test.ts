@@ -47,6 +47,18 @@ describe("links", () => {
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
+  test("of the README lead to files that the npm package has", () => {
+    const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const packed = ["README.md", "LICENSE", ...files];
+    const targets = [...textOf("README.md").matchAll(/\]\(((?!https:)[^)#\s]+)/g)].map(
+      ([, target = ""]) => target,
+    );
+    expect(targets.length).toBeGreaterThan(30);
+    expect(
+      targets.filter((target) => !packed.some((path) => target === path || target.startsWith(`${path}/`))),
+    ).toEqual([]);
+  });
+
   test("every page of docs/ is linked from the README", () => {
     const missing = pages.filter(
       ({ path }) => path.startsWith("docs/") && !textOf("README.md").includes(path),

@@ -75,6 +75,10 @@ function pack(): { readonly tarball: string; readonly files: readonly string[] }
     "README.md",
     "LICENSE",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs",
+    "bench/README.md",
     ".gitignore",
   ]) {
     cpSync(join(root, name), join(copy, name), { recursive: true });
@@ -119,7 +123,7 @@ function install(
 describe("the tarball", () => {
   test("holds what is published, and neither sources nor tests", () => {
     const allowed =
-      /^(dist\/.*\.(c?js|d\.ts|json)|dist\/THIRD-PARTY-LICENSES|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+      /^(dist\/.*\.(c?js|d\.ts|json)|dist\/THIRD-PARTY-LICENSES|package\.json|docs\/.*|bench\/README\.md|LICENSE|[A-Z]+\.md)$/;
     expect(files.filter((path) => !allowed.test(path))).toEqual([]);
     expect(files).toEqual(
       expect.arrayContaining([
