@@ -37,7 +37,7 @@ async function verifyCommand(flags: VerifyFlags, context: CommandContext): Promi
   return exitCodeOf(answer);
 }
 
-/** What is not what, or whose, it should be is told before what is missing. */
+/** A wrong or foreign image counts before a missing one. */
 function exitCodeOf({ conflicts, drift, channels, provenance }: VerifyAnswer): ExitCode {
   const codes = (provenance?.images ?? []).flatMap(({ problems }) =>
     problems.map(({ code }) => problemCodes[code]),

@@ -81,7 +81,7 @@ export interface March {
   readonly required: readonly string[];
   /** What sources may use behind the compiler's macros, sorted Linux names. */
   readonly optional: readonly string[];
-  /** What an image of this march needs from a host: both, less what no computing code needs. Sorted Linux names. */
+  /** The features that an image of this march needs from a host: both, without those that no computing code needs. Sorted Linux names. */
   readonly features: readonly string[];
   /** First version of each compiler that accepts the name: `0` is every version, null is not known. */
   readonly compiler: { readonly gcc: string | null; readonly clang: string | null };

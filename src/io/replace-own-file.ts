@@ -16,7 +16,7 @@ export async function replaceOwnFile(file: string, text: string, own: OwnFile): 
   if (!mayReplace(file, own))
     throw new ImgmatchError({
       code: "FILE_EXISTS",
-      message: `it exists, and imgmatch did not write it as ${own.what}`,
+      message: `it exists, and is not a ${own.what} that imgmatch wrote`,
       fix: "name another file",
       at: { file },
     });

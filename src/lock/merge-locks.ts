@@ -12,16 +12,16 @@ export interface NamedLock {
 }
 
 /**
- * The lock with every image that any of the locks has. `base` is what they all began with: an entry that is still as it
- * stands there says nothing, so that a shard does not contradict the one that built the cell anew.
+ * The lock with every image that any of the locks has. The builds of all started with `base`: an entry that equals base's does not
+ * count, so that a shard does not contradict the one that built the cell anew.
  *
- * Throws `LOCK_MERGE_CONFLICT`: locks of different repositories, fleets or matrices; two digests for one cell; built and adopted
- * images. All at once.
+ * Throws `LOCK_MERGE_CONFLICT`, all at once: locks of different repositories, fleets or matrices; two digests for one cell; built and
+ * adopted images.
  */
 export function mergedLock(locks: readonly [NamedLock, ...NamedLock[]], base: Lock | null): Lock {
   const before = base !== null && base.repository === locks[0].lock.repository ? base : null;
   const changes = locks.map((named) => ({ ...named, images: changedImages(named.lock, before) }));
-  // A shard that built nothing has the lock of before, made of the matrix of before.
+  // A shard that built nothing has the old lock, made of the old matrix.
   const active = changes.filter(
     ({ images, lock }) => before === null || images.size > 0 || isNewer(lock, before),
   );

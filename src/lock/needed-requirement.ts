@@ -1,4 +1,4 @@
-/** What an image needs of a host: what was declared, less what its files showed to be unused. Every answer goes by it. */
+/** An image's requirement: the declared one without the features that its files do not use. Every answer goes by it. */
 
 import { x86Baseline } from "../hardware/cpu-features.ts";
 import { type Measured, measuredRules, type Requirement } from "../hardware/requirement.ts";

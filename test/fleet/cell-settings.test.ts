@@ -166,17 +166,17 @@ describe("a mistake", () => {
     const text = await one(
       "axes:\n  a:\n    - { value: x, target: one, args: { N: '1' } }\n  b:\n    - { value: y, target: two, args: { N: '2' } }\n  c: [p, q]",
     );
-    expect(text.match(/bring different/g)).toHaveLength(2);
+    expect(text.match(/set different/g)).toHaveLength(2);
     expect(text).toContain(
       "matrix.yaml:10:7: MATRIX_SCHEMA: a x (line 8) and b y (line 10) set different values of target",
     );
-    expect(text).toContain("different ones of args.N");
+    expect(text).toContain("different values of args.N");
   });
 
   test("is none where the pair is excluded, or both bring the same", async () => {
     const axes = "axes:\n  a: [{ value: x, context: . }, z]\n  b: [{ value: y, context: src }, w]";
     expect(await one(`${axes}\nexclude: [{ a: x, b: y, reason: no }]`)).toContain("CONTEXT_NOT_FOUND");
-    expect(await one(axes.replace("src", "."))).not.toContain("bring different");
+    expect(await one(axes.replace("src", "."))).not.toContain("set different");
   });
 
   test.each([
@@ -228,7 +228,7 @@ describe("cells that come out the same", () => {
     const text = await plan(
       'target: "{{flavor.stage}}"\naxes: { flavor: [{ value: a, stage: full }, { value: b, stage: full }] }',
     );
-    expect(text).toContain("TEMPLATE_IGNORES_AXIS: cells a and b differ in flavor, but come out the same");
+    expect(text).toContain("TEMPLATE_IGNORES_AXIS: cells a and b differ in flavor, but give the same image");
     expect(text).toContain("matrix.yaml:7:");
     expect(
       await plan("axes: { a: [{ value: x, target: full }, y], b: [p] }\nvalues: { c: [{ target: full }] }"),
@@ -239,7 +239,7 @@ describe("cells that come out the same", () => {
     const text = await plan(
       'target: "{{a}}"\nargs: { X: "{{b.x}}" }\naxes: { a: [{ value: full, target: full }], b: [{ value: p, x: "1" }] }\ninclude: [{ a: { value: two, target: full }, b: { value: q, x: "1" } }]',
     );
-    expect(text).toContain("cells full_p and two_q differ in a, but come out the same");
+    expect(text).toContain("cells full_p and two_q differ in a, but give the same image");
   });
 
   test("are none with another stage, argument, base, folder or platform", async () => {

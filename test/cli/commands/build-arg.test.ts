@@ -98,7 +98,7 @@ describe("BUILDKIT_SYNTAX", () => {
   ])("of %s is refused without a digest", async (_, options, flags) => {
     const { exit, err } = await run(project(options), ["plan", ...flags]);
     expect(exit).toBe(2);
-    expect(err).toMatch(/REFERENCE_INVALID: .*docker\/dockerfile:1.* without its digest/);
+    expect(err).toMatch(/REFERENCE_INVALID: .*docker\/dockerfile:1.* without a digest/);
     expect(err).toContain("fix: write docker/dockerfile:1@sha256:…, or begin the Dockerfile with # syntax=");
   });
 

@@ -224,7 +224,10 @@ describe("imgmatch cover", () => {
         true,
       ]);
       const other = await cover([hosts, ...lock, "--html", `${hosts}/h100.json`]);
-      expect([other.exit, other.err]).toEqual([2, expect.stringContaining("no page that imgmatch wrote")]);
+      expect([other.exit, other.err]).toEqual([
+        2,
+        expect.stringContaining("is not a page that imgmatch wrote"),
+      ]);
       expect(JSON.parse(readFileSync(`${hosts}/h100.json`, "utf8"))).toEqual(h100);
     } finally {
       rmSync(folder, { recursive: true });
@@ -237,7 +240,7 @@ describe("imgmatch cover", () => {
     [
       "a pinned suggestion",
       [hosts, "--matrix", "matrix.yaml", "--suggest", "new.yaml", "--cpu"],
-      "--suggest chooses for",
+      "--suggest does not take --pin",
     ],
     ["no hosts", lock, "no hosts are named"],
     ["machine types without a driver", [...lock, "--catalog", "aws"], "no machine type comes with a driver"],

@@ -191,7 +191,7 @@ describe("imgmatch inspect --expect", () => {
     const over = await run(["b 1.whl", "--expect", "sm_70", "--sarif", "b 1.whl"], cwd);
     expect([over.exit, over.err]).toEqual([
       2,
-      expect.stringContaining("no SARIF report that imgmatch wrote"),
+      expect.stringContaining("is not a SARIF report that imgmatch wrote"),
     ]);
   });
 

@@ -107,7 +107,7 @@ describe("--progress", () => {
   test("is for people: not with --json", () => {
     const made = (progress: ProgressName) =>
       listenerFor({ json: true, progress }, {} as CommandContext, { summary: false });
-    expect(() => made("plain")).toThrow(/--json tells/);
+    expect(() => made("plain")).toThrow(/--json and --progress/);
     expect(() => made("auto")).not.toThrow();
   });
 });

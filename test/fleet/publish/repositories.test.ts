@@ -213,7 +213,7 @@ describe("the repository of a cell", () => {
       "example.org/mine/app example.org/mine/other",
     );
     expect(await refusal("quay.io/team/other", "example.org/mine")).toContain(
-      "--registry moves repositories below registry.example.com/team, and the repository quay.io/team/other is not there",
+      "--registry moves repositories below registry.example.com/team, and the repository quay.io/team/other is not below it",
     );
     expect(await refusal("quay.io/team/other")).toBe(`${fleetHome} quay.io/team/other`);
   });

@@ -61,7 +61,7 @@ describe("a file of expectations", () => {
     ["a:\n", ["1:3 nothing is expected here"]],
     ["a: {b: c}\n", ["1:4 nothing is expected here"]],
     ["- sm_80\n", ["1:1 the file has no pattern"]],
-    ["", ["1:1 no pattern says"]],
+    ["", ["1:1 the file has no pattern"]],
     ["a: sm_80\na: sm_90\n", ["2:1 the key a stands twice here"]],
     [
       "a: !sm_70\n",
