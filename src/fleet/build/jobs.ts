@@ -60,7 +60,7 @@ export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]):
   return {
     code: "BASE_UNRESOLVED",
     message: `${who} cannot be built: the digest of ${[...new Set(missing)].join(", ")} is not known`,
-    fix: "leave --offline out, so that imgmatch asks their registry; imgmatch plan shows its answer",
+    fix: "run imgmatch plan without --offline: it asks the registry, and shows the answer",
   };
 }
 
