@@ -223,7 +223,7 @@ export type {
   LockedLocal,
   LockedManifest,
 } from "./lock/lock.ts";
-export type { CheckAnswer, CheckOptions } from "./node/check.ts";
+export type { CheckAnswer, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
 export type { DoctorAnswer } from "./node/doctor.ts";
 export type { NfdCompatAnswer, NfdCompatOptions } from "./node/export-nfd-compat.ts";

@@ -1,31 +1,36 @@
 /** `imgmatch check IMAGE|REFERENCE`: will this one image run here. Exits 3 unless that is proved. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import type { CheckAnswer, CheckOptions } from "../node/check.ts";
+import type { CheckAnswer, CheckOptions, HostCheck } from "../node/check.ts";
+import { describeRequirement } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { withAll, withHost, withRegistries, withTrust } from "./flags/options.ts";
+import { catalogOption, collect, withAll, withHosts, withRegistries, withTrust } from "./flags/options.ts";
+import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
 import type { Style } from "./report/style.ts";
 import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
-import { missOf } from "./resolve.ts";
+import { missOf, printEach, worstOf } from "./resolve.ts";
 
 const helpText = `
 The lock decides where it has this very image; else the image's label
-dev.imgmatch.requires, else its NVIDIA environment. The image is read from the
-engine, else from its registry. Exit code 0 only when it is proved to run.`;
+dev.imgmatch.requires; else the image is opened, in the engine or in its
+registry, and its files say what they need. What was opened is kept below
+$XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch). Exit code 0 only when it runs;
+of many hosts, when it runs on each.`;
 
 export const check: Define = (command, run) =>
   withAll(
     command
-      .description("Say whether one image runs on this host")
+      .description("Say whether one image, anybody's, runs on this host, or on which of many")
       .argument("<image>", "reference, or id of an image in the container engine")
       .option(
         "--lock <file>",
         "Prefer what this lock says of the image to its label (default: images/imgmatch.lock.json)",
       ),
-    withHost,
+    withHosts,
+    (hosts) => hosts.option("--catalog <names>", catalogOption, collect, []),
     withRegistries,
     withTrust,
   )
@@ -33,24 +38,67 @@ export const check: Define = (command, run) =>
     .action(run(checkCommand));
 
 async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
-  const { check: answerOf } = await import("../node/check.ts");
-  const answer = await answerOf(flags, context);
-  print(context, flags, answer, (style) => checkLines(answer, style));
-  return answer.fits ? exitCodes.ok : missOf(answer.reasons.map(({ code }) => code));
+  const { check: answerOf, isAboutMany } = await import("../node/check.ts");
+  const progress = progressTo(context);
+  const onEvent: CheckOptions["onEvent"] = (event) => {
+    if (event.type === "open") progress.layer(event);
+  };
+  const asked = { ...flags, onEvent };
+  if (!isAboutMany(asked)) {
+    const answer = await answerOf(asked, context).finally(progress.clear);
+    print(context, flags, answer, (style) => checkLines(answer, style));
+    return answer.fits ? exitCodes.ok : missOf(answer.reasons.map(({ code }) => code));
+  }
+  const answers = await answerOf(asked, context).finally(progress.clear);
+  printEach(answers, flags, context, hostRow);
+  return worstOf(
+    answers.map(({ fits, reasons }) => ({ fits: fits === true, codes: reasons.map(({ code }) => code) })),
+  );
 }
 
 function checkLines(answer: CheckAnswer, style: Style): readonly string[] {
-  const { image, source, fits, tier, reasons, unknown, requires, measured, signed } = answer;
-  const by = requires === null ? "its environment, it has no readable imgmatch label" : "its label";
-  const judged = answer.inLock
-    ? `the lock${measured ? `: ${measured}` : ""}`
-    : `${by}, read from the ${source}`;
+  const { image, fits, tier, reasons, unknown, signed, notes } = answer;
   const end = [
-    `  judged by ${judged}`,
+    `  judged by ${judgeOf(answer)}`,
+    ...notes.map((text) => `  note: ${text}`),
     ...(fits === null ? ["  nothing speaks against it, and nothing proves that it runs"] : []),
     ...(signed === undefined ? [] : [`  ${signedLine(signed)}`]),
   ];
   const head = verdictLine(style, fits, image);
-  if (fits) return [head, `  ${[`tier ${tier}`, ...answer.runs].join(", ")}`, ...end];
+  if (fits) return [head, `  ${[`tier ${tier}`, ...answer.runs].join(", ")}`, ...needsLine(answer), ...end];
   return [head, ...reasonLines(reasons, style), ...unknown.map((what) => `  unknown: ${what}`), ...end];
+}
+
+function judgeOf({ by, source, measured }: CheckAnswer): string {
+  const more = measured === undefined ? "" : `: ${measured}`;
+  switch (by) {
+    case "lock":
+      return `the lock${more}`;
+    case "label":
+      return `its label, read from the ${source}`;
+    case "files":
+      return `its files, opened from the ${source}`;
+    case "environment":
+      return `its environment, it has no readable imgmatch label, read from the ${source}`;
+  }
+}
+
+/** What its files need: nobody has written it down before. */
+function needsLine({ by, requires }: CheckAnswer): readonly string[] {
+  return by !== "files" || requires === null ? [] : [`  needs ${describeRequirement(requires)}`];
+}
+
+/** The first reason says it: `check` of that host alone has all, with their fixes. */
+function hostRow({
+  host,
+  fits,
+  tier,
+  runs,
+  reasons: [first],
+  unknown: [open],
+}: HostCheck): readonly string[] {
+  if (fits) return [host, "fits", [`tier ${tier}`, ...runs].join(", ")];
+  return first === undefined
+    ? [host, "not proved", `unknown: ${open}`]
+    : [host, "does not fit", `${first.code}: ${first.message}`];
 }

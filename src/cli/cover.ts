@@ -5,7 +5,7 @@ import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { positive } from "./flags/fleet-options.ts";
-import { collect, driverOption, noGpu, withJson, withQuestion } from "./flags/options.ts";
+import { catalogOption, collect, driverOption, noGpu, withJson, withQuestion } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 
 interface CoverFlags extends CoverOptions, JsonFlag {
@@ -50,12 +50,7 @@ export const cover: Define = (command, run) =>
         positive("--max-images 10"),
       )
       .optionsGroup("Hosts:")
-      .option(
-        "--catalog <names>",
-        "Add all machine types of aws, azure, gcp or nvidia as hosts, one cloud or a list",
-        collect,
-        [],
-      )
+      .option("--catalog <names>", catalogOption, collect, [])
       .option("--host-type <names>", "Add these machine types as hosts: p5.48xlarge,g6.12xlarge", collect, [])
       .option("--driver <version>", driverOption)
       .option("--no-gpu", noGpu),

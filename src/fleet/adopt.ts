@@ -154,7 +154,7 @@ async function adoptOne(
       fix: "check the name and the tag",
     });
   const name = formatImageReference(reference);
-  const { notes, ...adopted } = adoptedImage(
+  const { undecided, notes, ...adopted } = adoptedImage(
     { ...opened, name, platform: opened.platform ?? platform },
     statement,
   );
@@ -165,7 +165,7 @@ async function adoptOne(
   const tag = reference.tag ?? "";
   return {
     cell: isIndex ? `${tag}_${adopted.platform.split("/")[1]}` : tag,
-    notes,
+    notes: [...undecided, ...notes],
     image: {
       axes: { cuda: requires.cuda?.toolkit ?? "none", march: marchOf(requires, statement), ...axes },
       tag,

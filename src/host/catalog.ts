@@ -68,11 +68,15 @@ function findType(name: string, known: readonly MachineType[]): MachineType {
   );
 }
 
+/** Nobody runs containers on an older one (Docker, "Install Docker Engine from binaries": "version 3.10 or higher of the Linux kernel"). */
+const oldestKernel = "3.10.0";
+
 function hostOf(type: MachineType): NamedHost {
   const { name, platform, gpu, compute, pci, gpus } = type;
   const { cpu, source } = cpuOf(type);
   const facts: HostFacts = {
     ...unknownHost(platform),
+    kernel: oldestKernel,
     cpu,
     nvidia: {
       driver: null,
@@ -86,7 +90,11 @@ function hostOf(type: MachineType): NamedHost {
       unknown: ["driver"],
     },
     problems: cpu.unknown === undefined ? [] : [incomplete(type, cpu.unknown)],
-    sources: { "cpu.features": source, "nvidia.gpus": "catalogue" },
+    sources: {
+      "cpu.features": source,
+      kernel: "the oldest that runs containers",
+      "nvidia.gpus": "catalogue",
+    },
   };
   return { name, facts };
 }

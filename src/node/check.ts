@@ -1,33 +1,53 @@
-/** Whether one image runs on a host, by the lock that has it, or by what it says about itself. */
+/** Whether one image runs on a host, by the lock that has it, by what it says about itself, or by its files. */
 
-import { ImgmatchError } from "../errors.ts";
+import { ImgmatchError, usageError } from "../errors.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
-import type { HostProblem } from "../host/facts.ts";
-import { type HostChoice, probe } from "../host/probe.ts";
+import type { HostFacts, HostProblem } from "../host/facts.ts";
+import { type HostChoice, otherHost, probe } from "../host/probe.ts";
+import { adoptedImage } from "../inspect/adopt/adopted-image.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
+import { openFromRegistry } from "../inspect/image/from-registry.ts";
+import type { OpenedImage } from "../inspect/image/open-layers.ts";
+import { type OpenEvent, openOptions } from "../inspect/open-choice.ts";
+import { openSubject } from "../inspect/open-subject.ts";
+import { remember } from "../io/collections.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import type { IndexReader, SignedBy } from "../lock/index-trust.ts";
 import { type LockedImage, lockPath } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { parseRequirement } from "../lock/parse-requirement.ts";
 import { vouchForImage } from "../lock/vouch-for-image.ts";
 import { isDigest } from "../oci/digest.ts";
-import { parseImageReference } from "../oci/reference.ts";
+import { parseImageReference, withDigest } from "../oci/reference.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
-import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
+import { checkImage, type DescribedImage, type ImageCheck } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-measured.ts";
+import { viewHost } from "../resolve/host-view.ts";
+import { checkPlatform } from "../resolve/rules/kernel-version.ts";
 import type { Misfit } from "../resolve/verdict.ts";
 import { asksTrust, signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
+import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
-export interface CheckOptions extends HostChoice, RegistryAccess, SignatureDemands, Watching {
+export interface CheckOptions extends HostChoice, RegistryAccess, SignatureDemands, Watching<OpenEvent> {
   /** Reference, or id of an image in the container engine. */
   readonly image: string;
   /** Its entry goes before the image's label. Default: `images/imgmatch.lock.json`, where it is there. */
   readonly lock?: string;
+  /** Many hosts in place of one: files, folders, or `-` for standard input. */
+  readonly hosts?: readonly string[];
+  /** All machine types of `aws`, `azure`, `gcp` or `nvidia` in place of one host, under `driver`. */
+  readonly catalog?: readonly string[];
 }
 
-/** `inLock` and `runs` are no part of the JSON. */
+type Some = readonly [string, ...string[]];
+
+/** The same with hosts. */
+export type ManyCheckOptions = CheckOptions & ({ readonly hosts: Some } | { readonly catalog: Some });
+
+/** `runs` is no part of the JSON. */
 export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "unknown" | "requires"> {
   readonly schemaVersion: 1;
   /** As it was asked for, the tag made `latest` where there was none. */
@@ -35,58 +55,163 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "unknown
   readonly source: FoundImage["source"];
   readonly digest: string | null;
   readonly platform: string;
+  /** What told what it needs: a lock, its label, its opened files, or no more than its environment. */
+  readonly by: "lock" | "label" | "files" | "environment";
   readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];
   readonly measured?: string;
+  /** What could not be opened, or is not known of its files: it may need more than is said. */
+  readonly notes: readonly string[];
   /** Of the host. */
   readonly problems: readonly HostProblem[];
   /** Who vouches for the image, where a signature was asked for. */
   readonly signed?: SignedBy;
-  /** Whether a lock's entry was judged. */
-  readonly inLock: boolean;
   /** Which GPU code each GPU would run, in words. */
   readonly runs: readonly string[];
 }
 
+/** {@link CheckAnswer} for one of many hosts. */
+export interface HostCheck extends CheckAnswer {
+  /** The host's name. */
+  readonly host: string;
+}
+
 /**
- * Judges one image for one host. `fits` is null if nothing forbids it and nothing proves that it runs.
+ * Judges one image for one host, or for each of many. An image that no lock has and that has no label is opened, in its registry or its
+ * engine; what was opened once is not read again. `fits` is null if nothing forbids it and nothing proves that it runs.
  *
- * Throws `IMAGE_NOT_FOUND`, `REFERENCE_INVALID`, `FACTS_…`, `LOCK_…`, `REGISTRY_…`, `SIGNATURE_…`.
+ * Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `REFERENCE_INVALID`, `FACTS_…`, `LOCK_…`, `REGISTRY_…`, `SIGNATURE_…`.
  *
  * @example
  * const { fits, reasons } = await check({ image: "nvidia/cuda:12.8.1-base-ubuntu22.04" });
  */
-export async function check(asked: CheckOptions, given?: Partial<World>): Promise<CheckAnswer> {
+export async function check(asked: ManyCheckOptions, given?: Partial<World>): Promise<readonly HostCheck[]>;
+export async function check(asked: CheckOptions, given?: Partial<World>): Promise<CheckAnswer>;
+export async function check(
+  asked: CheckOptions,
+  given?: Partial<World>,
+): Promise<CheckAnswer | readonly HostCheck[]> {
   const world = worldOf(asked, given);
-  const host = await probe(asked, world);
-  note(world, problemLines(host));
   const registry = await registryFor(asked, world);
-  const image = await findImage(asked.image, {
-    env: world.env,
-    registry,
-    platform: host.platform,
-    // What this machine's engine has is what it would run; about another machine it knows nothing.
-    first: asked.host === undefined ? "engine" : "registry",
-  });
-  const signed = await vouch(image, registry, asked, world);
-  const requires = image.labels[requiresLabel] ?? null;
-  const locked = await lockedImage(image, asked.lock);
-  const verdict = checkImage({ platform: image.platform, requires, env: image.env, locked }, host);
+  const images = new Map<string, Promise<KnownImage>>();
+  const answer = async (host: HostFacts) => {
+    const { platform } = viewHost(host);
+    return answerFor(
+      host,
+      await remember(images, platform, () => knownImage(platform, registry, asked, world)),
+    );
+  };
+  if (!isAboutMany(asked)) {
+    const host = await probe(asked, world);
+    note(world, problemLines(host));
+    return answer(host);
+  }
+  refuseSingle(asked);
+  if ((asked.catalog ?? []).length > 0 && asked.driver === undefined)
+    throw usageError(
+      "no machine type comes with a driver",
+      "name the one that they will have: --driver 580.95.05",
+    );
+  const answers: HostCheck[] = [];
+  for (const { name, facts } of await readNamedHosts(asked, world)) {
+    const checked = await answer(facts);
+    answers.push(withUnprinted({ host: name, ...checked }, { runs: checked.runs }));
+  }
+  return answers;
+}
+
+/** Whether each of many hosts gets an answer. */
+export function isAboutMany(asked: CheckOptions): asked is ManyCheckOptions {
+  return (asked.hosts ?? []).length + (asked.catalog ?? []).length > 0;
+}
+
+/** What is known of the image for one platform. */
+interface KnownImage extends Pick<CheckAnswer, "by" | "notes"> {
+  readonly image: FoundImage;
+  readonly described: DescribedImage;
+  readonly signed: SignedBy | null;
+}
+
+function answerFor(host: HostFacts, { image, described, signed, by, notes }: KnownImage): CheckAnswer {
+  const verdict = checkImage(described, host);
   const answer = {
     schemaVersion: 1,
     image: image.reference,
     source: image.source,
     digest: image.digest,
     platform: image.platform,
+    by,
     fits: verdict.fits,
     tier: verdict.tier,
     reasons: verdict.reasons.map(({ code, message, fix }) => ({ code, message, fix })),
     unknown: verdict.unknown,
     requires: verdict.requires,
     ...(verdict.measured !== null && { measured: verdict.measured }),
+    notes,
     problems: host.problems,
     ...(signed && { signed }),
   } as const;
-  return withUnprinted(answer, { inLock: locked !== undefined, runs: describeCode(verdict.code, host) });
+  return withUnprinted(answer, { runs: describeCode(verdict.code, host) });
+}
+
+async function knownImage(
+  platform: string,
+  registry: FullRegistryClient,
+  asked: CheckOptions,
+  world: World,
+): Promise<KnownImage> {
+  const image = await findImage(asked.image, {
+    env: world.env,
+    registry,
+    platform,
+    // What this machine's engine has is what it would run; about another machine it knows nothing.
+    first: isAboutMany(asked) || otherHost(asked) !== null ? "registry" : "engine",
+  });
+  const signed = await vouch(image, registry, asked, world);
+  const requires = image.labels[requiresLabel] ?? null;
+  const told = { platform: image.platform, requires, env: image.env };
+  const known = { image, signed, notes: [] };
+  const entry = await lockedImage(image, asked.lock);
+  if (entry !== undefined) return { ...known, by: "lock", described: { ...told, entry } };
+  if (requires !== null && parseRequirement(requires).ok) return { ...known, by: "label", described: told };
+  // Nobody needs to read what is for another machine.
+  if (checkPlatform(image.platform, { platform }) !== null)
+    return { ...known, by: "environment", described: told };
+  return { ...known, ...byFiles(told, await openFound(image, registry, asked, world)) };
+}
+
+async function openFound(
+  { source, reference, digest, platform }: FoundImage,
+  registry: FullRegistryClient,
+  { onEvent }: CheckOptions,
+  world: World,
+): Promise<OpenedImage> {
+  const options = openOptions({ platform, onEvent }, world);
+  if (source === "engine")
+    return openSubject(reference, world.cwd, { ...options, env: world.env, registry, from: "engine" });
+  const named = parseImageReference(reference);
+  // By digest, so that what is opened is what is told of, whatever happens to the tag meanwhile.
+  const opened = await openFromRegistry(
+    registry,
+    isDigest(digest) ? withDigest(named, digest) : named,
+    options,
+  );
+  if (opened !== null) return opened;
+  throw new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `the registry has no ${reference} any more`,
+    fix: "check the name and the tag",
+  });
+}
+
+function byFiles(told: DescribedImage, opened: OpenedImage): Pick<KnownImage, "by" | "described" | "notes"> {
+  try {
+    const { undecided, notes, ...entry } = adoptedImage({ ...opened, platform: told.platform }, {});
+    return { by: "files", described: { ...told, entry, undecided }, notes };
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    const undecided = error.problems.map(({ message }) => message.replace(`${opened.name}: `, ""));
+    return { by: "environment", described: { ...told, undecided }, notes: [] };
+  }
 }
 
 /** An image of the engine is there already, however it came: it is asked for a signature where flags ask for one. */

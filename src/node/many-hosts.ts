@@ -2,7 +2,7 @@
 
 import { usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
-import { readHostFiles } from "../host/read-host-files.ts";
+import { type MoreHosts, readHostFiles } from "../host/read-host-files.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { note, type World } from "../io/world.ts";
 import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
@@ -27,21 +27,29 @@ export async function resolveEach(asked: ManyHosts, world: World): Promise<reado
   return answers;
 }
 
-/** Of `hosts`, with a note for each problem that they have. */
+/** Of `hosts`, with a note for each problem that they have, and machine types. */
 export async function readNamedHosts(
-  { hosts = [], gpu = true, driver }: Pick<ManyHosts, "hosts" | "gpu" | "driver">,
+  {
+    hosts = [],
+    catalog = [],
+    gpu = true,
+    driver,
+  }: Pick<ManyHosts, "hosts" | "gpu" | "driver"> & Pick<MoreHosts, "catalog">,
   world: World,
 ): Promise<readonly NamedHost[]> {
   const named = await readHostFiles(hosts, world.readStdin, {
+    catalog,
     gpu,
     ...(driver === undefined ? {} : { driver }),
   });
-  for (const { name, facts } of named) {
-    note(
-      world,
-      problemLines(facts).map((line) => `${name}: ${line}`),
-    );
-  }
+  // What a catalogue does not know is in the answers; a line for each type would hide them.
+  if (catalog.length === 0)
+    for (const { name, facts } of named) {
+      note(
+        world,
+        problemLines(facts).map((line) => `${name}: ${line}`),
+      );
+    }
   return named;
 }
 

@@ -1,4 +1,4 @@
-/** One image on one host, judged by what the image says about itself. */
+/** One image on one host, judged by what is known of the image: a lock's entry, its files, its label, its environment. */
 
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
@@ -26,8 +26,10 @@ export interface DescribedImage {
   readonly requires: string | null;
   /** `NAME=value` */
   readonly env: readonly string[];
-  /** What a lock says of this very image: it goes before the label, which was written before anybody could measure. */
-  readonly locked?: LockedImage | undefined;
+  /** What a lock, or opening it, says of this very image: it goes before the label, which was written before anybody could measure. */
+  readonly entry?: Pick<LockedImage, "requires" | "measured" | "adopted"> | undefined;
+  /** What opening it did not tell of what it needs. */
+  readonly undecided?: readonly string[];
 }
 
 export interface ImageCheck {
@@ -37,9 +39,9 @@ export interface ImageCheck {
   readonly reasons: readonly Misfit[];
   /** What cannot be known from this image, in words; empty unless `fits` is null or false. */
   readonly unknown: readonly string[];
-  /** From the lock, as measured, or from the label; null without a readable one. */
+  /** From the lock or the files, as measured, or from the label; null without a readable one. */
   readonly requires: Requirement | null;
-  /** As `Match.measured`: only where a lock says so. */
+  /** As `Match.measured`: only where a lock or the files say so. */
   readonly measured: string | null;
   /** Only for an image that fits. */
   readonly tier: Tier | null;
@@ -47,23 +49,25 @@ export interface ImageCheck {
 }
 
 /**
- * Whether an image runs on a host. With a lock's entry or imgmatch's label by all rules; without by architecture, `NVIDIA_REQUIRE_CUDA` and
+ * Whether an image runs on a host. With an entry or imgmatch's label by all rules; without by architecture, `NVIDIA_REQUIRE_CUDA` and
  * `CUDA_VERSION` alone, which can prove that it does not run, never that it does.
  */
 export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);
-  const { locked } = image;
-  if (locked !== undefined)
-    return judged(
-      { ...locked, platform: image.platform, digest: builtDigest },
-      view,
-      describeMeasured(locked),
-    );
-  if (image.requires === null) return withoutLabel(image, view, []);
+  const { entry, undecided = [] } = image;
+  if (entry !== undefined) {
+    const asked = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
+    const found = judged(asked, view, describeMeasured(entry));
+    return found.fits && undecided.length > 0
+      ? { ...found, fits: null, tier: null, unknown: undecided }
+      : { ...found, unknown: undecided };
+  }
+  if (image.requires === null) return withoutLabel(image, view, undecided);
   const parsed = parseRequirement(image.requires);
   if (!parsed.ok)
     return withoutLabel(image, view, [
       `its label dev.imgmatch.requires cannot be read: ${parsed.mistakes.join("; ")}`,
+      ...undecided,
     ]);
   const { requires } = parsed;
   return judged({ platform: image.platform, requires, axes: {}, digest: builtDigest }, view, null);
@@ -101,6 +105,11 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
     tier: null,
     code: [],
   };
+}
+
+/** What NVIDIA's runtime asks of the host before it starts an image of this environment; null where it asks nothing. */
+export function requireOf(env: readonly string[]): string | null {
+  return readCuda(env).require;
 }
 
 interface CudaHints {

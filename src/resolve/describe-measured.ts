@@ -2,7 +2,7 @@
 
 import { findMarch } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
-import type { LockedImage } from "../lock/lock.ts";
+import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
 import { listSome } from "./misfit.ts";
@@ -19,12 +19,36 @@ export function describeMeasured(
   const isIgnored = ignoresMarch(image);
   if (!isEstimated && !isIgnored && unusedFeatures(image).length === 0) return null;
   const { march, features } = neededRequirement(image).cpu;
-  const everywhere = new Set(["x86-64", "armv8-a"].flatMap((name) => findMarch(name)?.features ?? []));
-  const used = features.filter((feature) => !everywhere.has(feature)).sort(compareText);
-  const named = used.length === 0 ? "nothing beyond the baseline" : listSome(used);
+  const named = describeFeatures(features);
   if (isEstimated) return `estimated by its files: ${named}`;
   const own = isIgnored ? "its own files use nothing of it, " : "";
   return `declared ${march}, ${own}its binaries use ${named}`;
+}
+
+/** `NVIDIA driver >= 525.60.13 (CUDA 12.4), sm_80 or sm_90, CPU avx, avx2, kernel >= 3.2.0` */
+export function describeRequirement({ cpu, cuda, kernel }: Requirement): string {
+  return [
+    ...(cuda === null ? [] : [describeDriver(cuda), listSome(cuda.code)]),
+    `CPU ${describeFeatures(cpu.features)}`,
+    ...(kernel === undefined ? [] : [`kernel >= ${kernel}`]),
+  ].join("; ");
+}
+
+function describeDriver({ toolkit, driver }: CudaRequirement): string {
+  switch (driver.mode) {
+    case "host":
+      return `NVIDIA driver >= ${driver.minimum} (CUDA ${toolkit})`;
+    case "bundled":
+      return `NVIDIA driver ${driver.version} exactly (CUDA ${toolkit})`;
+    case "compat":
+      return `the forward-compatibility package ${driver.package} or a driver of CUDA ${toolkit}`;
+  }
+}
+
+function describeFeatures(features: readonly string[]): string {
+  const everywhere = new Set(["x86-64", "armv8-a"].flatMap((name) => findMarch(name)?.features ?? []));
+  const used = features.filter((feature) => !everywhere.has(feature)).sort(compareText);
+  return used.length === 0 ? "nothing beyond the baseline" : listSome(used);
 }
 
 /** Where some GPUs are hidden, the driver's number is not the place in the list. */

@@ -27,10 +27,10 @@ describe("check and doctor with a real engine", needs(stack.available ? null : s
     expect(misfit.exit).toBe(3);
   });
 
-  it("an image without a label does not fit and does not misfit", async () => {
+  it("an image without a label is judged by its files", async () => {
     const { out, exit } = await run("check", "imgmatch-check:plain", "--json");
-    expect(JSON.parse(out)).toMatchObject({ source: "engine", fits: null, reasons: [], requires: null });
-    expect(exit).toBe(3);
+    expect(JSON.parse(out)).toMatchObject({ source: "engine", by: "files", fits: true, reasons: [] });
+    expect(exit).toBe(0);
   });
 
   it("what the engine does not have is asked of the registry", async () => {

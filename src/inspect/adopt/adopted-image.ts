@@ -12,6 +12,7 @@ import type {
   Measured,
   Requirement,
 } from "../../lock/lock.ts";
+import { requireOf } from "../../resolve/check-image.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
@@ -32,7 +33,9 @@ export interface AdoptedImage {
   readonly requires: Requirement;
   readonly adopted: LockedAdoption;
   readonly measured?: Measured;
-  /** What could not be opened or is not known: it may need more than is said. */
+  /** What is not known: nobody can say that it needs no more than is said. */
+  readonly undecided: readonly string[];
+  /** What could not be opened, or should be looked at: it may need more than is said. */
   readonly notes: readonly string[];
 }
 
@@ -45,7 +48,7 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
   const kernel = inspection.requires.kernel;
   const requires: Requirement = {
     cpu: cpuOf(inspection, statement, platform),
-    cuda: cudaOf(inspection, statement),
+    cuda: withRequire(cudaOf(inspection, statement), opened.env ?? []),
     ...(kernel === null ? {} : { kernel }),
   };
   const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
@@ -57,8 +60,8 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
     requires,
     adopted: { cpu: statement.march === undefined ? "estimated" : "stated" },
     ...(statement.march === undefined ? {} : { measured: audit.measured }),
+    undecided: statement.cuda === undefined ? inspection.requires.undecided : [],
     notes: [
-      ...(statement.cuda === undefined ? inspection.requires.undecided : []),
       ...(unopened === 0
         ? []
         : [
@@ -126,6 +129,11 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
       `imgmatch inspect ${inspection.subject} shows what it has`,
     );
   return { toolkit: stated, code, driver };
+}
+
+function withRequire(cuda: CudaRequirement | null, env: readonly string[]): CudaRequirement | null {
+  const require = requireOf(env);
+  return cuda === null || require === null ? cuda : { ...cuda, require };
 }
 
 /** null for a forward-compatibility package that the tables do not have. */

@@ -40,8 +40,14 @@ export function manifestParts(json: unknown, name: string): ManifestParts {
 }
 
 /** What an image's configuration says of it. */
-export function configParts(config: unknown): Pick<OpenedImage, "platform" | "diffIds" | "settings"> {
-  return { platform: platformName(config), diffIds: diffIdsOf(config), settings: settingsOf(config) };
+export function configParts(config: unknown): Pick<OpenedImage, "platform" | "diffIds" | "settings" | "env"> {
+  const { Env: env } = fieldsOf(fieldsOf(config).config);
+  return {
+    platform: platformName(config),
+    diffIds: diffIdsOf(config),
+    settings: settingsOf(config),
+    env: (Array.isArray(env) ? env : []).filter((each) => typeof each === "string"),
+  };
 }
 
 function settingsOf(config: unknown): Digest | null {

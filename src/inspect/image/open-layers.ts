@@ -57,6 +57,8 @@ export interface OpenedImage {
   readonly diffIds: readonly Digest[] | null;
   /** Of what its configuration says beside its layers, labels apart: environment, user, command. Absent or null where nothing says it. */
   readonly settings?: Digest | null;
+  /** `NAME=value`, of its configuration. */
+  readonly env?: readonly string[];
 }
 
 export interface OpenOptions {

@@ -9,6 +9,8 @@ import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { LockedImage } from "../../../src/lock/lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../../resolve/support/locks.ts";
+import { makeContainer, makeEntry } from "../../inspect/support/make-fatbin.ts";
+import { gzipped, type MadeFile, makeTar } from "../../inspect/support/make-image.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { runInProcess } from "../../support/run-cli.ts";
 
@@ -25,16 +27,27 @@ interface Image {
   readonly architecture: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly env?: readonly string[];
+  /** Of its one layer. */
+  readonly files?: readonly MadeFile[];
 }
+
+/** How often each registry was asked for a layer. */
+const layerReads = new Map<string, number>();
 
 /** A registry with `team/app:1.0`, an index over these images, or the one image itself. */
 async function serve(...images: readonly Image[]): Promise<string> {
   const blobs = new Map<string, Buffer>();
-  const manifests = images.map(({ architecture, labels = {}, env = [] }) => {
+  const layers = new Set<string>();
+  const manifests = images.map(({ architecture, labels = {}, env = [], files }) => {
     const config = Buffer.from(
       JSON.stringify({ os: "linux", architecture, config: { Labels: labels, Env: env } }),
     );
     blobs.set(digestOf(config), config);
+    const layer = files && gzipped(makeTar(files));
+    if (layer !== undefined) {
+      blobs.set(digestOf(layer), layer);
+      layers.add(digestOf(layer));
+    }
     const manifest = manifestOf({
       schemaVersion: 2,
       mediaType: manifestTypes.oci,
@@ -43,7 +56,15 @@ async function serve(...images: readonly Image[]): Promise<string> {
         digest: digestOf(config),
         size: config.length,
       },
-      layers: [],
+      layers: layer
+        ? [
+            {
+              mediaType: "application/vnd.oci.image.layer.v1.tar+gzip",
+              digest: digestOf(layer),
+              size: layer.length,
+            },
+          ]
+        : [],
     });
     return { architecture, manifest };
   });
@@ -64,6 +85,7 @@ async function serve(...images: readonly Image[]): Promise<string> {
   const top = manifests.length === 1 && only !== undefined ? only.manifest : index;
   const { host } = await startFaultServer(({ path }, response) => {
     const reference = path.split("/").at(-1) ?? "";
+    if (layers.has(reference)) layerReads.set(host, (layerReads.get(host) ?? 0) + 1);
     const all = [index, ...manifests.map(({ manifest }) => manifest)];
     const manifest = reference === "1.0" ? top : all.find(({ digest }) => digest === reference);
     const blob = blobs.get(reference);
@@ -92,6 +114,15 @@ async function check(...args: readonly string[]) {
 async function run(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
   return runInProcess(["check", ...args], { env: { HOME: folder, ...env }, cwd: folder });
 }
+
+/** Machine code of sm_80, and PTX that CUDA 12.0 wrote. */
+const ampere = {
+  path: "opt/app.so",
+  content: makeContainer([
+    makeEntry({ kind: 2, arch: 80, version: [1, 7] }),
+    makeEntry({ kind: 1, arch: 80, version: [8, 0] }),
+  ]),
+};
 
 const wide = {
   cpu: { march: "sapphirerapids", features: [...levelV3, "tsxldtrk", "waitpkg"].sort() },
@@ -177,11 +208,70 @@ describe("imgmatch check", () => {
     expect(out).toContain("tier native, GPU 3 runs sm_80");
   });
 
-  it("never calls an image without labels fitting", async () => {
-    const host = await serve({ architecture: "amd64", env: ["PATH=/bin"] });
-    const { out, exit } = await check(`${host}/team/app:1.0`, "--host", join(folder, "cpu.json"));
+  it("opens an image that says nothing of itself, once", async () => {
+    const host = await serve({ architecture: "amd64", files: [ampere] });
+    const image = `${host}/team/app:1.0`;
+    const { out, exit } = await check(image, "--host", join(folder, "gpu.json"));
+    expect(out).toBe(
+      [
+        `fits: ${image}`,
+        "  tier native, GPU 0 runs sm_80",
+        "  needs NVIDIA driver >= 525.60.13 (CUDA 12.0); sm_80, compute_80; CPU nothing beyond the baseline",
+        "  judged by its files, opened from the registry\n",
+      ].join("\n"),
+    );
+    expect(exit).toBe(0);
+    const again = await check(image, "--host", join(folder, "cpu.json"), "--json");
+    expect(JSON.parse(again.out)).toMatchObject({
+      by: "files",
+      fits: false,
+      reasons: [{ code: "NO_GPU" }],
+      requires: { cuda: { toolkit: "12.0", code: ["sm_80", "compute_80"] } },
+      notes: [],
+    });
+    expect(layerReads.get(host)).toBe(1);
+  });
+
+  it("answers for each of many hosts and machine types, and opens the image once", async () => {
+    const host = await serve({ architecture: "amd64", files: [ampere] });
+    const image = `${host}/team/app:1.0`;
+    const hosts = ["cpu.json", "gpu.json"].flatMap((name) => ["--hosts", join(folder, name)]);
+    const { out, exit } = await check(image, ...hosts, "--catalog", "aws", "--driver", "535.183.01");
+    expect(out).toMatch(/^cpu +does not fit +NO_GPU: /);
+    expect(out).toMatch(/\ngpu +fits +tier native, GPU 0 runs sm_80\n/);
+    expect(out).toMatch(
+      /\ng4dn\.xlarge +does not fit +NO_GPU_CODE: has sm_80, compute_80, none of which runs on /,
+    );
+    expect(out).toMatch(/\ng6\.xlarge +fits +tier native, GPU 0 runs sm_80\n/);
+    expect(exit).toBe(3);
+    const json = await check(image, ...hosts, "--json");
+    const answers = json.out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(answers.map(({ host: name, fits }) => [name, fits])).toEqual([
+      ["cpu", false],
+      ["gpu", true],
+    ]);
+    expect(layerReads.get(host)).toBe(1);
+    expect((await check(image, "--catalog", "aws")).err).toContain("no machine type comes with a driver");
+  });
+
+  it("goes by what NVIDIA's runtime asks before it starts the image, too", async () => {
+    const env = ["NVIDIA_REQUIRE_CUDA=cuda>=12.4"];
+    const host = await serve({ architecture: "amd64", env, files: [ampere] });
+    const facts = gpuHost([a100], "535.183.01", "12.2", { runtime: { nvidia: "legacy" } });
+    const legacy = makeFolder({ "legacy.json": formatHostFacts(facts) });
+    const { out } = await check(`${host}/team/app:1.0`, "--host", join(legacy, "legacy.json"));
+    expect(out).toContain("NVIDIA_REQUIRE_UNSATISFIED: ");
+  });
+
+  it("never calls an image fitting whose files do not tell what they need", async () => {
+    const unmarked = makeContainer([makeEntry({ kind: 2, arch: 80, version: [1, 7] })]);
+    const foreign = await serve({ architecture: "amd64", files: [{ path: "lib/a.so", content: unmarked }] });
+    const { out, exit } = await check(`${foreign}/team/app:1.0`, "--host", join(folder, "gpu.json"));
     expect(out).toContain("not proved: ");
-    expect(out).toContain("unknown: which CPU features its programs use");
+    expect(out).toContain("unknown: no file says which toolkit made its GPU code");
     expect(exit).toBe(3);
   });
 
