@@ -2,7 +2,7 @@
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { CheckAnswer, CheckOptions, HostCheck } from "../node/check.ts";
-import { describeRequirement } from "../resolve/describe-measured.ts";
+import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { catalogOption, collect, withAll, withHosts, withRegistries, withTrust } from "./flags/options.ts";
@@ -57,7 +57,7 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
 }
 
 function checkLines(answer: CheckAnswer, style: Style): readonly string[] {
-  const { image, fits, tier, reasons, unknown, signed, notes } = answer;
+  const { image, fits, tier, by, reasons, unknown, signed, notes } = answer;
   const end = [
     `  judged by ${judgeOf(answer)}`,
     ...notes.map((text) => `  note: ${text}`),
@@ -65,13 +65,19 @@ function checkLines(answer: CheckAnswer, style: Style): readonly string[] {
     ...(signed === undefined ? [] : [`  ${signedLine(signed)}`]),
   ];
   const head = verdictLine(style, fits, image);
-  if (fits) return [head, `  ${[`tier ${tier}`, ...answer.runs].join(", ")}`, ...needsLine(answer), ...end];
+  if (fits)
+    return [
+      head,
+      `  ${[...describeBy(by), `tier ${tier}`, ...answer.runs].join(", ")}`,
+      ...needsLines(answer),
+      ...end,
+    ];
   return [head, ...reasonLines(reasons, style), ...unknown.map((what) => `  unknown: ${what}`), ...end];
 }
 
-function judgeOf({ by, source, measured }: CheckAnswer): string {
+function judgeOf({ judgedBy, source, measured }: CheckAnswer): string {
   const more = measured === undefined ? "" : `: ${measured}`;
-  switch (by) {
+  switch (judgedBy) {
     case "lock":
       return `the lock${more}`;
     case "label":
@@ -84,8 +90,10 @@ function judgeOf({ by, source, measured }: CheckAnswer): string {
 }
 
 /** What its files need: nobody has written it down before. */
-function needsLine({ by, requires }: CheckAnswer): readonly string[] {
-  return by !== "files" || requires === null ? [] : [`  needs ${describeRequirement(requires)}`];
+function needsLines({ judgedBy, requires }: CheckAnswer): readonly string[] {
+  return judgedBy !== "files" || requires === null
+    ? []
+    : describeRequirement(requires).map((need) => `  needs ${need}`);
 }
 
 /** The first reason says it: `check` of that host alone has all, with their fixes. */
@@ -93,11 +101,12 @@ function hostRow({
   host,
   fits,
   tier,
+  by,
   runs,
   reasons: [first],
   unknown: [open],
 }: HostCheck): readonly string[] {
-  if (fits) return [host, "fits", [`tier ${tier}`, ...runs].join(", ")];
+  if (fits) return [host, "fits", [...describeBy(by), `tier ${tier}`, ...runs].join(", ")];
   return first === undefined
     ? [host, "not proved", `unknown: ${open}`]
     : [host, "does not fit", `${first.code}: ${first.message}`];

@@ -1,6 +1,7 @@
 /** Which hosts would be worse off for the move of a channel: without an image, or with another major of CUDA. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
+import { alternativesOf } from "../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { count } from "../io/table.ts";
 import { groupBy } from "../io/collections.ts";
@@ -34,7 +35,7 @@ export function channelLosses(before: Lock, after: Lock, hosts: readonly NamedHo
 }
 
 function kindsOf({ images }: Lock): readonly string[] {
-  return [...new Set(Object.values(images).map(kindOf))].sort();
+  return [...new Set(Object.values(images).flatMap(alternativesOf).map(kindOf))].sort();
 }
 
 /** What other people's rules go by: the vendor, and the major of what its driver has to have. */

@@ -60,10 +60,12 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
     // Features of marches decide what native code of a host would be; other flags of a kernel make no class of their own.
     features: new Set([
       ...allMarches().flatMap(({ features }) => features),
-      ...[...requirements].flatMap(({ cpu }) => cpu.features),
+      ...[...requirements].flatMap(({ cpu }) => [cpu, ...(cpu.or ?? [])].flatMap(({ features }) => features)),
     ]),
     kernel: [...requirements].some(({ kernel }) => kernel !== undefined),
-    runtime: [...requirements].some(({ cuda }) => cuda?.require !== undefined),
+    runtime: [...requirements].some(({ cuda }) =>
+      [cuda, ...(cuda?.or ?? [])].some((each) => each?.require !== undefined),
+    ),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Lock } from "../lock/lock.ts";
 import { remember, sortedEntries } from "../io/collections.ts";
-import { efforts } from "../resolve/nearest.ts";
+import { efforts } from "../resolve/efforts.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
 import type { ReasonCode } from "../resolve/verdict.ts";
 

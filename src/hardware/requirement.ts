@@ -9,14 +9,22 @@ export interface Requirement {
   readonly kernel?: string;
 }
 
-export interface CpuRequirement {
+/** An image that carries several of a kind, and takes one when it runs: the host must meet one of each kind. */
+interface Alternative<Other> {
+  /** How the image calls it, for example its folder, `cuda_v12`, or a part of its file's name, `haswell`. */
+  readonly by?: string;
+  /** The others, best first. Who does not know them asks for too much, never for too little. */
+  readonly or?: readonly Omit<Other, "or">[];
+}
+
+export interface CpuRequirement extends Alternative<CpuRequirement> {
   /** The compiler's name, for example `x86-64-v3` or `neoverse-n1`. */
   readonly march: string;
   /** Linux names as in `/proc/cpuinfo`, sorted: the march less its `without`, plus the floor of the base image. */
   readonly features: readonly string[];
 }
 
-export interface CudaRequirement {
+export interface CudaRequirement extends Alternative<CudaRequirement> {
   /** Full version, for example `12.8.1`. */
   readonly toolkit: string;
   /** Code in the image: SASS as `sm_90a`, PTX as `compute_90`. */

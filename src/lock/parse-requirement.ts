@@ -37,13 +37,24 @@ export function parseRequirement(text: string): ParsedRequirement {
 
 const names = list(anyText);
 
-const ofCpu: Members<CpuRequirement> = { march: someText, features: names };
+type OneCpu = Omit<CpuRequirement, "or">;
+type OneCuda = Omit<CudaRequirement, "or">;
+
+/** Ollama has four, llama.cpp has fourteen: they are judged one with the other. */
+const mostOthers = { cpu: 15, cuda: 7 };
+
+const oneCpu: Members<OneCpu> = { by: ifPresent(someText), march: someText, features: names };
+const ofCpu: Members<CpuRequirement> = {
+  ...oneCpu,
+  or: ifPresent(list(shape<OneCpu>(oneCpu), mostOthers.cpu)),
+};
 const ofDriver = {
   host: { mode: oneOf("host"), minimum: someText },
   bundled: { mode: oneOf("bundled"), version: someText },
   compat: { mode: oneOf("compat"), package: someText, cuda: someText, branches: names },
 } as const;
-const ofCuda: Members<CudaRequirement> = {
+const oneCuda: Members<OneCuda> = {
+  by: ifPresent(someText),
   toolkit: someText,
   code: names,
   require: ifPresent(someText),
@@ -52,6 +63,10 @@ const ofCuda: Members<CudaRequirement> = {
     bundled: shape(ofDriver.bundled),
     compat: shape(ofDriver.compat),
   }),
+};
+const ofCuda: Members<CudaRequirement> = {
+  ...oneCuda,
+  or: ifPresent(list(shape<OneCuda>(oneCuda), mostOthers.cuda)),
 };
 const ofImage: Members<Requirement> = {
   cpu: shape(ofCpu),
@@ -79,11 +94,15 @@ function findUnknown(requires: Requirement): readonly string[] {
   return [
     ...strangers("", requires, ofImage),
     ...strangers("cpu.", cpu, ofCpu),
+    ...(cpu.or ?? []).flatMap((other) => strangers("cpu.or.", other, oneCpu)),
     ...(cuda === null
       ? []
       : [
           ...strangers("cuda.", cuda, ofCuda),
-          ...strangers("cuda.driver.", cuda.driver, ofDriver[cuda.driver.mode]),
+          ...(cuda.or ?? []).flatMap((other) => strangers("cuda.or.", other, oneCuda)),
+          ...[cuda, ...(cuda.or ?? [])].flatMap(({ driver }) =>
+            strangers("cuda.driver.", driver, ofDriver[driver.mode]),
+          ),
         ]),
   ];
 }

@@ -48,7 +48,7 @@ type Some = readonly [string, ...string[]];
 export type ManyCheckOptions = CheckOptions & ({ readonly hosts: Some } | { readonly catalog: Some });
 
 /** `runs` is no part of the JSON. */
-export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "unknown" | "requires"> {
+export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "unknown" | "requires"> {
   readonly schemaVersion: 1;
   /** As it was asked for, the tag made `latest` where there was none. */
   readonly image: string;
@@ -56,7 +56,7 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "unknown
   readonly digest: string | null;
   readonly platform: string;
   /** What told what it needs: a lock, its label, its opened files, or no more than its environment. */
-  readonly by: "lock" | "label" | "files" | "environment";
+  readonly judgedBy: "lock" | "label" | "files" | "environment";
   readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];
   readonly measured?: string;
   /** What could not be opened, or is not known of its files: it may need more than is said. */
@@ -125,13 +125,13 @@ export function isAboutMany(asked: CheckOptions): asked is ManyCheckOptions {
 }
 
 /** What is known of the image for one platform. */
-interface KnownImage extends Pick<CheckAnswer, "by" | "notes"> {
+interface KnownImage extends Pick<CheckAnswer, "judgedBy" | "notes"> {
   readonly image: FoundImage;
   readonly described: DescribedImage;
   readonly signed: SignedBy | null;
 }
 
-function answerFor(host: HostFacts, { image, described, signed, by, notes }: KnownImage): CheckAnswer {
+function answerFor(host: HostFacts, { image, described, signed, judgedBy, notes }: KnownImage): CheckAnswer {
   const verdict = checkImage(described, host);
   const answer = {
     schemaVersion: 1,
@@ -139,9 +139,10 @@ function answerFor(host: HostFacts, { image, described, signed, by, notes }: Kno
     source: image.source,
     digest: image.digest,
     platform: image.platform,
-    by,
+    judgedBy,
     fits: verdict.fits,
     tier: verdict.tier,
+    by: verdict.by,
     reasons: verdict.reasons.map(({ code, message, fix }) => ({ code, message, fix })),
     unknown: verdict.unknown,
     requires: verdict.requires,
@@ -171,11 +172,12 @@ async function knownImage(
   const told = { platform: image.platform, requires, env: image.env };
   const known = { image, signed, notes: [] };
   const entry = await lockedImage(image, asked.lock);
-  if (entry !== undefined) return { ...known, by: "lock", described: { ...told, entry } };
-  if (requires !== null && parseRequirement(requires).ok) return { ...known, by: "label", described: told };
+  if (entry !== undefined) return { ...known, judgedBy: "lock", described: { ...told, entry } };
+  if (requires !== null && parseRequirement(requires).ok)
+    return { ...known, judgedBy: "label", described: told };
   // Nobody needs to read what is for another machine.
   if (checkPlatform(image.platform, { platform }) !== null)
-    return { ...known, by: "environment", described: told };
+    return { ...known, judgedBy: "environment", described: told };
   return { ...known, ...byFiles(told, await openFound(image, registry, asked, world)) };
 }
 
@@ -203,14 +205,17 @@ async function openFound(
   });
 }
 
-function byFiles(told: DescribedImage, opened: OpenedImage): Pick<KnownImage, "by" | "described" | "notes"> {
+function byFiles(
+  told: DescribedImage,
+  opened: OpenedImage,
+): Pick<KnownImage, "judgedBy" | "described" | "notes"> {
   try {
     const { undecided, notes, ...entry } = adoptedImage({ ...opened, platform: told.platform }, {});
-    return { by: "files", described: { ...told, entry, undecided }, notes };
+    return { judgedBy: "files", described: { ...told, entry, undecided }, notes };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const undecided = error.problems.map(({ message }) => message.replace(`${opened.name}: `, ""));
-    return { by: "environment", described: { ...told, undecided }, notes: [] };
+    return { judgedBy: "environment", described: { ...told, undecided }, notes: [] };
   }
 }
 

@@ -2,10 +2,16 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
+import { alternativesOf } from "../lock/alternatives.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { unknownNeeds } from "../lock/parse-requirement.ts";
 import { builtFor } from "./built-for.ts";
 import { describeMeasured } from "./describe-measured.ts";
+import { InternalError } from "../errors.ts";
+import { printable } from "../printable.ts";
+import { effortOf } from "./efforts.ts";
+import { compareKeys, type OrderStep } from "./order-steps.ts";
+import { orderBy, sortCandidates } from "./rank.ts";
 import type { FindCells } from "./find-cell.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
 import { listSome, misfit, withCures } from "./misfit.ts";
@@ -19,7 +25,7 @@ import { checkGpuPresence } from "./rules/gpu-presence.ts";
 import { checkKernel, checkPlatform } from "./rules/kernel-version.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
 import { checkTold } from "./rules/untold-facts.ts";
-import type { CodeFit, Fit, Misfit, Verdict } from "./verdict.ts";
+import type { CodeFit, Fit, Misfit, ReasonCode, Verdict } from "./verdict.ts";
 import { type Trial, workingCures } from "./working-fix.ts";
 
 /** What of a locked image the rules ask. */
@@ -36,6 +42,8 @@ export interface FitOptions {
   readonly requireGpu?: boolean;
   /** The fleet has images with GPU code that could be the answer on some host. Default: it is not known, and does not count. */
   readonly gpuImages?: boolean;
+  /** Which of several of a kind in one image is the best that a host meets. Default: the order without preferences. */
+  readonly order?: readonly OrderStep[];
   /** As {@link ResolveImageOptions}. */
   readonly local?: ReadonlySet<string>;
   /** What the lock has besides, so that no fix proposes to add it. */
@@ -59,8 +67,25 @@ export function checkViewFit(image: ImageToFit, host: HostView, options: FitOpti
   return verdict.ok ? verdict : withWorkingCures(verdict, image, host, options);
 }
 
-/** The same for one who keeps the answers of rules, and reads few of the cures: none is tried yet. */
+/**
+ * The same for one who keeps the answers of rules, and reads few of the cures: none is tried yet. Of an image that carries several of a
+ * kind the best that fits counts, and where none does, the nearest.
+ */
 export function checkFitBy(ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions): Verdict {
+  const alternatives = alternativesOf(image);
+  if (alternatives.length === 1) return checkOne(ask, image, host, options);
+  const fits = alternatives.flatMap((one) => {
+    const fit = checkOne(ask, one, host, options);
+    return fit.ok ? [{ cell: "", image: { ...one, tag: "" }, fit }] : [];
+  });
+  const [best] = sortCandidates(options.order ?? orderBy(), fits);
+  if (best !== undefined) return { ...best.fit, as: best.image.requires };
+  const [first] = findMisfitsBy(ask, image, host, options);
+  if (first === undefined) throw new InternalError("no alternative fits, and none has a misfit");
+  return first;
+}
+
+function checkOne(ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions): Verdict {
   for (const rule of misfitRules) {
     const found = rule(ask, image, host, options);
     if (found !== null) return found;
@@ -93,6 +118,44 @@ export function findMisfits(image: ImageToFit, host: HostView, options: FitOptio
 
 /** The same for one who keeps the answers of rules: no cure is tried yet. */
 export function findMisfitsBy(
+  ask: AskRule,
+  image: ImageToFit,
+  host: HostView,
+  options: FitOptions,
+): readonly Misfit[] {
+  const [first, ...others] = alternativesOf(image).map((one) => ({
+    one,
+    misfits: misfitsOfOne(ask, one, host, options),
+  }));
+  if (first === undefined) return [];
+  if (others.length === 0) return first.misfits;
+  const nearest = others.reduce(
+    (best, each) => (compareKeys(effortOf(each.misfits), effortOf(best.misfits)) < 0 ? each : best),
+    first,
+  );
+  return nearest.misfits.map((found) => namedAfter(found, nearest.one));
+}
+
+/** Of an image that carries several of a kind a person sees which one the numbers are of. */
+function namedAfter(found: Misfit, { requires: { cpu, cuda } }: ImageToFit): Misfit {
+  const name = found.code === "CPU_FEATURES_MISSING" ? cpu.by : ofGpus.has(found.code) ? cuda?.by : undefined;
+  return name === undefined
+    ? found
+    : withCures(
+        { ...found, message: printable(`${found.message} (${name}, the nearest that it has)`) },
+        () => found.cures,
+      );
+}
+
+const ofGpus: ReadonlySet<string> = new Set([
+  "DRIVER_TOO_OLD",
+  "DRIVER_NOT_EXACT",
+  "NO_GPU_CODE",
+  "PTX_TOO_NEW",
+  "COMPAT_NOT_SUPPORTED",
+] satisfies ReasonCode[]);
+
+function misfitsOfOne(
   ask: AskRule,
   image: ImageToFit,
   host: HostView,

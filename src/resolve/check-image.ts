@@ -5,6 +5,7 @@ import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat
 import { driverBranch } from "../hardware/driver-version.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
+import { chosenNames } from "../lock/alternatives.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
@@ -46,6 +47,8 @@ export interface ImageCheck {
   /** Only for an image that fits. */
   readonly tier: Tier | null;
   readonly code: readonly CodeFit[];
+  /** As `Match.by`; empty for an image that carries one of each kind, and for one that does not fit. */
+  readonly by: readonly string[];
 }
 
 /**
@@ -59,7 +62,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
     const asked = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
     const found = judged(asked, view, describeMeasured(entry));
     return found.fits && undecided.length > 0
-      ? { ...found, fits: null, tier: null, unknown: undecided }
+      ? { ...found, fits: null, tier: null, by: [], unknown: undecided }
       : { ...found, unknown: undecided };
   }
   if (image.requires === null) return withoutLabel(image, view, undecided);
@@ -79,8 +82,17 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   const options = { cpuOnly: requires.cuda === null };
   const verdict = checkViewFit(image, view, options);
   const known = { unknown: [], requires, measured };
-  if (verdict.ok) return { ...known, fits: true, reasons: [], tier: verdict.tier, code: verdict.code };
-  return { ...known, fits: false, reasons: findMisfits(image, view, options), tier: null, code: [] };
+  if (!verdict.ok)
+    return {
+      ...known,
+      fits: false,
+      reasons: findMisfits(image, view, options),
+      tier: null,
+      code: [],
+      by: [],
+    };
+  const { tier, code, as } = verdict;
+  return { ...known, fits: true, reasons: [], tier, code, by: as === undefined ? [] : chosenNames(as) };
 }
 
 /** It lies in a registry or an engine, so it was built. */
@@ -104,6 +116,7 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
     measured: null,
     tier: null,
     code: [],
+    by: [],
   };
 }
 

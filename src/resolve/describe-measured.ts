@@ -25,16 +25,20 @@ export function describeMeasured(
   return `declared ${march}, ${own}its binaries use ${named}`;
 }
 
-/** `NVIDIA driver >= 525.60.13 (CUDA 12.4), sm_80 or sm_90, CPU avx, avx2, kernel >= 3.2.0` */
-export function describeRequirement({ cpu, cuda, kernel }: Requirement): string {
+/** A line for each side: `NVIDIA driver >= 525.60.13 (CUDA 12.4) and sm_80, compute_80`, `CPU avx, avx2`, `kernel >= 3.2.0`. */
+export function describeRequirement({ cpu, cuda, kernel }: Requirement): readonly string[] {
+  const named = <One extends { readonly by?: string }>(all: readonly One[], words: (one: One) => string) =>
+    all.map((one) => (one.by === undefined ? words(one) : `${one.by}: ${words(one)}`)).join("; or ");
   return [
-    ...(cuda === null ? [] : [describeDriver(cuda), listSome(cuda.code)]),
-    `CPU ${describeFeatures(cpu.features)}`,
+    ...(cuda === null
+      ? []
+      : [named([cuda, ...(cuda.or ?? [])], (one) => `${describeDriver(one)} and ${listSome(one.code)}`)]),
+    `CPU ${named([cpu, ...(cpu.or ?? [])], ({ features }) => describeFeatures(features))}`,
     ...(kernel === undefined ? [] : [`kernel >= ${kernel}`]),
-  ].join("; ");
+  ];
 }
 
-function describeDriver({ toolkit, driver }: CudaRequirement): string {
+function describeDriver({ toolkit, driver }: Omit<CudaRequirement, "or">): string {
   switch (driver.mode) {
     case "host":
       return `NVIDIA driver >= ${driver.minimum} (CUDA ${toolkit})`;
@@ -49,6 +53,11 @@ function describeFeatures(features: readonly string[]): string {
   const everywhere = new Set(["x86-64", "armv8-a"].flatMap((name) => findMarch(name)?.features ?? []));
   const used = features.filter((feature) => !everywhere.has(feature)).sort(compareText);
   return used.length === 0 ? "nothing beyond the baseline" : listSome(used);
+}
+
+/** `by cuda_v12 and haswell`: which of several of a kind in the image; nothing where it has one of each. */
+export function describeBy(names: readonly string[]): readonly string[] {
+  return names.length === 0 ? [] : [`by ${names.join(" and ")}`];
 }
 
 /** Where some GPUs are hidden, the driver's number is not the place in the list. */

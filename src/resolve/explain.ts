@@ -5,7 +5,8 @@ import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy } from "../io/collections.ts";
 import { printable } from "../printable.ts";
-import { describeCode, describeMeasured } from "./describe-measured.ts";
+import { chosenNames } from "../lock/alternatives.ts";
+import { describeBy, describeCode, describeMeasured } from "./describe-measured.ts";
 import { findCell, fitOptions, suggestCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { findMisfits } from "./check-fit.ts";
@@ -13,7 +14,7 @@ import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
 import { immutableReferenceOf, type Ranking, type ResolveImageOptions, rankImages } from "./resolve-image.ts";
-import type { Misfit, ReasonCode } from "./verdict.ts";
+import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
 
 /**
  * Lines for `resolve --explain`, without colour. Images that fail for the same reasons share an entry, so that a lock of
@@ -84,7 +85,7 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
     `match: ${winner.cell}`,
     `  ${immutableReferenceOf(lock, winner.image)}`,
     ...describedAs(winner.image),
-    `  tier ${winner.fit.tier}${codes.map((text) => `, ${text}`).join("")}`,
+    `  ${[...byLine(winner.fit), `tier ${winner.fit.tier}`, ...codes].join(", ")}`,
   ];
   if (next === undefined) return [...lines, "  the only image that fits"];
   const reason = explainOrder(order, winner, next);
@@ -96,6 +97,10 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
   if (reason.startsWith("tag:") && open.length > 0)
     lines.push(`  nothing but the tag tells them apart: pin ${open.join(" or ")} to choose`);
   return lines;
+}
+
+function byLine({ as }: Fit): readonly string[] {
+  return as === undefined ? [] : describeBy(chosenNames(as));
 }
 
 function describedAs(image: LockedImage): readonly string[] {

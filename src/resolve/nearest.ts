@@ -9,7 +9,8 @@ import { type HostView, viewHost } from "./host-view.ts";
 import { askNow, type AskRule, findMisfitsBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
-import { isOfHost, type Misfit, type ReasonCode, type Rejection } from "./verdict.ts";
+import { effortOf } from "./efforts.ts";
+import { isOfHost, type Misfit, type Rejection } from "./verdict.ts";
 
 export interface Miss {
   readonly cell: string;
@@ -19,7 +20,7 @@ export interface Miss {
 }
 
 /**
- * The images that were rejected, nearest first: the least that has to change (see {@link efforts}), then the least that is
+ * The images that were rejected, nearest first: the least that has to change (see `efforts`), then the least that is
  * missing in the rules' own units, then the tag. An image of the kind that was asked against comes last.
  */
 export function nearestFirst(
@@ -71,35 +72,8 @@ function withCures({ cell, image, misfits }: Miss, view: HostView, judge: FitOpt
 function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: FitOptions): SortKey {
   const gpu = image.requires.cuda !== null;
   const unwanted = (options.cpuOnly === true && gpu) || (options.requireGpu === true && !gpu);
-  const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
-  return [
-    unwanted ? 1 : 0,
-    total(misfits.map(({ code }) => efforts[code])),
-    total(misfits.map(({ by = 1 }) => by)),
-    image.tag,
-  ];
+  return [unwanted ? 1 : 0, ...effortOf(misfits), image.tag];
 }
-
-/** What it takes: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
-export const efforts = {
-  PIN_MISMATCH: 1,
-  NOT_BUILT: 1,
-  NOT_PUSHED: 1,
-  NVIDIA_REQUIRE_UNSATISFIED: 2,
-  DRIVER_TOO_OLD: 2,
-  PTX_TOO_NEW: 2,
-  KERNEL_TOO_OLD: 2,
-  COMPAT_NOT_SUPPORTED: 2,
-  DRIVER_NOT_EXACT: 3,
-  NO_NVIDIA_DRIVER: 3,
-  CPU_FEATURES_MISSING: 4,
-  NO_GPU_CODE: 4,
-  NO_GPU: 8,
-  REQUIREMENT_UNKNOWN: 8,
-  HOST_BROKEN: 8,
-  FACT_UNKNOWN: 8,
-  ARCH_MISMATCH: 64,
-} as const satisfies Record<ReasonCode, number>;
 
 /**
  * `NO_MATCH` with one line for each reason, what misses the host by the least first; or `HOST_BROKEN`, or `FACT_UNKNOWN`, where that

@@ -9,11 +9,19 @@ import { ignoresMarch } from "../lock/needed-requirement.ts";
 import { codeKinds } from "./rules/gpu-code.ts";
 import { type CodeFit, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";
 
-/** An image that fits, with its place in the lock. */
-export interface Candidate {
+/** What of an image the order looks at. */
+export type OrderedImage = Pick<LockedImage, "axes" | "requires" | "measured" | "tag">;
+
+/** What is ordered. */
+export interface Ordered {
   readonly cell: string;
-  readonly image: LockedImage;
+  readonly image: OrderedImage;
   readonly fit: Fit;
+}
+
+/** An image that fits, with its place in the lock; of one that carries several of a kind, as what it counts here. */
+export interface Candidate extends Ordered {
+  readonly image: LockedImage;
 }
 
 /** Numbers and texts, compared part by part; a part that is missing is 0. One step's keys have one kind of part in each place. */
@@ -26,18 +34,18 @@ export type SortKey = readonly (number | string)[];
 export type OrderStep = {
   readonly name: string;
   /** What the step looks at, for people. */
-  readonly show: (candidate: Candidate) => string;
+  readonly show: (candidate: Ordered) => string;
 } & (
   | { readonly of: "image"; readonly key: (image: Placed) => SortKey }
   /** null for an image without GPU code. */
   | { readonly of: "worst code"; readonly key: (code: CodeFit | null) => SortKey }
-  | { readonly of: "used targets"; readonly key: (image: LockedImage, used: number) => SortKey }
+  | { readonly of: "used targets"; readonly key: (image: OrderedImage, used: number) => SortKey }
 );
 
 /** What of a candidate is the same on every host that the driver serves in this tier. */
 export interface Placed {
   readonly cell: string;
-  readonly image: LockedImage;
+  readonly image: OrderedImage;
   readonly tier: Tier;
   /** See {@link Fit.builtFor}. */
   readonly builtFor: CpuShare;
@@ -105,7 +113,7 @@ export function preferredValue(axis: string, value: string): OrderStep {
   };
 }
 
-export function keyOf(step: OrderStep, { cell, image, fit }: Candidate): SortKey {
+export function keyOf(step: OrderStep, { cell, image, fit }: Ordered): SortKey {
   switch (step.of) {
     case "image":
       return step.key({ cell, image, tier: fit.tier, builtFor: fit.builtFor });
@@ -138,7 +146,7 @@ function codeKey(code: CodeFit | null): SortKey {
   return code === null ? [codeKinds.length] : [codeKinds.indexOf(code.kind), code.distance];
 }
 
-function showCpu(image: LockedImage, builtFor: number): string {
+function showCpu(image: OrderedImage, builtFor: number): string {
   const { march, features } = image.requires.cpu;
   const name = ignoresMarch(image) ? `${march}, of which its own files use none` : march;
   return builtFor === features.length
@@ -150,7 +158,7 @@ function countUsed({ code }: Fit): number {
   return new Set(code.map(({ target }) => target)).size;
 }
 
-function countUnused({ requires }: LockedImage, used: number): number {
+function countUnused({ requires }: OrderedImage, used: number): number {
   return new Set(requires.cuda?.code ?? []).size - used;
 }
 

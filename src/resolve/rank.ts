@@ -2,9 +2,9 @@
 
 import { usageError } from "../errors.ts";
 import {
-  type Candidate,
   compareKeys,
   keyOf,
+  type Ordered,
   type OrderStep,
   orderSteps,
   preferredValue,
@@ -22,10 +22,10 @@ export function orderBy(prefer: readonly string[] = []): readonly OrderStep[] {
 }
 
 /** Best first. Keys are worked out once: a lock of thousands is compared a hundred thousand times. */
-export function sortCandidates(
+export function sortCandidates<Each extends Ordered>(
   order: readonly OrderStep[],
-  candidates: readonly Candidate[],
-): readonly Candidate[] {
+  candidates: readonly Each[],
+): readonly Each[] {
   return candidates
     .map((candidate) => ({ candidate, keys: order.map((step) => keyOf(step, candidate)) }))
     .sort((a, b) => {
@@ -39,7 +39,7 @@ export function sortCandidates(
 }
 
 /** Negative when `a` is the better one. */
-export function compareCandidates(order: readonly OrderStep[], a: Candidate, b: Candidate): number {
+export function compareCandidates(order: readonly OrderStep[], a: Ordered, b: Ordered): number {
   for (const step of order) {
     const difference = compareKeys(keyOf(step, a), keyOf(step, b));
     if (difference !== 0) return difference;
@@ -48,12 +48,12 @@ export function compareCandidates(order: readonly OrderStep[], a: Candidate, b: 
 }
 
 /** The first step that put `winner` before `other`. */
-export function decisiveStep(order: readonly OrderStep[], winner: Candidate, other: Candidate): OrderStep {
+export function decisiveStep(order: readonly OrderStep[], winner: Ordered, other: Ordered): OrderStep {
   return order.find((step) => compareCandidates([step], winner, other) !== 0) ?? orderSteps.tag;
 }
 
 /** `newer toolkit: 12.8.1 before 12.4.1`. */
-export function explainOrder(order: readonly OrderStep[], winner: Candidate, other: Candidate): string {
+export function explainOrder(order: readonly OrderStep[], winner: Ordered, other: Ordered): string {
   const step = decisiveStep(order, winner, other);
   return `${step.name}: ${step.show(winner)} before ${step.show(other)}`;
 }

@@ -3,7 +3,8 @@
 import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { repositoryOf } from "../lock/image-repository.ts";
-import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
+import { chosenNames } from "../lock/alternatives.ts";
+import type { LocalEngine, Lock, LockedImage, Requirement } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { describeMeasured } from "./describe-measured.ts";
@@ -17,7 +18,13 @@ import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
-import { type Misfit, type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
+import {
+  type Fit,
+  type Misfit,
+  type Rejection,
+  type Resolution,
+  resolutionSchemaVersion,
+} from "./verdict.ts";
 
 export type { ResolveImageOptions } from "./resolve-options.ts";
 export type { Candidate } from "./order-steps.ts";
@@ -58,6 +65,7 @@ export function answerOf(
             reference: immutableReferenceOf(lock, winner.image),
             ...localOf(winner.image),
             tier: winner.fit.tier,
+            ...byOf(winner.fit),
             ...(measured === null ? {} : { measured }),
             reasons: [next === undefined ? "the only image that fits" : explainOrder(order, winner, next)],
           },
@@ -67,6 +75,10 @@ export function answerOf(
     problems,
     ...findUnasked(lock, host, ranking, options),
   };
+}
+
+function byOf({ as }: Fit): { readonly by?: readonly string[] } {
+  return as === undefined ? {} : { by: chosenNames(as) };
 }
 
 function localOf({ digest, local }: LockedImage): { readonly local?: LocalEngine } {
@@ -90,9 +102,9 @@ export interface Question {
 
 /** Throws as {@link resolveImage} does. */
 export function openQuestion(lock: Lock, options: ResolveImageOptions): Question {
-  const judge = fitOptions(lock, options);
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
+  const judge = { ...fitOptions(lock, options), order };
   const cells = sortedEntries(lock.images);
   requireKnownAxes(judge.pins, lock.images);
   return { judge, order, cells };
@@ -109,7 +121,7 @@ export function rank(
   const refused: Refused[] = [];
   for (const [cell, image] of cells) {
     const verdict = checkFitBy(ask, image, view, judge);
-    if (verdict.ok) fits.push({ cell, image, fit: verdict });
+    if (verdict.ok) fits.push({ cell, image: imageAs(image, verdict.as), fit: verdict });
     else refused.push({ cell, image, misfit: verdict });
   }
   const ranked = sortCandidates(order, fits);
@@ -135,6 +147,11 @@ export function rank(
     problems: [...host.problems, ...notes],
     order,
   };
+}
+
+/** What it counts as, where it carries several of a kind. */
+function imageAs(image: LockedImage, requires: Requirement | undefined): LockedImage {
+  return requires === undefined ? image : { ...image, requires };
 }
 
 interface Refused {

@@ -1,6 +1,6 @@
 /** The answer for one image on one host, and for a whole lock. */
 
-import type { LocalEngine } from "../lock/lock.ts";
+import type { LocalEngine, Requirement } from "../lock/lock.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import type { Cure } from "./rules/rule-remedy.ts";
 
@@ -61,6 +61,8 @@ export interface Fit {
   readonly code: readonly CodeFit[];
   /** For how much of this host's CPU the image was built: what the order counts. */
   readonly builtFor: CpuShare;
+  /** Only of an image that carries several of a kind: what it needs with the best of each that the host meets. */
+  readonly as?: Requirement;
 }
 
 export interface CpuShare {
@@ -129,6 +131,8 @@ export interface Match {
   /** Which engine of this machine has it, where no registry does: `reference` is its id there. */
   readonly local?: LocalEngine;
   readonly tier: Tier;
+  /** How the image calls what it takes here: `cuda_v12`, `haswell`. Only of one that carries several of a kind. */
+  readonly by?: readonly string[];
   /** What was declared of its CPU beside what its files use, in words: only where they use less, or it is estimated. */
   readonly measured?: string;
   /** Why it beat the next one, in words. */

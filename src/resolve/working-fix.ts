@@ -9,6 +9,7 @@ import {
   parseDriverVersion,
 } from "../hardware/driver-version.ts";
 import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
+import { alternativesOf } from "../lock/alternatives.ts";
 import type { FindCells } from "./find-cell.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import type { Cure, Remedy } from "./rules/rule-remedy.ts";
@@ -90,7 +91,8 @@ function tryDriver(
     return [...after].every((each) => before.has(each));
   };
   if (works(proposed.version)) return [cure];
-  const version = candidates(cuda, nvidia).find(works);
+  const cudas = alternativesOf(image).flatMap(({ requires }) => requires.cuda ?? []);
+  const version = candidates(cudas, nvidia).find(works);
   if (version === undefined) return [];
   const older = compareVersionTexts(version, nvidia.driverText ?? "") < 0;
   const branch = driverBranch(parseDriverVersion(version) ?? { text: version, parts: [] });
@@ -101,11 +103,10 @@ function tryDriver(
 }
 
 /** The numbers at which some rule changes, newer drivers first to last, then older ones from the newest on. */
-function candidates(cuda: CudaRequirement, nvidia: NvidiaView): readonly string[] {
+function candidates(cudas: readonly CudaRequirement[], nvidia: NvidiaView): readonly string[] {
   const computes = nvidia.gpus.flatMap(({ compute }) => (compute === null ? [] : [compute]));
   const versions = [
-    driverSteps(cuda),
-    requireSteps(cuda),
+    ...cudas.flatMap((cuda) => [driverSteps(cuda), requireSteps(cuda)]),
     ...computes.map((compute) => presenceSteps(compute)),
   ].flatMap(({ drivers }) => drivers);
   const last = computes.flatMap((compute) => findArchitecture(compute)?.lastDriverBranch ?? []);

@@ -29,7 +29,7 @@ describe("check and doctor with a real engine", needs(stack.available ? null : s
 
   it("an image without a label is judged by its files", async () => {
     const { out, exit } = await run("check", "imgmatch-check:plain", "--json");
-    expect(JSON.parse(out)).toMatchObject({ source: "engine", by: "files", fits: true, reasons: [] });
+    expect(JSON.parse(out)).toMatchObject({ source: "engine", judgedBy: "files", fits: true, reasons: [] });
     expect(exit).toBe(0);
   });
 

@@ -176,6 +176,16 @@ describe("a lock that is no lock", () => {
           { cpu: { march: "a", features: [] }, cuda: { toolkit: "1", code: [], driver: { mode: "host" } } },
           ".requires.cuda.driver.minimum: expected a text that is not empty, found nothing",
         ],
+        [
+          "requires",
+          { cpu: { march: "a", features: [], or: [{ march: "b" }] }, cuda: null },
+          ".requires.cpu.or[0].features: expected a list, found nothing",
+        ],
+        [
+          "requires",
+          { cpu: { march: "a", features: [], or: Array(16).fill({ march: "b", features: [] }) }, cuda: null },
+          ".requires.cpu.or: expected at most 15 entries, found 16",
+        ],
         ["measured", [], ".measured: expected an object, found a list"],
         ["measured", {}, ".measured.rules: expected a whole number from 0, found nothing"],
         ["measured", { rules: 1, cuda: null }, ".measured.cpu: expected an object, found nothing"],

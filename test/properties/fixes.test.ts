@@ -80,8 +80,12 @@ function applyToImage(image: LockedImage, remedy: Remedy, host: HostFacts): Lock
   const { march, compute } = remedy.axes;
   if (remedy.axes.cuda === "none") return { ...image, requires: { ...image.requires, cuda: null } };
   if (compute !== undefined && cuda !== null) {
-    const code = [...cuda.code, `sm_${compute.replace(".", "")}`];
-    return { ...image, requires: { cpu, cuda: { ...cuda, code } } };
+    const added = `sm_${compute.replace(".", "")}`;
+    const { or = [], ...first } = cuda;
+    // Whichever of several it was said of.
+    const [all, ...others] = [first, ...or].map((each) => ({ ...each, code: [...each.code, added] }));
+    if (all === undefined) return null;
+    return { ...image, requires: { cpu, cuda: { ...all, ...(others.length > 0 && { or: others }) } } };
   }
   const found = march === undefined ? null : findMarch(march);
   if (march === undefined || found === null) throw new Error(JSON.stringify(remedy));

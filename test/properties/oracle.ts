@@ -101,6 +101,17 @@ export interface OracleAnswer {
   readonly runs: readonly string[];
 }
 
+/** An image that carries several GPU sides or CPU sides is, on a host, any pair of them that runs there. */
+export function eachOf(image: LockedImage): readonly LockedImage[] {
+  const { cpu, cuda } = image.requires;
+  const pairs: LockedImage[] = [];
+  for (const gpuSide of [cuda, ...(cuda?.or ?? [])])
+    for (const cpuSide of [cpu, ...(cpu.or ?? [])])
+      pairs.push({ ...image, requires: { ...image.requires, cpu: cpuSide, cuda: gpuSide } });
+  return pairs;
+}
+
+/** Of an image of one pair: what it has besides is not looked at. */
 export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   const reasons = new Set<string>();
   const { cuda, cpu, kernel } = image.requires;
@@ -241,7 +252,9 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
   const built = Object.values(lock.images).filter(({ digest }) => digest !== null);
   if (isUntold(host) && built.some(({ requires }) => requires.cuda !== null)) return null;
   let left = Object.entries(lock.images)
-    .map(([cell, image]) => ({ cell, image, answer: askOracle(image, host) }))
+    .flatMap(([cell, image]) =>
+      eachOf(image).map((one) => ({ cell, image: one, answer: askOracle(one, host) })),
+    )
     .filter(({ answer }) => answer.reasons.size === 0);
   const keepLowest = (score: (candidate: (typeof left)[number]) => string) => {
     const best = left.map(score).sort()[0];

@@ -58,6 +58,8 @@ it("a requirement that this imgmatch does not know is never met, wherever it sta
     [{ kernal: "5.10" }, '"kernal" (did you mean kernel?)'],
     [{ cpu: { ...cpu, vectorBits: 512 } }, '"cpu.vectorBits"'],
     [{ cuda: { ...needs, memoryMiB: 80_000 } }, '"cuda.memoryMiB"'],
+    [{ cuda: { ...needs, or: [{ ...needs, memoryMiB: 80_000 }] } }, '"cuda.or.memoryMiB"'],
+    [{ cpu: { ...cpu, or: [{ ...cpu, vectorBits: 512 }] } }, '"cpu.or.vectorBits"'],
     [
       { cuda: { ...needs, driver: { ...needs.driver, minimun: "580" } } },
       '"cuda.driver.minimun" (did you mean minimum?)',

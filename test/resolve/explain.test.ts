@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { explainImage, explainResolution } from "../../src/resolve/explain.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";
 import { a100, cpuHost, gpu, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
@@ -37,6 +38,35 @@ describe("explainResolution", () => {
           NO_GPU_CODE: has sm_80, none of which runs on GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0
             fix: add compute=9.0 to the image's cell"
     `);
+  });
+
+  it("names which of several a host takes of an image, and which was nearest", () => {
+    const requires = {
+      cpu: {
+        ...{ by: "haswell", march: "haswell", features: levelV3 },
+        or: [{ by: "x64", march: "x86-64", features: [] }],
+      },
+      cuda: {
+        ...cuda("13.0.2", ["sm_90"], { by: "cuda_v13", driver: { mode: "host", minimum: "580.65.06" } }),
+        or: [cuda("12.8.1", ["sm_70"], { by: "cuda_v12" })],
+      },
+    };
+    const fat = lockOf({ fat: image({ requires }) });
+    const lines = (host: HostFacts) => explainResolution(fat, host).join("\n");
+    expect(lines(gpuHost([h100], "580.95.05", "13.0"))).toContain(
+      "\n  by cuda_v13 and haswell, tier native, GPU 0 runs sm_90\n",
+    );
+    expect(resolveImage(fat, gpuHost([v100], "570.124.06", "12.8")).match?.by).toEqual([
+      "cuda_v12",
+      "haswell",
+    ]);
+    const old = gpuHost([h100], "570.124.06", "12.8");
+    expect(lines(old)).toContain(
+      "DRIVER_TOO_OLD: needs NVIDIA driver >= 580.65.06, this host has 570.124.06 (cuda_v13, the nearest that it has)",
+    );
+    expect(resolveImage(lockOf({ one: gpuImage(cuda("12.8.1", ["sm_90"])) }), old).match).not.toHaveProperty(
+      "by",
+    );
   });
 
   it("says of an image whose own files use nothing of its march that it is one of these", () => {

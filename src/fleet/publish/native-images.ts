@@ -6,6 +6,7 @@
 
 import { findMarch, levelNeeded, marchesRunning } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
+import { alternativesOf } from "../../lock/alternatives.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { compareText, groupBy, remember } from "../../io/collections.ts";
 import type { NativeImage } from "../../lock/format-fleet-index.ts";
@@ -34,9 +35,11 @@ export function nativeImages({
   prefer,
   plainPull,
 }: Pick<FleetIndex, "entries" | "prefer" | "plainPull">): readonly NativeImage[] {
-  const named: readonly Named[] = [...entries].map(([cell, { image }]) => ({ cell, image }));
+  const named: readonly Named[] = [...entries].flatMap(([cell, entry]) =>
+    alternativesOf(entry.image).map((image) => ({ cell, image })),
+  );
   return [...groupBy(named, ({ image }) => normalizePlatform(image.platform))]
-    .sort(([one, a], [other, b]) => b.length - a.length || compareText(one, other))
+    .sort(([one, a], [other, b]) => cellsOf(b) - cellsOf(a) || compareText(one, other))
     .flatMap(([platform, images]) => nativeOf(platform, images, orderBy(prefer), plainPull === "least"));
 }
 
@@ -58,6 +61,11 @@ export function plainImages(
 interface Named {
   readonly cell: string;
   readonly image: IndexedImage;
+}
+
+/** An image that carries several of a kind is there once for each. */
+function cellsOf(images: readonly Named[]): number {
+  return new Set(images.map(({ cell }) => cell)).size;
 }
 
 function nativeOf(
@@ -126,16 +134,17 @@ function firstOf(
   order: readonly OrderStep[],
 ): Named | null {
   const unknown = { bases: [], builder: "", created: null, size: null };
-  const candidates = images.map(({ cell, image }): Candidate => {
+  const candidates = images.map((named): Candidate & { readonly named: Named } => {
+    const { cell, image } = named;
     const built = builtFor(image, present(image));
     return {
       cell,
       image: { ...image, ...unknown },
       fit: { ok: true, tier: "native", code: [], builtFor: built },
+      named,
     };
   });
-  const [first] = sortCandidates(order, candidates);
-  return images.find(({ cell }) => cell === first?.cell) ?? null;
+  return sortCandidates(order, candidates)[0]?.named ?? null;
 }
 
 /** What every answer goes by: without what its files showed to be unused. */

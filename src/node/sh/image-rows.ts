@@ -2,6 +2,7 @@
 
 import { parseVersion } from "../../hardware/driver-version.ts";
 import type { CudaRequirement, Lock, LockedImage } from "../../lock/lock.ts";
+import { alternativesOf } from "../../lock/alternatives.ts";
 import { compareText } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
@@ -25,14 +26,16 @@ export interface FleetRows {
 
 /**
  * The rows of the images that a host may get: built, and as the pins ask. An image has a row for each part of its march that it
- * may count as built for; the rank of the largest that the host has is the best. What images share stands in a row before them.
+ * may count as built for, and for each of several of a kind that it carries; the best rank of those that the host meets counts. What images share stands in a row before them.
  */
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],
   prefer: Lock["prefer"],
 ): FleetRows {
-  const offers = images.flatMap(([cell, image]) =>
-    featuresBuiltFor(image).map(({ features, share }) => ({ cell, image, features, builtFor: share })),
+  const offers = images.flatMap(([cell, each]) =>
+    alternativesOf(each).flatMap((image) =>
+      featuresBuiltFor(image).map(({ features, share }) => ({ cell, image, features, builtFor: share })),
+    ),
   );
   const order = compileOrder(offers, prefer);
   const sets = compileFeatureSets(offers.map(({ features }) => features));

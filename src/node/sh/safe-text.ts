@@ -42,7 +42,9 @@ function checkImage(cell: string, image: LockedImage): readonly string[] {
     ...check("platform", platform, cell),
     ...check("tag", tag, cell),
     ...check("digest", digest ?? "", cell),
-    ...requires.cpu.features.flatMap((feature) => check("CPU feature", feature, cell)),
+    ...[requires.cpu, ...(requires.cpu.or ?? [])].flatMap(({ features }) =>
+      features.flatMap((feature) => check("CPU feature", feature, cell)),
+    ),
     ...(requires.kernel === undefined ? [] : check("kernel version", requires.kernel, cell)),
   ];
 }

@@ -216,14 +216,15 @@ describe("imgmatch check", () => {
       [
         `fits: ${image}`,
         "  tier native, GPU 0 runs sm_80",
-        "  needs NVIDIA driver >= 525.60.13 (CUDA 12.0); sm_80, compute_80; CPU nothing beyond the baseline",
+        "  needs NVIDIA driver >= 525.60.13 (CUDA 12.0) and sm_80, compute_80",
+        "  needs CPU nothing beyond the baseline",
         "  judged by its files, opened from the registry\n",
       ].join("\n"),
     );
     expect(exit).toBe(0);
     const again = await check(image, "--host", join(folder, "cpu.json"), "--json");
     expect(JSON.parse(again.out)).toMatchObject({
-      by: "files",
+      judgedBy: "files",
       fits: false,
       reasons: [{ code: "NO_GPU" }],
       requires: { cuda: { toolkit: "12.0", code: ["sm_80", "compute_80"] } },

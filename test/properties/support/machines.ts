@@ -235,13 +235,26 @@ const cudaRequirement: fc.Arbitrary<CudaRequirement> = fc
       })),
   );
 
+const needs: fc.Arbitrary<readonly string[]> = fc.oneof(
+  { weight: 9, arbitrary: fc.constant(["avx", "avx2", "fma"]) },
+  { weight: 2, arbitrary: fc.subarray(x86Features) },
+);
+
+/** Mostly nothing: few images carry several of a kind. */
+const others = <Other>(other: fc.Arbitrary<Other>): fc.Arbitrary<{ readonly or?: readonly Other[] }> =>
+  fc.oneof(
+    { weight: 5, arbitrary: fc.constant({}) },
+    { weight: 1, arbitrary: fc.array(other, { minLength: 1, maxLength: 2 }).map((or) => ({ or })) },
+  );
+
+const otherCpu = fc.subarray(x86Features).map((features) => ({ by: "other", march: "any", features }));
+
 export const anyImage: fc.Arbitrary<LockedImage> = fc
   .record({
     platform: mostly("linux/amd64", "linux/amd64/v1", "linux/arm64"),
-    needs: fc.oneof(
-      { weight: 9, arbitrary: fc.constant(["avx", "avx2", "fma"]) },
-      { weight: 2, arbitrary: fc.subarray(x86Features) },
-    ),
+    needs,
+    cpus: others(otherCpu),
+    cudas: others(cudaRequirement.map((other) => ({ by: "other", ...other }))),
     kernel: mostly<string | undefined>(undefined, "3.2.0", "5.10.0", "5.14"),
     cuda: fc.oneof({ weight: 5, arbitrary: cudaRequirement }, { weight: 1, arbitrary: fc.constant(null) }),
     python: fc.constantFrom("3.11", "3.12"),
@@ -251,14 +264,18 @@ export const anyImage: fc.Arbitrary<LockedImage> = fc
       { weight: 1, arbitrary: fc.subarray([...x86Features, "sse2", "sve"]) },
     ),
   })
-  .map(({ platform, needs, kernel, cuda, python, built, unused }) => ({
+  .map(({ platform, needs, cpus, cudas, kernel, cuda, python, built, unused }) => ({
     axes: { cuda: cuda?.toolkit ?? "none", python },
     platform,
     tag: "",
     inputDigest: digest,
     digest: built === "pushed" ? digest : null,
     ...(built === "here" ? { local: { engine: "docker", id: digest } as const } : {}),
-    requires: { cpu: { march: "any", features: needs }, cuda, ...(kernel === undefined ? {} : { kernel }) },
+    requires: {
+      cpu: { march: "any", features: needs, ...cpus },
+      cuda: cuda && { ...cuda, ...cudas },
+      ...(kernel === undefined ? {} : { kernel }),
+    },
     ...(unused === null
       ? {}
       : {

@@ -53,9 +53,16 @@ function needsOf(image: LockedImage): HTMLElement {
         .join("  "),
     ],
     ["Platform", image.platform],
-    ["CPU", cpu.march],
-    ["GPU code", cuda === null ? "none" : `${cuda.code.join(", ")} of CUDA ${cuda.toolkit}`],
-    cuda === null ? null : ["Driver", driverWords(cuda.driver)],
+    ["CPU", [cpu, ...(cpu.or ?? [])].map(({ by, march }) => by ?? march).join(" or ")],
+    ...(cuda === null
+      ? [["GPU code", "none"] as const]
+      : [cuda, ...(cuda.or ?? [])].flatMap(({ by, code, toolkit, driver }) => [
+          [
+            `GPU code${by === undefined ? "" : ` by ${by}`}`,
+            `${code.join(", ")} of CUDA ${toolkit}`,
+          ] as const,
+          ["Driver", driverWords(driver)] as const,
+        ])),
     kernel === undefined ? null : ["Kernel", `${kernel} or newer`],
     measured === null ? null : ["Measured", measured],
   ]);

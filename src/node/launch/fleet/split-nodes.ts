@@ -2,6 +2,7 @@
 
 import { ImgmatchError } from "../../../errors.ts";
 import { compareFirst, groupBy } from "../../../io/collections.ts";
+import { alternativesOf } from "../../../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isEligible } from "../../../resolve/check-fit.ts";
 import { fitOptions } from "../../../resolve/find-cell.ts";
@@ -68,8 +69,10 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
   }
   const conditions = createConditions();
   const { and, or, not } = conditions;
-  const contenders = images.flatMap(([cell, image]) =>
-    fitModes(image, conditions, judge).map((mode): Contender => ({ ...mode, cell, image })),
+  const contenders = images.flatMap(([cell, each]) =>
+    alternativesOf(each).flatMap((image) =>
+      fitModes(image, conditions, judge).map((mode): Contender => ({ ...mode, cell, image })),
+    ),
   );
   const before = createOrder(conditions, orderBy(options.prefer ?? lock.prefer));
   const possible = possibleNodes(conditions);

@@ -1,0 +1,36 @@
+/** An image that carries several of a kind, as the images that it is: each with one of them. */
+
+import type { Requirement } from "../hardware/requirement.ts";
+import { remember } from "../io/collections.ts";
+import { unknownNeeds } from "./parse-requirement.ts";
+
+const known = new WeakMap<object, readonly object[]>();
+
+/** Best first; the image itself where it carries one of each. The same objects for the same image. */
+export function alternativesOf<Image extends { readonly requires: Requirement }>(
+  image: Image,
+): readonly Image[] {
+  const { cpu, cuda } = image.requires;
+  if (cpu.or === undefined && cuda?.or === undefined) return [image];
+  // What is not understood of one may ask for anything of all.
+  if (unknownNeeds(image.requires).length > 0) return [image];
+  return remember(known, image, () => singles(image)) as readonly Image[];
+}
+
+function singles<Image extends { readonly requires: Requirement }>(image: Image): readonly Image[] {
+  const { cpu, cuda } = image.requires;
+  const cpus = [alone(cpu), ...(cpu.or ?? [])];
+  const cudas = cuda === null ? [null] : [alone(cuda), ...(cuda.or ?? [])];
+  return cudas.flatMap((oneCuda) =>
+    cpus.map((oneCpu) => ({ ...image, requires: { ...image.requires, cpu: oneCpu, cuda: oneCuda } })),
+  );
+}
+
+function alone<One extends { readonly or?: unknown }>({ or: _, ...one }: One): Omit<One, "or"> {
+  return one;
+}
+
+/** How the image calls what it then takes: `cuda_v12`, `haswell`. Empty for an image without alternatives. */
+export function chosenNames({ cpu, cuda }: Requirement): readonly string[] {
+  return [cuda?.by, cpu.by].filter((name) => name !== undefined);
+}
