@@ -184,6 +184,7 @@ export type {
 export type { HostChoice } from "./host/probe.ts";
 export type { Statement } from "./inspect/adopt/adopted-image.ts";
 export type { Checksums } from "./inspect/checksums.ts";
+export type { CpuChoice } from "./inspect/cpu/cpu-choices.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
 export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";
 export type { ElfDynamic, LibcNeed } from "./inspect/elf/dynamic.ts";
@@ -205,6 +206,7 @@ export type {
   ImageInspection,
   ImageLayer,
   InspectedFile,
+  MeasuredChoice,
   MeasuredDriver,
   MeasuredRequirement,
 } from "./inspect/inspection.ts";

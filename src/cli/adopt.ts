@@ -46,9 +46,11 @@ async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise
 }
 
 function adoptedLines({ cell, image, notes }: Adoption): readonly string[] {
-  const cpu = describeMeasured(image) ?? `stated: ${image.requires.cpu.march}`;
+  const { cpu, cuda } = image.requires;
+  const toolkits = cuda === null ? ["none"] : [cuda, ...(cuda.or ?? [])].map(({ toolkit }) => toolkit);
+  const measured = describeMeasured(image) ?? `stated: ${cpu.march}`;
   return [
-    `${cell}  ${image.platform}  CUDA ${image.requires.cuda?.toolkit ?? "none"}  CPU ${cpu}`,
+    `${cell}  ${image.platform}  CUDA ${toolkits.join(" or ")}  CPU ${measured}`,
     ...notes.map((note) => `  note: ${note}`),
   ];
 }

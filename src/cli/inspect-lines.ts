@@ -162,6 +162,11 @@ function needLines(inspection: ImageInspection): readonly string[] {
           ["toolkit", cuda.toolkit ?? "unknown"],
           ["driver", `${driverText(cuda.driver)}${cuda.raisedBy === null ? "" : ` (${cuda.raisedBy})`}`],
         ]),
+    ...requires.choices.cuda.map(({ by, toolkit, driver, code }) => [
+      `by ${by}`,
+      `CUDA ${toolkit}, driver ${driverText(driver)}: ${code.join(" ")}`,
+    ]),
+    ...requires.choices.cpu.map(({ by, features }) => [`by ${by}`, features.join(" ") || "every CPU"]),
     ...requires.undecided.map((text) => ["not decided", text]),
   ]);
 }

@@ -4,9 +4,11 @@ import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
 import { compareFirst } from "../io/collections.ts";
 import { type CpuNeed, findCpuNeed } from "./cpu/cpu-need.ts";
+import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
+import { type GpuChoices, gpuChoices } from "./gpu/gpu-choices.ts";
 import { compareTargets, type TargetCount } from "./gpu/gpu-inspection.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
@@ -96,7 +98,18 @@ export interface MeasuredRequirement {
     readonly raisedBy: string | null;
   } | null;
   readonly kernel: string | null;
+  /** Where the image carries several of a kind and takes one when it runs: each, best first. Empty for a kind of which it has one. */
+  readonly choices: {
+    readonly cpu: readonly (CpuChoice & { readonly level: string | null })[];
+    readonly cuda: readonly MeasuredChoice[];
+  };
   readonly undecided: readonly string[];
+}
+
+/** `files`: the paths that say it. */
+export interface MeasuredChoice extends NonNullable<MeasuredRequirement["cuda"]> {
+  readonly by: string;
+  readonly files: readonly string[];
 }
 
 export type MeasuredDriver =
@@ -123,12 +136,9 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   ].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const cpu = cpuOf(files, image.platform);
   const gpu = gpuOf(files);
-  const floor = measureFloor(
-    files.flatMap(({ path, gpu: code, program }) =>
-      code === null ? [] : [{ path, gpu: code, needed: program?.needed ?? [] }],
-    ),
-    driver,
-  );
+  const holders = holdersOf(files);
+  const floor = measureFloor(holders, driver);
+  const choices = gpuChoices(holders, driver);
   return {
     schemaVersion: inspectionSchemaVersion,
     subject: image.name,
@@ -143,7 +153,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     cpu,
     gpu,
     driver,
-    requires: requirementOf(cpu, gpu, driver, floor, unreadMachines(files, cpu)),
+    requires: requirementOf({ files, cpu, gpu, driver, floor, choices }),
     unopened,
     unreadPackages: found.unread,
     files,
@@ -222,18 +232,33 @@ function unreadMachines(files: readonly InspectedFile[], { architecture }: Image
   return [...new Set(machines)].sort();
 }
 
-function requirementOf(
-  cpu: ImageCpu,
-  gpu: ImageGpu | null,
-  driver: DriverFiles,
-  floor: FloorAnswer | null,
-  unread: readonly string[],
-): MeasuredRequirement {
+/** Files with GPU code, as what finds their driver looks at them. */
+export function holdersOf(files: readonly InspectedFile[]) {
+  return files.flatMap((file) =>
+    file.gpu === null ? [] : [{ path: file.path, gpu: file.gpu, needed: file.program?.needed ?? [], file }],
+  );
+}
+
+type Holder = ReturnType<typeof holdersOf>[number];
+
+interface Found {
+  readonly files: readonly InspectedFile[];
+  readonly cpu: ImageCpu;
+  readonly gpu: ImageGpu | null;
+  readonly driver: DriverFiles;
+  readonly floor: FloorAnswer | null;
+  readonly choices: GpuChoices<Holder>;
+}
+
+function requirementOf({ files, cpu, gpu, driver, floor, choices }: Found): MeasuredRequirement {
+  const unread = unreadMachines(files, cpu);
   const features = Object.keys(cpu.features).filter((name) => cpu.features[name] === "needed");
   const undecided: string[] = [];
   if (unread.length > 0)
     undecided.push(`code for ${unread.join(", ")} is not read: what it needs of a CPU is unknown`);
-  if (floor !== null && "unknown" in floor) undecided.push(floor.unknown);
+  const chosen = "unknown" in choices ? [] : choices.choices;
+  if (floor !== null && "unknown" in floor && chosen.length === 0)
+    undecided.push("unknown" in choices ? `${floor.unknown}: ${choices.unknown}` : floor.unknown);
   if (gpu !== null && gpu.unknownKinds.length > 0)
     undecided.push(`GPU code of unknown kind (${gpu.unknownKinds.join(", ")}): more targets may be there`);
   const measured = floor !== null && "minimum" in floor ? floor : null;
@@ -251,8 +276,27 @@ function requirementOf(
             raisedBy: measured?.raisedBy ?? null,
           },
     kernel: cpu.kernel,
+    choices: {
+      cpu: cpuChoices(variantFiles(files, cpu), features).map((choice) => ({
+        ...choice,
+        level: levelNeeded(ociNames[cpu.architecture ?? ""] ?? "", choice.features),
+      })),
+      cuda: chosen.map(({ by, files: members, toolkit, minimum, raisedBy }) => ({
+        ...{ by, toolkit, raisedBy },
+        code: gpuOf(members.map(({ file }) => file))?.targets.map(({ target }) => target) ?? [],
+        driver: driverOf(bundled, driver, minimum),
+        files: members.map(({ path }) => path).sort(),
+      })),
+    },
     undecided,
   };
+}
+
+/** A distribution's own variants are for every CPU that it runs on. */
+function variantFiles(files: readonly InspectedFile[], { architecture }: ImageCpu) {
+  return files
+    .filter((file) => file.package === null && file.cpu?.architecture === architecture)
+    .map(({ path, cpu, program }) => ({ path, cpu, neededLevel: program?.neededLevel ?? null }));
 }
 
 function driverOf(

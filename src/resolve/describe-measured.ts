@@ -18,11 +18,12 @@ export function describeMeasured(
   const isEstimated = image.adopted?.cpu === "estimated";
   const isIgnored = ignoresMarch(image);
   if (!isEstimated && !isIgnored && unusedFeatures(image).length === 0) return null;
-  const { march, features } = neededRequirement(image).cpu;
-  const named = describeFeatures(features);
+  const { cpu } = neededRequirement(image);
+  const several = [cpu, ...(cpu.or ?? [])].map(({ by }) => by);
+  const named = cpu.or === undefined ? describeFeatures(cpu.features) : several.join(" or ");
   if (isEstimated) return `estimated by its files: ${named}`;
   const own = isIgnored ? "its own files use nothing of it, " : "";
-  return `declared ${march}, ${own}its binaries use ${named}`;
+  return `declared ${cpu.march}, ${own}its binaries use ${named}`;
 }
 
 /** A line for each side: `NVIDIA driver >= 525.60.13 (CUDA 12.4) and sm_80, compute_80`, `CPU avx, avx2`, `kernel >= 3.2.0`. */

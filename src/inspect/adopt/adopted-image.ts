@@ -16,7 +16,7 @@ import { requireOf } from "../../resolve/check-image.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
-import { gpuOf, type ImageInspection, inspectionOf, type MeasuredDriver } from "../inspection.ts";
+import { gpuOf, holdersOf, type ImageInspection, inspectionOf, type MeasuredDriver } from "../inspection.ts";
 
 /** What the owner of an image knows and its files may not tell. */
 export interface Statement {
@@ -62,6 +62,7 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
     ...(statement.march === undefined ? {} : { measured: audit.measured }),
     undecided: statement.cuda === undefined ? inspection.requires.undecided : [],
     notes: [
+      ...choiceNotes(inspection, requires),
       ...(unopened === 0
         ? []
         : [
@@ -70,6 +71,19 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
       ...audit.notes.map(({ message }) => message),
     ],
   };
+}
+
+/** By what the choice is known: somebody who knows the program can say that it chooses otherwise. */
+function choiceNotes(
+  { requires: { choices } }: ImageInspection,
+  { cpu, cuda }: Requirement,
+): readonly string[] {
+  const noteOf = (what: string, all: readonly { readonly by: string; readonly files: readonly string[] }[]) =>
+    `takes one ${what} when it runs, by the names of its files: ${all.map(({ by, files }) => `${by} (${files[0]}${files.length > 1 ? " …" : ""})`).join(", ")}`;
+  return [
+    ...(cuda?.by === undefined ? [] : [noteOf("CUDA", choices.cuda)]),
+    ...(cpu.by === undefined ? [] : [noteOf("CPU variant", choices.cpu)]),
+  ];
 }
 
 function cpuOf(
@@ -85,7 +99,13 @@ function cpuOf(
         `--without ${without.join(", ")} needs --march`,
         "state it with --march: its features less these are what the image needs",
       );
-    return { march: level ?? "estimated", features };
+    const [first, ...or] = inspection.requires.choices.cpu.map(({ by, level, features }) => ({
+      by,
+      march: level ?? "estimated",
+      features,
+    }));
+    if (first === undefined) return { march: level ?? "estimated", features };
+    return { ...first, ...(or.length > 0 && { or }) };
   }
   const march = findMarch(name);
   if (march === null || `linux/${march.architecture}` !== platform.split("/").slice(0, 2).join("/"))
@@ -106,16 +126,16 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const { cuda } = inspection.requires;
   if (cuda === null) return null;
   if (stated === undefined) {
-    const driver = cuda.driver === null ? null : driverOf(cuda.driver);
-    if (cuda.toolkit === null || driver === null || cuda.code.length === 0) throw undecided(inspection);
-    return { toolkit: cuda.toolkit, code: cuda.code, driver };
+    const [first, ...or] = inspection.requires.choices.cuda.map((choice) => ({
+      by: choice.by,
+      ...decided(choice, inspection),
+    }));
+    return first === undefined ? decided(cuda, inspection) : { ...first, ...(or.length > 0 && { or }) };
   }
   if (findToolkit(stated) === null)
     throw usageError(`no CUDA toolkit ${stated} is known`, "imgmatch hardware cuda lists them");
   const major = String(parseCudaVersion(stated)?.parts[0]);
-  const holders = inspection.files.flatMap((file) =>
-    file.gpu === null ? [] : [{ path: file.path, gpu: file.gpu, needed: file.program?.needed ?? [], file }],
-  );
+  const holders = holdersOf(inspection.files);
   const loaded = loadedFiles(holders, inspection.driver, major).map(({ file }) => file);
   const code = gpuOf(loaded)?.targets.map(({ target }) => target) ?? [];
   const floor = measureFloor(holders, inspection.driver, major);
@@ -131,9 +151,21 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   return { toolkit: stated, code, driver };
 }
 
+/** Throws `ADOPT_UNDECIDED`. */
+function decided(
+  { toolkit, code, driver: found }: NonNullable<ImageInspection["requires"]["cuda"]>,
+  inspection: ImageInspection,
+): Omit<CudaRequirement, "or" | "by"> {
+  const driver = found === null ? null : driverOf(found);
+  if (toolkit === null || driver === null || code.length === 0) throw undecided(inspection);
+  return { toolkit, code, driver };
+}
+
 function withRequire(cuda: CudaRequirement | null, env: readonly string[]): CudaRequirement | null {
   const require = requireOf(env);
-  return cuda === null || require === null ? cuda : { ...cuda, require };
+  if (cuda === null || require === null) return cuda;
+  const { or } = cuda;
+  return { ...cuda, require, ...(or && { or: or.map((other) => ({ ...other, require })) }) };
 }
 
 /** null for a forward-compatibility package that the tables do not have. */

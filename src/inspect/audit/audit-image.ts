@@ -68,7 +68,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
     architecture === null ? [] : beyondDeclared(files, requires.cpu, floor, architecture);
   const unused = architecture === null ? [] : unusedFeatures(origin, requires.cpu, floor, architecture);
   const isIgnored = architecture !== null && ignoresMarch(origin, requires.cpu, architecture);
-  const { cuda } = requires;
+  const cuda = withAllCode(requires.cuda);
   const driver = floorOf(inspection);
   const code = cuda === null ? { lies: [], notes: [] } : codeLies(cuda, inspection, origin);
   const toolkit = cuda === null ? { lies: [], notes: [] } : toolkitLies(cuda, origin);
@@ -101,6 +101,12 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
       uncompiled: cuda === null ? [] : uncompiledTargets(cuda, inspection, origin),
     },
   };
+}
+
+/** Of an image that carries several, each has its code in it. */
+function withAllCode(cuda: CudaRequirement | null): CudaRequirement | null {
+  if (cuda?.or === undefined) return cuda;
+  return { ...cuda, code: [...new Set([cuda, ...cuda.or].flatMap(({ code }) => code))] };
 }
 
 /** Packages of the distribution are as the day's mirror has them, whatever the cell. */

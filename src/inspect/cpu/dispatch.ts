@@ -6,6 +6,7 @@
 import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
+import { groupBy } from "../../io/collections.ts";
 import { u32 } from "../little-endian.ts";
 
 /** gcc and clang's `__builtin_cpu_supports`, glibc, the kernel's auxiliary vector, OpenSSL, PyTorch's cpuinfo. */
@@ -88,36 +89,77 @@ function hasIndirectRelocation(source: ByteSource, elf: Elf, buffer: Uint8Array)
   return false;
 }
 
-const loaderFolder = /(^|\/)glibc-hwcaps\//;
+/** The loader takes the folder of the highest level that the CPU has (glibc, ld.so(8), "glibc-hwcaps"). */
+const loaderFolder = /^(.*\/)?glibc-hwcaps\/([^/]+)\/(.+)$/;
 
 const cpuName =
-  /(^|[-_.])(avx\w*|sse\d?\w*|fma\d?|haswell|sandybridge|ivybridge|skylake\w*|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89][\w.]*|x86-64-v[234])(?=[-_.]|$)/i;
+  /(^|[-_.])(avx\w*|sse\d?\w*|fma\d?|haswell|sandybridge|ivybridge|piledriver|skylake\w*|cannonlake|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89][\w.]*|x86-64-v[234])(?=[-_.]|$)/i;
 
 /** What stands in that place of the name for every other CPU. */
 const plainName = /(^|[-_.])(def|default|generic|base|baseline|scalar|x64|x86-64|common)(?=[-_.]|$)/i;
 
-/**
- * Of these paths those that are one of several: a file whose name has the name of a CPU or an extension in it, while the same folder
- * has another with a different one there, with none, or with a word for every CPU. One alone is no choice: it is what will run.
- */
-export function variantsAmong(paths: Iterable<string>): ReadonlySet<string> {
-  const all = new Set(paths);
-  const families = new Map<string, number>();
-  for (const path of all) {
-    const family = familyOf(path, cpuName) ?? familyOf(path, plainName);
-    if (family !== null) families.set(family, (families.get(family) ?? 0) + 1);
-  }
-  const isOneOfSeveral = (path: string) => {
-    const family = familyOf(path, cpuName);
-    if (family === null) return false;
-    return (families.get(family) ?? 0) > 1 || all.has(family.replace(/[-_.]?\*/, ""));
-  };
-  return new Set([...all].filter((path) => loaderFolder.test(path) || isOneOfSeveral(path)));
+/** One of several files, of which a program or its loader takes one. */
+export interface Variant {
+  readonly path: string;
+  /** The CPU or the extension in its name; of the one for every CPU the word in that place, or `plain`. */
+  readonly name: string;
+  readonly isPlain: boolean;
 }
 
-/** The path with a star in that place of its name; null where its name has no such place. */
-function familyOf(path: string, pattern: RegExp): string | null {
+/**
+ * The files that are one of several, by what their paths have in common: files of one folder whose names have the name of a CPU or an
+ * extension in one place, together with that for every CPU; and those in `glibc-hwcaps`. One alone is no choice: it is what will run.
+ */
+export function variantFamilies(paths: Iterable<string>): ReadonlyMap<string, readonly Variant[]> {
+  const all = new Set(paths);
+  const named = [...all].flatMap((path) => {
+    const found = placeOf(path);
+    return found === null ? [] : [found];
+  });
+  const families = new Map<string, readonly Variant[]>();
+  for (const [family, members] of groupBy(named, (each) => each.family)) {
+    const path = members[0]?.plainPath ?? "";
+    const plain = all.has(path) ? [{ path, name: "plain", isPlain: true }] : [];
+    const isLoaders = members.some(({ isByLoader }) => isByLoader);
+    const isChoice = members.some(({ isPlain }) => !isPlain) && members.length + plain.length > 1;
+    if (isLoaders || isChoice)
+      families.set(family, [
+        ...members.map(({ path, name, isPlain }) => ({ path, name, isPlain })),
+        ...plain,
+      ]);
+  }
+  return families;
+}
+
+/** Of these paths those that are one of several, less those for every CPU. */
+export function variantsAmong(paths: Iterable<string>): ReadonlySet<string> {
+  const all = [...variantFamilies(paths).values()].flat();
+  return new Set(all.flatMap(({ path, isPlain }) => (isPlain ? [] : [path])));
+}
+
+interface NamedPlace extends Variant {
+  /** The path with a star in that place. */
+  readonly family: string;
+  /** Of the file without any name there. */
+  readonly plainPath: string;
+  readonly isByLoader: boolean;
+}
+
+/** null for a path that has no such place. */
+function placeOf(path: string): NamedPlace | null {
+  const [, before = "", level, rest] = loaderFolder.exec(path) ?? [];
+  if (level !== undefined)
+    return {
+      ...{ path, name: level, isPlain: false, isByLoader: true },
+      family: `${before}glibc-hwcaps/*/${rest}`,
+      plainPath: `${before}${rest}`,
+    };
   const slash = path.lastIndexOf("/") + 1;
-  const name = path.slice(slash);
-  return pattern.test(name) ? path.slice(0, slash) + name.replace(pattern, "$1*") : null;
+  const file = path.slice(slash);
+  const isPlain = !cpuName.test(file);
+  const pattern = isPlain ? plainName : cpuName;
+  const name = pattern.exec(file)?.[2];
+  if (name === undefined) return null;
+  const family = path.slice(0, slash) + file.replace(pattern, "$1*");
+  return { path, name, isPlain, isByLoader: false, family, plainPath: family.replace(/[-_.]?\*/, "") };
 }

@@ -185,14 +185,20 @@ function cudaIs(
   operator: "" | "<=" | ">=" | "==",
   wanted: VersionParts,
 ): readonly Finding[] {
-  const { cuda, undecided } = inspection.requires;
+  const { cuda } = inspection.requires;
   if (cuda === null) return orShut(inspection, { file: null, found: "no GPU code" });
   const { toolkit } = cuda;
   if (toolkit === null)
-    return [unknown(null, undecided.join("; ") || "no file says which toolkit made its code")];
+    return [unknown(null, whyOpen(inspection) || "no file says which toolkit made its code")];
   const order = compareAsFar(toolkit, wanted);
   const isMet = operator === "<=" ? order <= 0 : operator === ">=" ? order >= 0 : order === 0;
   return isMet ? shut(inspection) : [{ file: null, found: `code of CUDA ${toolkit}` }];
+}
+
+/** Why it is not one toolkit and one driver; empty where nobody knows. */
+function whyOpen({ requires: { undecided, choices } }: ImageInspection): string {
+  const several = choices.cuda.map(({ by, toolkit }) => `${by} (CUDA ${toolkit})`).join(" or ");
+  return undecided.join("; ") || (several && `it takes one when it runs: ${several}`);
 }
 
 /** With as many parts as were asked for: 550.54.14 is at most 550, and 12.8 is 12. */
@@ -201,7 +207,7 @@ function compareAsFar(version: string, wanted: VersionParts): number {
 }
 
 function driverAtMost(inspection: ImageInspection, most: VersionParts): readonly Finding[] {
-  const { cuda, undecided } = inspection.requires;
+  const { cuda } = inspection.requires;
   if (cuda === null) return shut(inspection);
   const { driver, raisedBy } = cuda;
   if (driver?.mode === "bundled")
@@ -210,7 +216,7 @@ function driverAtMost(inspection: ImageInspection, most: VersionParts): readonly
     ];
   const minimum = driver?.minimum ?? null;
   if (minimum === null || (inspection.gpu?.unknownKinds ?? []).length > 0)
-    return [unknown(null, undecided.join("; ") || "the oldest driver for its code")];
+    return [unknown(null, whyOpen(inspection) || "the oldest driver for its code")];
   if (compareAsFar(minimum, most) <= 0) return shut(inspection);
   return [{ file: null, found: `needs driver ${minimum}${raisedBy === null ? "" : ` (${raisedBy})`}` }];
 }

@@ -68,7 +68,7 @@ export function measureFloor(
 }
 
 /** Of libcudart as files name it, or as it lies there. */
-function runtimeMajors(files: readonly GpuFile[], driver: DriverFiles): ReadonlySet<string> {
+export function runtimeMajors(files: readonly GpuFile[], driver: DriverFiles): ReadonlySet<string> {
   const lying = driver.runtime
     .filter(({ library }) => library === "libcudart")
     .map(({ version }) => majorOf(version));
@@ -91,7 +91,7 @@ function isLoaded(file: GpuFile, majors: ReadonlySet<string>, stated: string | u
   return fits(file, majors) && (stated === undefined || newest === null || majorOf(newest) === stated);
 }
 
-function newestToolkit(toolkits: readonly ToolkitCount[]): string | null {
+export function newestToolkit(toolkits: readonly ToolkitCount[]): string | null {
   const exact = toolkits.map(({ minimum }) => minimum).filter((version) => version !== null);
   return exact.length === 0 ? null : exact.reduce((a, b) => (compare(a, b) >= 0 ? a : b));
 }
@@ -104,7 +104,7 @@ function isBefore13({ minimum, maximum }: ToolkitCount): boolean {
     : compare(minimum ?? "0.0", zstdFloor.before) < 0;
 }
 
-function majorOf(version: string): string {
+export function majorOf(version: string): string {
   return version.split(".")[0] ?? version;
 }
 

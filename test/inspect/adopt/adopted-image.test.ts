@@ -81,6 +81,108 @@ describe("an adopted image", () => {
     });
   });
 
+  describe("that carries several and takes one when it runs", () => {
+    const at = (path: string, more: Partial<MadeProgram>) => madeFile({ path, ...more });
+    const runtime = (major: string) => at(`/usr/lib/ollama/cuda_v${major}/libcudart.so.${major}.1.2`, {});
+    const backend = (major: string, toolkit: string, targets: readonly string[]) =>
+      at(`/usr/lib/ollama/cuda_v${major}/libggml-cuda.so`, {
+        toolkit,
+        targets,
+        needed: [`libcudart.so.${major}`],
+      });
+    const v12 = backend("12", "12.8", ["sm_70", "sm_90"]);
+    const v13 = backend("13", "13.0", ["sm_90", "compute_90"]);
+
+    it("of the GPU side has each with its driver and its code", () => {
+      const { requires, undecided } = adopt([v12, v13, runtime("12"), runtime("13")]);
+      expect(requires.cuda).toEqual({
+        ...{ by: "cuda_v13", toolkit: "13.0", code: ["sm_90", "compute_90"] },
+        driver: { mode: "host", minimum: "580.65.06" },
+        or: [
+          {
+            ...{ by: "cuda_v12", toolkit: "12.8", code: ["sm_70", "sm_90"] },
+            driver: { mode: "host", minimum: "525.60.13" },
+          },
+        ],
+      });
+      expect(undecided).toEqual([]);
+    });
+
+    it("is one of them where its owner states it, or where it has the runtime library of one", () => {
+      expect(adopt([v12, v13, runtime("12"), runtime("13")], { cuda: "12.8" }).requires.cuda).toEqual({
+        ...{ toolkit: "12.8", code: ["sm_70", "sm_90"], driver: { mode: "host", minimum: "525.60.13" } },
+      });
+      expect(adopt([v12, v13, runtime("12")]).requires.cuda).toMatchObject({ toolkit: "12.8" });
+    });
+
+    it("stays undecided where something that nobody sees decides, and says what", () => {
+      const why = (...files: Parameters<typeof adopt>[0]) => codeOf(() => adopt(files));
+      expect(why(v12, v13)).toMatch(
+        /^ADOPT_UNDECIDED: .*: \/usr\/lib\/ollama\/cuda_v1\d\/libggml-cuda.so needs a libcudart that/,
+      );
+      const unnamed = at("/opt/other.so", { toolkit: "12.4", targets: ["sm_80"] });
+      expect(why(v12, v13, runtime("12"), runtime("13"), unnamed)).toContain(
+        "/opt/other.so does not say for which of them it is",
+      );
+      const alike = at("/usr/lib/ollama/cuda_v13/old.so", { toolkit: "12.4", targets: ["sm_80"] });
+      expect(why(v12, v13, runtime("12"), runtime("13"), alike)).toContain("is named as code of CUDA 1");
+    });
+
+    it("of a wheel knows its libraries by a part of their names", () => {
+      const built = (name: string, toolkit: string) =>
+        at(`/site-packages/ext/_C_${name}.so`, { toolkit, targets: ["sm_80"] });
+      const { cuda } = adopt([built("cu128", "12.8"), built("cu130", "13.0")]).requires;
+      expect([cuda?.by, cuda?.or?.map(({ by }) => by)]).toEqual(["cu130", ["cu128"]]);
+    });
+
+    const variant = (name: string, uses: readonly string[], more: Partial<MadeProgram> = {}) =>
+      at(`/usr/lib/ollama/libggml-cpu-${name}.so`, { uses, asks: ["cpuid"], ...more });
+
+    it("of the CPU side has each with what its file uses, of a CPU that its name names", () => {
+      const { cpu } = adopt([
+        lib("always", { uses: ["pni"] }),
+        variant("x64", ["avx2"]),
+        variant("sse42", ["pni", "sse4_2"]),
+        // It asks before it uses what a Haswell lacks.
+        variant("haswell", ["avx", "avx2", "fma", "avx512f"]),
+        variant("skylakex", ["avx", "avx2", "fma", "avx512f"]),
+      ]).requires;
+      expect([cpu, ...(cpu.or ?? [])].map(({ by, features }) => `${by}: ${features.join(" ")}`)).toEqual([
+        "skylakex: avx avx2 avx512f fma pni",
+        "haswell: avx avx2 fma pni",
+        "sse42: pni sse4_2",
+        "x64: pni",
+      ]);
+    });
+
+    it("needs the least of them where there is none for every CPU", () => {
+      const { cpu } = adopt([variant("sandybridge", ["avx"]), variant("haswell", ["avx", "avx2"])]).requires;
+      expect([cpu.by, cpu.or]).toEqual([
+        "haswell",
+        [{ by: "sandybridge", march: "x86-64-v3", features: ["avx"] }],
+      ]);
+    });
+
+    it("takes what the loader takes of glibc-hwcaps, and chooses from each family apart", () => {
+      const file = (path: string, uses: readonly string[] = []) => at(`/opt/lib/${path}`, { uses });
+      const { cpu } = adopt([
+        file("glibc-hwcaps/x86-64-v3/liba.so", ["avx2"]),
+        file("liba.so"),
+        file("libb_sse4.so", ["sse4_1"]),
+        file("libb_avx512.so", ["avx", "avx512f"]),
+      ]).requires;
+      const all = [cpu, ...(cpu.or ?? [])];
+      expect(all.map(({ by }) => by)).toEqual(["x86-64-v3", "avx512", "sse4"]);
+      expect(all[0]?.features).toEqual(expect.arrayContaining(["avx", "bmi2", "movbe", "sse4_1"]));
+      expect(all.slice(1).map(({ features }) => features)).toEqual([["avx", "avx512f"], ["sse4_1"]]);
+    });
+
+    it("has only what its owner states of its CPU", () => {
+      const files = [variant("x64", []), variant("haswell", ["avx", "avx2"])];
+      expect(adopt(files, { march: "x86-64-v2" }).requires.cpu).not.toHaveProperty("or");
+    });
+  });
+
   it("tells what could not be opened", () => {
     expect(adopt([cu128, unopenedFile("/opt/packed")]).notes).toContain(
       "1 file could not be opened: imgmatch inspect lists them",

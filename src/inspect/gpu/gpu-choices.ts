@@ -1,0 +1,79 @@
+/** Code of several CUDA majors in one image, of which the program takes one when it runs: Ollama's `cuda_v12` and `cuda_v13`. */
+
+import type { DriverFiles } from "./driver-files.ts";
+import {
+  type GpuFile,
+  type MeasuredFloor,
+  majorOf,
+  measureFloor,
+  newestToolkit,
+  runtimeMajors,
+} from "./driver-floor.ts";
+import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
+import { groupBy } from "../../io/collections.ts";
+
+/** What stands in a path for one CUDA: `cuda_v12`, `cu128`, `cuda_jetpack6`, as a folder or as a part of a file's name. */
+const cudaName =
+  /(?:^|[-_.])(cuda[-_]?(?:v?\d{1,2}(?:[._]\d{1,2})?|\d{3,4}|jetpack\d)|cu\d{2,4})(?=[-_.]|$)/i;
+
+export interface GpuChoice<File extends GpuFile> extends MeasuredFloor {
+  /** As the paths say it: `cuda_v12`; `CUDA 12` where they say several of one major. */
+  readonly by: string;
+  readonly files: readonly File[];
+}
+
+export type GpuChoices<File extends GpuFile> =
+  | { readonly choices: readonly GpuChoice<File>[] }
+  /** Why nobody can tell what is taken. */
+  | { readonly unknown: string };
+
+/**
+ * Newest first; none where one runtime library or one major decides. Every file of them has to say by its path which CUDA it is for, and
+ * its runtime library has to be there: else something that nobody sees decides.
+ */
+export function gpuChoices<File extends GpuFile>(
+  files: readonly File[],
+  driver: DriverFiles,
+): GpuChoices<File> {
+  const holders = files.filter(({ gpu }) => gpu.toolkits.length > 0);
+  const majors = groupBy(holders, majorOfFile);
+  if (runtimeMajors(files, driver).size === 1 || majors.size < 2) return { choices: [] };
+  if (holders.every((file) => nameOf(file) === null)) return { choices: [] };
+  const unnamed = holders.find((file) => nameOf(file) === null || majorOfFile(file) === "");
+  if (unnamed !== undefined) return { unknown: `${unnamed.path} does not say for which of them it is` };
+  const lying = new Set(
+    driver.runtime.filter(({ library }) => library === "libcudart").map(({ version }) => majorOf(version)),
+  );
+  const choices: GpuChoice<File>[] = [];
+  for (const [major, members] of majors) {
+    const names = new Set(members.map(nameOf));
+    const shared = holders.find((file) => majorOfFile(file) !== major && names.has(nameOf(file)));
+    if (shared !== undefined) return { unknown: `${shared.path} is named as code of CUDA ${major} is` };
+    const lacking = members.find(({ needed }) => runtimesOf(needed).some((each) => !lying.has(each)));
+    if (lacking !== undefined) return { unknown: `${lacking.path} needs a libcudart that is not there` };
+    const floor = measureFloor(members, driver, major);
+    if (floor === null || "unknown" in floor) return { unknown: floor?.unknown ?? "it holds no code" };
+    const [name] = names;
+    choices.push({ ...floor, by: names.size === 1 && name != null ? name : `CUDA ${major}`, files: members });
+  }
+  return { choices: choices.sort((a, b) => compareToolkits(b.toolkit, a.toolkit)) };
+}
+
+function majorOfFile({ gpu }: GpuFile): string {
+  return majorOf(newestToolkit(gpu.toolkits) ?? "");
+}
+
+/** The nearest to the file; null for a path without one. */
+function nameOf({ path }: GpuFile): string | null {
+  const parts = path.split("/").map((part) => cudaName.exec(part)?.[1]);
+  return parts.findLast((name) => name !== undefined) ?? null;
+}
+
+function runtimesOf(needed: readonly string[]): readonly string[] {
+  return needed.flatMap((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1] ?? []);
+}
+
+function compareToolkits(a: string, b: string): number {
+  const [left, right] = [parseCudaVersion(a), parseCudaVersion(b)];
+  return left === null || right === null ? 0 : compareCudaVersions(left, right);
+}
