@@ -3,16 +3,14 @@
  * verdict says. Needs gcc for x86-64 and qemu-x86_64 (Debian: gcc, qemu-user).
  */
 
-import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   compilerFlags,
-  cpuLevel,
   findMarch,
   type March,
   marchFeatures,
@@ -20,15 +18,13 @@ import {
 } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
-import { cpuHost } from "../resolve/support/hosts.ts";
 import { image } from "../resolve/support/locks.ts";
-import { cpuidProgram } from "./support/cpuid-program.ts";
+import { compile, limit, type Machine, readMachines } from "./support/emulated-machines.ts";
 import { instructions, programFor } from "./support/instructions.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoEmulator, whyNoGcc } from "../support/programs.ts";
 
 const run = promisify(execFile);
-const limit = pLimit(2);
 
 /** Names as `qemu-x86_64 -cpu help` lists them; a comma masks single features, as hypervisors do. */
 const models = [
@@ -63,11 +59,6 @@ interface Program {
   readonly features: readonly string[];
 }
 
-interface Machine {
-  readonly model: string;
-  readonly facts: HostFacts;
-}
-
 const missing = missingTools();
 
 describe("marches", needs(missing), () => {
@@ -77,7 +68,7 @@ describe("marches", needs(missing), () => {
   const enforced = new Set<string>();
 
   beforeAll(async () => {
-    const [programs, machines] = await Promise.all([compileMarches(folder), readMachines(folder)]);
+    const [programs, machines] = await Promise.all([compileMarches(folder), readMachines(folder, models)]);
     const single = await compileSingles(folder);
     await Promise.all(
       single.map(async ({ name, file }) => {
@@ -182,33 +173,6 @@ async function compileSingles(folder: string): Promise<readonly Program[]> {
       features: [feature],
       file: await compile(folder, `only-${feature}`, programFor([feature]), ["-O1"]),
     })),
-  );
-}
-
-async function compile(
-  folder: string,
-  name: string,
-  source: string,
-  flags: readonly string[],
-): Promise<string> {
-  const file = join(folder, name);
-  writeFileSync(`${file}.c`, source);
-  await limit(() => run("gcc", [...flags, "-static", "-o", file, `${file}.c`]));
-  return file;
-}
-
-async function readMachines(folder: string): Promise<readonly Machine[]> {
-  const program = await compile(folder, "cpuid", cpuidProgram(), ["-O1"]);
-  // It exits with 1 after its list.
-  const known = spawnSync("qemu-x86_64", ["-cpu", "help"], { encoding: "utf8" }).stdout;
-  const present = models.filter((model) => new RegExp(`^x86 ${model.split(",")[0]}\\s`, "m").test(known));
-  return Promise.all(
-    present.map(async (model) => {
-      const { stdout } = await run("qemu-x86_64", ["-cpu", model, program]);
-      const features = stdout.trim().split("\n").sort();
-      const cpu = { vendor: null, model, features, level: cpuLevel("amd64", features) };
-      return { model, facts: cpuHost({ cpu }) };
-    }),
   );
 }
 
