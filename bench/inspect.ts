@@ -17,6 +17,7 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { ImageInspection } from "../src/inspect/inspection.ts";
+import { checkedImage } from "./checked-image.ts";
 import { measure } from "./measure.ts";
 import { line, seconds } from "./report.ts";
 
@@ -30,6 +31,7 @@ export async function openedImages(folder: string): Promise<void> {
   await cpuCode(join(folder, "cpu"));
   if (library !== null) await gpuHeaders(join(folder, "gpu"), library);
   await largeImage(join(folder, "image"));
+  await checkedImage(join(folder, "checked"), libraries ?? join(program, "../.."));
 }
 
 async function cpuCode(folder: string): Promise<void> {

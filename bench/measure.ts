@@ -17,11 +17,12 @@ export interface Measured {
   readonly stderr: string;
 }
 
-/** The process itself reports its peak of resident memory. Throws when it fails. */
+/** The process itself reports its peak of resident memory. Throws when it ends with another status. */
 export async function measure(
   args: readonly string[],
   cwd: string,
   env: NodeJS.ProcessEnv = process.env,
+  statuses: readonly (number | null)[] = [0],
 ): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-peak-"));
   const report = join(folder, "peak");
@@ -40,7 +41,7 @@ export async function measure(
   }
   const status = await new Promise<number | null>((done) => child.once("close", done));
   const ms = performance.now() - started;
-  if (status !== 0)
+  if (!statuses.includes(status))
     throw new Error(`imgmatch ${args.join(" ")} failed (${status}): ${text.stderr.slice(-2000)}`);
   const used = JSON.parse(readFileSync(report, "utf8")) as NodeJS.ResourceUsage;
   const peakMiB = Math.round(used.maxRSS / 1024);

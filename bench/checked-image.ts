@@ -1,0 +1,111 @@
+/** `imgmatch check` of an image of 1 GB in a registry on loopback, beside pulling and unpacking its layers. */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startRegistry, whyNoRegistry } from "../test/e2e/support/registry.ts";
+import { measure } from "./measure.ts";
+import { line, seconds } from "./report.ts";
+
+const imageBytes = 10 ** 9;
+const turns = 3;
+
+/** `from`: what its layers hold, as often as makes a gigabyte; no two layers are the same. */
+export async function checkedImage(folder: string, from: string): Promise<void> {
+  const why = whyNoRegistry() ?? (spawnSync("skopeo", ["--version"]).status === 0 ? null : "no skopeo");
+  if (why !== null) {
+    line("check of an image in a registry", `not measured: ${why}`);
+    return;
+  }
+  const registry = await startRegistry();
+  try {
+    const { layers, unpacked } = push(folder, from, `${registry.host}/team/app:1`);
+    const pull = layers.map(
+      (digest) => `curl -fsS http://${registry.host}/v2/team/app/blobs/${digest} | tar -xz -C "$root"`,
+    );
+    const times = { pulled: [] as number[], cold: [] as number[], warm: [] as number[] };
+    let sent = "";
+    for (let turn = 0; turn < turns; turn++) {
+      const root = join(folder, "root");
+      mkdirSync(root);
+      const started = performance.now();
+      execFileSync("bash", ["-ec", pull.join("\n")], { env: { ...process.env, root } });
+      times.pulled.push(performance.now() - started);
+      rmSync(root, { recursive: true });
+      const cache = join(folder, `cache-${turn}`);
+      times.cold.push((await check(registry.host, cache, folder)).ms);
+      const warm = await check(registry.host, cache, folder);
+      times.warm.push(warm.ms);
+      sent = warm.stdout;
+    }
+    const [pulled, cold, warm] = [median(times.pulled), median(times.cold), median(times.warm)];
+    const size = `${(unpacked / 10 ** 9).toFixed(1)} GB, ${layers.length} layers of gzip`;
+    line(`pull and unpack of ${size}`, seconds(pulled));
+    line(
+      "check of that image, opened",
+      `${seconds(cold)}, ${(cold / pulled).toFixed(2)} times as long  (aim: at most 3)`,
+    );
+    line("the same again", `${seconds(warm)}, no layer read  (${JSON.parse(sent).judgedBy})`);
+  } finally {
+    await registry.stop();
+  }
+}
+
+function check(host: string, cache: string, folder: string) {
+  const args = ["check", `${host}/team/app:1`, "--host-type", "g6.xlarge", "--driver", "580.95.05", "--json"];
+  return measure(args, folder, { ...process.env, XDG_CACHE_HOME: cache }, [0, 3]);
+}
+
+function push(folder: string, from: string, reference: string) {
+  const layout = join(folder, "layout");
+  const blobs = join(layout, "blobs/sha256");
+  mkdirSync(blobs, { recursive: true });
+  const write = (bytes: Buffer) => {
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    writeFileSync(join(blobs, digest), bytes);
+    return { digest: `sha256:${digest}`, size: bytes.length };
+  };
+  const layers: { readonly digest: string; readonly size: number }[] = [];
+  const diffIds: string[] = [];
+  let unpacked = 0;
+  const tar = join(folder, "layer.tar");
+  while (unpacked < imageBytes) {
+    writeFileSync(join(folder, "which"), String(layers.length));
+    execFileSync("tar", ["-cf", tar, "-C", folder, "which", "-C", from, "."]);
+    unpacked += statSync(tar).size;
+    diffIds.push(`sha256:${createHash("sha256").update(readFileSync(tar)).digest("hex")}`);
+    execFileSync("gzip", ["-f", "-1", tar]);
+    layers.push(write(readFileSync(`${tar}.gz`)));
+  }
+  const type = (name: string) => `application/vnd.oci.image.${name}`;
+  const rootfs = { type: "layers", diff_ids: diffIds };
+  const config = write(
+    Buffer.from(JSON.stringify({ os: "linux", architecture: "amd64", config: {}, rootfs })),
+  );
+  const manifest = write(
+    Buffer.from(
+      JSON.stringify({
+        ...{ schemaVersion: 2, mediaType: type("manifest.v1+json") },
+        config: { mediaType: type("config.v1+json"), ...config },
+        layers: layers.map((layer) => ({ mediaType: type("layer.v1.tar+gzip"), ...layer })),
+      }),
+    ),
+  );
+  const annotations = { "org.opencontainers.image.ref.name": "made" };
+  const manifests = [{ mediaType: type("manifest.v1+json"), ...manifest, annotations }];
+  writeFileSync(join(layout, "index.json"), JSON.stringify({ schemaVersion: 2, manifests }));
+  writeFileSync(join(layout, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
+  execFileSync("skopeo", [
+    "copy",
+    "-q",
+    "--dest-tls-verify=false",
+    `oci:${layout}:made`,
+    `docker://${reference}`,
+  ]);
+  return { layers: layers.map(({ digest }) => digest), unpacked };
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
