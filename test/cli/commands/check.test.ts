@@ -258,6 +258,35 @@ describe("imgmatch check", () => {
     expect((await check(image, "--catalog", "aws")).err).toContain("no machine type comes with a driver");
   });
 
+  it("names which of several the host takes, what it goes by, and what is missing elsewhere", async () => {
+    const host = await serve({
+      architecture: "amd64",
+      files: [
+        { ...ampere, path: "lib/cuda_v12/libggml-cuda.so" },
+        {
+          path: "lib/cuda_v13/libggml-cuda.so",
+          content: makeContainer([
+            makeEntry({ kind: 2, arch: 80, version: [1, 8] }),
+            makeEntry({ kind: 1, arch: 80, version: [9, 0] }),
+          ]),
+        },
+      ],
+    });
+    const image = `${host}/team/app:1.0`;
+    const { out } = await check(image, "--host", join(folder, "gpu.json"));
+    expect(out.split("\n").slice(1, 6)).toEqual([
+      "  by cuda_v12, tier native, GPU 0 runs sm_80",
+      "  needs cuda_v13: NVIDIA driver >= 580.65.06 (CUDA 13.0) and sm_80, compute_80; or cuda_v12: NVIDIA driver >= 525.60.13 (CUDA 12.0) and sm_80, compute_80",
+      "  needs CPU nothing beyond the baseline",
+      "  judged by its files, opened from the registry",
+      "  note: takes one CUDA when it runs, by the names of its files: cuda_v13 (/lib/cuda_v13/libggml-cuda.so), cuda_v12 (/lib/cuda_v12/libggml-cuda.so)",
+    ]);
+    const other = await check(image, "--host-type", "g4dn.xlarge", "--driver", "535.183.01");
+    expect(other.out).toMatch(
+      /\n {2}NO_GPU_CODE: has sm_80, compute_80, .* \(cuda_v12, the nearest that it has\)\n/,
+    );
+  });
+
   it("goes by what NVIDIA's runtime asks before it starts the image, too", async () => {
     const env = ["NVIDIA_REQUIRE_CUDA=cuda>=12.4"];
     const host = await serve({ architecture: "amd64", env, files: [ampere] });
