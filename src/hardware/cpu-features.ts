@@ -142,6 +142,14 @@ export function withoutX86Feature(feature: string): readonly string[] {
   return closure(feature, x86Dependents);
 }
 
+/** With those that these are built on, sorted: a CPU with AVX2 has AVX and SSE4.2. */
+export function withImplied(features: readonly string[]): readonly string[] {
+  const isBase = (dependents: readonly string[]) => features.some((each) => dependents.includes(each));
+  const x86 = Object.keys(x86Dependents).filter((name) => isBase(withoutX86Feature(name)));
+  const arm = Object.keys(armDependents).filter((name) => isBase(withoutArmExtension(name)));
+  return [...new Set([...features, ...x86, ...arm.flatMap((name) => armExtensions[name] ?? [])])].sort();
+}
+
 const linuxNames: ReadonlyMap<string, string> = new Map(
   Object.entries(x86Options).map(([linux, option]) => [option, linux]),
 );

@@ -1,6 +1,6 @@
 /** What an image needs of a CPU by each of the variants that it carries, of which it takes one when it runs. */
 
-import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
+import { neverNeededFeatures, withImplied, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { CpuCode } from "./cpu-code.ts";
 import { variantFamilies } from "./dispatch.ts";
@@ -32,26 +32,40 @@ export function cpuChoices(files: readonly VariantFile[], needed: readonly strin
   const byPath = new Map(files.map((file) => [file.path, file]));
   const families = [...variantFamilies(byPath.keys()).values()].map((family) =>
     family
-      .flatMap(({ path, name, isPlain }): readonly CpuChoice[] => {
+      .flatMap(({ path, name, isPlain }): readonly Member[] => {
         const file = byPath.get(path);
         if (file === undefined) return [];
-        return [{ by: name, features: isPlain ? [] : featuresOf(file, name), files: [path] }];
+        return [{ by: name, isPlain, features: isPlain ? [] : featuresOf(file, name), files: [path] }];
       })
       .sort(leastFirst),
   );
-  const found = new Map<string, CpuChoice>();
+  const found = new Map<string, CpuChoice & { readonly own: string }>();
   const variants = families.flat().sort((a, b) => b.features.length - a.features.length);
-  for (const name of new Set(variants.map(({ by }) => by))) {
-    const taken = families.flatMap((family) => family.find(({ by }) => by === name) ?? family[0] ?? []);
-    const features = [...new Set([...needed, ...taken.flatMap((each) => each.features)])].sort();
+  for (const { by, isPlain } of new Map(variants.map((each) => [each.by, each])).values()) {
+    const taken = families.flatMap((family) => family.find((each) => each.by === by) ?? family[0] ?? []);
+    const own = withImplied(taken.flatMap((each) => each.features));
+    const features = withImplied([...needed, ...own]);
     const paths = taken.flatMap((each) => each.files).sort();
-    // Which of two that need the same is taken, nobody can tell apart.
-    if (!found.has(features.join())) found.set(features.join(), { by: name, features, files: paths });
+    const alike = found.get(features.join());
+    if (alike === undefined) found.set(features.join(), { by, features, files: paths, own: own.join() });
+    // Which of two that use the same is taken, nobody can tell apart; of others the first uses more.
+    else if (alike.own === own.join() && !isPlain)
+      found.set(features.join(), {
+        ...alike,
+        by: `${alike.by} or ${by}`,
+        files: [...new Set([...alike.files, ...paths])].sort(),
+      });
   }
   const all = [...found.values()].sort(leastFirst);
-  return all.length < 2 && families.every(([first]) => first?.features.length === 0)
-    ? []
-    : all.slice(0, mostChoices).reverse();
+  if (all.length < 2 && families.every(([first]) => first?.features.length === 0)) return [];
+  return all
+    .slice(0, mostChoices)
+    .reverse()
+    .map(({ by, features, files: paths }) => ({ by, features, files: paths }));
+}
+
+interface Member extends CpuChoice {
+  readonly isPlain: boolean;
 }
 
 function leastFirst(a: CpuChoice, b: CpuChoice): number {
@@ -72,9 +86,8 @@ function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): read
   const enforced = [neededLevel, path.includes("/glibc-hwcaps/") ? name : null].flatMap(
     (level) => (level === null ? null : findMarch(level))?.features ?? [],
   );
-  return [...(isHeld ? used.filter((feature) => own.has(feature)) : used), ...enforced].filter(
-    (feature) => !x86Baseline.has(feature),
-  );
+  const counted = [...(isHeld ? used.filter((feature) => own.has(feature)) : used), ...enforced];
+  return withImplied(counted.filter((feature) => !x86Baseline.has(feature)));
 }
 
 /** Names of llama.cpp's variants (ggml/src/CMakeLists.txt, ggml_add_cpu_backend_variant) that are no compiler's, and the CPUs that they mean. */
