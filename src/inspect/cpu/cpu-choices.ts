@@ -77,8 +77,10 @@ function leastFirst(a: CpuChoice, b: CpuChoice): number {
  * name, where that is known.
  */
 function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): readonly string[] {
+  // gcc's helpers have both ways, and ask once for all (libgcc, config/aarch64/lse-init.c).
+  const asked = new Set((cpu?.asks ?? []).includes("__aarch64_have_lse_atomics") ? ["atomics"] : []);
   const used = Object.entries(cpu?.features ?? {}).flatMap(([feature, { instructions }]) =>
-    instructions > 0 && !neverNeededFeatures.has(feature) ? [feature] : [],
+    instructions > 0 && !neverNeededFeatures.has(feature) && !asked.has(feature) ? [feature] : [],
   );
   const named = findMarch(name) ?? findMarch(otherNames[name] ?? "");
   const own = new Set(named?.features);

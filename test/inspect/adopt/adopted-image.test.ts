@@ -178,6 +178,20 @@ describe("an adopted image", () => {
       expect(all[2]?.features).toEqual(["pni", "sse4_1", "ssse3"]);
     });
 
+    it("of AArch64 needs nothing for atomics that gcc's helpers ask for", () => {
+      const arm = (name: string, uses: readonly string[], asks: readonly string[]) =>
+        variant(name, uses, { machine: "aarch64", asks });
+      const image = madeImage([
+        arm("armv8.0_1", ["atomics"], ["getauxval", "__aarch64_have_lse_atomics"]),
+        arm("armv8.2_1", ["atomics", "asimddp"], ["getauxval"]),
+      ]);
+      const { cpu } = adoptedImage({ ...image, platform: "linux/arm64" }, {}).requires;
+      expect([cpu, ...(cpu.or ?? [])].map(({ by, features }) => `${by}: ${features.join(" ")}`)).toEqual([
+        "armv8.2_1: asimddp atomics",
+        "armv8.0_1: ",
+      ]);
+    });
+
     it("names both where two use the same, and the better one where the rest of the image needs as much", () => {
       const alike = adopt([variant("x64", []), variant("icelake", ["avx"]), variant("cascadelake", ["avx"])]);
       expect(alike.requires.cpu.by).toBe("cascadelake or icelake");
