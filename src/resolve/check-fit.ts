@@ -10,7 +10,7 @@ import { describeMeasured } from "./describe-measured.ts";
 import { InternalError } from "../errors.ts";
 import { printable } from "../printable.ts";
 import { effortOf } from "./efforts.ts";
-import { compareKeys, type OrderStep } from "./order-steps.ts";
+import { compareKeys, type OrderStep, type SortKey } from "./order-steps.ts";
 import { orderBy, sortCandidates } from "./rank.ts";
 import type { FindCells } from "./find-cell.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
@@ -130,10 +130,15 @@ export function findMisfitsBy(
   if (first === undefined) return [];
   if (others.length === 0) return first.misfits;
   const nearest = others.reduce(
-    (best, each) => (compareKeys(effortOf(each.misfits), effortOf(best.misfits)) < 0 ? each : best),
+    (best, each) => (compareKeys(distanceOf(each.misfits), distanceOf(best.misfits)) < 0 ? each : best),
     first,
   );
   return nearest.misfits.map((found) => namedAfter(found, nearest.one));
+}
+
+/** Reasons decide between equals, so that the order in which an image lists them never matters. */
+function distanceOf(misfits: readonly Misfit[]): SortKey {
+  return [...effortOf(misfits), misfits.map(({ code, message }) => `${code} ${message}`).join()];
 }
 
 /** Of an image that carries several of a kind a person sees which one the numbers are of. */

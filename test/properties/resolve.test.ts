@@ -15,6 +15,7 @@ import { reasonCodes } from "../../src/resolve/verdict.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { formatRequire } from "../resolve/support/format-require.ts";
 import { askOracle } from "./oracle.ts";
+import { eachOf } from "./oracle.ts";
 import { anyHost, anyImage, anyLock } from "./support/machines.ts";
 import { checkOptions, timeoutMs } from "./support/runs.ts";
 
@@ -44,8 +45,8 @@ function neverHurts<T>(
         if (better === null) return;
         for (const image of images) {
           // A bundled driver wants its own version: for it, newer is not better.
-          if (image.requires.cuda?.driver.mode === "bundled" && better.nvidia?.driver !== host.nvidia?.driver)
-            continue;
+          const bundled = eachOf(image).some(({ requires }) => requires.cuda?.driver.mode === "bundled");
+          if (bundled && better.nvidia?.driver !== host.nvidia?.driver) continue;
           if (!checkFit(image, host).ok) continue;
           fitted++;
           expect(checkFit(image, better)).toMatchObject({ ok: true });
