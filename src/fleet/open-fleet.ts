@@ -19,7 +19,7 @@ import { type ParentCell, standOnParents } from "./cells/stand-on-parents.ts";
 import { compileArguments } from "./dockerfile/arguments.ts";
 import { type Base, findBasesIn } from "./dockerfile/bases.ts";
 import { type ContextListing, listContext } from "./dockerfile/context.ts";
-import { type ContextUse, contextUses } from "./dockerfile/context-use.ts";
+import { type ContextUse, targetUses } from "./dockerfile/context-use.ts";
 import { effectiveText } from "./dockerfile/effective-text.ts";
 import { generatedStart, isGenerated } from "./dockerfile/generated-line.ts";
 import type { Instruction } from "./dockerfile/instructions.ts";
@@ -122,7 +122,7 @@ async function open(
     const paths = new Set(entries.map(({ path }) => path));
     return [onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)), secretsIn];
   });
-  const useOf = oncePer(({ target }: CellSettings) => contextUses(target?.value ?? null));
+  const useOf = oncePer(({ target }: CellSettings) => targetUses(target?.value ?? null));
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrixFile }).length === 0);
   const dockerfileOf = oncePer((cell: Cell) => {
     const { template, takes } = templates(cell);
@@ -155,8 +155,9 @@ async function listFolders(
     const ignoreFiles = [dockerignoreOf(root, settings), join(dir, ".dockerignore")];
     folders.set(key, { dir, listing: await listContext(dir, at, ownIn(dir), ignoreFiles) });
   }
+  const folderOf = oncePer((settings: CellSettings) => folders.get(keyOf(settings)));
   return ({ id, settings }) => {
-    const found = folders.get(keyOf(settings));
+    const found = folderOf(settings);
     if (found === undefined) throw new InternalError(`${id} has no build context`);
     return found;
   };
@@ -224,7 +225,7 @@ function unreadFleet(
 interface FileChecks {
   readonly checks: readonly InstructionCheck[];
   readonly isReference: (ref: string) => boolean;
-  readonly useOf: ReturnType<typeof contextUses>;
+  readonly useOf: ReturnType<typeof targetUses>;
 }
 
 /** What is wrong with one instruction of a file. */
@@ -238,14 +239,13 @@ function checkFile(
 ): CellDockerfile {
   const options = { args: file.args, platform: cell.platform };
   const bases = findBasesIn(own, path, options);
-  throwProblems([
-    ...bases.flatMap(({ ref, line }) =>
-      isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
-    ),
-    ...checks.flatMap((check) => own.instructions.flatMap((each) => check(each, path))),
-  ]);
-  const effect = digestOf(effectiveText(own, cell.settings.target?.value ?? null, options));
-  const use = useOf(own, options);
+  const problems = bases.flatMap(({ ref, line }) =>
+    isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
+  );
+  for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
+  throwProblems(problems);
+  const { stages, use } = useOf(own, options);
+  const effect = digestOf(effectiveText(own, cell.settings.target?.value ?? null, options, stages));
   const named = { bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect, use };
   return Object.assign(file, named);
 }

@@ -21,7 +21,7 @@ import { oncePer, oncePerText } from "./cells/once-per.ts";
 import { planFleet, type CellSources } from "./plan/plan-fleet.ts";
 import type { Selection } from "./cells/select.ts";
 import { checkedCells } from "./check-axes.ts";
-import type { Fleet } from "./open-fleet.ts";
+import type { CellDockerfile, Fleet } from "./open-fleet.ts";
 import { builtOnLocal, parentImages } from "./parent-images.ts";
 import { replacementsFor, replacementsOf } from "./replace-bases.ts";
 import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
@@ -72,7 +72,10 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
       findBaseDigest: async () => null,
     }),
   );
-  const chosen = checkedCells(fleet, options.only ?? []);
+  const chosen = checkedCells(fleet, options.only ?? []).map((cell) => ({
+    cell,
+    dockerfile: fleet.dockerfileOf(cell),
+  }));
   const pins = options.pins ?? options.lock;
   const pinOf = pinsOf(pins);
   const rebuildOf = rebuildsOf(pins, options.rebuild);
@@ -80,8 +83,8 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const isOpen = (pin: LockedBase | null) =>
     pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
   const unknown = new Set<string>();
-  for (const cell of chosen) {
-    for (const { ref } of fleet.dockerfileOf(cell).bases) {
+  for (const { cell, dockerfile } of chosen) {
+    for (const { ref } of dockerfile.bases) {
       if (parents.has(ref)) continue;
       const used = replace.get(ref) ?? ref;
       if (ownDigest(used) === null && isOpen(pinOf(used, cell))) unknown.add(used);
@@ -98,31 +101,33 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     return { digest, ...(local && { local }) };
   };
   const withConfig = await readConfigs(
-    chosen.map((cell): [Cell, PlannedBase[]] => [
-      cell,
-      fleet.dockerfileOf(cell).bases.map(({ ref }) => {
+    chosen.map((each) => ({
+      ...each,
+      bases: each.dockerfile.bases.map(({ ref }): PlannedBase => {
         const parent = parents.get(ref);
         if (parent !== undefined) return parent.base;
         const used = replace.get(ref) ?? ref;
-        return { ref, used, ...known(used, cell) };
+        return { ref, used, ...known(used, each.cell) };
       }),
-    ]),
-    fleet,
+    })),
     { pins, readBase: options.readBase ?? (async () => null) },
   );
   const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
-  const sources = new Map<string, CellSources>();
-  for (const [cell, bases] of withConfig) {
-    const dockerfile = fleet.dockerfileOf(cell);
-    const configs = new Map(bases.map(({ ref, config }) => [ref, config ?? null]));
-    const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, configs));
-    const builtOn = builtOnLocal(bases, parents, options.lock?.images[cell.id]);
-    sources.set(cell.id, {
-      ...{ dockerfile, bases, context, rebuild: rebuildOf(cell) },
-      ...(builtOn && { builtOn }),
-    });
-  }
-  return planFleet(fleet.matrix, fleet.cells, sources, options);
+  const sources = await Promise.all(
+    withConfig.map(async ({ cell, dockerfile, bases }): Promise<[string, CellSources]> => {
+      const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, bases));
+      const builtOn = builtOnLocal(bases, parents, options.lock?.images[cell.id]);
+      const rebuild = rebuildOf(cell);
+      return [cell.id, { dockerfile, bases, context, rebuild, ...(builtOn && { builtOn }) }];
+    }),
+  );
+  return planFleet(fleet.matrix, fleet.cells, new Map(sources), options);
+}
+
+interface CellBases {
+  readonly cell: Cell;
+  readonly dockerfile: CellDockerfile;
+  readonly bases: readonly PlannedBase[];
 }
 
 /**
@@ -130,18 +135,15 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
  * lock says of them: one that was built while nobody could read its base is not built again because somebody can.
  */
 async function readConfigs(
-  cells: readonly (readonly [Cell, readonly PlannedBase[]])[],
-  { dockerfileOf }: Pick<Fleet, "dockerfileOf">,
+  cells: readonly CellBases[],
   { pins, readBase }: { readonly pins: LockPins | null; readonly readBase: ReadBase },
-): Promise<readonly (readonly [Cell, readonly PlannedBase[]])[]> {
+): Promise<readonly CellBases[]> {
   const knownOf = lockedConfigs(pins);
   const asked = new Map<string, Promise<LockedBaseConfig | null>>();
   const configOf = (
-    base: PlannedBase,
-    cell: Cell,
+    { ref, used, digest, local }: PlannedBase,
+    { cell, dockerfile: { use, bare } }: CellBases,
   ): Promise<LockedBaseConfig | null> | LockedBaseConfig | null => {
-    const { ref, used, digest, local } = base;
-    const { use, bare } = dockerfileOf(cell);
     if (digest === null || local !== undefined || use.whole !== null) return null;
     if (!use.bases.some((each) => each.ref === ref)) return null;
     const known = knownOf(used, digest, { cell, bare });
@@ -151,21 +153,19 @@ async function readConfigs(
       return read === null ? null : { onbuild: read.onbuild, env: namesIn(read.env) };
     });
   };
-  const found = cells.map(
-    ([cell, bases]) => [cell, bases.map((base) => [base, configOf(base, cell)] as const)] as const,
+  const found = cells.map((each) => ({ each, configs: each.bases.map((base) => configOf(base, each)) }));
+  const read = new Map(
+    await Promise.all([...asked.values()].map(async (config) => [config, await config] as const)),
   );
-  await Promise.all(asked.values());
-  return Promise.all(
-    found.map(async ([cell, bases]) => [
-      cell,
-      await Promise.all(
-        bases.map(async ([base, config]) => {
-          const read = config instanceof Promise ? await config : config;
-          return read === null ? base : { ...base, config: read };
-        }),
-      ),
-    ]),
-  );
+  return found.map(({ each, configs }): CellBases => {
+    if (configs.every((config) => config === null)) return each;
+    const bases = each.bases.map((base, index) => {
+      const config = configs[index] ?? null;
+      const told = config instanceof Promise ? (read.get(config) ?? null) : config;
+      return told === null ? base : { ...base, config: told };
+    });
+    return { ...each, bases };
+  });
 }
 
 /** Of `NAME=value`; nobody names files by `PATH`, which all have. */

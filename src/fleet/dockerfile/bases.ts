@@ -137,6 +137,7 @@ function readFrom(walk: Walk, { from, image, ref, name, isWhole }: Stage): void 
 
 /** Flags stand right behind the keyword. `pattern` captures what precedes the reference and the reference itself. */
 function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void {
+  if (!instruction.text.includes("from=")) return;
   const words = eachWord(instruction.text);
   words.next();
   for (const flag of words) {

@@ -6,9 +6,18 @@
  */
 
 import { posix } from "node:path";
+import { remember } from "../../io/collections.ts";
 import { builderFlags } from "./builder-flags.ts";
 import type { Instruction, Instructions } from "./instructions.ts";
-import { globalArguments, readStages, type Stage, stageOf, type StageOptions, usedStages } from "./stages.ts";
+import {
+  globalArguments,
+  isTaking,
+  readStages,
+  type Stage,
+  stageOf,
+  type StageOptions,
+  usedStages,
+} from "./stages.ts";
 import { StageVariables } from "./stage-variables.ts";
 
 export interface ContextSource {
@@ -39,32 +48,39 @@ export type ContextUse =
   | { readonly whole: string }
   | { readonly whole: null; readonly takings: readonly Taking[]; readonly bases: readonly UsedBase[] };
 
+/** Which stages a target needs, and which files these can take. */
+export interface TargetUse {
+  readonly stages: ReadonlySet<number>;
+  readonly use: ContextUse;
+}
+
 /** Reads as little of each Dockerfile as decides, as thousands of cells have the same instructions. */
-export function contextUses(
+export function targetUses(
   target: string | null,
-): (dockerfile: Instructions, options: StageOptions) => ContextUse {
-  const known = new Map<string, ContextUse>();
-  return (dockerfile, options) => {
-    const key = keyOf(dockerfile, options);
-    const found = known.get(key) ?? readContextUse(dockerfile, target, options);
-    known.set(key, found);
-    return found;
-  };
+): (dockerfile: Instructions, options: StageOptions) => TargetUse {
+  const known = new Map<string, TargetUse>();
+  return (dockerfile, options) =>
+    remember(known, keyOf(dockerfile, options), () => ({
+      stages: usedStages(dockerfile, readStages(dockerfile, options), target),
+      use: readContextUse(dockerfile, target, options),
+    }));
 }
 
 function keyOf(dockerfile: Instructions, options: StageOptions): string {
-  const texts = (pattern: RegExp) =>
-    dockerfile.instructions.flatMap(({ keyword, text }) => (pattern.test(keyword) ? [text] : []));
-  const stages = readStages(dockerfile, options).map(({ ref, from }) => [ref, from.text]);
-  const taking = texts(/^(FROM|COPY|ADD|ONBUILD|RUN)$/).filter(
-    (text) => !/^\s*RUN\s/i.test(text) || /mount/i.test(text),
-  );
-  const variable = taking.some((text) => !/^\s*FROM\s/i.test(text) && text.includes("$"));
+  const { instructions, syntax } = dockerfile;
+  const taking = instructions.filter(isTaking);
+  const isVariable = taking.some(({ keyword, text }) => keyword !== "FROM" && text.includes("$"));
+  const deciding = isVariable ? instructions.filter(({ keyword }) => decides.has(keyword)) : [];
   return JSON.stringify([
-    ...[dockerfile.syntax?.value, options.platform, stages, taking, options.args?.[frontEndArgument]],
-    ...(variable ? [texts(/^(ARG|ENV|FROM)$/), options.args] : []),
+    ...[syntax?.value, options.platform, options.args?.[frontEndArgument]],
+    readStages(dockerfile, options).map(({ ref }) => ref),
+    taking.map(({ text }) => text),
+    ...(isVariable ? [deciding.map(({ text }) => text), options.args] : []),
   ]);
 }
+
+/** Instructions that decide which files are taken. */
+const decides: ReadonlySet<string> = new Set(["ARG", "ENV", "FROM"]);
 
 /** Thrown for what cannot be decided; its message says why. */
 class Undecided extends Error {}

@@ -9,14 +9,16 @@ import { readStages, stageOf, type StageOptions, usedStages } from "./stages.ts"
  *
  * An argument counts, with the value that the build is given for it, where a `RUN` follows, as that has it in its environment, and
  * where a later instruction names it.
+ *
+ * @param used the stages that the target needs, where they are known
  */
 export function effectiveText(
   dockerfile: Instructions,
   target: string | null,
   options: StageOptions = {},
+  used = usedStages(dockerfile, readStages(dockerfile, options), target),
 ): string {
   const stages = readStages(dockerfile, options);
-  const used = usedStages(dockerfile, stages, target);
   const kept = dockerfile.instructions.filter(
     (each) => !/^(LABEL|MAINTAINER)$/.test(each.keyword) && used.has(stageOf(each, stages)),
   );

@@ -171,6 +171,7 @@ export interface Pair {
 
 /** Of cells with one effect, each that differs in one axis from an earlier one; where none does, in several. */
 function ignoredIn(group: readonly Cell[]): readonly Pair[] {
+  if (group.length < 2) return [];
   const single = hardwareAxes.flatMap((axis) => {
     const firsts = new Map<string, Cell>();
     return group.flatMap((other): Pair[] => {

@@ -79,7 +79,9 @@ export function renderCell(
 /** A Dockerfile keeps the empty lines at its end. */
 function withLastLineEnd(text: string, { isPlain }: Template): string {
   if (isPlain) return text.endsWith("\n") ? text : `${text}\n`;
-  return text.replace(/(?<!\n)\n*$/, "\n");
+  let end = text.length;
+  while (text[end - 1] === "\n") end--;
+  return `${text.slice(0, end)}\n`;
 }
 
 /** The lines of a Dockerfile are its own: there imgmatch's line above the first instruction is not. */

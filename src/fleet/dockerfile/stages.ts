@@ -108,10 +108,18 @@ function stagesNamed(stages: readonly Stage[], name: string): readonly number[] 
   );
 }
 
+/** Whether an instruction starts from, or takes from, a stage, an image or the context. */
+export function isTaking({ keyword, text }: Instruction): boolean {
+  return keyword === "RUN" ? /mount/i.test(text) : taking.has(keyword);
+}
+
+const taking: ReadonlySet<string> = new Set(["FROM", "COPY", "ADD", "ONBUILD"]);
+
 /** What `COPY --from=…` and `RUN --mount=…,from=…` name: a stage, its number, or an image. */
-function copiedFrom({ keyword, text }: Instruction): readonly string[] {
-  if (!/^(COPY|ADD|RUN|ONBUILD)$/.test(keyword)) return [];
-  const plain = text.replace(/["'\\]/g, "");
+function copiedFrom(instruction: Instruction): readonly string[] {
+  if (instruction.keyword === "FROM" || !isTaking(instruction)) return [];
+  const plain = instruction.text.replace(/["'\\]/g, "");
+  if (!/from=/i.test(plain)) return [];
   return Array.from(plain.matchAll(/(?:--|,|=)from=([^\s,]+)/gi), ([, name = ""]) => name);
 }
 
