@@ -7,8 +7,8 @@ import {
   type Instructions,
   offsetIn,
   parseDockerfile,
+  splitWords,
   type Word,
-  eachWord,
 } from "./instructions.ts";
 import { readStages, type Stage, type StageOptions } from "./stages.ts";
 
@@ -138,9 +138,7 @@ function readFrom(walk: Walk, { from, image, ref, name, isWhole }: Stage): void 
 /** Flags stand right behind the keyword. `pattern` captures what precedes the reference and the reference itself. */
 function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void {
   if (!instruction.text.includes("from=")) return;
-  const words = eachWord(instruction.text);
-  words.next();
-  for (const flag of words) {
+  for (const flag of splitWords(instruction.text).slice(1)) {
     if (!flag.text.startsWith("--")) return;
     const found = pattern.exec(flag.text);
     if (found === null) continue;

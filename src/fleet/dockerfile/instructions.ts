@@ -157,14 +157,11 @@ export interface Word {
   readonly end: number;
 }
 
-/** Splits at white space outside quotes. */
-export function splitWords(text: string): Word[] {
-  return [...eachWord(text)];
-}
-
-/** The same for who looks at the first ones only. */
-export function* eachWord(text: string): Generator<Word> {
+/** Splits at white space outside quotes. `most`: for who looks at the first ones only. */
+export function splitWords(text: string, most = Infinity): Word[] {
   const pattern = /(?:"(?:\\.|[^"\\])*"?|'[^']*'?|\\.|[^\s"'])+/gs;
-  for (const { 0: word, index } of text.matchAll(pattern))
-    yield { text: word, start: index, end: index + word.length };
+  const words: Word[] = [];
+  for (let found = pattern.exec(text); found !== null && words.length < most; found = pattern.exec(text))
+    words.push({ text: found[0], start: found.index, end: pattern.lastIndex });
+  return words;
 }

@@ -60,12 +60,13 @@ interface Start {
 }
 
 function startOf(run: Evaluated, path: hbs.AST.PathExpression, scope: Scope): Start {
-  const [first, ...rest] = path.parts;
-  if (path.data) return { start: dataOf(run, path, scope), parts: rest, prefix: [`@${first}`] };
+  const [first] = path.parts;
+  if (path.data)
+    return { start: dataOf(run, path, scope), parts: path.parts.slice(1), prefix: [`@${first}`] };
   // `./name` and `this.name` mean the context also where a block parameter has that name.
   const scoped = /^\.|^this\b/.test(path.original);
   if (path.depth === 0 && !scoped && first !== undefined && scope.blockParams.has(first))
-    return { start: scope.blockParams.get(first), parts: rest, prefix: [first] };
+    return { start: scope.blockParams.get(first), parts: path.parts.slice(1), prefix: [first] };
   let at: Scope | null = scope;
   for (let level = 0; level < path.depth && at !== null; level++) at = at.outer;
   if (at === null) throw refuse(run, path, (place) => outside(path.original, "..", place));

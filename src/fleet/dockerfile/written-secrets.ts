@@ -2,7 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { secretForm, secretIn } from "../matrix/secret-names.ts";
-import { eachWord, type Instruction, splitWords } from "./instructions.ts";
+import { type Instruction, splitWords } from "./instructions.ts";
 import { compilePathPattern } from "./path-pattern.ts";
 
 /** The instructions that {@link writtenSecrets} looks into. */
@@ -15,7 +15,7 @@ const path = /^["']?(~|\.{0,2})\//;
 export function writtenSecrets({ text: whole, line }: Instruction, file: string): Problem[] {
   // What stands behind ONBUILD is in the image's configuration as it is.
   const text = whole.replace(/^\s*ONBUILD\s+/i, "");
-  const keyword = eachWord(text).next().value?.text.toUpperCase();
+  const keyword = splitWords(text, 1)[0]?.text.toUpperCase();
   if (keyword !== "ARG" && keyword !== "ENV") return quotedSecrets(keyword ?? "", text, { file, line });
   return assignments(text).flatMap(([name, value]): Problem[] => {
     const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));

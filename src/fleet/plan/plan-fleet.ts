@@ -108,12 +108,11 @@ function planCell(
   const isThere =
     known !== null && (skipped !== null || repositoryOf(matrix, known) === repositoryOfCell(matrix, cell));
   const locked = isThere ? known : null;
-  // What registries say is added later, where they are asked.
-  const asked = { cell, locked, published: null, moved: [] };
   if (skipped !== null) {
     const retired = locked !== null;
     return {
-      ...asked,
+      cell,
+      locked,
       action: retired ? "retired" : skipped.why,
       reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
       inputDigest: null,
@@ -123,6 +122,8 @@ function planCell(
       bases: [],
       inputs: null,
       comparison: [],
+      published: null,
+      moved: [],
     };
   }
   if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
@@ -148,7 +149,8 @@ function planCell(
   // The lock is the truth: an image that is kept has the tag that it was given.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
   return {
-    ...asked,
+    cell,
+    locked,
     action,
     reason,
     inputDigest: digest,
@@ -158,6 +160,9 @@ function planCell(
     bases,
     inputs,
     comparison,
+    // Added later, where registries are asked.
+    published: null,
+    moved: [],
   };
 }
 
@@ -165,14 +170,14 @@ function inputsOf(
   { dockerfile, context, rebuild }: CellSources,
   { settings: { target } }: Cell,
 ): LockedInputs {
-  return {
+  const inputs = {
     dockerfile: digestOf(dockerfile.bare),
     context: context.digest,
     args: dockerfile.args,
     target: target?.value ?? null,
     builder: builderName,
-    ...(rebuild === null ? {} : { rebuild }),
   };
+  return rebuild === null ? inputs : { ...inputs, rebuild };
 }
 
 function whyFollows(bases: readonly PlannedBase[]): string | null {
