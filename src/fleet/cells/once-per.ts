@@ -11,7 +11,13 @@ import { remember } from "../../io/collections.ts";
  */
 export function oncePer<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new WeakMap<Key, { readonly value: Made }>();
-  return (key) => remember(made, key, () => ({ value: make(key) })).value;
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined) return known.value;
+    const value = make(key);
+    made.set(key, { value });
+    return value;
+  };
 }
 
 /** The same for texts, as long as the function that this answers is there: for one fleet, not for a program's life. */

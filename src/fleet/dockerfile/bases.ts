@@ -99,11 +99,11 @@ interface Walk {
 }
 
 function locateBases(dockerfile: Instructions, file: string, options: BaseOptions): LocatedBase[] {
-  const stages = new Map(readStages(dockerfile, options).map((stage) => [stage.from, stage]));
+  const stages = readStages(dockerfile, options);
   const walk: Walk = {
     file,
     // COPY may name any stage of the file, also by its alias before it is defined (BuildKit then reports the cycle).
-    stages: new Set([...stages.values()].flatMap(({ name }) => name?.toLowerCase() ?? [])),
+    stages: new Set(stages.flatMap(({ name }) => name?.toLowerCase() ?? [])),
     stagesSoFar: new Set(),
     bases: [],
     problems: [],
@@ -112,13 +112,16 @@ function locateBases(dockerfile: Instructions, file: string, options: BaseOption
     const { value, offset, line } = dockerfile.syntax;
     walk.bases.push({ ref: value, line, start: offset, end: offset + value.length });
   }
+  let read = 0;
   for (const instruction of dockerfile.instructions) {
-    const stage = stages.get(instruction);
-    if (stage !== undefined) readFrom(walk, stage);
-    else if (instruction.keyword === "COPY") readFlags(walk, instruction, /^--from=()(.+)$/s);
+    const stage = stages[read];
+    if (stage?.from === instruction) {
+      readFrom(walk, stage);
+      read++;
+    } else if (instruction.keyword === "COPY") readFlags(walk, instruction, /^--from=()(.+)$/s);
     else if (instruction.keyword === "RUN") readFlags(walk, instruction, /^--mount=(.*?,|)from=([^,]+)/s);
   }
-  if (stages.size === 0)
+  if (stages.length === 0)
     walk.problems.push({ code: "DOCKERFILE_INVALID", message: "there is no FROM", at: { file } });
   throwProblems(walk.problems);
   return walk.bases;

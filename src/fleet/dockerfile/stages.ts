@@ -63,7 +63,7 @@ function readAll(
   { args = {}, platform }: StageOptions,
   variables: Map<string, string>,
 ): Stage[] {
-  for (const [name, value] of platformVariables(platform)) variables.set(name, value);
+  setPlatform(variables, platform);
   const stages: Stage[] = [];
   for (const instruction of dockerfile.instructions) {
     if (instruction.keyword === "FROM") stages.push(readFrom(instruction, variables, dockerfile.escapeBy));
@@ -164,15 +164,13 @@ function readGlobalArg(
   }
 }
 
-function platformVariables(platform: string | undefined): Map<string, string> {
-  if (platform === undefined) return new Map();
+function setPlatform(variables: Map<string, string>, platform: string | undefined): void {
+  if (platform === undefined) return;
   const [os = "", architecture = "", variant = ""] = platform.split("/");
-  return new Map([
-    ["TARGETPLATFORM", platform],
-    ["TARGETOS", os],
-    ["TARGETARCH", architecture],
-    ["TARGETVARIANT", variant],
-  ]);
+  variables.set("TARGETPLATFORM", platform);
+  variables.set("TARGETOS", os);
+  variables.set("TARGETARCH", architecture);
+  variables.set("TARGETVARIANT", variant);
 }
 
 /** Offset behind the last line of the target stage, or of the text when the matrix names none. Throws `DOCKERFILE_INVALID`. */
