@@ -92,6 +92,7 @@ function readDirectives(lines: readonly Line[]): Pick<Dockerfile, "escapeBy" | "
   let escapeBy = "\\";
   let syntax: Dockerfile["syntax"] = null;
   for (const [index, { text, offset }] of lines.entries()) {
+    if (!text.startsWith("#")) break;
     const found = /^(#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*)(\S.*)$/.exec(text.trimEnd());
     if (found === null) break;
     const [, before = "", name = "", value = ""] = found;

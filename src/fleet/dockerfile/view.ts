@@ -82,9 +82,7 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
  */
 export function argumentView(cell: Cell, matrix: Matrix): object {
   const { compute } = cell;
-  const gpu =
-    compute === null ? null : { ...gpuView(compute), gencode: gencodeForms(compute.targets).join(" ") };
-  return Object.assign(sharedView(cell, matrix), { gpu });
+  return Object.assign(sharedView(cell, matrix), { gpu: compute === null ? null : argumentGpuView(compute) });
 }
 
 function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
@@ -174,6 +172,11 @@ const gpuView = oncePer(({ targets }: ComputeValue) => ({
   gencode: gencodeOptions(targets),
   cmake: cmakeForms(targets).join(";"),
   torch: dottedForms(targets).join(";"),
+}));
+
+const argumentGpuView = oncePer((compute: ComputeValue) => ({
+  ...gpuView(compute),
+  gencode: gencodeForms(compute.targets).join(" "),
 }));
 
 const marchView = oncePer(({ march, without }: MarchValue) => ({
