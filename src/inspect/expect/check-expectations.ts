@@ -9,7 +9,7 @@ import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import { concernsCpuAlone } from "../file-inspection.ts";
 import { gpuOf, type ImageInspection, type InspectedFile } from "../inspection.ts";
 import { count } from "../../io/table.ts";
-import type { Expectation, Expectations } from "./parse-expectations.ts";
+import type { Expectation, Expectations, Operator } from "./parse-expectations.ts";
 
 export interface FailedExpectation {
   /** What the word is about. */
@@ -180,11 +180,7 @@ function sizeText(bytes: number): string {
   return bytes < 1e5 ? `${bytes} B` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-function cudaIs(
-  inspection: ImageInspection,
-  operator: "" | "<=" | ">=" | "==",
-  wanted: VersionParts,
-): readonly Finding[] {
+function cudaIs(inspection: ImageInspection, operator: Operator, wanted: VersionParts): readonly Finding[] {
   const { cuda, undecided } = inspection.requires;
   if (cuda === null) return orShut(inspection, { file: null, found: "no GPU code" });
   const { toolkit } = cuda;

@@ -29,7 +29,7 @@ type Meaning =
   | { readonly kind: "driver" | "glibc"; readonly most: VersionParts }
   | { readonly kind: "march" | "may-use"; readonly march: string };
 
-type Operator = "" | "<=" | ">=" | "==";
+export type Operator = "" | "<=" | ">=" | "==";
 
 /** What a word may look like, and what its value means; null for a value that is none. */
 interface Word {
