@@ -18,7 +18,7 @@ import {
 import { fieldsOf, isRecord, parseJson, text } from "../io/json.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 import { isIndexType, isMediaType } from "../oci/media-types.ts";
-import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
+import { formatImageReference, formatRepository, type ImageReference, withDigest } from "../oci/reference.ts";
 
 /** An index with its parts, as the registry has them. */
 export interface StoredIndex {
@@ -137,7 +137,7 @@ export function lockOfIndex(
     schemaVersion: lockSchemaVersion,
     name,
     version,
-    repository: formatImageReference({ ...reference, tag: null, digest: null }),
+    repository: formatRepository(reference),
     matrixDigest: digest,
     ...(prefer.length === 0 ? {} : { prefer }),
     ...(plainPull && { plainPull }),

@@ -87,6 +87,11 @@ export function formatImageReference(reference: ImageReference): string {
   return `${familiarName(reference)}${tag}${digest}`;
 }
 
+/** The repository alone, as {@link formatImageReference} writes it. */
+export function formatRepository(reference: ImageReference): string {
+  return familiarName(reference);
+}
+
 /** The same image under another tag, without digest. Throws `REFERENCE_INVALID`. */
 export function withTag(reference: ImageReference, tag: string): ImageReference {
   return { ...reference, tag: checkTag(`${familiarName(reference)}:${tag}`, tag), digest: null };

@@ -4,7 +4,7 @@ import { attempt } from "../../io/attempt.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
 import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { formatImageReference, type ImageReference, parseImageReference } from "../../oci/reference.ts";
+import { formatRepository, type ImageReference, parseImageReference } from "../../oci/reference.ts";
 import type { Statement } from "../statement.ts";
 
 /** The words of SLSA provenance that imgmatch writes and reads (slsa.dev, spec v1.0 and v0.2, "Provenance"). */
@@ -179,9 +179,9 @@ function dependenciesIn(list: unknown): readonly Dependency[] {
 
 /** `pkg:docker/nvidia/cuda@12.8.1-base?digest=sha256:…&platform=linux%2Famd64` */
 export function imagePurl(ref: string, digest: Digest, platform: string): string {
-  const { tag, ...rest } = parseImageReference(ref);
-  const name = formatImageReference({ ...rest, tag: null, digest: null });
-  const path = name.split("/").map(encodeURIComponent).join("/");
+  const reference = parseImageReference(ref);
+  const { tag } = reference;
+  const path = formatRepository(reference).split("/").map(encodeURIComponent).join("/");
   const version = tag === null ? "" : `@${encodeURIComponent(tag)}`;
   return `pkg:docker/${path}${version}?digest=${digest}&platform=${encodeURIComponent(platform)}`;
 }
