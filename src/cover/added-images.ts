@@ -13,7 +13,8 @@ import {
 } from "../fleet/matrix/values.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { slug } from "../oci/slug.ts";
-import { requirementOf, whyImpossible } from "../fleet/cells/expand.ts";
+import { requirementOf } from "../fleet/cells/expand.ts";
+import { whyImpossible } from "../fleet/cells/impossible.ts";
 import { plannedImage } from "./planned-image.ts";
 
 type Axes = Readonly<Record<string, string>>;

@@ -1,7 +1,8 @@
 /** Cells that a matrix could have: of its own values, and of values that only a host class brings. */
 
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
-import { isExcluded, makeCell, whyImpossible } from "../fleet/cells/expand.ts";
+import { isExcluded, makeCell } from "../fleet/cells/expand.ts";
+import { whyImpossible } from "../fleet/cells/impossible.ts";
 import type {
   AxisValue,
   ComputeValue,
