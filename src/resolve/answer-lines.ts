@@ -9,8 +9,8 @@ import { checkPins, type Pins } from "./pins.ts";
 import type { Resolution } from "./verdict.ts";
 
 /**
- * What is wrong with a host that still gets an answer: a CPU image for a machine whose GPU nobody can use must not come in
- * silence, and an answer from the labels of a Kubernetes node is no better than they are. A broken host's problem is the answer.
+ * Lines about faults of a host that still gets an answer: a CPU image for a machine whose GPU nobody can use must not come in silence, and
+ * an answer from the labels of a Kubernetes node is no better than they are. A broken host's problem is the answer.
  */
 export function problemLines({ problems }: Pick<HostFacts, "problems">): readonly string[] {
   return problems
@@ -36,7 +36,7 @@ export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}):
     ]);
 }
 
-/** What the answer decided unasked: GPUs that stay unused, axes that nobody pinned. */
+/** Lines about the choices that nobody asked for: GPUs that stay unused, axes that nobody pinned. */
 export function unaskedLines({
   unusedGpus,
   openAxes = [],

@@ -18,7 +18,7 @@ import { checkPlatform } from "./rules/kernel-version.ts";
 import { checkTold } from "./rules/untold-facts.ts";
 import type { CodeFit, Misfit, Tier } from "./verdict.ts";
 
-/** What an image's configuration tells. */
+/** Facts of an image's configuration. */
 export interface DescribedImage {
   /** `os/architecture`, with the variant where there is one. */
   readonly platform: string;
@@ -26,7 +26,7 @@ export interface DescribedImage {
   readonly requires: string | null;
   /** `NAME=value` */
   readonly env: readonly string[];
-  /** What a lock says of this very image: it goes before the label, which was written before anybody could measure. */
+  /** The entry of a lock about this very image. It goes before the label, which was written before anybody could measure. */
   readonly locked?: LockedImage | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface ImageCheck {
   readonly fits: boolean | null;
   /** Why it does not fit; empty unless `fits` is false. */
   readonly reasons: readonly Misfit[];
-  /** What cannot be known from this image, in words; empty unless `fits` is null or false. */
+  /** Facts that nobody can know from this image, in words; empty unless `fits` is null or false. */
   readonly unknown: readonly string[];
   /** From the lock, as measured, or from the label; null without a readable one. */
   readonly requires: Requirement | null;
@@ -71,7 +71,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
 
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
   const requires = neededRequirement(image);
-  // Who names a CPU image has chosen it: broken GPUs are no reason against it.
+  // A caller who names a CPU image has chosen it: broken GPUs are no reason against it.
   const options = { cpuOnly: requires.cuda === null };
   const verdict = checkViewFit(image, view, options);
   const known = { unknown: [], requires, measured };

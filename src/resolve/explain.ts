@@ -185,7 +185,7 @@ function explainGap(
   const [winner] = ranked;
   const gpus = view.nvidia?.driver != null && view.nvidia.gpus.length > 0;
   if (winner !== undefined && (!gpus || winner.image.requires.cuda !== null)) return [];
-  // What a wish of the user or a missing build keeps out is no gap of the fleet.
+  // An image that a wish of the user or a missing build keeps out is no gap of the fleet.
   const kept = rejected.some(
     ({ cell, misfits }) =>
       misfits.every(({ code }) => isChoice(code)) &&

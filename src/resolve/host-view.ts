@@ -29,14 +29,14 @@ export interface HostView {
   readonly runtime: HostFacts["runtime"]["nvidia"];
   /** Problems that make every answer about this host's GPUs worthless. */
   readonly broken: readonly HostProblem[];
-  /** What else the probe found wrong. */
+  /** The other problems that the probe found. */
   readonly others: readonly HostProblem[];
 }
 
 export interface NvidiaView {
   /** null for a device without a driver, and for a version that cannot be read. */
   readonly driver: DriverVersion | null;
-  /** What the facts said about the driver, for messages. */
+  /** The driver as the facts name it, for messages. */
   readonly driverText: string | null;
   readonly module: "open" | "proprietary" | null;
   /** The driver's CUDA version, as it reports it or by its branch; null when neither is known. */

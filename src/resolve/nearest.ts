@@ -80,7 +80,7 @@ function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: Fit
   ];
 }
 
-/** What it takes: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
+/** The effort of a cure: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
 export const efforts = {
   PIN_MISMATCH: 1,
   NOT_BUILT: 1,

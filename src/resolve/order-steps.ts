@@ -20,12 +20,12 @@ export interface Candidate {
 export type SortKey = readonly (number | string)[];
 
 /**
- * What a step looks at says where its key comes from, so that who asks for many hosts at once needs no second statement:
- * the image and its tier alone; the code of each GPU, of which the worst counts; or how many of the image's targets are used.
+ * `of` names the source of a step's key, so that a caller with many hosts needs no second statement: the image and its tier alone; the code
+ * of each GPU, of which the worst counts; or how many of the image's targets are used.
  */
 export type OrderStep = {
   readonly name: string;
-  /** What the step looks at, for people. */
+  /** Shows the key of the step, for people. */
   readonly show: (candidate: Candidate) => string;
 } & (
   | { readonly of: "image"; readonly key: (image: Placed) => SortKey }
@@ -34,7 +34,7 @@ export type OrderStep = {
   | { readonly of: "used targets"; readonly key: (image: LockedImage, used: number) => SortKey }
 );
 
-/** What of a candidate is the same on every host that the driver serves in this tier. */
+/** The part of a candidate that is the same on every host that the driver serves in this tier. */
 export interface Placed {
   readonly cell: string;
   readonly image: LockedImage;

@@ -1,4 +1,4 @@
-/** What an answer decided though nobody asked for it: never in silence. */
+/** Choices of an answer that nobody asked for: never in silence. */
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";

@@ -80,7 +80,7 @@ export interface CodeFit {
 export interface Misfit {
   readonly ok: false;
   readonly code: ReasonCode;
-  /** What clashes, with both numbers. */
+  /** Both numbers that clash. */
   readonly message: string;
   /** The smallest change that takes this reason away. An image may have others: `why-not` lists them all. */
   readonly fix: string;
@@ -129,7 +129,7 @@ export interface Match {
   /** Which engine of this machine has it, where no registry does: `reference` is its id there. */
   readonly local?: LocalEngine;
   readonly tier: Tier;
-  /** What was declared of its CPU beside what its files use, in words: only where they use less, or it is estimated. */
+  /** The declared CPU features beside those that its files use, in words. Only if they use less, or it is estimated. */
   readonly measured?: string;
   /** Why it beat the next one, in words. */
   readonly reasons: readonly string[];
@@ -140,6 +140,6 @@ export interface Rejection {
   readonly cell: string;
   readonly code: ReasonCode;
   readonly message: string;
-  /** What takes this reason away. */
+  /** The change that takes this reason away. */
   readonly fix: string;
 }

@@ -49,7 +49,7 @@ export function checkDriver(requirement: CudaRequirement, nvidia: NvidiaView): D
   }
 }
 
-/** Where the answer of {@link checkDriver} can change: every version that is compared below. */
+/** The versions at which the answer of {@link checkDriver} can change: every one that is compared below. */
 export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
   const known = findToolkit(toolkit);
   const own = known === null ? [] : [known.minimumDriver, driverFloor(known)?.minimum];
