@@ -1,6 +1,6 @@
 /**
- * What each fact looks like, wherever it is from: a file, this machine, the labels of a node. Facts become labels, arguments and
- * lines on terminals, so none is any text. What a machine tells in another form is not known.
+ * The form of each fact, whatever its source: a file, this machine, the labels of a node. Facts become labels, arguments and lines on
+ * terminals, so none is any text. A fact in another form is not known.
  */
 
 import { findMarch } from "../hardware/cpu-marches.ts";

@@ -149,7 +149,7 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   ),
 });
 
-/** What is left out is named: the values that stand in its place would mean that it is not there. */
+/** Lists missing facts as unknown: the values in their place would mean that there is nothing. */
 const nvidia: Check<NvidiaFacts> = (value, report) => {
   const read = knownNvidia(value, report);
   if (read === undefined || !isRecord(value)) return read;

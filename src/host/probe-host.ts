@@ -1,4 +1,4 @@
-/** What this machine is. */
+/** The probe of this machine. */
 
 import { readContainerRuntime } from "./container-runtime.ts";
 import { readCpu } from "./cpu-facts.ts";
