@@ -39,7 +39,7 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "unknown
   readonly measured?: string;
   /** Of the host. */
   readonly problems: readonly HostProblem[];
-  /** Who vouches for the image, where a signature was asked for. */
+  /** The signers that vouch for the image, if a signature was asked for. */
   readonly signed?: SignedBy;
   /** Whether a lock's entry was judged. */
   readonly inLock: boolean;
@@ -64,7 +64,7 @@ export async function check(asked: CheckOptions, given?: Partial<World>): Promis
     env: world.env,
     registry,
     platform: host.platform,
-    // What this machine's engine has is what it would run; about another machine it knows nothing.
+    // This machine would run the image that its engine has; about another machine it knows nothing.
     first: asked.host === undefined ? "engine" : "registry",
   });
   const signed = await vouch(image, registry, asked, world);

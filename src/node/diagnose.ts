@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 export interface EngineState {
-  /** What answered, or why nothing did. */
+  /** The engine that answered, or why none did. */
   readonly answer:
     | { readonly ok: true; readonly name: string; readonly shown: string; readonly info: EngineInfo }
     | { readonly ok: false; readonly problem: Problem };
@@ -93,7 +93,7 @@ function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
     return compute === null ? unknown("gpu", found) : ok("gpu", found);
   });
   if (nvidia.driver === null) {
-    // A problem of its own says more than "unknown" does.
+    // A problem says more than "unknown" does.
     const told = problems.some(({ code }) => code.startsWith("HOST_"));
     const silent = unknown("nvidia", "a device is there, the driver's version is unknown");
     return told ? gpus : [silent, ...gpus];

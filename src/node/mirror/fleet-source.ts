@@ -1,4 +1,4 @@
-/** Where the mirror has a fleet from: a lock on this node, or the index in the registry. */
+/** Sources of the mirror's fleets: a lock on this node, or the index in the registry. */
 
 import { stat } from "node:fs/promises";
 import { exitCodes, ImgmatchError, type ProblemCode } from "../../errors.ts";
@@ -75,7 +75,7 @@ export interface RegistryFleetOptions extends SourceOptions {
   readonly readerFor: (authorization: string | null) => IndexReader;
   /** Folder of the last good answers; null for none. */
   readonly cache: string | null;
-  /** Who has to vouch for an index; null where whatever the registry says is believed. */
+  /** The signers that have to vouch for an index; null to believe the registry. */
   readonly trust: FindTrust | null;
 }
 

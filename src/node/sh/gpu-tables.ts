@@ -1,4 +1,4 @@
-/** What the rules say about a requirement for each driver and each GPU, as texts that a script looks up. */
+/** The answers of the rules about a requirement for each driver and each GPU, as texts that a script looks up. */
 
 import { InternalError } from "../../errors.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";

@@ -25,7 +25,7 @@ export interface FleetRows {
 
 /**
  * The rows of the images that a host may get: built, and as the pins ask. An image has a row for each part of its march that it
- * may count as built for; the rank of the largest that the host has is the best. What images share stands in a row before them.
+ * may count as built for; the rank of the largest that the host has is the best. The needs that images share stand in a row before them.
  */
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],
@@ -143,7 +143,7 @@ function compileFeatureSets(all: readonly (readonly string[])[]): FeatureSets {
   return { numberOf: (features) => numbers.get(keyOf(features)) ?? 0, rows };
 }
 
-/** What a fleet asks of a script: what none of its images needs stays out of it. */
+/** The parts of a script that a fleet needs: the others stay out of it. */
 export interface FleetNeeds {
   /** There are Arm images, so a Jetson may get one. */
   readonly arm: boolean;

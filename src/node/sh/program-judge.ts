@@ -96,7 +96,7 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
   function say(s) { gsub(/[^ -~]/, "?", s); print "imgmatch: " s > "/dev/stderr" }
 `;
 
-/** What an expression of `NVIDIA_REQUIRE_CUDA` asks of a GPU. */
+/** Asks an expression of `NVIDIA_REQUIRE_CUDA` about a GPU. */
 export const requireFunctions = String.raw`
   function required(list, g,  a, k, i, b, p) {
     b = brand[g]

@@ -1,6 +1,6 @@
 /**
- * What the driver and the GPUs of a node serve of an image, as a function of the node's labels. The rules themselves are asked,
- * once for each stretch of versions between the numbers at which an answer can change: nothing of them is said here a second time.
+ * The fit of an image to driver and GPUs of a node, as a function of the node's labels. The rules themselves are asked, once for each
+ * stretch of versions between the numbers at which an answer can change: nothing of them is said here a second time.
  */
 
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
@@ -104,7 +104,7 @@ function numberOf(text: string): readonly number[] {
   return parts === null ? [] : [exactNumber(parts, `version ${text}`)];
 }
 
-/** Throws `LAUNCH_UNSUPPORTED` for a version that has no number of its own. */
+/** The version as one number. Throws `LAUNCH_UNSUPPORTED` if it shares that number with others. */
 export function exactNumber(parts: VersionParts, what: string): number {
   if (isExact(parts)) return versionNumber(parts);
   const fix = "leave that image out with --pin";

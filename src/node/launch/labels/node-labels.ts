@@ -1,4 +1,4 @@
-/** What a node says about itself: what follows from its facts alone, whatever the lock, and which image resolve picks there. */
+/** The labels of a node: those that follow from its facts, whatever the lock, and the image that resolve picks there. */
 
 import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import { compatAllowsClass } from "../../../hardware/forward-compat.ts";
