@@ -105,7 +105,7 @@ function makeImage(
   const requires = requirementOf(march, withFleets(cuda, images), compute);
   const reason = whyImpossible({ march, cuda, compute, unmatched: null }, { compiler: null });
   if (reason !== null) return reason;
-  // What the fleet's own march leaves out, this one does too; base images' floors are the fleet's.
+  // Features that the fleet's march leaves out, this one leaves out too; base images' floors are the fleet's.
   const cpu: CpuRequirement = own === undefined ? requires.cpu : own.requires.cpu;
   return plannedImage({ id, axes, platform, requires: { ...requires, cpu } });
 }

@@ -1,4 +1,4 @@
-/** Cells that a matrix could have: of its own values, and of values that only a host class brings. */
+/** Cells that a matrix could have: of its values, and of values that only a host class brings. */
 
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { isExcluded, makeCell } from "../fleet/cells/expand.ts";
@@ -110,7 +110,7 @@ export function everyFree(
 /** Numbers are places in the list of the cells. Good is native code, and where no cell has that, as near to native code as any. */
 export interface ClassDemand extends Demand {
   readonly native: ReadonlySet<number>;
-  /** Where no cell is native: whether one could be, as far as the facts tell. */
+  /** Whether a cell could be native, as far as the facts tell. Only if none is. */
   readonly open: boolean;
 }
 

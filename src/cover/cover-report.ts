@@ -34,7 +34,7 @@ export interface CoverReport extends Cover, Counted {
 }
 
 /**
- * What a fleet is to hosts, and what changes of it would do. Throws as `resolveImage` does, and `USAGE` for changes and policies
+ * Says which image of a fleet each class of hosts gets, now and after changes. Throws as `resolveImage` does, and `USAGE` for changes and policies
  * that are none.
  *
  * @example

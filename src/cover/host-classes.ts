@@ -16,11 +16,11 @@ export interface HostClass {
   readonly products: readonly string[];
   /** The fewest and the most GPUs that a host of it has. */
   readonly gpuCount: readonly [number, number];
-  /** Where their CPU features were read, sorted, without repeats. */
+  /** The sources of their CPU features, sorted, without repeats. */
   readonly cpuSources: readonly string[];
 }
 
-/** What images ask of a host beyond what all rules ask. */
+/** The demands of images on a host beyond those of all rules. */
 interface Asked {
   readonly features: ReadonlySet<string>;
   readonly kernel: boolean;
