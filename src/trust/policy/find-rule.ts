@@ -1,4 +1,4 @@
-/** What a policy asks of one repository: the rule that says most of it. */
+/** The demands of a policy on one repository: its most specific rule. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { formatRepository, type ImageReference } from "../../oci/reference.ts";

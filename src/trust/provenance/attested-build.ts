@@ -1,4 +1,4 @@
-/** What a statement of provenance says of an image, whoever wrote it: each claim, or null where it says nothing. */
+/** The claims of a statement of provenance about an image, whoever wrote it: null for each that it does not make. */
 
 import { attempt } from "../../io/attempt.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
@@ -10,7 +10,7 @@ import type { Statement } from "../statement.ts";
 /** The words of SLSA provenance that imgmatch writes and reads (slsa.dev, spec v1.0 and v0.2, "Provenance"). */
 export const provenanceTypes = {
   v1: "https://slsa.dev/provenance/v1",
-  /** What BuildKit writes unless it is told otherwise. */
+  /** The version that BuildKit writes unless it is told otherwise. */
   v02: "https://slsa.dev/provenance/v0.2",
 } as const;
 
@@ -53,7 +53,7 @@ export interface AttestedBuild {
 
 export interface AttestedBase {
   readonly digest: Digest;
-  /** What it is called there; null of what only an engine had. */
+  /** The image under its name there; null if only an engine had it. */
   readonly image: PurlImage | null;
 }
 
