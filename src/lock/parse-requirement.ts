@@ -1,4 +1,4 @@
-/** What an image needs, from outside: one check for the lock, for the index and for the label of the image itself. */
+/** The requirement of an image, from outside: one check for the lock, for the index and for the label of the image itself. */
 
 import {
   anyText,
@@ -19,7 +19,7 @@ import type { CpuRequirement, CudaRequirement, DriverRequirement, Requirement } 
 
 export type ParsedRequirement =
   | { readonly ok: true; readonly requires: Requirement }
-  /** What is wrong with the text, one line per mistake. */
+  /** The mistakes of the text, a line each. */
   | { readonly ok: false; readonly mistakes: readonly string[] };
 
 /**
@@ -62,8 +62,8 @@ const ofImage: Members<Requirement> = {
 export const requirement: Check<Requirement> = shape(ofImage);
 
 /**
- * What of a requirement this imgmatch does not know, `cpu.sme` or `rocm`, a line for each key: it may ask for anything, so it is never met. null is
- * what an image without it says, and asks for nothing.
+ * The keys of a requirement that this imgmatch does not know, such as `cpu.sme` or `rocm`, a line each: such a key may ask for anything, so
+ * it is never met. A null asks for nothing, as in an image without the key.
  */
 export function unknownNeeds(requires: Requirement): readonly string[] {
   // Asked of each image for each of many hosts.
