@@ -1,6 +1,6 @@
-/** What an image needs from a host: declared by a matrix, written into a label, a lock and an index, judged by the rules. */
+/** The requirement of an image: declared by a matrix, written into a label, a lock and an index, judged by the rules. */
 
-/** What an image needs from a host. */
+/** The needs of an image from a host. */
 export interface Requirement {
   readonly cpu: CpuRequirement;
   /** null for an image without GPU code. */
@@ -39,10 +39,10 @@ export type DriverRequirement =
       readonly branches: readonly string[];
     };
 
-/** The rules by which {@link Measured} is found now. What was measured by others is not used: the declared requirement holds. */
+/** The rules by which {@link Measured} is found now. A measurement by other rules is not used: the declared requirement holds. */
 export const measuredRules = 1;
 
-/** What opening the image showed of what was declared. It only ever drops. */
+/** The part of the declared requirement that the image's files showed. It only ever drops. */
 export interface Measured {
   /** {@link measuredRules} of the imgmatch that measured. */
   readonly rules: number;
