@@ -24,8 +24,8 @@ const machineNames: Readonly<Record<number, string>> = {
 };
 
 /**
- * null for what no loader and no driver takes: text, pictures, objects that are not linked yet. What begins with no mark of its own is
- * searched for GPU code.
+ * null for a file that no loader and no driver takes: text, pictures, objects that are not linked yet. A file that begins with no known
+ * mark is searched for GPU code.
  */
 export async function inspectFile(
   source: ByteSource,

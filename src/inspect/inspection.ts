@@ -1,4 +1,4 @@
-/** What was found in an image: per file, in all, and what it asks of a host. The JSON of `imgmatch inspect --json`. */
+/** The findings in an image: per file, in all, and its needs from a host. The JSON of `imgmatch inspect --json`. */
 
 import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
@@ -81,7 +81,7 @@ export interface InspectedFile extends FileInspection {
   readonly package: string | null;
 }
 
-/** In the words of a lock's requirement. What cannot be said is null, with the reason in `undecided`. */
+/** In the words of a lock's requirement. An unknown part is null, with the reason in `undecided`. */
 export interface MeasuredRequirement {
   readonly cpu: {
     /** The lowest level that has every needed feature; null where none has. */
@@ -92,7 +92,7 @@ export interface MeasuredRequirement {
     readonly toolkit: string | null;
     readonly code: readonly string[];
     readonly driver: MeasuredDriver | null;
-    /** What raises the oldest driver above that of the toolkit's major: compressed code, and in which file. */
+    /** The compressed code that raises the oldest driver above that of the toolkit's major, and its file. */
     readonly raisedBy: string | null;
   } | null;
   readonly kernel: string | null;

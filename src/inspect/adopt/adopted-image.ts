@@ -17,7 +17,7 @@ import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { gpuOf, type ImageInspection, inspectionOf, type MeasuredDriver } from "../inspection.ts";
 
-/** What the owner of an image knows and its files may not tell. */
+/** Facts that the owner of an image knows and its files may not tell. */
 export interface Statement {
   /** The march that it was compiled for; without it the CPU requirement is estimated. */
   readonly march?: string;
@@ -32,7 +32,7 @@ export interface AdoptedImage {
   readonly requires: Requirement;
   readonly adopted: LockedAdoption;
   readonly measured?: Measured;
-  /** What could not be opened or is not known: it may need more than is said. */
+  /** Files that could not be opened and facts that are not known: it may need more than is said. */
   readonly notes: readonly string[];
 }
 

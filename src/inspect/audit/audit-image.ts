@@ -1,4 +1,4 @@
-/** What opening an image shows of what was declared: what it does without, and what is not true. Pure. */
+/** The declared requirement of an image beside its files: features that it does without, and declarations that are not true. Pure. */
 
 import type { Problem } from "../../errors.ts";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
@@ -23,7 +23,7 @@ import { toolkitLies } from "./toolkit-lies.ts";
 
 export interface AuditRequest {
   readonly base: BaseOrigin;
-  /** What was declared. */
+  /** The declared requirement. */
   readonly requires: Requirement;
   /** CPU features that the base is declared to need (`cpuFloor`), Linux names. */
   readonly floor: readonly string[];
@@ -33,14 +33,14 @@ export interface AuditRequest {
 
 export interface ImageAudit {
   readonly measured: Measured;
-  /** `AUDIT_…`: what is declared and not true. What is unknown, or could not be opened, is never here. */
+  /** `AUDIT_…`: declarations that are not true. One that is unknown, or whose files could not be opened, is never here. */
   readonly lies: readonly Problem[];
-  /** What may be right, and should be looked at by somebody. */
+  /** Declarations that may be right, and that somebody should look at. */
   readonly notes: readonly Problem[];
   readonly effect: ImageEffect;
 }
 
-/** What shows whether an axis made a difference to an image: little enough to be kept for each cell of a large fleet. */
+/** The signs whether an axis made a difference to an image: little enough to be kept for each cell of a large fleet. */
 export interface ImageEffect {
   /** Digest of all programs and libraries; null where some could not be read, and for an image that brings none. */
   readonly code: Digest | null;
@@ -81,7 +81,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
         cuda === null
           ? null
           : {
-              // Where something could hide, what was declared may be in it.
+              // If something could hide, the declared code may be in it.
               code: [...new Set([...found, ...(mayHideCode(inspection, origin) ? cuda.code : [])])].sort(),
               minimum: driver?.minimum ?? null,
             },

@@ -1,4 +1,7 @@
-/** What an ELF file asks the loader for: libraries, its interpreter, its libc. Source: System V ABI, "Dynamic Linking"; LSB, "Symbol Versioning". */
+/**
+ * The demands of an ELF file on the loader: libraries, its interpreter, its libc. Source: System V ABI, "Dynamic Linking"; LSB, "Symbol
+ * Versioning".
+ */
 
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import type { ByteSource } from "../byte-source.ts";
@@ -66,7 +69,7 @@ function libcOf(names: readonly string[], versions: readonly string[]): LibcNeed
     : null;
 }
 
-/** What a loader has to know beside symbols, and since when it does (glibc NEWS, 2.36 and 2.42). */
+/** Marks of abilities that a loader must have beside symbols, with the glibc that brought each (glibc NEWS, 2.36 and 2.42). */
 const glibcMarks: Readonly<Record<string, string>> = {
   GLIBC_ABI_DT_RELR: "2.36",
   GLIBC_ABI_GNU_TLS: "2.42",

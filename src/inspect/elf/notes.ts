@@ -124,7 +124,7 @@ export function hiddenPayloads(source: ByteSource, elf: Elf): readonly string[] 
   return hidden;
 }
 
-/** Where everything ends that the headers tell of. */
+/** The end of everything that the headers tell of. */
 function endOf({ sections, segments, tables }: Elf): number {
   let end = 0;
   for (const list of [sections, segments, tables])

@@ -31,7 +31,7 @@ type Meaning =
 
 export type Operator = "" | "<=" | ">=" | "==";
 
-/** What a word may look like, and what its value means; null for a value that is none. */
+/** The form of a word, and the meaning of its value; null for a wrong value. */
 interface Word {
   readonly operators: readonly Operator[];
   readonly example: string;

@@ -1,4 +1,4 @@
-/** What is not as expected, for whatever reads SARIF: code scanning, editors. Source: OASIS, "SARIF Version 2.1.0". */
+/** Failed expectations for readers of SARIF: code scanning, editors. Source: OASIS, "SARIF Version 2.1.0". */
 
 import type { OwnFile } from "../../io/replace-own-file.ts";
 import { version } from "../../version.ts";

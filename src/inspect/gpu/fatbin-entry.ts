@@ -19,7 +19,7 @@ export interface FatbinEntry {
   readonly version: { readonly major: number; readonly minor: number };
   readonly compression: FatbinCompression;
   readonly isDebug: boolean;
-  /** Where the payload stands, compressed or not; null inside a concatenated entry. */
+  /** The place of the payload, compressed or not; null inside a concatenated entry. */
   readonly payload: { readonly at: number; readonly size: number } | null;
 }
 

@@ -14,7 +14,7 @@ export interface FatbinContainer {
   /** With its header. */
   readonly size: number;
   readonly entries: readonly FatbinEntry[];
-  /** What could not be read of it. */
+  /** The reasons why parts of it could not be read. */
   readonly damage: readonly string[];
 }
 

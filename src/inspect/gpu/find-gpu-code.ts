@@ -87,7 +87,7 @@ interface Search {
   decompressed: number;
 }
 
-/** Where code stands, and how many bytes it takes up there. */
+/** A place of code, and the bytes that it takes up there. */
 interface Piece {
   readonly at: number;
   readonly bytes: number;
@@ -151,7 +151,7 @@ function foundCubin(search: Search, at: number): number {
   const beginning = decompressLz4(source.read(start, 512), 64);
   const header = beginning === null ? null : readCubinHeader(beginning);
   if (beginning === null || header === null) return at;
-  // Where a block of LZ4 ends nobody writes down: it takes no more than what is in it.
+  // Nobody writes down where a block of LZ4 ends: it takes no more than its content.
   const end = endOfTables(beginning);
   addCompressed(
     search,

@@ -1,4 +1,4 @@
-/** What GPU code a file holds: targets with the number of modules that have each, toolkits, compression, and what nobody knows. */
+/** The GPU code of a file: targets with the number of modules that have each, toolkits, compression, and code of unknown kind. */
 
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { toolkitOfPtx } from "./ptx-versions.ts";
@@ -30,7 +30,7 @@ export interface TargetCount {
   readonly modules: number;
 }
 
-/** Who made code: exactly, when both ends are equal, or a range as far as the code tells. */
+/** The toolkit that made code: exactly, when both ends are equal, or a range as far as the code tells. */
 export interface ToolkitCount {
   readonly code: "ptx" | "sass";
   readonly minimum: string | null;

@@ -52,7 +52,7 @@ export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
   };
   let nodes = 0;
   for (const [layer, { changes }] of layers.entries()) {
-    // What this layer removes is gone before it adds anything, wherever in it the whiteout stands.
+    // This layer removes its files before it adds any, wherever in it the whiteout stands.
     for (const { kind, path } of changes) {
       if (kind === "removed") remove(root, path);
       else if (kind === "opaque") find(root, path)?.children.clear();

@@ -37,7 +37,7 @@ export async function isArchive(chunks: Chunks, name: string): Promise<boolean> 
   }
 }
 
-/** What says of an archive that it is an image, at its top. */
+/** Files at the top of an archive that say that it is an image. */
 const imageFiles = new Set(["manifest.json", "index.json", "oci-layout"]);
 
 /** Throws `IMAGE_INVALID` for an archive that is damaged before that is told. */

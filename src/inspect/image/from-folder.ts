@@ -74,7 +74,7 @@ async function openFile(path: string): Promise<OpenFile> {
   return { kind: "open", descriptor, size: fstatSync(descriptor).size };
 }
 
-/** What lies on the disk is read where it lies; archives, as a stream. */
+/** Inspects a file on the disk in its place; archives, as a stream. */
 async function inspectOpen(
   file: OpenFile,
   path: string,

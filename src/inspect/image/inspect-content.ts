@@ -11,7 +11,7 @@ import type { ContentSink } from "./opened-file.ts";
 import { readTar } from "./read-tar.ts";
 import { chunksOf, endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
 
-/** What is left of what the archives of one layer may unpack to, and of the names in them, both in bytes and all together. */
+/** The bytes that the archives of one layer may still unpack to, and those of the names in them, all together. */
 export interface ArchiveBudget {
   left: number;
   names: number;
@@ -162,7 +162,7 @@ async function openProgram(path: string, file: SpooledFile, own: Opening, depth:
   await own.sink.file(path, file);
 }
 
-/** Answers whether there is one. What is wrong with it hides nothing else of the file. */
+/** Answers whether there is one. A fault of it hides nothing else of the file. */
 async function openZipAtEnd(path: string, source: ByteSource, own: Opening, depth: number): Promise<boolean> {
   if (!endsWithZip(source)) return false;
   if (depth >= maxDepth) own.sink.unopened(path, tooDeep);
@@ -174,7 +174,7 @@ async function openZipAtEnd(path: string, source: ByteSource, own: Opening, dept
   return true;
 }
 
-/** What begins with no mark: a script, data, an archive of somebody's own. Nothing is kept of it before the first mark. */
+/** Opens a file that begins with no mark: a script, data, somebody's own archive. Nothing is kept of it before the first mark. */
 async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own: Opening, depth: number) {
   const { sink } = own;
   const isScript = head[0] === 0x23 && head[1] === 0x21;
@@ -285,7 +285,7 @@ class ArchiveBomb extends Error {
   override readonly name = "ArchiveBomb";
 }
 
-/** What the content does, and not the disk or the registry: our own words for it, zlib's, or a bomb. */
+/** Whether the content is at fault, and not the disk or the registry: our own words for it, zlib's, or a bomb. */
 function isDamage(error: unknown): error is Error {
   if (error instanceof ImgmatchError) return error.code === "IMAGE_INVALID";
   if (error instanceof ArchiveBomb) return true;

@@ -52,7 +52,7 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>>): 
 
 const maxUnpacked = 512 * 2 ** 20;
 
-/** What others may write is not read: an entry that leaves out a feature would call an image fit for what it crashes on. */
+/** A folder that others may write is not read: an entry that leaves out a feature would call an image fit for hosts on which it crashes. */
 export function folderCache(folder: string): LayerCache {
   const own = join(folder, `layers-${analyserVersion}`);
   const fileOf = (digest: Digest) => join(own, `${digest.slice("sha256:".length)}.json.gz`);

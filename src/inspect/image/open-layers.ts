@@ -40,7 +40,7 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
 const mostChanges = 1_000_000;
 const mostNames = 128 * 2 ** 20;
 
-/** What every source of an image answers: its platform and its opened layers. */
+/** The kinds of sources of an image. */
 export type ImageSourceKind = "registry" | "engine" | "archive" | "layout" | "folder" | "file";
 
 export interface OpenedImage {

@@ -1,4 +1,4 @@
-/** What stands at one path of an image: a program, an archive with programs in it, a package database. */
+/** The content of one path of an image: a program, an archive with programs in it, a package database. */
 
 import type { FileInspection } from "../file-inspection.ts";
 import { mayBePackaged } from "../packages/unchanged-files.ts";
@@ -6,7 +6,7 @@ import type { PackageRecords } from "../packages/package-records.ts";
 import type { SpooledFile } from "./spool.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 
-/** What stands at a path, and in archives there: `app.jar!/lib/x.so`. */
+/** The code at a path, and in archives there: `app.jar!/lib/x.so`. */
 export interface OpenedFile {
   readonly files: Readonly<Record<string, FileInspection>>;
   readonly unopened: Readonly<Record<string, string>>;
