@@ -54,7 +54,7 @@ export interface AdoptAnswer {
 export interface Adoption {
   readonly cell: string;
   readonly image: LockedImage;
-  /** What could not be opened or is not known of it. */
+  /** Files that could not be opened and facts that are not known. */
   readonly notes: readonly string[];
 }
 

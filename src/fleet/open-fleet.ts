@@ -50,7 +50,7 @@ export interface CellDockerfile extends RenderedFile {
   readonly bases: readonly NamedBase[];
   /** Digest of all that can make a difference to the image; labels, for one, cannot. */
   readonly effect: Digest;
-  /** What it takes of the context, where its bases do nothing that it does not say. */
+  /** Its use of the context, if its bases do nothing that it does not say. */
   readonly use: ContextUse;
 }
 
@@ -64,7 +64,7 @@ export interface OpenOptions {
   readonly registry?: string;
   /** Text in place of the template's: what the file would be after a change. */
   readonly templateText?: string;
-  /** Where a version `{ env: NAME }` is looked up. Default: of this process. */
+  /** The environment of a version `{ env: NAME }`. Default: of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Build arguments that go before the matrix's, as `build --build-arg` has them. Never secrets: images keep them in their history. */
   readonly args?: GivenArguments;
@@ -228,7 +228,7 @@ interface FileChecks {
   readonly useOf: ReturnType<typeof targetUses>;
 }
 
-/** What is wrong with one instruction of a file. */
+/** Finds the mistakes of one instruction of a file. */
 type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
 
 /** Throws all that is wrong with what the template says in one Dockerfile: bases that cannot be decided or named, and what the checks find. */
@@ -299,7 +299,7 @@ function ownFiles(
   };
 }
 
-/** What cannot be read is nobody's own: reading the context says why. */
+/** Whether imgmatch wrote the file. For an unreadable one no: reading the context says why. */
 async function startsAsGenerated(path: string): Promise<boolean> {
   const file = await openPlainFile(path).catch(() => null);
   if (file === null) return false;

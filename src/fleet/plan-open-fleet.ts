@@ -41,7 +41,7 @@ export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
 
 export interface FleetPlanOptions {
   readonly lock: Lock | null;
-  /** What decides in the lock's place which bases and which rebuild were asked for. Default: the lock. */
+  /** The pins that decide in the lock's place which bases and which rebuild were asked for. Default: the lock. */
   readonly pins?: LockPins;
   readonly only?: readonly Selection[];
   readonly published?: boolean;
@@ -68,7 +68,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
       ...(options.published && { published: true }),
       ...(options.held && { held: options.held }),
       replaceBases: replacementsFor(parent, options.replaceBases ?? new Map()),
-      // What no lock of it pins has not been built.
+      // An image on a base that no lock of it pins has not been built.
       findBaseDigest: async () => null,
     }),
   );
@@ -174,7 +174,9 @@ function namesIn(env: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }
 
-/** What the lock says of a base: null where an image was built on it and it was not read, undefined where it says nothing. */
+/**
+ * The configuration of a base in the lock: null if an image was built on it and it was not read, undefined if the lock does not have it.
+ */
 function lockedConfigs(
   lock: LockPins | null,
 ): (
@@ -210,7 +212,7 @@ async function findBase(
 function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase | null {
   const pins = new Map<string, LockedBase>();
   const images = Object.values(lock?.images ?? {});
-  // What somebody has asked for goes before what images were built on.
+  // Bases that somebody has asked for go before those that images were built on.
   for (const base of [
     ...images.flatMap(({ nextBases = [] }) => nextBases),
     ...images.flatMap(({ bases }) => bases),

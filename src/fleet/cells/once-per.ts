@@ -1,10 +1,10 @@
-/** What is made of a few values that thousands of cells share. */
+/** Results of a few values that thousands of cells share. */
 
 import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
 import { remember } from "../../io/collections.ts";
 
 /**
- * What is made of a value alone is made once, and forgotten with it.
+ * Makes the result of a value once, and forgets it with the value.
  *
  * @example
  * const flagsOf = oncePer((march: MarchValue) => compilerFlags(march));

@@ -16,7 +16,7 @@ const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
 /** A cell's tag, or null as long as it needs an input digest that is not known yet. */
 export type TagOf = (cell: Cell, inputs: Digest | null) => string | null;
 
-/** What a name is made of: a cell, or the image of the lock that became of it. */
+/** The source of a name: a cell, or the image of the lock that became of it. */
 export type Named = Pick<Cell, "id" | "axes" | "platform" | "requires">;
 
 /** Checks the tag template's names and compiles it. */
@@ -79,7 +79,7 @@ export function versionTag({ version }: Pick<Matrix, "version">): string {
   return slug(version);
 }
 
-/** What stands for a name in a template; every axis is a name too. */
+/** The values of the names in a template; every axis is a name too. */
 const placeholders = {
   name: ({ matrix }) => slug(matrix.name),
   version: ({ matrix }) => versionTag(matrix),

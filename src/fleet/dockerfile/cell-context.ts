@@ -7,7 +7,7 @@ import type { BuildContext, ContextListing } from "./context.ts";
 import { type ContextInputs, takenFiles } from "./context-inputs.ts";
 import type { ContextUse } from "./context-use.ts";
 
-/** What is sent for a cell, and why. */
+/** The files that are sent for a cell, and why. */
 export interface CellContext extends BuildContext {
   readonly inputs: ContextInputs;
 }
@@ -34,7 +34,7 @@ interface KnownBase {
   readonly config?: LockedBaseConfig;
 }
 
-/** What a Dockerfile takes, once it is known what its bases do when they are built on. */
+/** The use of the context by a Dockerfile, once the effects of its bases are known. */
 export function decidedUse(use: ContextUse, bases: readonly KnownBase[]): ContextUse {
   if (use.whole !== null) return use;
   for (const { ref, names } of use.bases) {

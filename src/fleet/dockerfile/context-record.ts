@@ -26,7 +26,7 @@ export async function recordContext(root: string, { entries, digest }: BuildCont
   }
 }
 
-/** What the context of this digest was; null where this machine did not build with it. */
+/** Reads the record of the context of this digest; null if this machine did not build with it. */
 export async function recallContext(root: string, digest: Digest): Promise<readonly RecordedEntry[] | null> {
   const text = await readTextFile(recordOf(root, digest), inputLimits.contextRecord).catch(() => null);
   // The digest is of the very text: what has it is what was written.

@@ -2,7 +2,7 @@
  * Which files of its context a Dockerfile can take: the sources of COPY, ADD and RUN --mount in the stages that its target needs, as
  * BuildKit reads them (moby/buildkit, frontend/dockerfile/dockerfile2llb, instructions/commands_runmount.go). Pure.
  *
- * Where that cannot be decided the answer is the whole context: a file too many costs a build, a file too few makes a wrong image.
+ * If that cannot be decided, the answer is the whole context: a file too many costs a build, a file too few makes a wrong image.
  */
 
 import { posix } from "node:path";
@@ -37,7 +37,7 @@ export interface Taking {
   readonly sources: readonly ContextSource[];
 }
 
-/** What its image must not do, so that what is taken is what was read here. */
+/** The demand on a base's image, so that the build takes the files that were read here. */
 export interface UsedBase {
   readonly ref: string;
   /** Arguments of the Dockerfile that name files: an `ENV` of the image would go before them. */
@@ -157,7 +157,7 @@ function baseOf(stages: readonly Stage[], index: number): Stage | null {
   return stage === undefined || (stage.ref.ok && stage.ref.value === "scratch") ? null : stage;
 }
 
-/** What an image does when it is built on is known of its image for the cell's platform. */
+/** Throws for a base of another platform: its effects are known for the cell's platform only. */
 function requirePlatform({ text }: Instruction, { platform }: StageOptions): void {
   const asked = builderFlags(text).flags.filter((flag) => flag.startsWith("--platform="));
   const same = ["--platform=$TARGETPLATFORM", "--platform=" + "${TARGETPLATFORM}", `--platform=${platform}`];

@@ -20,7 +20,7 @@ export interface ContextEntry {
   readonly mode: number;
   /** sha256 of a file's content, or a link's target; empty for a folder. */
   readonly content: string;
-  /** Bytes of a file, as many as were hashed; 0 for what is none. No input of its own: the content decides. */
+  /** Bytes of a file, as many as were hashed; 0 for anything else. Not an input itself: the content decides. */
   readonly size: number;
 }
 
@@ -30,7 +30,7 @@ export interface BuildContext {
   readonly digest: Digest;
 }
 
-/** What a build context has, before any file of it is read. */
+/** The entries of a build context, before any file of it is read. */
 export interface ContextListing {
   /** Sorted by path. */
   readonly entries: readonly ListedEntry[];
@@ -97,7 +97,7 @@ function ignoring(lines: readonly string[]): (path: string) => boolean {
   return dockerignore.default({ ignorecase: false }).add(lines.map(literal)).createFilter();
 }
 
-/** What the digest of a context is taken of: one line of JSON. */
+/** The text that the digest of a context is taken of: one line of JSON. */
 export function describeContext(entries: readonly ContextEntry[]): string {
   return JSON.stringify(entries.map(({ path, kind, mode, content }) => [path, kind, mode, content]));
 }

@@ -1,4 +1,4 @@
-/** What of a Dockerfile can make a difference to its image: nothing else may be all that two cells differ in. */
+/** The text of a Dockerfile that can make a difference to its image: two cells must differ in more than the rest. */
 
 import type { Instruction, Instructions } from "./instructions.ts";
 import { readStages, stageOf, type StageOptions, usedStages } from "./stages.ts";
@@ -32,7 +32,7 @@ export function effectiveText(
   return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
 }
 
-/** What the build is given for an `ARG`. */
+/** The values that the build gives to an `ARG`. */
 function givenFor(argument: Instruction, args: Readonly<Record<string, string>>): string {
   if (argument.keyword !== "ARG") return "";
   const [, single] = /^\s*ARG\s+(\w+)\s*$/i.exec(argument.text) ?? [];

@@ -44,7 +44,7 @@ export async function* readHashedFile(
 }
 
 async function readChunk(file: FileHandle, bytes: number): Promise<Uint8Array> {
-  // A buffer of its own for each: a stream may keep what it was given for later.
+  // Another buffer for each: a stream may keep one for later.
   const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes);
   return buffer.subarray(0, bytesRead);
 }
@@ -61,7 +61,7 @@ function unopenable(path: string, error: unknown): ImgmatchError {
   return unreadable(path, error);
 }
 
-/** What is in the build context is not what the input digest was made of. */
+/** The error for a build context that differs from the one of the input digest. */
 function contextChanged(path: string, how: string, cause?: unknown): ImgmatchError {
   return new ImgmatchError(
     {

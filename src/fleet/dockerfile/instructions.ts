@@ -26,7 +26,7 @@ export interface Dockerfile {
   readonly instructions: readonly Instruction[];
 }
 
-/** Where the text is not asked for. */
+/** A Dockerfile for readers that do not need the text. */
 export type Instructions = Omit<Dockerfile, "source">;
 
 export interface Line {
@@ -35,7 +35,7 @@ export interface Line {
 }
 
 export interface Part extends Line {
-  /** Where it begins in the instruction's text. */
+  /** Its first character in the instruction's text. */
   readonly start: number;
 }
 
@@ -133,7 +133,7 @@ function readInstruction(
   return { instruction: { keyword, text, parts, documents: "", line: first + 1 }, next: index };
 }
 
-/** Where the character stands that continues the line, with nothing but blanks behind it; -1 where none does. */
+/** The place of the character that continues the line, with nothing but blanks behind it; -1 if there is none. */
 function endOfContinued(line: string, escapeBy: string): number {
   let last = line.length - 1;
   while (line[last] === " " || line[last] === "\t") last--;

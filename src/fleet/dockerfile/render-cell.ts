@@ -19,13 +19,13 @@ export interface RenderedFile {
   readonly text: string;
   /** The same without these values: the input digest has them by themselves. */
   readonly bare: string;
-  /** What its build is given for its `ARG`s. */
+  /** The values that its build gives to its `ARG`s. */
   readonly args: Readonly<Record<string, string>>;
 }
 
 export interface RenderedCell {
   readonly file: RenderedFile;
-  /** What the template says: what imgmatch adds is not among its instructions. */
+  /** The template's instructions, without the additions of imgmatch. */
   readonly own: Instructions;
   /** The file that has the lines of `own`: the rendered one, or the Dockerfile that is used as it stands. */
   readonly ownFile: string;

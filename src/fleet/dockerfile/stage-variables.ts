@@ -1,5 +1,5 @@
 /**
- * What the variables of a stage are, as far as every BuildKit agrees: a name that `ARG` and `ENV` both set, or that two stages of one
+ * The values of a stage's variables, as far as every BuildKit agrees: a name that `ARG` and `ENV` both set, or that two stages of one
  * chain set by `ARG`, has been read in different ways.
  */
 

@@ -48,7 +48,7 @@ let last: {
   readonly stages: readonly Stage[];
 } | null = null;
 
-/** What the arguments before the first `FROM` are, where it is known; those of the platform are among them. */
+/** The known values of the arguments before the first `FROM`; those of the platform are among them. */
 export function globalArguments(
   dockerfile: Instructions,
   options: StageOptions,
@@ -108,14 +108,14 @@ function stagesNamed(stages: readonly Stage[], name: string): readonly number[] 
   );
 }
 
-/** Whether an instruction starts from, or takes from, a stage, an image or the context. */
+/** Whether an instruction can take something from a stage, an image or the context: of `RUN` one with flags. */
 export function isTaking({ keyword, text }: Instruction): boolean {
-  return keyword === "RUN" ? /mount/i.test(text) : taking.has(keyword);
+  return keyword === "RUN" ? /^\s*RUN\s+--/i.test(text) : taking.has(keyword);
 }
 
 const taking: ReadonlySet<string> = new Set(["FROM", "COPY", "ADD", "ONBUILD"]);
 
-/** What `COPY --from=…` and `RUN --mount=…,from=…` name: a stage, its number, or an image. */
+/** The names in `COPY --from=…` and `RUN --mount=…,from=…`: a stage, its number, or an image. */
 function copiedFrom(instruction: Instruction): readonly string[] {
   if (instruction.keyword === "FROM" || !isTaking(instruction)) return [];
   const plain = instruction.text.replace(/["'\\]/g, "");

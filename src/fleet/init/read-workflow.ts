@@ -45,7 +45,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What the row alone decides: the first texts of it. */
+/** The labels of a row: its first texts. */
 function labelsOf(matrix: Mapping): readonly string[] {
   return Object.values(matrix)
     .map((value) =>

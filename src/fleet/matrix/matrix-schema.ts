@@ -18,7 +18,7 @@ const base = z
   .union([text, z.record(text, z.union([text, parent])), parent])
   .describe("Base image, or several by stage name (build, run). The last one is the run stage's.");
 
-/** What any value may bring for its cells, in place of the matrix's own. */
+/** Settings that any value may bring for its cells, in place of the matrix's own. */
 const settings = {
   template: text.optional().describe("The template of its cells."),
   target: text.optional().describe("The stage that its cells build."),

@@ -44,7 +44,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   const checked = matrixSchema.safeParse(source.data, { reportInput: true });
   if (!checked.success) {
     problems.push(...schemaProblems(checked.error.issues, source));
-    // What has the right shape is looked into all the same, so that one run names every mistake.
+    // Axes of the right shape are checked all the same, so that one run names every mistake.
     parseAxes({ axes: wellFormedAxes(source.data) }, source, problems);
     throwProblems(inOrder(problems));
     throw checked.error;
@@ -91,7 +91,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   };
 }
 
-/** Where a matrix has its version from when it does not say it itself. */
+/** The version, or its source. */
 interface ParsedVersion {
   /** Empty where it is to be found. */
   readonly version: string;

@@ -38,7 +38,7 @@ import type {
 import { broughtBy } from "./settings.ts";
 import { suggest, suggestMarch } from "../../io/suggest.ts";
 
-/** What PyTorch's wheels and those that follow them call the CPU-only row. */
+/** The name of the CPU-only row in PyTorch's wheels, and in those that follow them. */
 const cpu = "cpu";
 
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */

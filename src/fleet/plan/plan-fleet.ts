@@ -25,7 +25,7 @@ const builderName = "dockerfile.v0";
 export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
-  /** What the lock's image was built on, where that was in an engine alone and is published now: the same bases by other digests. */
+  /** The bases of the lock's image, if an engine alone had them and they are published now: the same bases by other digests. */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
   /** The word of `--no-cache`, or null. */
