@@ -15,8 +15,8 @@ export interface FleetMeans {
 }
 
 /**
- * The means of each image's build; `names` are those of the secrets, `first` says that no other is built before it, so that it writes the caches that all share.
- * Throws `USAGE` for an agent that is not there.
+ * The means of each image's build; `names` are those of the secrets, `first` says that no other is built before it, so that it writes the
+ * caches that all share. Throws `USAGE` for an agent that is not there.
  */
 export function meansOf(
   given: FleetMeans,

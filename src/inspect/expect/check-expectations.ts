@@ -12,7 +12,6 @@ import { count } from "../../io/table.ts";
 import type { Expectation, Expectations, Operator } from "./parse-expectations.ts";
 
 export interface FailedExpectation {
-  /** The kind of the word. */
   readonly kind: Expectation["kind"];
   /** The word, as it was written. */
   readonly expected: string;
@@ -21,7 +20,6 @@ export interface FailedExpectation {
   readonly file: string | null;
   /** Whether it could not be told, and not that it is otherwise. */
   readonly isUnknown: boolean;
-  /** The place of the word. */
   readonly at: Place;
 }
 

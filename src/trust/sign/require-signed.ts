@@ -15,7 +15,7 @@ export interface RequireSignedOptions {
    * signed.
    */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
-  /** The fix of a refusal. */
+  /** For a refusal. */
   readonly fix: string;
 }
 
