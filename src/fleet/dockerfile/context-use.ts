@@ -48,7 +48,7 @@ export type ContextUse =
   | { readonly whole: string }
   | { readonly whole: null; readonly takings: readonly Taking[]; readonly bases: readonly UsedBase[] };
 
-/** Which stages a target needs, and which files these can take. */
+/** The stages that a target needs, and the files that these can take. */
 export interface TargetUse {
   readonly stages: ReadonlySet<number>;
   readonly use: ContextUse;
