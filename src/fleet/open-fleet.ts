@@ -17,7 +17,7 @@ import { expandMatrix } from "./cells/expand.ts";
 import { oncePer, oncePerText } from "./cells/once-per.ts";
 import { type ParentCell, standOnParents } from "./cells/stand-on-parents.ts";
 import { compileArguments } from "./dockerfile/arguments.ts";
-import { type Base, findBasesIn } from "./dockerfile/bases.ts";
+import type { Base } from "./dockerfile/bases.ts";
 import { type ContextListing, listContext } from "./dockerfile/context.ts";
 import { type ContextUse, targetUses } from "./dockerfile/context-use.ts";
 import { effectiveText } from "./dockerfile/effective-text.ts";
@@ -46,17 +46,14 @@ export interface Fleet extends FleetSources {
 
 /** A rendered Dockerfile with what it says. */
 export interface CellDockerfile extends RenderedFile {
-  /** Base images, as it names them. */
-  readonly bases: readonly NamedBase[];
+  /** Base images, as it names them: one list for all cells of one form. */
+  readonly bases: readonly Base[];
+  /** The file that has the lines of `bases`: the Dockerfile that is used as it stands, or the rendered one. */
+  readonly basesIn: string;
   /** Digest of all that can make a difference to the image; labels, for one, cannot. */
   readonly effect: Digest;
   /** Its use of the context, if its bases do nothing that it does not say. */
   readonly use: ContextUse;
-}
-
-/** A base, and the file in which `line` names it: the Dockerfile that is used as it stands, or the rendered one. */
-export interface NamedBase extends Base {
-  readonly file: string;
 }
 
 export interface OpenOptions {
@@ -238,16 +235,14 @@ function checkFile(
   { checks, isReference, useOf }: FileChecks,
 ): CellDockerfile {
   const options = { args: file.args, platform: cell.platform };
-  const bases = findBasesIn(own, path, options);
+  const { stages, use, bases } = useOf(own, path, options);
   const problems = bases.flatMap(({ ref, line }) =>
     isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
   );
   for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
   throwProblems(problems);
-  const { stages, use } = useOf(own, options);
   const effect = digestOf(effectiveText(own, cell.settings.target?.value ?? null, options, stages));
-  const named = { bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect, use };
-  return Object.assign(file, named);
+  return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effect, use });
 }
 
 /** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */
@@ -270,9 +265,9 @@ function dockerignoreOf(root: string, { template }: Cell["settings"]): string {
 }
 
 /** A base that several instructions name is pulled once. */
-function uniqueByRef(bases: readonly Base[]): readonly Base[] {
-  return [...new Map(bases.map((base) => [base.ref, base])).values()];
-}
+const uniqueByRef = oncePer((bases: readonly Base[]): readonly Base[] => [
+  ...new Map(bases.map((base) => [base.ref, base])).values(),
+]);
 
 /**
  * Matrix and templates (paths from the matrix) of this fleet, and of every fleet what `build` and `render` write: `.imgmatch/`, lock, Dockerfiles; and git's.

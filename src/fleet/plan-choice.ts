@@ -130,8 +130,9 @@ function unresolvedBases(
     for (const { ref, used, digest } of bases) {
       const problem = missing.get(used);
       if (digest !== null || problem === undefined || told.has(used)) continue;
-      const base = dockerfileOf(cell).bases.find((each) => each.ref === ref);
-      told.set(used, base === undefined ? problem : { ...problem, at: { file: base.file, line: base.line } });
+      const { bases: named, basesIn: file } = dockerfileOf(cell);
+      const line = named.find((each) => each.ref === ref)?.line;
+      told.set(used, line === undefined ? problem : { ...problem, at: { file, line } });
     }
   }
   return [...told.values()];

@@ -1,6 +1,6 @@
 /** The plan of a fleet: its cells and their Dockerfiles, with the digests of all bases. */
 
-import { usageError } from "../errors.ts";
+import { InternalError, usageError } from "../errors.ts";
 import {
   rebuildWord,
   type Lock,
@@ -82,8 +82,12 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
   const isOpen = (pin: LockedBase | null) =>
     pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
+  // Cells of one form share their bases and their context, but for those of which the lock says something itself.
+  const formOf = ({ cell, dockerfile }: RenderedCell): object =>
+    (pins?.images[cell.id] ?? options.lock?.images[cell.id]) === undefined ? dockerfile.bases : cell;
+  const forms = [...new Map(chosen.map((each) => [formOf(each), each])).values()];
   const unknown = new Set<string>();
-  for (const { cell, dockerfile } of chosen) {
+  for (const { cell, dockerfile } of forms) {
     for (const { ref } of dockerfile.bases) {
       if (parents.has(ref)) continue;
       const used = replace.get(ref) ?? ref;
@@ -101,7 +105,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     return { digest, ...(local && { local }) };
   };
   const withConfig = await readConfigs(
-    chosen.map((each) => ({
+    forms.map((each) => ({
       ...each,
       bases: each.dockerfile.bases.map(({ ref }): PlannedBase => {
         const parent = parents.get(ref);
@@ -113,20 +117,32 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     { pins, readBase: options.readBase ?? (async () => null) },
   );
   const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
-  const sources = await Promise.all(
-    withConfig.map(async ({ cell, dockerfile, bases }): Promise<[string, CellSources]> => {
-      const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, bases));
-      const builtOn = builtOnLocal(bases, parents, options.lock?.images[cell.id]);
-      const rebuild = rebuildOf(cell);
-      return [cell.id, { dockerfile, bases, context, rebuild, ...(builtOn && { builtOn }) }];
-    }),
+  const shared = new Map(
+    await Promise.all(
+      withConfig.map(async (each) => {
+        const { cell, dockerfile, bases } = each;
+        const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, bases));
+        return [formOf(each), { bases, context }] as const;
+      }),
+    ),
   );
-  return planFleet(fleet.matrix, fleet.cells, new Map(sources), options);
+  const sources = new Map<string, CellSources>();
+  for (const each of chosen) {
+    const { cell, dockerfile } = each;
+    const form = shared.get(formOf(each));
+    if (form === undefined) throw new InternalError(`${cell.id} has a form that was not looked at`);
+    const builtOn = builtOnLocal(form.bases, parents, options.lock?.images[cell.id]);
+    sources.set(cell.id, { dockerfile, ...form, rebuild: rebuildOf(cell), ...(builtOn && { builtOn }) });
+  }
+  return planFleet(fleet.matrix, fleet.cells, sources, options);
 }
 
-interface CellBases {
+interface RenderedCell {
   readonly cell: Cell;
   readonly dockerfile: CellDockerfile;
+}
+
+interface CellBases extends RenderedCell {
   readonly bases: readonly PlannedBase[];
 }
 

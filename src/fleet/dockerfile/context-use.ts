@@ -7,6 +7,7 @@
 
 import { posix } from "node:path";
 import { remember } from "../../io/collections.ts";
+import { type Base, findBasesIn } from "./bases.ts";
 import { builderFlags } from "./builder-flags.ts";
 import type { Instruction, Instructions } from "./instructions.ts";
 import {
@@ -48,19 +49,24 @@ export type ContextUse =
   | { readonly whole: string }
   | { readonly whole: null; readonly takings: readonly Taking[]; readonly bases: readonly UsedBase[] };
 
-/** The stages that a target needs, and the files that these can take. */
+/** What Dockerfiles of one form have in common. */
 export interface TargetUse {
+  /** The stages that the target needs. */
   readonly stages: ReadonlySet<number>;
+  /** The files that these can take. */
   readonly use: ContextUse;
+  /** Every use of a base image. */
+  readonly bases: readonly Base[];
 }
 
 /** Reads as little of each Dockerfile as decides, as thousands of cells have the same instructions. */
 export function targetUses(
   target: string | null,
-): (dockerfile: Instructions, options: StageOptions) => TargetUse {
+): (dockerfile: Instructions, file: string, options: StageOptions) => TargetUse {
   const known = new Map<string, TargetUse>();
-  return (dockerfile, options) =>
+  return (dockerfile, file, options) =>
     remember(known, keyOf(dockerfile, options), () => ({
+      bases: findBasesIn(dockerfile, file, options),
       stages: usedStages(dockerfile, readStages(dockerfile, options), target),
       use: readContextUse(dockerfile, target, options),
     }));
@@ -72,9 +78,9 @@ function keyOf(dockerfile: Instructions, options: StageOptions): string {
   const isVariable = taking.some(({ keyword, text }) => keyword !== "FROM" && text.includes("$"));
   const deciding = isVariable ? instructions.filter(({ keyword }) => decides.has(keyword)) : [];
   return JSON.stringify([
-    ...[syntax?.value, options.platform, options.args?.[frontEndArgument]],
+    ...[syntax?.value, syntax?.line, options.platform, options.args?.[frontEndArgument]],
     readStages(dockerfile, options).map(({ ref }) => ref),
-    taking.map(({ text }) => text),
+    taking.map(({ text, line }) => [line, text]),
     ...(isVariable ? [deciding.map(({ text }) => text), options.args] : []),
   ]);
 }

@@ -12,7 +12,8 @@ import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
-import { inputDigest } from "../cells/input-digest.ts";
+import { type BuildInputs, inputDigest } from "../cells/input-digest.ts";
+import { oncePer } from "../cells/once-per.ts";
 import { isSelected, type Selection, unmetSelections } from "../cells/select.ts";
 import { compileTag, type TagOf } from "../cells/tag.ts";
 import { sortedEntries } from "../../io/collections.ts";
@@ -130,10 +131,8 @@ function planCell(
   const { dockerfile, context, builtOn } = sources;
   const inputs = inputsOf(sources, cell);
   const digestOn = (bases: readonly PlannedBase[]) => {
-    const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
-    return pinned.length === bases.length
-      ? inputDigest({ ...inputs, bases: pinned, platform: cell.platform })
-      : null;
+    const pinned = pinnedBases(bases);
+    return pinned === null ? null : inputDigest({ ...inputs, bases: pinned, platform: cell.platform });
   };
   const isAsBuilt =
     builtOn !== undefined &&
@@ -165,6 +164,12 @@ function planCell(
     moved: [],
   };
 }
+
+/** By reference; null as long as a digest is not known. Thousands of cells share one list. */
+const pinnedBases = oncePer((bases: readonly PlannedBase[]): BuildInputs["bases"] | null => {
+  const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
+  return pinned.length === bases.length ? pinned : null;
+});
 
 function inputsOf(
   { dockerfile, context, rebuild }: CellSources,
