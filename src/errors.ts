@@ -126,7 +126,7 @@ export const problemCodes = {
   HOST_UNSUPPORTED: host,
   /** Broken: kernel module and user-space library have different versions, mostly after an update. → Reboot, or unload and load the nvidia modules. */
   HOST_DRIVER_LIBRARY_MISMATCH: host,
-  /** There is a GPU and no kernel module. → Install the driver, or run `modprobe nvidia`. */
+  /** There is a GPU and no kernel module; or `prove` finds no driver to ask. → Install the driver, or run `modprobe nvidia`. */
   HOST_NO_DRIVER: host,
   /** nouveau holds the GPU. → Blacklist nouveau, install NVIDIA's driver, reboot. */
   HOST_NOUVEAU: host,

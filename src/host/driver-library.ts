@@ -28,6 +28,9 @@ export const nvmlLibraries = [
   "/home/kubernetes/bin/nvidia/lib64/libnvidia-ml.so.1",
 ] as const;
 
+/** The driver's own, by the same way. */
+export const cudaLibraries = nvmlLibraries.map((path) => path.replace("libnvidia-ml", "libcuda"));
+
 export interface LibraryReading {
   readonly version: string;
   readonly source: string;

@@ -13,7 +13,7 @@ import { hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
 import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
-import { readPtxText } from "./gpu/ptx-versions.ts";
+import { readPtxEntry } from "./gpu/ptx-versions.ts";
 
 const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.x86]: "x86",
@@ -89,26 +89,10 @@ function isPacked(source: ByteSource, elf: Elf): boolean {
 }
 
 function ptxCode(head: Uint8Array, bytes: number): GpuCode | null {
-  const ptx = readPtxText(head);
-  if (ptx === null) return null;
-  const [major = 0, minor = 0] = ptx.version.split(".").map(Number);
+  const entry = readPtxEntry(head);
+  if (entry === null) return null;
   const tally = createGpuTally();
-  tally.add({
-    place: "file",
-    bytes,
-    entries: [
-      {
-        kind: "ptx",
-        rawKind: 1,
-        arch: ptx.arch,
-        suffix: ptx.suffix,
-        version: { major, minor },
-        compression: "none",
-        isDebug: false,
-        payload: null,
-      },
-    ],
-  });
+  tally.add({ place: "file", bytes, entries: [entry] });
   return tally.result();
 }
 

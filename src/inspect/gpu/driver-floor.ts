@@ -7,7 +7,7 @@ import type { GpuCode, ToolkitCount } from "./gpu-inspection.ts";
 
 export interface GpuFile {
   readonly path: string;
-  readonly gpu: GpuCode;
+  readonly gpu: Pick<GpuCode, "toolkits">;
   readonly needed: readonly string[];
 }
 

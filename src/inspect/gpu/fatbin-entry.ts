@@ -21,6 +21,8 @@ export interface FatbinEntry {
   readonly isDebug: boolean;
   /** The place of the payload, compressed or not; null inside a concatenated entry. */
   readonly payload: { readonly at: number; readonly size: number } | null;
+  /** Where all of it stands, header and payload; absent where it does not stand by itself. */
+  readonly whole?: { readonly at: number; readonly size: number };
 }
 
 export const entryKind = { ptx: 1, cubin: 2, oldCubin: 4, lto: 8, concatenated: 0x100 } as const;

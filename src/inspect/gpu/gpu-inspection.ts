@@ -46,8 +46,8 @@ export interface GpuModule {
   readonly entries: readonly (FatbinEntry & { readonly exact?: string | null })[];
 }
 
-/** Sections whose code only the device linker takes. */
-const relocatablePlaces: ReadonlySet<string> = new Set(["__nv_relfatbin"]);
+/** The section whose code only the device linker takes. */
+export const relocatablePlace = "__nv_relfatbin";
 const maxDamage = 100;
 
 export interface GpuTally {
@@ -75,7 +75,7 @@ export function createGpuTally(): GpuTally {
       modules++;
       bytes += size;
       count(places, place);
-      const linked = relocatablePlaces.has(place) ? "relocatable" : "targets";
+      const linked = place === relocatablePlace ? "relocatable" : "targets";
       const seen = new Set<string>();
       for (const entry of entries) {
         count(compression, entry.compression);

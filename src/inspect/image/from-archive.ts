@@ -62,7 +62,7 @@ async function readParts(
   chunks: Chunks,
   name: string,
   source: ImageSourceKind,
-  { cache, onProgress = () => {} }: OpenOptions,
+  { cache, inspector, onProgress = () => {} }: OpenOptions,
 ): Promise<Held> {
   const json = new Map<string, Uint8Array>();
   const layers = new Map<string, LayerInspection>();
@@ -94,10 +94,11 @@ async function readParts(
     }
     if (!isLayerHead(head)) continue;
     const blob = checked(reader.behind(head), digest, `${path} of ${name}`);
-    const layer = await inspectLayer(blob.chunks, `${path} of ${name}`, (count) => {
+    const onBytes = (count: number) => {
       bytes += count;
       onProgress({ layer: layers.size, layers: null, bytes });
-    });
+    };
+    const layer = await inspectLayer(blob.chunks, `${path} of ${name}`, onBytes, inspector);
     await blob.finish();
     if (key !== null) await cache.keep(key, layer);
     layers.set(path, layer);

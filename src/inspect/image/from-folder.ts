@@ -9,7 +9,6 @@ import { errnoMessage, isErrno } from "../../io/files.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
 import { closeSpooled, maxSpool, sourceOf, type SpooledFile } from "./spool.ts";
 import { databaseReader } from "../packages/databases.ts";
-import type { FileInspector } from "../workers/file-inspector.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
 import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
 import { layerChanges } from "./layer.ts";
@@ -20,26 +19,21 @@ import { chunksOf } from "./zip.ts";
 /** Of the system, not of the image, where a running system is looked at. */
 const notRead = new Set(["proc", "sys", "dev"]);
 
-export function openFromFolder(
-  folder: string,
-  options: OpenOptions,
-  inspector = sharedInspector(),
-): Promise<OpenedImage> {
-  return openFiles(folder, filesBelow(folder, ""), { source: "folder", name: folder }, options, inspector);
+export function openFromFolder(folder: string, options: OpenOptions): Promise<OpenedImage> {
+  return openFiles(folder, filesBelow(folder, ""), { source: "folder", name: folder }, options);
 }
 
 /** A wheel, a library, an archive that is no image. */
 export function openFromFile(path: string, options: OpenOptions): Promise<OpenedImage> {
   const named = { source: "file", name: path } as const;
-  return openFiles(dirname(path), [basename(path)], named, options, sharedInspector());
+  return openFiles(dirname(path), [basename(path)], named, options);
 }
 
 async function openFiles(
   folder: string,
   paths: AsyncIterable<string> | Iterable<string>,
   named: Pick<OpenedImage, "source" | "name">,
-  { onProgress = () => {} }: OpenOptions,
-  inspector: FileInspector,
+  { onProgress = () => {}, inspector = sharedInspector() }: OpenOptions,
 ): Promise<OpenedImage> {
   const changes = layerChanges();
   const budget = archiveBudget();

@@ -1,6 +1,7 @@
 /** The layers of an image that names them in order: each from the cache, or opened and kept. */
 
 import type { Digest } from "../../oci/digest.ts";
+import type { FileInspector } from "../workers/file-inspector.ts";
 import { invalidImage } from "./invalid-image.ts";
 import type { LayerCache } from "./layer-cache.ts";
 import type { LayerInspection } from "./layer.ts";
@@ -64,6 +65,8 @@ export interface OpenOptions {
   readonly platform: string;
   readonly cache: LayerCache;
   readonly onProgress?: (progress: OpenProgress) => void;
+  /** Who opens the files; by default the threads of this process. */
+  readonly inspector?: FileInspector;
 }
 
 export interface OpenProgress {
