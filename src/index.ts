@@ -244,6 +244,7 @@ export type { LaunchOptions } from "./node/launch/workload.ts";
 export type { BlobMode } from "./node/mirror/answer-blob.ts";
 export type { Runtime, RuntimeConfig } from "./node/mirror/runtime-config.ts";
 export type { RuntimeName } from "./node/pull-runtimes.ts";
+export type { ProvedVariant } from "./node/prove-variants.ts";
 export type { ModuleResult, ProveAnswer, ProvedModule, ProveOptions } from "./node/prove.ts";
 export type { PullOptions, PulledImage } from "./node/pull.ts";
 export type { QuestionOptions } from "./node/question.ts";

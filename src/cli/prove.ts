@@ -1,9 +1,11 @@
-/** `imgmatch prove [IMAGE…]`: hold the rules against this machine's driver. Exits 1 where the driver says otherwise, or nothing. */
+/** `imgmatch prove [IMAGE…]`: hold the rules against this machine's driver and CPU. Exits 1 where they say otherwise, or nothing. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { count, formatTable } from "../io/table.ts";
 import { formatResult } from "../host/cuda-koffi.ts";
-import type { ModuleResult, ProveAnswer, ProveOptions } from "../node/prove.ts";
+import type { NvidiaFacts } from "../host/facts.ts";
+import type { ProvedVariant } from "../node/prove-variants.ts";
+import type { ProveAnswer, ProveOptions } from "../node/prove.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withJson, withRegistries } from "./flags/options.ts";
@@ -29,6 +31,10 @@ export const prove: Define = (command, run) =>
         command.createOption("--from <place>", "Look for a name only there").choices(["engine", "registry"]),
       )
       .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")
+      .option(
+        "--variants <folder>",
+        "Call the probe of each libggml-cpu-*.so there, which runs its code; alone, no driver is needed",
+      )
       .option("--each-line", "Load each line of standard input, a module in base64, as one line of JSON"),
   )
     .addHelpText("after", helpText)
@@ -36,8 +42,7 @@ export const prove: Define = (command, run) =>
 
 async function proveCommand(flags: ProveFlags, context: CommandContext): Promise<ExitCode> {
   if (flags.eachLine) {
-    const { driverLines } = await import("../host/ask-driver.ts");
-    for await (const line of driverLines(context.stdinLines(), context)) context.out(`${line}\n`);
+    for await (const line of answerLines(flags, context)) context.out(`${line}\n`);
     return exitCodes.ok;
   }
   const { prove: answerOf } = await import("../node/prove.ts");
@@ -50,18 +55,44 @@ async function proveCommand(flags: ProveFlags, context: CommandContext): Promise
   return decided(answer).every(({ agreed }) => agreed === true) ? exitCodes.ok : exitCodes.failed;
 }
 
+/** As the process that `prove` starts: a module or, with `--variants`, a library each line. */
+async function* answerLines({ variants }: ProveFlags, context: CommandContext): AsyncGenerator<string> {
+  if (variants === undefined) {
+    const { driverLines } = await import("../host/ask-driver.ts");
+    yield* driverLines(context.stdinLines(), context);
+    return;
+  }
+  const { scoreOf } = await import("../node/prove-variants.ts");
+  for await (const path of context.stdinLines()) yield JSON.stringify(await scoreOf(path));
+}
+
 /** What the rules say something of. */
-function decided({ modules }: ProveAnswer): readonly ModuleResult[] {
-  return modules.flatMap(({ results }) => results.filter(({ verdict }) => verdict.loads !== null));
+function decided({ modules, variants }: ProveAnswer): readonly { readonly agreed: boolean | null }[] {
+  const results = modules.flatMap((module) => module.results);
+  return [
+    ...results.filter(({ verdict }) => verdict.loads !== null),
+    ...variants.filter(({ runs }) => runs !== null),
+  ];
 }
 
 function proveLines(answer: ProveAnswer, style: Style): readonly string[] {
-  const { nvidia, modules, leftOut } = answer;
+  const { nvidia, cpu, variants, leftOut } = answer;
   const agreed = decided(answer).filter((each) => each.agreed === true).length;
-  const open = modules.flatMap(({ results }) => results).length - decided(answer).length;
+  const open =
+    answer.modules.flatMap(({ results }) => results).length + variants.length - decided(answer).length;
+  return [
+    ...(nvidia === null ? [] : moduleLines(nvidia, answer.modules, style)),
+    ...(leftOut.length === 0 ? [] : [`not loaded: ${leftOut.join(", ")}: none stands by itself in 4 MiB`]),
+    ...(cpu === null ? [] : [`CPU    ${cpu.model ?? "unknown"}, ${cpu.level ?? "unknown"}`]),
+    ...resultTable(["variant", "imgmatch", "its probe"], variants.map(variantRow), style),
+    `${agreed} of ${count(decided(answer).length, "answer")} agreed${open === 0 ? "" : `, ${open} undecided`}`,
+  ];
+}
+
+function moduleLines(nvidia: NvidiaFacts, modules: ProveAnswer["modules"], style: Style): readonly string[] {
   const rows = modules.flatMap(({ target, version, results }) =>
-    results.map(({ gpu, verdict, driver, agreed: same }) => [
-      same === true ? "agreed" : verdict.loads === null ? "open" : same === false ? "DIFFERS" : "no answer",
+    results.map(({ gpu, verdict, driver, agreed }) => [
+      stateOf(verdict.loads, agreed),
       target,
       version,
       nvidia.gpus[gpu]?.compute ?? "?",
@@ -69,16 +100,34 @@ function proveLines(answer: ProveAnswer, style: Style): readonly string[] {
       driver === null ? "no answer" : formatResult(driver),
     ]),
   );
-  const paint = (line: string) =>
-    line.startsWith("agreed") ? line : line.startsWith("open") ? style.warn(line) : style.bad(line);
-  // What does not agree stands last, where it is seen.
-  rows.sort((a, b) => Number(b[0] === "agreed") - Number(a[0] === "agreed"));
-  const table = formatTable([["", "target", "version", "GPU", "imgmatch", "driver"], ...rows]);
   return [
     `driver ${nvidia.driver ?? "unknown"}, CUDA ${nvidia.cuda ?? "unknown"}`,
     ...nvidia.gpus.map(({ name, compute }) => `GPU    ${name ?? "unknown"}, ${compute ?? "unknown"}`),
-    ...(modules.length === 0 ? ["no GPU code that a driver loads"] : table.map(paint)),
-    ...(leftOut.length === 0 ? [] : [`not loaded: ${leftOut.join(", ")}: none stands by itself in 4 MiB`]),
-    `${agreed} of ${count(decided(answer).length, "answer")} agreed${open === 0 ? "" : `, ${open} undecided`}`,
+    ...(modules.length === 0 ? ["no GPU code that a driver loads"] : []),
+    ...resultTable(["target", "version", "GPU", "imgmatch", "driver"], rows, style),
   ];
+}
+
+function variantRow({ file, runs, score, agreed }: ProvedVariant): readonly string[] {
+  const verdict = runs === null ? "undecided" : runs ? "runs" : "CPU_FEATURES_MISSING";
+  return [stateOf(runs, agreed), file, verdict, score === null ? "no answer" : `score ${score}`];
+}
+
+function stateOf(verdict: boolean | null, agreed: boolean | null): string {
+  if (verdict === null) return "open";
+  return agreed === null ? "no answer" : agreed ? "agreed" : "DIFFERS";
+}
+
+/** What does not agree stands last, where it is seen. */
+function resultTable(
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+  style: Style,
+): readonly string[] {
+  if (rows.length === 0) return [];
+  const isAgreed = ([state]: readonly string[]) => Number(state === "agreed");
+  const sorted = [...rows].sort((a, b) => isAgreed(b) - isAgreed(a));
+  return formatTable([["", ...columns], ...sorted]).map((line) =>
+    /^(open|no answer|DIFFERS)/.test(line) ? style.bad(line) : line,
+  );
 }

@@ -19,6 +19,7 @@ const captures = "test/fixtures/drivers";
 describe("what drivers answered", () => {
   it.each(readdirSync(captures))("%s: the rules say the same", (name) => {
     const { nvidia, modules } = JSON.parse(readFileSync(join(captures, name), "utf8")) as ProveAnswer;
+    if (nvidia === null) throw new Error("asked no driver");
     const differing = modules.flatMap((module) =>
       module.results.flatMap(({ gpu, driver }) => {
         const verdict = judgeModule(module, nvidia, nvidia.gpus[gpu] ?? unknownGpu(gpu));
@@ -185,6 +186,41 @@ describe("imgmatch prove", needs(whyNot), () => {
     expect(out).toMatch(/no answer +compute_50 +8\.8 +9\.0 +PTX_TOO_NEW +no answer\n/);
     expect(out).toMatch(/agreed +compute_80 +8\.4 +9\.0 +loads/);
     expect(exit).toBe(1);
+  });
+
+  describe("CPU variants", needs(process.arch === "x64" ? null : "not x86"), () => {
+    const folder = makeFolder({
+      "libggml-base.so": "",
+      "variant.c": `int ggml_backend_score(void) { return SCORE; }
+void add(float *a, const float *b) { for (int i = 0; i < 1024; i++) a[i] += b[i] * b[i]; }\n`,
+    });
+    const compile = (name: string, score: string, ...flags: readonly string[]) =>
+      execFileSync("cc", ["-shared", "-fPIC", "-O3", ...flags, `-DSCORE=${score}`, "-o", name, "variant.c"], {
+        cwd: folder,
+      });
+
+    beforeAll(() => {
+      compile("libggml-cpu-x64.so", "1");
+      compile("libggml-cpu-skylakex.so", '__builtin_cpu_supports("avx512f") ? 64 : 0', "-mavx512f");
+      compile("libggml-cpu-dead.so", "*(int *)0");
+    });
+
+    it("are asked by their own probe, without a driver", async () => {
+      const { out, exit } = await run(["--variants", folder], "honest", makeFolder({}));
+      expect(out).toMatch(/agreed +libggml-cpu-x64\.so +runs +score 1\n/);
+      expect(out).toMatch(
+        /agreed +libggml-cpu-skylakex\.so +(runs +score 64|CPU_FEATURES_MISSING +score 0)\n/,
+      );
+      expect(out).toMatch(/no answer +libggml-cpu-dead\.so +runs +no answer\n2 of 3 answers agreed\n/);
+      expect(exit).toBe(1);
+    });
+
+    it("differ where the probe of one says yes to code that this CPU does not have", async () => {
+      compile("libggml-cpu-dead.so", "1", "-mfma4", "-ffp-contract=fast");
+      const { out, exit } = await run(["--variants", folder], "honest", makeFolder({}));
+      expect(out).toMatch(/DIFFERS +libggml-cpu-dead\.so +CPU_FEATURES_MISSING +score 1\n/);
+      expect(exit).toBe(1);
+    });
   });
 
   it("exits with 4 without a driver, and before it opens anything", async () => {
