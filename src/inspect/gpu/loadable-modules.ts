@@ -104,17 +104,15 @@ export function carriedModules(): readonly LoadableModule[] {
   const targets = new Set<string>();
   for (const toolkit of cudaToolkits) {
     const isa = ptxOfToolkit(toolkit.minor);
-    const compiled = supportedTargets(toolkit.minor);
-    if (isa === null || compiled === null) continue;
-    const all = [...compiled.sm, ...compiled.specific]
-      .map((name) => parseGpuTarget(`compute_${name}`))
-      .filter((target) => target !== null && toolkitCompiles(toolkit, target) === true);
-    for (const [index, target] of all.entries()) {
-      const name = target === null ? "" : formatGpuTarget(target);
-      if (target === null || (targets.has(name) && index > 0)) continue;
+    const { sm = [], specific = [] } = supportedTargets(toolkit.minor) ?? {};
+    const compiled = [...sm, ...specific]
+      .flatMap((name) => parseGpuTarget(`compute_${name}`) ?? [])
+      .filter((target) => isa !== null && toolkitCompiles(toolkit, target) === true);
+    for (const target of compiled) {
+      const name = formatGpuTarget(target);
+      const module = targets.has(name) && target !== compiled[0] ? null : emptyKernel(isa ?? "", target);
       targets.add(name);
-      const module = emptyKernel(isa, target);
-      if (module !== null) modules.set(`${module.target} ${isa}`, module);
+      if (module !== null) modules.set(`${name} ${isa}`, module);
     }
   }
   return [...modules.values()].sort((a, b) => compareTargets(a.target, b.target));
