@@ -27,6 +27,9 @@ export interface LoadableModule extends ModuleFacts {
 
 /** Of each target the smallest is taken, and none that is larger: what the driver says of it does not depend on what it computes. */
 const maxModule = 4 * 2 ** 20;
+/** Real images have some dozen, of some kilobytes each. */
+const maxModules = 256;
+const maxBytes = 128 * 2 ** 20;
 
 export interface ModuleCollection {
   /** Opens files in place of who inspects them, and finds nothing but modules. */
@@ -40,13 +43,18 @@ export interface ModuleCollection {
 export function collectModules(): ModuleCollection {
   const found = new Map<string, LoadableModule>();
   const targets = new Set<string>();
+  let bytes = 0;
   const onPiece = ({ place, entry, size, read }: FoundPiece) => {
     const facts = factsOf(entry);
     if (facts === null || place === relocatablePlace) return;
     targets.add(facts.target);
     const key = `${facts.target} ${facts.version}`;
-    if (read !== null && size > 0 && size < (found.get(key)?.bytes.length ?? maxModule))
-      found.set(key, { ...facts, bytes: Uint8Array.from(read()) });
+    const before = found.get(key)?.bytes.length;
+    if (read === null || size === 0 || size >= (before ?? maxModule)) return;
+    if (before === undefined && (found.size === maxModules || bytes + size > maxBytes)) return;
+    const module = { ...facts, bytes: Uint8Array.from(read()) };
+    bytes += module.bytes.length - (before ?? 0);
+    found.set(key, module);
   };
   const open = async (file: SpooledFile) => {
     try {

@@ -58,6 +58,15 @@ describe("modules that a driver can be given", () => {
     expect(Buffer.from(modules[1]?.bytes ?? [])).toEqual(gpuFile(90));
   });
 
+  it("are no more than an image has that somebody compiled", async () => {
+    const file = join(makeFolder({}), "a.fatbin");
+    const entries = Array.from({ length: 1000 }, (_, arch) => makeEntry({ kind: 2, arch, version: [1, 7] }));
+    writeFileSync(file, makeContainer(entries));
+    const { modules, leftOut } = await modulesOf(file);
+    expect(modules()).toHaveLength(256);
+    expect(leftOut()).toHaveLength(1000 - 256);
+  });
+
   it("are one of each target and version, the smallest, and none of what only a linker or a compiler takes", async () => {
     const big = makeEntry({ kind: 2, arch: 90, version: [1, 7], payload: Buffer.alloc(64) });
     const small = makeEntry({ kind: 2, arch: 90, version: [1, 7] });
