@@ -66,7 +66,7 @@ async function* answerLines({ variants }: ProveFlags, context: CommandContext): 
   for await (const path of context.stdinLines()) yield JSON.stringify(await scoreOf(path));
 }
 
-/** What the rules say something of. */
+/** The answers about which the rules say something. */
 function decided({ modules, variants }: ProveAnswer): readonly { readonly agreed: boolean | null }[] {
   const results = modules.flatMap((module) => module.results);
   return [
@@ -118,7 +118,7 @@ function stateOf(verdict: boolean | null, agreed: boolean | null): string {
   return agreed === null ? "no answer" : agreed ? "agreed" : "DIFFERS";
 }
 
-/** What does not agree stands last, where it is seen. */
+/** Lines that do not agree stand last, where people see them. */
 function resultTable(
   columns: readonly string[],
   rows: readonly (readonly string[])[],

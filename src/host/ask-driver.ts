@@ -71,7 +71,7 @@ function failed(what: string): ImgmatchError {
   });
 }
 
-/** What that process says: of the driver, then for each module what each GPU answers, a line of JSON each. */
+/** The lines of that process, as JSON: one of the driver, then for each module one with the answer of each GPU. */
 export async function* driverLines(modules: AsyncIterable<string>, world: World): AsyncGenerator<string> {
   const driver = await openCuda(cudaLibraries);
   yield JSON.stringify(await describeDriver(driver, world));
@@ -104,7 +104,7 @@ async function describeDriver(
   });
   const facts = { module: null, library: null, driver: null, ...nvidia, cuda, gpus };
   if (facts.driver !== null) return facts;
-  // Where /proc does not show the driver, its library still tells the version.
+  // If /proc does not show the driver, its library still tells the version.
   const nvml = await readNvmlWithKoffi(nvmlLibraries);
   return nvml === null ? facts : { ...facts, driver: interpretNvml(nvml).driver };
 }

@@ -3,7 +3,7 @@
 import { type Call, cString, openLibrary, pointer, uint } from "./native-library.ts";
 import { formatCuda } from "./nvml.ts";
 
-/** What the driver answered: a `CUresult`, and its name as the driver calls it. */
+/** An answer of the driver: a `CUresult`, and its name as the driver calls it. */
 export interface CudaResult {
   readonly code: number;
   readonly name: string | null;

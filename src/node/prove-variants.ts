@@ -87,7 +87,7 @@ async function featuresOf(path: string): Promise<readonly string[] | null> {
   }
 }
 
-/** What a library says of this CPU. Runs its code. */
+/** The score that a library gives this CPU. Runs the library's code. */
 export async function scoreOf(path: string): Promise<number | null> {
   const score = (await openLibrary([path], absent))?.bind(probeName, [])();
   return score === undefined || score === absent ? null : score;

@@ -22,7 +22,7 @@ import { agreement, judgeModule, type ModuleVerdict } from "./judge-module.ts";
 export interface ProveOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {
   /** As for `inspect`. Default: an empty kernel for each GPU target and each PTX ISA. */
   readonly images?: readonly string[];
-  /** Where to look for a name that is no path; by default in the engine first. */
+  /** The place to look for a name that is no path; by default in the engine first. */
   readonly from?: "engine" | "registry";
   /** A folder with files `libggml-cpu-*.so`, whose own probe is called: this runs their code. Without images, no driver is asked then. */
   readonly variants?: string;
@@ -33,7 +33,7 @@ export interface ProveOptions extends OpenChoice, RegistryAccess, Watching<OpenE
 /** Facts and outcomes, without names of hosts and images: a capture for tests. */
 export interface ProveAnswer {
   readonly schemaVersion: 1;
-  /** Where variants are asked. */
+  /** null if no variant is asked. */
   readonly cpu: CpuFacts | null;
   /** As `probe` has it, with the GPUs of the driver, one of each kind, in its order; null where it is not asked. */
   readonly nvidia: NvidiaFacts | null;
@@ -115,7 +115,7 @@ async function modulesOf(
   const collection = collectModules();
   const request = {
     ...openOptions(asked, world),
-    // What is kept of a layer has no code in it.
+    // The cache of layers keeps no code.
     cache: noCache,
     inspector: collection.inspector,
     env: world.env,

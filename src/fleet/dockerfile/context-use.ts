@@ -49,7 +49,7 @@ export type ContextUse =
   | { readonly whole: string }
   | { readonly whole: null; readonly takings: readonly Taking[]; readonly bases: readonly UsedBase[] };
 
-/** What Dockerfiles of one form have in common. */
+/** The facts that Dockerfiles of one form have in common. */
 export interface TargetUse {
   /** The stages that the target needs. */
   readonly stages: ReadonlySet<number>;

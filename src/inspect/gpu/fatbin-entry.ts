@@ -21,7 +21,7 @@ export interface FatbinEntry {
   readonly isDebug: boolean;
   /** The place of the payload, compressed or not; null inside a concatenated entry. */
   readonly payload: { readonly at: number; readonly size: number } | null;
-  /** Where all of it stands, header and payload; absent where it does not stand by itself. */
+  /** The place of header and payload together; absent if they do not stand by themselves. */
   readonly whole?: { readonly at: number; readonly size: number };
 }
 

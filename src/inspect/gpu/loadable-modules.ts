@@ -11,13 +11,13 @@ import { findGpuCode, type FoundPiece } from "./find-gpu-code.ts";
 import { compareTargets, createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
 import { ptxOfToolkit, readPtxEntry } from "./ptx-versions.ts";
 
-/** What of a module a verdict asks. */
+/** The part of a module that a verdict reads. */
 export interface ModuleFacts {
   /** `sm_90a`, `compute_90` */
   readonly target: string;
   /** PTX ISA, or 1.7 and 1.8 for the formats of machine code. */
   readonly version: string;
-  /** Who made it; null where nothing tells. */
+  /** The toolkit that made it; null if nothing tells. */
   readonly made: Omit<ToolkitCount, "entries"> | null;
 }
 

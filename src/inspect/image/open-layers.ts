@@ -65,7 +65,7 @@ export interface OpenOptions {
   readonly platform: string;
   readonly cache: LayerCache;
   readonly onProgress?: (progress: OpenProgress) => void;
-  /** Who opens the files; by default the threads of this process. */
+  /** Opens the files; by default the threads of this process. */
   readonly inspector?: FileInspector;
 }
 
