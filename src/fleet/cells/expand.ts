@@ -4,6 +4,7 @@ import { InternalError, type Place, type Problem, throwProblems } from "../../er
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
 import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/lock.ts";
+import { remember } from "../../io/collections.ts";
 import { slug } from "../../oci/slug.ts";
 import type {
   Axis,
@@ -40,16 +41,18 @@ export interface ExpandedCell {
 export function expandMatrix(matrix: Matrix): ExpandedCell[] {
   checkCount(matrix);
   const problems: Problem[] = [];
-  const cells: { cell: ExpandedCell; at: Place }[] = [];
+  const cells: ExpandedCell[] = [];
+  const included = new Map<Cell, Place>();
   const used = new Set<Exclusion>();
   for (const values of combinations(matrix.axes)) {
     const cell = makeCell(matrix, values);
-    cells.push({ cell: { cell, skipped: skip(cell, matrix, used) }, at: placeOf(matrix, values) });
+    cells.push({ cell, skipped: skip(cell, matrix, used) });
   }
   for (const { at, values } of matrix.include) {
     const cell = makeCell(matrix, values);
     const reason = whyImpossible(cell, matrix);
-    cells.push({ cell: { cell, skipped: reason === null ? null : { why: "impossible", reason } }, at });
+    cells.push({ cell, skipped: reason === null ? null : { why: "impossible", reason } });
+    included.set(cell, at);
   }
   for (const exclusion of matrix.exclude) {
     if (used.has(exclusion)) continue;
@@ -62,13 +65,16 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
     });
   }
   problems.push(...unusedCases(matrix));
-  problems.push(...conflicts(cells.map(({ cell }) => cell)), ...collisions(cells));
-  const buildable = cells.filter(({ cell: { skipped } }) => skipped === null).map(({ cell }) => cell.cell);
+  const twins = findTwins(cells);
+  problems.push(...conflicts(cells));
+  for (const [cell, twin] of twins)
+    problems.push(collision(cell, twin, included.get(cell) ?? placeOf(cell, matrix)));
+  const buildable = cells.filter(({ skipped }) => skipped === null).map(({ cell }) => cell);
   const { tagOf, problems: tagTemplateProblems } = compileTag(matrix);
   problems.push(...tagTemplateProblems);
   if (tagTemplateProblems.length === 0) {
     // Cells that stand twice have one tag by nature: that is said already.
-    const unique = [...new Map(buildable.map((cell) => [cell.id.toLowerCase(), cell])).values()];
+    const unique = buildable.filter((cell) => !twins.has(cell));
     problems.push(...tagProblems(unique, tagOf, matrix.tag.at));
     problems.push(...groupProblems(matrix, unique, tagOf));
   }
@@ -81,7 +87,7 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
     });
   }
   throwProblems(problems);
-  return cells.map(({ cell }) => cell);
+  return cells;
 }
 
 // Ten times the largest fleet that is measured (bench/). A registry's index of as many images has over 100 MB.
@@ -194,8 +200,8 @@ function excludes({ match }: Exclusion, cell: Cell): boolean {
   return meets(cell, match);
 }
 
-function placeOf(matrix: Matrix, values: CellValues): Place {
-  return Object.values(values).find((value) => value !== null)?.at ?? { file: matrix.file };
+function placeOf({ values }: Cell, { file }: Matrix): Place {
+  return Object.values(values).find((value) => value !== null)?.at ?? { file };
 }
 
 /** Those of a cell's values that bring something. */
@@ -223,28 +229,27 @@ function conflicts(cells: readonly ExpandedCell[]): readonly Problem[] {
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
-function collisions(cells: readonly { cell: ExpandedCell; at: Place }[]): Problem[] {
+/** Each cell whose file an earlier one has, with that one. File systems that ignore case would write both into one file. */
+function findTwins(cells: readonly ExpandedCell[]): ReadonlyMap<Cell, Cell> {
   const seen = new Map<string, Cell>();
-  return cells.flatMap(({ cell: { cell }, at }): Problem[] => {
-    // File systems that ignore case would write both cells into one file.
-    const key = cell.id.toLowerCase();
-    const twin = seen.get(key);
-    if (twin === undefined) {
-      seen.set(key, cell);
-      return [];
-    }
-    const same = describeAxes(twin) === describeAxes(cell);
-    return [
-      {
-        code: "CELL_COLLISION",
-        message: same
-          ? `the cell ${cell.id} stands twice`
-          : `two cells have one file ${dockerfilePath(cell)}: ${describeAxes(twin)} and ${describeAxes(cell)}`,
-        fix: same ? "remove it from include" : "give one of the values another label",
-        at,
-      },
-    ];
-  });
+  const twins = new Map<Cell, Cell>();
+  for (const { cell } of cells) {
+    const first = remember(seen, cell.id.toLowerCase(), () => cell);
+    if (first !== cell) twins.set(cell, first);
+  }
+  return twins;
+}
+
+function collision(cell: Cell, twin: Cell, at: Place): Problem {
+  const same = describeAxes(twin) === describeAxes(cell);
+  return {
+    code: "CELL_COLLISION",
+    message: same
+      ? `the cell ${cell.id} stands twice`
+      : `two cells have one file ${dockerfilePath(cell)}: ${describeAxes(twin)} and ${describeAxes(cell)}`,
+    fix: same ? "remove it from include" : "give one of the values another label",
+    at,
+  };
 }
 
 function describeAxes({ axes }: Cell): string {
