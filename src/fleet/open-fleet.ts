@@ -23,15 +23,16 @@ import { type ContextUse, targetUses } from "./dockerfile/context-use.ts";
 import { effectiveText } from "./dockerfile/effective-text.ts";
 import { generatedStart, isGenerated } from "./dockerfile/generated-line.ts";
 import type { Instruction } from "./dockerfile/instructions.ts";
-import { renderCell, type RenderedCell, type RenderedFile } from "./dockerfile/render-cell.ts";
+import { type RenderedCell, type RenderedFile, renderCell } from "./dockerfile/render-cell.ts";
 import { contextOf, settleCells } from "./dockerfile/settle-cells.ts";
+import { runBases } from "./dockerfile/stages.ts";
 import { missingSources, telling, writtenSecrets } from "./dockerfile/written-secrets.ts";
 import { withVersion } from "./find-version.ts";
 import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts";
 import type { Located, Matrix } from "./matrix/matrix.ts";
-import { fleetCircle } from "./order-fleets.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/unsafe-text.ts";
+import { fleetCircle } from "./order-fleets.ts";
 import { readMatrixText } from "./read-matrix.ts";
 import { readTemplates } from "./read-template.ts";
 
@@ -119,11 +120,13 @@ async function open(
     const paths = new Set(entries.map(({ path }) => path));
     return [onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)), secretsIn];
   });
+  const runBaseOf = oncePer(({ target }: CellSettings) => runBases(target?.value ?? null));
   const useOf = oncePer(({ target }: CellSettings) => targetUses(target?.value ?? null));
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrixFile }).length === 0);
   const dockerfileOf = oncePer((cell: Cell) => {
     const { template, takes } = templates(cell);
-    return checkFile(renderCell(cell, matrix, template, argumentsOf(cell, takes)), cell, {
+    const args = argumentsOf(cell, takes);
+    return checkFile(renderCell(cell, matrix, template, args, runBaseOf(cell.settings)), cell, {
       checks: checksOf(folderOf(cell).listing),
       isReference,
       useOf: useOf(cell.settings),

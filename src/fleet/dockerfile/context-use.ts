@@ -10,16 +10,16 @@ import { remember } from "../../io/collections.ts";
 import { type Base, findBasesIn } from "./bases.ts";
 import { builderFlags } from "./builder-flags.ts";
 import type { Instruction, Instructions } from "./instructions.ts";
+import { StageVariables } from "./stage-variables.ts";
 import {
   globalArguments,
   isTaking,
   readStages,
   type Stage,
-  stageOf,
   type StageOptions,
+  stageOf,
   usedStages,
 } from "./stages.ts";
-import { StageVariables } from "./stage-variables.ts";
 
 export interface ContextSource {
   /** From the context's root, where it is empty; a pattern unless `isPlain`. */
@@ -74,18 +74,20 @@ export function targetUses(
 
 function keyOf(dockerfile: Instructions, options: StageOptions): string {
   const { instructions, syntax } = dockerfile;
+  const { args, platform } = options;
   const taking = instructions.filter(isTaking);
-  const isVariable = taking.some(({ keyword, text }) => keyword !== "FROM" && text.includes("$"));
-  const deciding = isVariable ? instructions.filter(({ keyword }) => decides.has(keyword)) : [];
+  const variable = taking.filter(({ text }) => text.includes("$"));
+  const isDecided = variable.every(({ keyword }) => keyword === "FROM");
+  const deciding = isDecided ? [] : instructions.filter(({ keyword }) => decides.has(keyword));
   return JSON.stringify([
-    ...[syntax?.value, syntax?.line, options.platform, options.args?.[frontEndArgument]],
-    readStages(dockerfile, options).map(({ ref }) => ref),
-    taking.map(({ text, line }) => [line, text]),
-    ...(isVariable ? [deciding.map(({ text }) => text), options.args] : []),
+    ...[syntax?.value, syntax?.line, platform, args?.[frontEndArgument]],
+    ...taking.flatMap(({ text, line }) => [line, text]),
+    ...(variable.length === 0 ? [] : readStages(dockerfile, options).map(({ ref }) => ref)),
+    ...(isDecided ? [] : [deciding.map(({ text }) => text), args]),
   ]);
 }
 
-/** Instructions that decide which files are taken. */
+/** Instructions that decide what a variable means. */
 const decides: ReadonlySet<string> = new Set(["ARG", "ENV", "FROM"]);
 
 /** Thrown for what cannot be decided; its message says why. */

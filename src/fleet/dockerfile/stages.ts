@@ -1,6 +1,7 @@
 /** A Dockerfile's stages, read once for all who ask: what each starts from, its name, which one a target means. */
 
 import { ImgmatchError } from "../../errors.ts";
+import { remember } from "../../io/collections.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import {
   type Dockerfile,
@@ -209,6 +210,17 @@ function endOfStage(dockerfile: Dockerfile, { value: target, at }: Located<strin
   return next === undefined ? dockerfile.source.length : offsetIn(next.from, 0);
 }
 
+/** {@link runBaseOf} for cells of one target: of those whose `FROM`s are the same and name no variable, one is read. */
+export function runBases(target: string | null): (dockerfile: Instructions, options: StageOptions) => string {
+  const known = new Map<string, string>();
+  return (dockerfile, options) => {
+    let key = "";
+    for (const { keyword, text } of dockerfile.instructions) if (keyword === "FROM") key += `${text}\n`;
+    const read = () => runBaseOf(dockerfile, target, options);
+    return key.includes("$") ? read() : remember(known, key, read);
+  };
+}
+
 /**
  * The reference behind the target stage, or behind the last one, with variables resolved; stages that start from other
  * stages are followed. A reference that cannot be decided is given as written: `findBases` says what is wrong with it.
@@ -217,7 +229,7 @@ function endOfStage(dockerfile: Dockerfile, { value: target, at }: Located<strin
  * runBaseOf("FROM gcc:14 AS build\nFROM debian:12\n", null); // "debian:12"
  */
 export function runBaseOf(
-  dockerfile: string | Dockerfile,
+  dockerfile: string | Instructions,
   target: string | null,
   options: StageOptions = {},
 ): string {
