@@ -8,6 +8,7 @@ import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
 import { compareTargets, type TargetCount } from "./gpu/gpu-inspection.ts";
+import { type CompatPath, compatPath, type OnPath } from "./loader/compat-path.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
 import type { FileInspection } from "./file-inspection.ts";
@@ -26,7 +27,10 @@ export interface ImageInspection {
   readonly cpu: ImageCpu;
   /** null for an image without GPU code. */
   readonly gpu: ImageGpu | null;
-  readonly driver: DriverFiles;
+  readonly driver: DriverFiles & {
+    /** Whether the image's loader finds the forward-compatibility package; null for an image without one. */
+    readonly compatPath: CompatPath | null;
+  };
   readonly requires: MeasuredRequirement;
   readonly unopened: readonly { readonly path: string; readonly layer: number; readonly reason: string }[];
   /** Package databases that could not be read: which files are a package's is not known, so that they count as the image's own. */
@@ -102,7 +106,12 @@ export interface MeasuredRequirement {
 export type MeasuredDriver =
   | { readonly mode: "host"; readonly minimum: string }
   | { readonly mode: "bundled"; readonly version: string }
-  | { readonly mode: "compat"; readonly package: string; readonly minimum: string | null };
+  | {
+      readonly mode: "compat";
+      readonly package: string;
+      readonly onPath: OnPath | null;
+      readonly minimum: string | null;
+    };
 
 /** Puts the opened layers of an image together. Pure. */
 export function inspectionOf(image: OpenedImage): ImageInspection {
@@ -114,7 +123,14 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     const answer = cpu && findCpuNeed(cpu, variants.has(path), program?.neededLevel ?? null);
     return { path, layer, ...inspection, answer, package: packageOf(path, checksums) };
   });
-  const driver = driverFiles(files.map(({ path }) => path));
+  const libraries = driverFiles(files.map(({ path }) => path));
+  const driver = {
+    ...libraries,
+    compatPath: compatPath({
+      ...{ compat: libraries.compat, loader: found.loader, realPath: found.realPath, start: image.start },
+      programs: files.flatMap(({ path, program }) => (program === null ? [] : [{ path, ...program }])),
+    }),
+  };
   const unopened = [
     ...found.unopened,
     ...files.flatMap(({ path, layer, unopened: reasons }) =>
@@ -225,7 +241,7 @@ function unreadMachines(files: readonly InspectedFile[], { architecture }: Image
 function requirementOf(
   cpu: ImageCpu,
   gpu: ImageGpu | null,
-  driver: DriverFiles,
+  driver: ImageInspection["driver"],
   floor: FloorAnswer | null,
   unread: readonly string[],
 ): MeasuredRequirement {
@@ -238,6 +254,9 @@ function requirementOf(
     undecided.push(`GPU code of unknown kind (${gpu.unknownKinds.join(", ")}): more targets may be there`);
   const measured = floor !== null && "minimum" in floor ? floor : null;
   const bundled = [...new Set(driver.bundled.map(({ version }) => version))];
+  const path = driver.compatPath;
+  if (path !== null && path.onPath === null && bundled.length === 0)
+    undecided.push(`whether the forward-compatibility package is loaded: ${path.reason}`);
   if (bundled.length > 1) undecided.push(`several user-space drivers: ${bundled.join(", ")}`);
   return {
     cpu: { level: levelNeeded(ociNames[cpu.architecture ?? ""] ?? "", features), features },
@@ -257,13 +276,14 @@ function requirementOf(
 
 function driverOf(
   bundled: readonly string[],
-  driver: DriverFiles,
+  driver: ImageInspection["driver"],
   minimum: string | null,
 ): MeasuredDriver | null {
   const [version] = bundled;
   if (version !== undefined) return bundled.length === 1 ? { mode: "bundled", version } : null;
   const compat = driver.compat[0];
-  if (compat !== undefined) return { mode: "compat", package: compat.version, minimum };
+  if (compat !== undefined)
+    return { mode: "compat", package: compat.version, onPath: driver.compatPath?.onPath ?? null, minimum };
   return minimum === null ? null : { mode: "host", minimum };
 }
 

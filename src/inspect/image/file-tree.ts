@@ -1,6 +1,7 @@
 /** The files of an image after all its layers: later ones replace, whiteouts remove, links of folders lead elsewhere. */
 
 import type { FileInspection } from "../file-inspection.ts";
+import type { LoaderRecord } from "../loader/loader-record.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { type LayerInspection, normalPath } from "./layer.ts";
@@ -27,6 +28,10 @@ export interface ImageFiles {
   readonly packages: readonly PackageRecords[];
   /** Package databases that could not be read. */
   readonly unread: readonly UnopenedFile[];
+  /** What tells a loader where libraries are, by path. */
+  readonly loader: ReadonlyMap<string, LoaderRecord>;
+  /** Where a path leads, links followed; null where nothing is. */
+  readonly realPath: (path: string) => string | null;
 }
 
 interface Node {
@@ -68,14 +73,15 @@ export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
       else node.opened = change.kind === "file" && change.opened ? { layer, file: change.opened } : null;
     }
   }
-  return collectFiles(root);
+  return { ...collectFiles(root), realPath: (path) => realPath(root, path) };
 }
 
-function collectFiles(root: Node): ImageFiles {
+function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
   const files: FoundFile[] = [];
   const unopened: UnopenedFile[] = [];
   const packages: PackageRecords[] = [];
   const unread: UnopenedFile[] = [];
+  const loader = new Map<string, LoaderRecord>();
   const open: { node: Node; path: string }[] = [{ node: root, path: "" }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { node, path } = next;
@@ -86,6 +92,7 @@ function collectFiles(root: Node): ImageFiles {
       for (const [inner, reason] of Object.entries(file.unopened))
         unopened.push({ path: path + inner, layer, reason });
       if (file.packages !== undefined) packages.push(file.packages);
+      if (file.loader !== undefined) loader.set(path, file.loader);
       const reason = file.packages?.unread;
       if (reason !== undefined) unread.push({ path, layer, reason });
     }
@@ -97,6 +104,7 @@ function collectFiles(root: Node): ImageFiles {
     unopened: unopened.sort(byPath),
     packages,
     unread: unread.sort(byPath),
+    loader,
   };
 }
 
@@ -119,6 +127,12 @@ function place(root: Node, path: string, made: () => Node): Node | null {
 
 function find(root: Node, path: string): Node | null {
   return walk(root, realFolder(root, path) ?? []);
+}
+
+/** A part behind it has its own link followed as well. */
+function realPath(root: Node, path: string): string | null {
+  const parts = realFolder(root, `${path}/_`)?.slice(0, -1) ?? null;
+  return parts === null || walk(root, parts) === null ? null : `/${parts.join("/")}`;
 }
 
 function remove(root: Node, path: string): void {

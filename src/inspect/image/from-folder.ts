@@ -1,13 +1,14 @@
 /** A root file system in a folder, or one file, as it lies there: no link is followed, no device read. */
 
 import { fstatSync, open } from "node:fs";
-import { opendir } from "node:fs/promises";
+import { opendir, readlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
 import { closeSpooled, maxSpool, sourceOf, type SpooledFile } from "./spool.ts";
+import { loaderReader } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
 import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
@@ -31,7 +32,7 @@ export function openFromFile(path: string, options: OpenOptions): Promise<Opened
 
 async function openFiles(
   folder: string,
-  paths: AsyncIterable<string> | Iterable<string>,
+  paths: AsyncIterable<string | FoundLink> | Iterable<string>,
   named: Pick<OpenedImage, "source" | "name">,
   { onProgress = () => {}, inspector = sharedInspector() }: OpenOptions,
 ): Promise<OpenedImage> {
@@ -39,6 +40,10 @@ async function openFiles(
   const budget = archiveBudget();
   let size = 0;
   for await (const path of paths) {
+    if (typeof path !== "string") {
+      changes.add({ kind: "symlink", ...path });
+      continue;
+    }
     const { sink, opened } = collect(path, inspector);
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
       // Gone since, or not for this user: said, not passed over.
@@ -80,6 +85,8 @@ async function inspectOpen(
     const source = sourceOf(file);
     const database = databaseReader(path, file.size);
     if (database !== null) return sink.packages(await database(async () => source.read(0, file.size)));
+    const loader = loaderReader(path, file.size);
+    if (loader !== null) return sink.loader(loader(source.read(0, file.size)));
     isTaken = file.size <= maxSpool && holdsCode(source.read(0, headBytes));
     if (isTaken) await inspectProgram(file, sink, budget);
     else await inspectContent("", chunksOf(source), sink, budget, path);
@@ -88,7 +95,13 @@ async function inspectOpen(
   }
 }
 
-async function* filesBelow(root: string, path: string): AsyncGenerator<string> {
+/** Not followed here: it says where in the image it leads. */
+interface FoundLink {
+  readonly path: string;
+  readonly target: string;
+}
+
+async function* filesBelow(root: string, path: string): AsyncGenerator<string | FoundLink> {
   let folder: Awaited<ReturnType<typeof opendir>>;
   try {
     folder = await opendir(join(root, path));
@@ -104,5 +117,9 @@ async function* filesBelow(root: string, path: string): AsyncGenerator<string> {
     if (entry.isDirectory()) {
       if (path !== "" || !notRead.has(entry.name)) yield* filesBelow(root, inner);
     } else if (entry.isFile()) yield inner;
+    else if (entry.isSymbolicLink()) {
+      const target = await readlink(join(root, inner)).catch(() => null);
+      if (target !== null) yield { path: inner, target };
+    }
   }
 }

@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { headBytes, holdsCode, holdsCodeFrom } from "../file-inspection.ts";
+import { maxScript } from "../loader/shell-path.ts";
 import { closeSpooled, maxSpool, sourceOf, spool, type SpooledFile, withSpooled } from "./spool.ts";
 import { type Chunks, createChunkReader } from "./checked.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
@@ -179,6 +180,7 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
   const { sink } = own;
   const isScript = head[0] === 0x23 && head[1] === 0x21;
   const seen = { bytes: 0, firstZero: Number.POSITIVE_INFINITY };
+  const text: Uint8Array[] = [];
   const watched = async function* (): Chunks {
     for await (const chunk of chunks) {
       if (seen.bytes > maxSearched) {
@@ -189,11 +191,13 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
         const zero = chunk.indexOf(0);
         if (zero !== -1) seen.firstZero = seen.bytes + zero;
       }
+      if (isScript && path === "" && seen.bytes <= maxScript) text.push(chunk);
       seen.bytes += chunk.length;
       yield chunk;
     }
   };
   const first = await findMark(watched(), ["zip", "gpu", "program"]);
+  if (text.length > 0) sink.script(Buffer.concat(text).toString("utf8"));
   if (first === null) {
     if (seen.bytes - seen.firstZero >= holdsCodeFrom) sink.unopened(path, behindScript);
     return;

@@ -29,13 +29,15 @@ import type { Checksums } from "../checksums.ts";
 import type { CpuCode, FeatureUse } from "../cpu/cpu-code.ts";
 import type { LibcNeed } from "../elf/dynamic.ts";
 import type { FileInspection, ProgramFacts } from "../file-inspection.ts";
+import type { LoaderRecord } from "../loader/loader-record.ts";
+import type { PathSetting } from "../loader/shell-path.ts";
 import type { GpuCode, TargetCount, ToolkitCount } from "../gpu/gpu-inspection.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import type { LayerChange, LayerInspection } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */
-export const analyserVersion = 9;
+export const analyserVersion = 10;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
@@ -132,6 +134,7 @@ const inspection = shape<FileInspection>({
       needed: texts,
       soname: orNull(anyText),
       interpreter: orNull(anyText),
+      runPath: ifPresent(anyText),
       machine: anyText,
       neededLevel: orNull(anyText),
       kernel: orNull(anyText),
@@ -151,6 +154,16 @@ const opened = shape<OpenedFile>({
       distribution: texts,
       files: record(record(anyText)),
       unread: ifPresent(anyText),
+    }),
+  ),
+  loader: ifPresent(
+    variants<LoaderRecord>("kind", {
+      conf: shape<Extract<LoaderRecord, { kind: "conf" }>>({ kind: oneOf("conf"), lines: texts }),
+      cache: shape<Extract<LoaderRecord, { kind: "cache" }>>({ kind: oneOf("cache"), libcuda: texts }),
+      script: shape<Extract<LoaderRecord, { kind: "script" }>>({
+        kind: oneOf("script"),
+        settings: list(shape<PathSetting>({ value: anyText, isConditional: truth })),
+      }),
     }),
   ),
 });

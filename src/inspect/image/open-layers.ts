@@ -58,6 +58,15 @@ export interface OpenedImage {
   readonly diffIds: readonly Digest[] | null;
   /** Of what its configuration says beside its layers, labels apart: environment, user, command. Absent or null where nothing says it. */
   readonly settings?: Digest | null;
+  /** How its containers start, as its configuration says. Absent where nothing says it. */
+  readonly start?: ImageStart;
+}
+
+export interface ImageStart {
+  readonly env: Readonly<Record<string, string>>;
+  /** Entry point and command. */
+  readonly command: readonly string[];
+  readonly folder: string;
 }
 
 export interface OpenOptions {
