@@ -26,6 +26,7 @@ import { compareFirst } from "../io/collections.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
   type CpuFacts,
+  compatModes,
   driverScales,
   factsSchemaVersion,
   type GpuFacts,
@@ -195,9 +196,17 @@ const anyHostFacts: Check<HostFacts> = exactly({
   kernel: optional(text(factGrammar.kernel, 'a kernel number such as "6.8.0"')),
   cpu: (value, report) => cpu(value ?? {}, report),
   nvidia: ifPresent(optional(nvidia)),
-  runtime: optional(exactly<HostFacts["runtime"]>({ nvidia: optional(oneOf("cdi", "legacy", "none")) }), {
-    nvidia: null,
-  }),
+  runtime: optional(
+    exactly<HostFacts["runtime"]>({
+      nvidia: optional(oneOf("cdi", "legacy", "none")),
+      toolkit: map(
+        optional(text(factGrammar.toolkit, 'a version such as "1.17.8"')),
+        (version) => version ?? undefined,
+      ),
+      compat: map(optional(oneOf(...compatModes)), (mode) => mode ?? undefined),
+    }),
+    { nvidia: null },
+  ),
   problems: optional(
     list(
       exactly<HostProblem>({
