@@ -25,6 +25,7 @@ interface Asked {
   readonly features: ReadonlySet<string>;
   readonly kernel: boolean;
   readonly runtime: boolean;
+  readonly compat: boolean;
 }
 
 /** Classes for all these fleets together, the largest first, then in the order of their first hosts. */
@@ -64,6 +65,7 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
     ]),
     kernel: [...requirements].some(({ kernel }) => kernel !== undefined),
     runtime: [...requirements].some(({ cuda }) => cuda?.require !== undefined),
+    compat: [...requirements].some(({ cuda }) => cuda?.driver.mode === "compat"),
   };
 }
 
@@ -90,6 +92,7 @@ function keyOf({ nvidia, ...view }: HostView, maker: string | null, asked: Asked
           nvidia.module,
           nvidia.cuda?.text ?? null,
           nvidia.scale,
+          asked.compat ? nvidia.compat : null,
           [...new Set(gpus)].sort(),
         ],
   ]);

@@ -37,9 +37,18 @@ export type DriverRequirement =
       readonly package: string;
       readonly cuda: string;
       readonly branches: readonly string[];
+      /** Absent where nobody has looked, and where its files do not decide it. */
+      readonly onPath?: OnPath;
     };
 
-/** The rules by which {@link Measured} is found now. A measurement by other rules is not used: the declared requirement holds. */
+/**
+ * Whether the loader of an image finds its forward-compatibility package. `always`: before the host's library, whatever the container
+ * runtime does; `cache`: by `ld.so.conf`, so before the host's where the runtime keeps its order; `never`: the image does nothing for it.
+ */
+export type OnPath = (typeof onPaths)[number];
+export const onPaths = ["always", "cache", "never"] as const;
+
+/** The rules by which {@link Measured} is found now. What was measured by others is not used: the declared requirement holds. */
 export const measuredRules = 1;
 
 /** The part of the declared requirement that the image's files showed. It only ever drops. */

@@ -2,13 +2,14 @@
 
 import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
+import type { OnPath } from "../hardware/requirement.ts";
 import { compareFirst } from "../io/collections.ts";
 import { type CpuNeed, findCpuNeed } from "./cpu/cpu-need.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
 import { compareTargets, type TargetCount } from "./gpu/gpu-inspection.ts";
-import { type CompatPath, compatPath, type OnPath } from "./loader/compat-path.ts";
+import { type CompatPath, compatPath } from "./loader/compat-path.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
 import type { FileInspection } from "./file-inspection.ts";

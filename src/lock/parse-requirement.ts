@@ -13,6 +13,7 @@ import {
   someText,
   variants,
 } from "../io/checks.ts";
+import { onPaths } from "../hardware/requirement.ts";
 import { readJson } from "../io/json.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 import type { CpuRequirement, CudaRequirement, DriverRequirement, Requirement } from "./lock.ts";
@@ -41,7 +42,13 @@ const ofCpu: Members<CpuRequirement> = { march: someText, features: names };
 const ofDriver = {
   host: { mode: oneOf("host"), minimum: someText },
   bundled: { mode: oneOf("bundled"), version: someText },
-  compat: { mode: oneOf("compat"), package: someText, cuda: someText, branches: names },
+  compat: {
+    mode: oneOf("compat"),
+    package: someText,
+    cuda: someText,
+    branches: names,
+    onPath: ifPresent(oneOf(...onPaths)),
+  },
 } as const;
 const ofCuda: Members<CudaRequirement> = {
   toolkit: someText,

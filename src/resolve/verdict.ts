@@ -1,5 +1,6 @@
 /** The answer for one image on one host, and for a whole lock. */
 
+import type { CudaVersion } from "../hardware/driver-version.ts";
 import type { LocalEngine } from "../lock/lock.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import type { Cure } from "./rules/rule-remedy.ts";
@@ -21,7 +22,7 @@ export const reasonCodes = [
   "NO_GPU_CODE",
   /** Only PTX would fit, and the driver is too old to read it. → Update the driver, or add machine code for the GPU. */
   "PTX_TOO_NEW",
-  /** The forward-compatibility package does not work with this branch or this class of GPU. → Update the driver. */
+  /** The forward-compatibility package does not work with this branch or this class of GPU, or stands before a newer driver (error 803). → Take it off the loader's path, set the container toolkit's mode, or update the driver. */
   "COMPAT_NOT_SUPPORTED",
   /** The runtime would refuse the image's `NVIDIA_REQUIRE_CUDA`. → Update the driver; if you know better, set `NVIDIA_DISABLE_REQUIRE=true`. */
   "NVIDIA_REQUIRE_UNSATISFIED",
@@ -37,7 +38,7 @@ export const reasonCodes = [
   "REQUIREMENT_UNKNOWN",
   /** The host's GPUs are in a state in which no answer would be true. → Repair the host: the message names its state. */
   "HOST_BROKEN",
-  /** Nobody has told whether the host has an NVIDIA GPU, its driver, its GPUs, or the compute capability of one. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
+  /** Nobody has told whether the host has an NVIDIA GPU, its driver, its GPUs, the compute capability of one, or what its container toolkit does with a compatibility package that decides. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
   "FACT_UNKNOWN",
 ] as const;
 
@@ -51,6 +52,15 @@ export function isOfHost(code: string): code is "HOST_BROKEN" | "FACT_UNKNOWN" {
 /** How the driver serves the image, best first. CPU images are `native`. */
 export const tiers = ["native", "minor", "forward"] as const;
 export type Tier = (typeof tiers)[number];
+
+/** How the driver, or what stands for it, serves a toolkit. `cuda` is the version that the program meets, for messages. */
+export interface DriverService {
+  readonly ok: true;
+  readonly tier: Tier;
+  /** Whether the driver library understands the PTX of the image's toolkit. */
+  readonly ptx: boolean;
+  readonly cuda: CudaVersion | null;
+}
 
 export type Verdict = Fit | Misfit;
 

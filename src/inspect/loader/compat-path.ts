@@ -5,6 +5,7 @@
  * own cache says is over then. Before the cache come `LD_LIBRARY_PATH` and the run path of a program (ld.so(8)).
  */
 
+import type { OnPath } from "../../hardware/requirement.ts";
 import type { LibraryFile } from "../gpu/driver-files.ts";
 import type { ImageStart } from "../image/open-layers.ts";
 import { ldFolders } from "./ld-conf.ts";
@@ -12,18 +13,13 @@ import { driverLibrary, type LoaderRecord } from "./loader-record.ts";
 import type { PathSetting } from "./shell-path.ts";
 
 export interface CompatPath {
-  /**
-   * `always`: before the host's library, whatever the runtime does; `cache`: by `ld.so.conf`, so before the host's where the runtime keeps
-   * its order; `never`: the image does nothing for it; null: not known.
-   */
+  /** null: not known. */
   readonly onPath: OnPath | null;
   /** What decides it, in words for people. */
   readonly reason: string;
   /** The libcuda that its loader finds where nothing is put into the container. */
   readonly loaded: string | null;
 }
-
-export type OnPath = "always" | "cache" | "never";
 
 export interface LoaderView {
   /** Libraries of the package, as they lie there. */

@@ -102,6 +102,8 @@ const keyOrder: readonly string[] = [
   keys.gpuUsable,
   keys.driverScale,
   keys.forwardCompat,
+  keys.compatAdds,
+  keys.hostFirst,
   keys.driverNumber,
   keys.cudaNumber,
   keys.runtime,

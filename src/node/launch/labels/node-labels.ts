@@ -114,6 +114,8 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
     [keys.driverScale]: nvidia.scale,
     ...(checkGpuPresence(view).ok ? { [keys.gpuUsable]: "true" } : {}),
     ...(compat && nvidia.gpus.length > 0 ? { [keys.forwardCompat]: "true" } : {}),
+    ...(nvidia.compat.adds === null ? {} : { [keys.compatAdds]: nvidia.compat.adds }),
+    ...(nvidia.compat.hostFirst === true ? { [keys.hostFirst]: "true" } : {}),
     ...(product === "" ? {} : { [keys.gpuProduct]: product }),
     ...counted(kinds.map(({ compute }) => keys.compute(compute))),
     ...counted(kinds.map(({ brand }) => keys.brand(brand))),

@@ -67,6 +67,10 @@ export const keys = {
   gpuUsable: "gpu.usable",
   /** `true` where every visible GPU is of a class that NVIDIA's forward-compatibility packages support. */
   forwardCompat: "gpu.forward-compat",
+  /** `newer`, `listed` or `never`: when the container toolkit puts an image's compatibility package before the host's library. */
+  compatAdds: "gpu.compat-adds",
+  /** `true` where the host's library comes before whatever an image's `ld.so.conf` names. */
+  hostFirst: "gpu.host-first",
   compute: (compute: string) => `gpu.compute.${compute}`,
   brand: (brand: string) => `gpu.brand.${brand}`,
   kind: (compute: string, brand: string) => `gpu.kind.${compute}-${brand}`,
