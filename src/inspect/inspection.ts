@@ -239,6 +239,9 @@ function unreadMachines(files: readonly InspectedFile[], { architecture }: Image
   return [...new Set(machines)].sort();
 }
 
+/** How the reason begins that no statement of a toolkit answers. */
+export const undecidedPath = "whether the forward-compatibility package is loaded";
+
 function requirementOf(
   cpu: ImageCpu,
   gpu: ImageGpu | null,
@@ -257,7 +260,7 @@ function requirementOf(
   const bundled = [...new Set(driver.bundled.map(({ version }) => version))];
   const path = driver.compatPath;
   if (path !== null && path.onPath === null && bundled.length === 0)
-    undecided.push(`whether the forward-compatibility package is loaded: ${path.reason}`);
+    undecided.push(`${undecidedPath}: ${path.reason}`);
   if (bundled.length > 1) undecided.push(`several user-space drivers: ${bundled.join(", ")}`);
   return {
     cpu: { level: levelNeeded(ociNames[cpu.architecture ?? ""] ?? "", features), features },

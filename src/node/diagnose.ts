@@ -130,7 +130,12 @@ function examineRuntime({ nvidia, runtime }: HostFacts, { answer }: EngineState)
   if (nvidia == null || nvidia.gpus.length === 0) return [];
   if (runtime.nvidia === "cdi" || runtime.nvidia === "legacy") {
     const how = runtime.nvidia === "cdi" ? "CDI" : "the NVIDIA runtime";
-    return [ok("runtime", `containers get the GPUs through ${how}`)];
+    const packages =
+      runtime.compat === undefined
+        ? "; what becomes of a forward-compatibility package is not known"
+        : `; forward-compatibility packages: ${runtime.compat}`;
+    const toolkit = runtime.toolkit === undefined ? "" : ` of toolkit ${runtime.toolkit}`;
+    return [ok("runtime", `containers get the GPUs through ${how}${toolkit}${packages}`)];
   }
   if (answer.ok && answer.info.nvidiaRuntime) return [ok("runtime", "the engine has the NVIDIA runtime")];
   if (runtime.nvidia === null && !answer.ok)

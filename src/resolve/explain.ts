@@ -76,6 +76,11 @@ function describeHost({ platform, cpu, nvidia, untold, broken, others }: HostVie
   ];
 }
 
+function byPackage({ requires }: LockedImage): string {
+  const { driver } = requires.cuda ?? {};
+  return driver?.mode === "compat" ? ` by its forward-compatibility package ${driver.package}` : "";
+}
+
 function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking): string[] {
   const [winner, next] = ranked;
   if (winner === undefined) return ["match: none"];
@@ -84,7 +89,7 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
     `match: ${winner.cell}`,
     `  ${immutableReferenceOf(lock, winner.image)}`,
     ...describedAs(winner.image),
-    `  tier ${winner.fit.tier}${codes.map((text) => `, ${text}`).join("")}`,
+    `  tier ${winner.fit.tier}${winner.fit.tier === "forward" ? byPackage(winner.image) : ""}${codes.map((text) => `, ${text}`).join("")}`,
   ];
   if (next === undefined) return [...lines, "  the only image that fits"];
   const reason = explainOrder(order, winner, next);

@@ -295,7 +295,9 @@ function loadsOf(
   const plain =
     nvidia?.driverScale !== "wsl" &&
     !(nvidia?.gpus.length && nvidia.gpus.every((gpu) => gpu.class === "tegra"));
-  const add = (...more: readonly ("package" | "host")[]) => more.forEach((each) => loads.add(each));
+  const add = (...more: readonly ("package" | "host")[]) => {
+    for (const each of more) loads.add(each);
+  };
   for (const { adds, hostFirst } of startsOf(host)) {
     if (driver.onPath === "always") add("package");
     else {

@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { onPaths } from "../../hardware/requirement.ts";
 
 const text = z.string().min(1);
 
@@ -64,6 +65,12 @@ const driver = z
         .describe("Driver version of the cuda-compat package, when not NVIDIA's latest."),
       cuda: text.optional(),
       branches: z.array(text).optional(),
+      onPath: z
+        .enum(onPaths)
+        .optional()
+        .describe(
+          "How the image's loader finds the package: always (LD_LIBRARY_PATH), cache (ld.so.conf), never (default): a container toolkit has to load it.",
+        ),
     }),
   ])
   .describe(

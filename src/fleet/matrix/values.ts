@@ -110,7 +110,9 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
           at,
         );
       }
-      return { value: { mode: "compat", package: version, cuda, branches } };
+      // NVIDIA's images hold the package off the path.
+      const onPath = input.onPath ?? "never";
+      return { value: { mode: "compat", package: version, cuda, branches, onPath } };
     }
     case "host": {
       const minimum = input.minimum ?? driverFloor(toolkit)?.minimum ?? null;

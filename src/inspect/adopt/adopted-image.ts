@@ -15,7 +15,13 @@ import type {
 import { auditImage } from "../audit/audit-image.ts";
 import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
-import { gpuOf, type ImageInspection, inspectionOf, type MeasuredDriver } from "../inspection.ts";
+import {
+  gpuOf,
+  type ImageInspection,
+  inspectionOf,
+  type MeasuredDriver,
+  undecidedPath,
+} from "../inspection.ts";
 
 /** Facts that the owner of an image knows and its files may not tell. */
 export interface Statement {
@@ -58,7 +64,9 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
     adopted: { cpu: statement.march === undefined ? "estimated" : "stated" },
     ...(statement.march === undefined ? {} : { measured: audit.measured }),
     notes: [
-      ...(statement.cuda === undefined ? inspection.requires.undecided : []),
+      ...inspection.requires.undecided.filter(
+        (text) => statement.cuda === undefined || text.startsWith(undecidedPath),
+      ),
       ...(unopened === 0
         ? []
         : [
@@ -134,7 +142,10 @@ function driverOf(found: MeasuredDriver): DriverRequirement | null {
   const known = findCompatPackage(cudaOfDriver(found.package) ?? "");
   return known === null
     ? null
-    : { mode: "compat", package: found.package, cuda: known.cuda, branches: known.branches };
+    : {
+        ...{ mode: "compat", package: found.package, cuda: known.cuda, branches: known.branches },
+        ...(found.onPath === null ? {} : { onPath: found.onPath }),
+      };
 }
 
 function undecided(inspection: ImageInspection): ImgmatchError {

@@ -8,6 +8,7 @@ import {
   type CudaRequirement,
   type Measured,
   measuredRules,
+  type OnPath,
   type Requirement,
 } from "../../hardware/requirement.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -16,6 +17,7 @@ import type { LibraryFile } from "../gpu/driver-files.ts";
 import { type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
+import type { CompatPath } from "../loader/compat-path.ts";
 import { beyondDeclared, type BeyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
 import { codeLies, mayHideCode, uncompiledTargets } from "./gpu-lies.ts";
 import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
@@ -170,7 +172,8 @@ function driverLies(
   inspection: ImageInspection,
   floor: MeasuredFloor | null,
 ): readonly Problem[] {
-  const { bundled, compat } = inspection.driver;
+  const { bundled, compat, compatPath } = inspection.driver;
+  const onPath = compatPath?.onPath ?? null;
   const isWhole = inspection.unopened.length === 0;
   const below = (version: string, declared: string) =>
     floor !== null && (compare(version, floor.minimum) ?? 0) < 0 ? [tooOld(floor, declared, toolkit)] : [];
@@ -178,6 +181,7 @@ function driverLies(
     case "host":
       return [
         ...(bundled.length > 0 ? [unasked(bundled)] : []),
+        ...(onPath === "always" || onPath === "cache" ? [shadowed(compat, onPath, compatPath)] : []),
         ...below(driver.minimum, `driver ${driver.minimum} is declared to be enough`),
       ];
     case "bundled":
@@ -186,7 +190,12 @@ function driverLies(
         ...below(driver.version, `the image brings driver ${driver.version}`),
       ];
     case "compat":
-      return other(driver.package, compat, isWhole, "the forward-compatibility package");
+      return [
+        ...other(driver.package, compat, isWhole, "the forward-compatibility package"),
+        ...(onPath === null || driver.onPath === undefined || onPath === driver.onPath
+          ? []
+          : [otherPath(driver.onPath, onPath, compatPath)]),
+      ];
   }
 }
 
@@ -202,6 +211,23 @@ function unasked(found: readonly LibraryFile[]): Problem {
     code: "AUDIT_DRIVER_OTHER",
     message: `the driver of the host is declared, and the image brings its own, ${versionsOf(found)}: ${found[0]?.path}`,
     fix: `declare driver: { mode: bundled, version: "${version}" }, or leave the file out of the image`,
+  };
+}
+
+/** The host's driver is declared, and the image looks for its package first. */
+function shadowed(found: readonly LibraryFile[], onPath: OnPath, path: CompatPath | null): Problem {
+  return {
+    code: "AUDIT_DRIVER_OTHER",
+    message: `the driver of the host is declared, and the image puts its forward-compatibility package ${versionsOf(found)} before it: ${path?.reason}`,
+    fix: `take its folder off the loader's path, or declare driver: { mode: compat, onPath: ${onPath} }`,
+  };
+}
+
+function otherPath(declared: OnPath, found: OnPath, path: CompatPath | null): Problem {
+  return {
+    code: "AUDIT_DRIVER_OTHER",
+    message: `onPath ${declared} is declared of the forward-compatibility package, and it is ${found}: ${path?.reason}`,
+    fix: `declare driver: { mode: compat, onPath: ${found} }, or change the path of the image's loader`,
   };
 }
 
