@@ -1,6 +1,7 @@
 /** The files of an image after all its layers: later ones replace, whiteouts remove, links of folders lead elsewhere. */
 
 import type { FileInspection } from "../file-inspection.ts";
+import { confPath } from "../loader/ld-conf.ts";
 import type { LoaderRecord } from "../loader/loader-record.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import { invalidImage } from "./invalid-image.ts";
@@ -96,6 +97,9 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
       const reason = file.packages?.unread;
       if (reason !== undefined) unread.push({ path, layer, reason });
     }
+    // As ldconfig reads it, which follows the link.
+    if (node.link !== null && confPath.test(path.slice(1)))
+      loader.set(path, { kind: "conf", lines: [`include ${linked(path, node.link)}`] });
     for (const [name, child] of node.children) open.push({ node: child, path: `${path}/${name}` });
   }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
@@ -106,6 +110,10 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
     unread: unread.sort(byPath),
     loader,
   };
+}
+
+function linked(path: string, target: string): string {
+  return `/${normalPath(target.startsWith("/") ? target : `${path.slice(0, path.lastIndexOf("/"))}/${target}`)}`;
 }
 
 function emptyNode(): Node {

@@ -144,7 +144,10 @@ function runFolders(path: string, runPath: string): readonly string[] {
 function byConf(view: Omit<LoaderView, "start">): Found {
   const packaged = new Set(view.compat.map(({ path }) => path.slice(0, path.lastIndexOf("/"))));
   let system: string | null = null;
-  for (const { folder, conf } of ldFolders(confsOf(view.loader))) {
+  for (const { folder, conf, isUnread } of ldFolders(confsOf(view.loader))) {
+    if (isUnread && system === null && (/[*?]/.test(folder) || view.realPath(folder) !== null))
+      return { onPath: null, reason: `${conf} includes ${folder}, which is not read` };
+    if (isUnread) continue;
     if (isSystem(view, folder)) system ??= folder;
     const real = view.realPath(folder);
     const isMissing = real === null && /\bcompat\b/.test(folder);

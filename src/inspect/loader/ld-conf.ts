@@ -6,7 +6,12 @@ export interface LdFolder {
   readonly folder: string;
   /** The file that names it. */
   readonly conf: string;
+  /** It is no folder but a pattern of files which are not read here: what they name comes in this place. */
+  readonly isUnread?: true;
 }
+
+/** Where files of ld.so.conf are read. */
+export const confPath = /^(?:etc\/ld\.so\.conf|(?:.*\/)?ld\.so\.conf\.d\/[^/]+)$/;
 
 const maxFiles = 1000;
 const maxFolders = 10_000;
@@ -21,15 +26,16 @@ export function ldFolders(confs: ReadonlyMap<string, readonly string[]>): readon
     for (const line of confs.get(conf) ?? []) {
       const text = (line.split("#")[0] ?? "").trim();
       const [word = "", ...patterns] = text.split(/\s+/);
-      if (word === "include") for (const pattern of patterns) matching(pattern, conf).forEach(read);
+      if (word === "include") for (const pattern of patterns) include(pattern, conf);
       else if (word !== "" && word !== "hwcap" && found.length < maxFolders)
         found.push({ folder: text.replace(/=\w+$/, "").replace(/\/+$/, "") || "/", conf });
     }
   };
   const names = [...confs.keys()].sort();
-  const matching = (pattern: string, conf: string) => {
+  const include = (pattern: string, conf: string) => {
     const whole = pattern.startsWith("/") ? pattern : `${conf.slice(0, conf.lastIndexOf("/"))}/${pattern}`;
-    return names.filter((name) => matches(whole, name));
+    for (const name of names) if (matches(whole, name)) read(name);
+    if (!confPath.test(whole.slice(1))) found.push({ folder: whole, conf, isUnread: true });
   };
   read(ldConf);
   return found;

@@ -1,5 +1,6 @@
 /** What is kept of a file that tells a loader where libraries are. */
 
+import { confPath } from "./ld-conf.ts";
 import { maxCache, readLdCache } from "./ld-cache.ts";
 import { maxScript, type PathSetting, pathSettings } from "./shell-path.ts";
 
@@ -19,7 +20,7 @@ export function loaderReader(
   path: string,
   size: number,
 ): ((bytes: Uint8Array) => LoaderRecord | null) | null {
-  if (/^etc\/(?:ld\.so\.conf|ld\.so\.conf\.d\/[^/]+)$/.test(path) && size <= maxConf)
+  if (confPath.test(path) && size <= maxConf)
     return (bytes) => ({ kind: "conf", lines: Buffer.from(bytes).toString("utf8").split(/\r?\n/) });
   if (path !== "etc/ld.so.cache" || size > maxCache) return null;
   return (bytes) => {

@@ -223,6 +223,16 @@ describe("the libcuda of the real loader", needs(whyNoGcc(), whyNotRoot), () => 
     });
   });
 
+  it("is found by a file that ld.so.conf reads through a link, and undecided by one that is not read", async () => {
+    const files = { "opt/x/etc/ld.so.conf.d/x.conf": "/usr/local/cuda/compat\n" };
+    const root = makeRoot({ conf: distribution, files });
+    symlinkSync("/opt/x/etc/ld.so.conf.d/x.conf", join(root, "etc/ld.so.conf.d/00-x.conf"));
+    execFileSync("ldconfig", ["-r", root]);
+    expect(await inspect(root)).toMatchObject({ onPath: "cache" });
+    const other = makeRoot({ conf: { "00-x.conf": "include /opt/*.txt\n" } });
+    expect(await inspect(other)).toMatchObject({ onPath: null });
+  });
+
   it("is undecided where ld.so.conf names a folder that a script makes", async () => {
     const root = makeRoot({ conf: conf("00-cuda-compat.conf", "/usr/local/cuda/compat/lib") });
     expect(await inspect(root)).toMatchObject({ onPath: null });
