@@ -3,6 +3,7 @@
 import { formatPlace } from "../errors.ts";
 import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
 import type { ImageInspection, InspectedFile } from "../inspect/inspection.ts";
+import type { CompatPath } from "../inspect/loader/compat-path.ts";
 import type { TargetCount } from "../inspect/gpu/gpu-inspection.ts";
 import type { Style } from "./report/style.ts";
 import { count, formatTable } from "../io/table.ts";
@@ -129,11 +130,14 @@ function driverLines({ driver }: ImageInspection): readonly string[] {
   return formatTable([
     ...driver.bundled.map(line("bundled")),
     ...driver.compat.map(line("forward compatibility")),
-    ...(driver.compatPath === null
-      ? []
-      : [["", `${pathWords[driver.compatPath.onPath ?? "null"]}: ${driver.compatPath.reason}`]]),
+    ...(driver.compatPath === null ? [] : [["", pathText(driver.compatPath)]]),
     ...driver.runtime.map(line("runtime")),
   ]);
+}
+
+function pathText({ onPath, reason, isMountable }: CompatPath): string {
+  const alone = onPath === "never" && !isMountable ? ", and no container toolkit looks there" : "";
+  return `${pathWords[onPath ?? "null"]}: ${reason}${alone}`;
 }
 
 const pathWords = {

@@ -285,9 +285,11 @@ function driverOf(
 ): MeasuredDriver | null {
   const [version] = bundled;
   if (version !== undefined) return bundled.length === 1 ? { mode: "bundled", version } : null;
-  const compat = driver.compat[0];
-  if (compat !== undefined)
-    return { mode: "compat", package: compat.version, onPath: driver.compatPath?.onPath ?? null, minimum };
+  const path = driver.compatPath;
+  const compat = driver.compat.find((file) => file.path === path?.loaded) ?? driver.compat[0];
+  const isDead = path !== null && path.onPath === "never" && !path.isMountable;
+  if (compat !== undefined && !isDead)
+    return { mode: "compat", package: compat.version, onPath: path?.onPath ?? null, minimum };
   return minimum === null ? null : { mode: "host", minimum };
 }
 

@@ -17,6 +17,8 @@ export interface CompatPath {
   readonly onPath: OnPath | null;
   /** What decides it, in words for people. */
   readonly reason: string;
+  /** It lies where container toolkits look for it. */
+  readonly isMountable: boolean;
   /** The libcuda that its loader finds where nothing is put into the container. */
   readonly loaded: string | null;
 }
@@ -53,10 +55,15 @@ const switches: readonly string[] = ["VLLM_ENABLE_CUDA_COMPATIBILITY"];
 export function compatPath(view: LoaderView): CompatPath | null {
   if (view.compat.length === 0) return null;
   const found = byScripts(view) ?? byEnvironment(view) ?? byRunPath(view) ?? byConf(view);
-  return { ...found, loaded: loadedLibrary(view) };
+  const folder = view.realPath(toolkitFolder);
+  const isMountable = view.compat.some(({ path }) => path.slice(0, path.lastIndexOf("/")) === folder);
+  return { ...found, isMountable, loaded: loadedLibrary(view) };
 }
 
-type Found = Omit<CompatPath, "loaded">;
+/** Source: nvidia-container-toolkit, `cudacompat.go`; libnvidia-container, `src/nvc_container.c`. */
+const toolkitFolder = "/usr/local/cuda/compat";
+
+type Found = Pick<CompatPath, "onPath" | "reason">;
 
 function byEnvironment({ start, ...view }: LoaderView): Found | null {
   const set = switches.find((name) => /^(?:1|true|yes|on)$/i.test(start?.env[name] ?? ""));

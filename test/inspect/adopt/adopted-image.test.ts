@@ -75,6 +75,8 @@ describe("an adopted image", () => {
     const driver = (...files: readonly ReturnType<typeof madeFile>[]) => adopt([cu128, compat, ...files]);
     expect(driver().requires.cuda?.driver).toMatchObject({ mode: "compat", onPath: "never" });
     expect(driver(ldConf("/usr/local/cuda/compat")).requires.cuda?.driver).toMatchObject({ onPath: "cache" });
+    const elsewhere = madeFile({ path: "/opt/cuda-12.8/compat/libcuda.so.570.124.06" });
+    expect(adopt([cu128, elsewhere]).requires.cuda?.driver).toMatchObject({ mode: "host" });
     const open = driver(ldConf("/usr/local/cuda/compat/lib"));
     expect(open.requires.cuda?.driver).not.toHaveProperty("onPath");
     expect(open.notes).toEqual([
