@@ -37,6 +37,8 @@ export type DriverRequirement =
       readonly package: string;
       readonly cuda: string;
       readonly branches: readonly string[];
+      /** Branches that libcuda's own note lists, by which a container toolkit decides; absent where none was read. */
+      readonly listed?: readonly string[];
       /** Absent where nobody has looked, and where its files do not decide it. */
       readonly onPath?: OnPath;
     };

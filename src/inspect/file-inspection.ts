@@ -25,6 +25,8 @@ export interface ProgramFacts extends ElfDynamic {
   /** psABI level that the loader enforces. */
   readonly neededLevel: string | null;
   readonly kernel: string | null;
+  /** Of NVIDIA's libcuda: on which branches of kernel drivers it may serve as a forward-compatibility package. */
+  readonly branches?: readonly string[];
 }
 
 /** How reasons end that hide nothing but what a file needs of a CPU. */

@@ -9,7 +9,7 @@ import { codeRegions } from "./cpu/regions.ts";
 import { readX86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
-import { hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
+import { forwardBranches, hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
 import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
@@ -65,11 +65,16 @@ async function inspectElf(
     unopened.push(`code for ${machineName(elf)}${unreadForCpu.machine}`);
   if (cpu !== null && cpu.unknownInstructions > 0)
     unopened.push(`${cpu.unknownInstructions}${unreadForCpu.instructions}`);
-  const { neededLevel, kernel } = readGnuNotes(readNotes(source, elf));
+  const notes = readNotes(source, elf);
+  const { neededLevel, kernel } = readGnuNotes(notes);
+  const branches = forwardBranches(notes);
   return {
     size: source.size,
     checksums: await checksumsOf(source, mayBePackaged),
-    program: { machine: machineName(elf), ...readDynamic(source, elf), neededLevel, kernel },
+    program: {
+      ...{ machine: machineName(elf), ...readDynamic(source, elf), neededLevel, kernel },
+      ...(branches === null ? {} : { branches }),
+    },
     cpu,
     gpu,
     unopened,

@@ -111,6 +111,8 @@ export type MeasuredDriver =
       readonly mode: "compat";
       readonly package: string;
       readonly onPath: OnPath | null;
+      /** Branches of drivers in the note of its libcuda; null where it has none. */
+      readonly listed: readonly string[] | null;
       readonly minimum: string | null;
     };
 
@@ -289,7 +291,13 @@ function driverOf(
   const compat = driver.compat.find((file) => file.path === path?.loaded) ?? driver.compat[0];
   const isDead = path !== null && path.onPath === "never" && !path.isMountable;
   if (compat !== undefined && !isDead)
-    return { mode: "compat", package: compat.version, onPath: path?.onPath ?? null, minimum };
+    return {
+      mode: "compat",
+      package: compat.version,
+      onPath: path?.onPath ?? null,
+      listed: path?.listed ?? null,
+      minimum,
+    };
   return minimum === null ? null : { mode: "host", minimum };
 }
 

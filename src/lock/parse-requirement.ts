@@ -47,6 +47,7 @@ const ofDriver = {
     package: someText,
     cuda: someText,
     branches: names,
+    listed: ifPresent(names),
     onPath: ifPresent(oneOf(...onPaths)),
   },
 } as const;

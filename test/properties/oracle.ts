@@ -316,7 +316,7 @@ function loadsOf(
       else if (adds === "newer") add(...(Number(own) > Number(branch) ? (["package"] as const) : found));
       else if (own === branch) add("package");
       else {
-        const note = notes[driver.cuda];
+        const note = driver.listed ?? notes[driver.cuda];
         const listed = note === undefined ? driver.branches.includes(branch) || null : note.includes(branch);
         add(...(listed === null ? (["package", "host"] as const) : listed ? (["package"] as const) : found));
       }

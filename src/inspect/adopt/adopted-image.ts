@@ -144,6 +144,7 @@ function driverOf(found: MeasuredDriver): DriverRequirement | null {
     ? null
     : {
         ...{ mode: "compat", package: found.package, cuda: known.cuda, branches: known.branches },
+        ...(found.listed === null ? {} : { listed: found.listed }),
         ...(found.onPath === null ? {} : { onPath: found.onPath }),
       };
 }

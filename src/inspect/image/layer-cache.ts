@@ -138,6 +138,7 @@ const inspection = shape<FileInspection>({
       machine: anyText,
       neededLevel: orNull(anyText),
       kernel: orNull(anyText),
+      branches: ifPresent(texts),
       libc: orNull(shape<LibcNeed>({ name: oneOf("glibc", "musl"), version: orNull(anyText) })),
     }),
   ),

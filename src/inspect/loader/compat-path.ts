@@ -21,6 +21,8 @@ export interface CompatPath {
   readonly isMountable: boolean;
   /** The libcuda that its loader finds where nothing is put into the container. */
   readonly loaded: string | null;
+  /** Branches of kernel drivers in the note of the package's libcuda; null where it has none. */
+  readonly listed: readonly string[] | null;
 }
 
 export interface LoaderView {
@@ -33,6 +35,7 @@ export interface LoaderView {
     readonly path: string;
     readonly needed: readonly string[];
     readonly runPath?: string;
+    readonly branches?: readonly string[];
   }[];
 }
 
@@ -56,8 +59,9 @@ export function compatPath(view: LoaderView): CompatPath | null {
   if (view.compat.length === 0) return null;
   const found = byScripts(view) ?? byEnvironment(view) ?? byRunPath(view) ?? byConf(view);
   const folder = view.realPath(toolkitFolder);
+  const listed = view.programs.find(({ path }) => path === view.compat[0]?.path)?.branches ?? null;
   const isMountable = view.compat.some(({ path }) => path.slice(0, path.lastIndexOf("/")) === folder);
-  return { ...found, isMountable, loaded: loadedLibrary(view) };
+  return { ...found, isMountable, loaded: loadedLibrary(view), listed };
 }
 
 /** Source: nvidia-container-toolkit, `cudacompat.go`; libnvidia-container, `src/nvc_container.c`. */

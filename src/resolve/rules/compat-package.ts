@@ -95,7 +95,7 @@ function isAdded({ compat, packaged, driver, nvidia, packageCuda }: Pair): boole
     case "listed": {
       // The note lists the package's own branch too.
       if (driverBranch(packaged) === branch) return true;
-      const listed = findCompatPackage(compat.cuda)?.enforced ?? null;
+      const listed = compat.listed ?? findCompatPackage(compat.cuda)?.enforced ?? null;
       return listed?.includes(String(branch)) ?? (compat.branches.includes(String(branch)) ? true : null);
     }
     case null:

@@ -63,11 +63,9 @@ function comparedDrivers(driver: DriverRequirement): readonly string[] {
     case "bundled":
       return [driver.version];
     case "compat": {
-      const { enforced = null } = findCompatPackage(driver.cuda) ?? {};
+      const listed = driver.listed ?? findCompatPackage(driver.cuda)?.enforced ?? [];
       const own = String(driver.package.split(".")[0]);
-      const branches = [own, ...driver.branches, ...(enforced ?? [])].filter((each) =>
-        /^\d{1,4}$/.test(each),
-      );
+      const branches = [own, ...driver.branches, ...listed].filter((each) => /^\d{1,4}$/.test(each));
       return [driver.package, ...branches.flatMap((branch) => [branch, String(Number(branch) + 1)])];
     }
   }

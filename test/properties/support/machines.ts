@@ -204,7 +204,13 @@ const packages: readonly (DriverRequirement & { readonly mode: "compat" })[] = (
     { mode: "compat", package: "575.57.08", cuda: "12.9", branches: ["535", "570"] },
     { mode: "compat", package: "580.95.05", cuda: "13.0", branches: ["535", "570"] },
   ] as const
-).flatMap((each) => [each, ...onPaths.map((onPath) => ({ ...each, onPath }))]);
+).flatMap((each) => [
+  { ...each, listed: ["525", "535"] },
+  ...onPaths.flatMap((onPath) => [
+    { ...each, onPath },
+    { ...each, onPath, listed: ["535", "570"] },
+  ]),
+]);
 
 const expressions = [
   "cuda>=12.4",

@@ -143,6 +143,12 @@ const table: readonly (readonly [why: string, Compat, HostFacts, outcome: string
     "native",
   ],
   [
+    "nothing, a note in the image that does not list the branch",
+    { ...never, listed: ["570"] },
+    on("535.183.01", notes),
+    "minor",
+  ],
+  [
     "nothing, an unknown toolkit, a driver that needs the package",
     { ...of130, onPath: "never" },
     on("535.183.01", legacy()),
