@@ -109,6 +109,8 @@ export interface Resolution {
   readonly problems: readonly { readonly code: string; readonly message: string; readonly fix?: string }[];
   /** Only where the host has GPUs under a driver and the match, which nobody asked to be so, has no GPU code. */
   readonly unusedGpus?: UnusedGpus;
+  /** Version of the forward-compatibility package in the image, only where it may be what serves: the driver is older. */
+  readonly byPackage?: string;
   /** Only where nobody pinned a free axis and several of its values fit. */
   readonly openAxes?: readonly OpenAxis[];
 }

@@ -9,7 +9,7 @@ import {
   type Candidate,
   type ResolveImageOptions,
 } from "../../resolve/resolve-image.ts";
-import { findUnasked } from "../../resolve/unasked.ts";
+import { findUnasked, type Unasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";
 import { chooseGpus, gpuWish, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
 import { resolvedLabel } from "./labels/vocabulary.ts";
@@ -28,8 +28,8 @@ export interface LaunchChoice {
   readonly ok: true;
   /** All of a launch that the image and the host decide. */
   readonly request: Pick<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
-  /** Choices that nobody asked for. */
-  readonly unasked: Pick<Resolution, "unusedGpus" | "openAxes">;
+  /** What was decided though nobody asked for it. */
+  readonly unasked: Unasked;
   /** Of the image alone. */
   readonly problems: Resolution["problems"];
 }
