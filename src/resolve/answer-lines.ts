@@ -37,7 +37,7 @@ export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}):
     ]);
 }
 
-/** What the answer decided unasked: GPUs that stay unused, a libcuda of its own, axes that nobody pinned. */
+/** Lines about the choices that nobody asked for: GPUs that stay unused, a libcuda of the image, axes that nobody pinned. */
 export function unaskedLines({ unusedGpus, byPackage, openAxes = [] }: Unasked): readonly string[] {
   return [
     ...(unusedGpus === undefined ? [] : unusedLines(unusedGpus)),

@@ -48,7 +48,7 @@ export interface NvidiaView {
   readonly compat: CompatView;
 }
 
-/** What becomes of an image's forward-compatibility package in a container of this host. */
+/** The use of an image's forward-compatibility package in a container of this host. */
 export interface CompatView {
   /** When the container toolkit puts it before the host's library. null where it is not known, or depends on how a container is started. */
   readonly adds: CompatAdds | null;

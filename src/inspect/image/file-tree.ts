@@ -29,9 +29,9 @@ export interface ImageFiles {
   readonly packages: readonly PackageRecords[];
   /** Package databases that could not be read. */
   readonly unread: readonly UnopenedFile[];
-  /** What tells a loader where libraries are, by path. */
+  /** Files that tell a loader where libraries are, by path. */
   readonly loader: ReadonlyMap<string, LoaderRecord>;
-  /** Where a path leads, links followed; null where nothing is. */
+  /** The path behind all links; null if nothing is there. */
   readonly realPath: (path: string) => string | null;
 }
 

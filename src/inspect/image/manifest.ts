@@ -39,7 +39,7 @@ export function manifestParts(json: unknown, name: string): ManifestParts {
   };
 }
 
-/** What an image's configuration says of it. */
+/** The parts of an image's configuration that an inspection needs. */
 export function configParts(
   config: unknown,
 ): Pick<OpenedImage, "platform" | "diffIds" | "settings" | "start"> {

@@ -15,7 +15,7 @@ import type { PathSetting } from "./shell-path.ts";
 export interface CompatPath {
   /** null: not known. */
   readonly onPath: OnPath | null;
-  /** What decides it, in words for people. */
+  /** The reason, in words for people. */
   readonly reason: string;
   /** It lies where container toolkits look for it. */
   readonly isMountable: boolean;
@@ -110,7 +110,7 @@ function settle({ value, isConditional }: PathSetting, view: LoaderView, { env }
   return !/[$`]/.test(text) && isBefore(view, folders(text)) === true ? "always" : null;
 }
 
-/** What it starts is a program of its own, or a script that reads others. */
+/** It starts another program, or reads other scripts. */
 function startsScript({ realPath, programs }: LoaderView, start: ImageStart): boolean {
   if (start.env.BASH_ENV !== undefined || start.env.ENV !== undefined) return true;
   const [first] = start.command;

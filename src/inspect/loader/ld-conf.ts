@@ -10,7 +10,7 @@ export interface LdFolder {
   readonly isUnread?: true;
 }
 
-/** Where files of ld.so.conf are read. */
+/** Folders of the files of ld.so.conf. */
 export const confPath = /^(?:etc\/ld\.so\.conf|(?:.*\/)?ld\.so\.conf\.d\/[^/]+)$/;
 
 const maxFiles = 1000;

@@ -1,4 +1,4 @@
-/** What is kept of a file that tells a loader where libraries are. */
+/** The kept part of a file that tells a loader where libraries are. */
 
 import { confPath } from "./ld-conf.ts";
 import { maxCache, readLdCache } from "./ld-cache.ts";
@@ -9,7 +9,7 @@ export const driverLibrary = "libcuda.so.1";
 export type LoaderRecord =
   /** Lines of a file of `ld.so.conf`. */
   | { readonly kind: "conf"; readonly lines: readonly string[] }
-  /** Where `ld.so.cache` has libcuda. */
+  /** The path of libcuda in `ld.so.cache`. */
   | { readonly kind: "cache"; readonly libcuda: readonly string[] }
   | { readonly kind: "script"; readonly settings: readonly PathSetting[] };
 

@@ -1,4 +1,4 @@
-/** What a shell script says about where libraries are looked for: each value of `LD_LIBRARY_PATH`, and whether it is always set. */
+/** Each value that a shell script gives to `LD_LIBRARY_PATH`, and whether it always does. */
 
 export interface PathSetting {
   /** As it is written, without quotes. */
@@ -7,7 +7,7 @@ export interface PathSetting {
   readonly isConditional: boolean;
 }
 
-/** What is longer is no script that somebody wrote to start a program. */
+/** Nobody writes a longer script to start a program. */
 export const maxScript = 2 ** 18;
 const maxValue = 4096;
 

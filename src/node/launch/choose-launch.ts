@@ -28,7 +28,7 @@ export interface LaunchChoice {
   readonly ok: true;
   /** All of a launch that the image and the host decide. */
   readonly request: Pick<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
-  /** What was decided though nobody asked for it. */
+  /** Choices that nobody asked for. */
   readonly unasked: Unasked;
   /** Of the image alone. */
   readonly problems: Resolution["problems"];

@@ -104,7 +104,7 @@ interface SyntheticGpu {
   readonly compat?: CompatView;
 }
 
-/** What a script cannot see of a host: all that may become of a compatibility package there. */
+/** All that may become of a compatibility package on a host: a script cannot see which. */
 export const compatViews: readonly CompatView[] = [...compatAdds, null].flatMap((adds) =>
   [true, false].map((hostFirst) => ({ adds, hostFirst })),
 );

@@ -24,7 +24,7 @@ export type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
 /** Whose libcuda a program gets; `either` where nobody can say. */
 type Loaded = "package" | "host" | "either";
 
-/** What the rule compares, read once. */
+/** The values that the rule compares, read once. */
 interface Pair {
   readonly compat: CompatRequirement;
   readonly packaged: DriverVersion;
@@ -63,7 +63,7 @@ export function checkCompatPackage(
 }
 
 /**
- * What the image's own search finds, then what the toolkit changes of it. A library by `LD_LIBRARY_PATH` comes before all that a runtime
+ * The library that the image's own search finds, then the changes that the toolkit makes to it. A library by `LD_LIBRARY_PATH` comes before all that a runtime
  * does (ld.so(8)); the toolkit never takes a package that is not newer than the driver (libnvidia-container, `src/cli/compat_mode.c`; of
  * two in one folder ldconfig takes the newer).
  */
@@ -113,7 +113,7 @@ function byPackage(pair: Pair, alone: DriverService | Misfit): DriverService | M
   return { ok: true, tier: "forward", ptx: compareMinor(packageCuda, toolkit) >= 0, cuda: packageCuda };
 }
 
-/** What holds in both cases. */
+/** The parts that hold in both cases. */
 function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Misfit {
   const other = byPackage(pair, alone);
   if (alone.ok && other.ok)

@@ -93,7 +93,7 @@ function driverStretches(
 
 const unknownToolkit = { value: { adds: null, hostFirst: null }, when: always };
 
-/** What the container toolkits of nodes do with a compatibility package. */
+/** The ways in which the container toolkits of nodes treat a compatibility package. */
 function compatStretches(conditions: Conditions): readonly { value: CompatView; when: Node }[] {
   const { of, and } = conditions;
   const adds = lastThatHolds<CompatView["adds"]>(
