@@ -126,7 +126,7 @@ export const problemCodes = {
   HOST_UNSUPPORTED: host,
   /** Broken: kernel module and user-space library have different versions, mostly after an update. → Reboot, or unload and load the nvidia modules. */
   HOST_DRIVER_LIBRARY_MISMATCH: host,
-  /** There is a GPU and no kernel module. → Install the driver, or run `modprobe nvidia`. */
+  /** There is a GPU and no kernel module; or `prove` finds no driver to ask. → Install the driver, or run `modprobe nvidia`. */
   HOST_NO_DRIVER: host,
   /** nouveau holds the GPU. → Blacklist nouveau, install NVIDIA's driver, reboot. */
   HOST_NOUVEAU: host,
@@ -297,7 +297,7 @@ export const problemCodes = {
 
 export type ProblemCode = keyof typeof problemCodes;
 
-/** Where a problem is: lines and columns count from 1. `text` is the source line, printed with a caret under `column`. */
+/** The place of a problem: lines and columns count from 1. `text` is the source line, printed with a caret under `column`. */
 export interface Place {
   readonly file: string;
   readonly line?: number;
@@ -310,7 +310,7 @@ export interface Problem {
   readonly code: ProblemCode;
   /** One line. A line break in it comes from outside, and is printed as its escape. */
   readonly message: string;
-  /** What the message continues with, each a line of its own: a list, or the last lines of a program's output. */
+  /** Further lines of the message: a list, or the last lines of a program's output. */
   readonly details?: readonly string[];
   readonly fix?: string;
   readonly at?: Place;
@@ -341,7 +341,7 @@ export class ImgmatchError extends Error {
   }
 }
 
-/** What was asked for cannot be meant so. */
+/** The error for options that contradict each other or cannot be read. */
 export function usageError(message: string, fix: string): ImgmatchError {
   return new ImgmatchError({ code: "USAGE", message, fix });
 }

@@ -42,6 +42,7 @@ export { exportNfdCompat } from "./node/export-nfd-compat.ts";
 export { exportSh } from "./node/export-sh.ts";
 export { labels } from "./node/labels.ts";
 export { launch } from "./node/launch.ts";
+export { prove } from "./node/prove.ts";
 export { pull } from "./node/pull.ts";
 export { resolve } from "./node/resolve.ts";
 export { run } from "./node/run.ts";
@@ -181,6 +182,7 @@ export type {
   MigInstance,
   NvidiaFacts,
 } from "./host/facts.ts";
+export type { CudaResult } from "./host/cuda-koffi.ts";
 export type { HostChoice } from "./host/probe.ts";
 export type { Statement } from "./inspect/adopt/adopted-image.ts";
 export type { Checksums } from "./inspect/checksums.ts";
@@ -195,6 +197,7 @@ export type { FileInspection, ProgramFacts } from "./inspect/file-inspection.ts"
 export type { FoundImage } from "./inspect/find-image.ts";
 export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";
 export type { FatbinCompression } from "./inspect/gpu/fatbin-entry.ts";
+export type { ModuleFacts } from "./inspect/gpu/loadable-modules.ts";
 export type { GpuCode, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
@@ -238,10 +241,13 @@ export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
 export type { NfdCompatSpecs } from "./node/launch/nfd-compat.ts";
 export type { StartEvent } from "./node/launch/run-image.ts";
 export type { Json, LaunchCommand, LaunchFormat, LaunchRequest, Mount, Task } from "./node/launch/target.ts";
+export type { ModuleVerdict } from "./node/judge-module.ts";
 export type { LaunchOptions } from "./node/launch/workload.ts";
 export type { BlobMode } from "./node/mirror/answer-blob.ts";
 export type { Runtime, RuntimeConfig } from "./node/mirror/runtime-config.ts";
 export type { RuntimeName } from "./node/pull-runtimes.ts";
+export type { ProvedVariant } from "./node/prove-variants.ts";
+export type { ModuleResult, ProveAnswer, ProvedModule, ProveOptions } from "./node/prove.ts";
 export type { PullOptions, PulledImage } from "./node/pull.ts";
 export type { QuestionOptions } from "./node/question.ts";
 export type { ResolveAnswer, ResolveOptions } from "./node/resolve.ts";

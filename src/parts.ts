@@ -88,7 +88,7 @@ export type {
   Value,
   VersionSource,
 } from "./fleet/matrix/matrix.ts";
-export type { CellDockerfile, Fleet, NamedBase, OpenOptions } from "./fleet/open-fleet.ts";
+export type { CellDockerfile, Fleet, OpenOptions } from "./fleet/open-fleet.ts";
 export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/plan-open-fleet.ts";
 export type { PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
 export type {

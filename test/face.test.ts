@@ -41,6 +41,7 @@ const ofPeople: Readonly<Record<string, readonly string[]>> = {
 const ofPrograms: Readonly<Record<string, readonly string[]>> = {
   run: ["tty", "reference"],
   launch: ["tty", "format"],
+  prove: ["self"],
   serve: ["self"],
 };
 

@@ -61,7 +61,7 @@ function auditJson({ cells, ...answer }: AuditAnswer): object {
 function auditLines({ cells, unpublished }: AuditAnswer, style: Style): readonly string[] {
   const rows = formatTable(cells.map((cell) => [verdictOf(cell), cell.cell, summaryOf(cell)]));
   const table = rows.map((line, index) => paint(cells[index], style)(line));
-  // What is about several cells is told once, at the first of them.
+  // A problem of several cells is told once, at the first of them.
   const told = new Set<Problem>();
   const details = cells.flatMap((cell) => {
     const found = [...cell.lies, ...cell.notes, ...(cell.failure === null ? [] : [cell.failure])].filter(

@@ -11,7 +11,7 @@ import { wantsColor } from "./report/style.ts";
 
 const controller = new AbortController();
 let mode: SignalMode | "end" = "end";
-// What is under way and listens to the signal may say what it was doing; what does not is not waited for.
+// Time for work that listens to the signal to say what it was doing. Nothing else is waited for.
 const graceMs = 300;
 process.on("SIGINT", interrupt);
 process.on("SIGTERM", interrupt);

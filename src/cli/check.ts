@@ -89,7 +89,7 @@ function judgeOf({ judgedBy, source, measured }: CheckAnswer): string {
   }
 }
 
-/** What its files need: nobody has written it down before. */
+/** The needs of its files: nobody has written them down before. */
 function needsLines({ judgedBy, requires }: CheckAnswer): readonly string[] {
   return judgedBy !== "files" || requires === null
     ? []

@@ -38,7 +38,7 @@ export async function runCli(
   }
 }
 
-/** What commander hands to an action, each argument, then flags and command, as the one object that a command takes. */
+/** Joins the arguments, the flags and the command that commander hands to an action into the one object that a command takes. */
 function flagsOf<Flags>(given: readonly unknown[], args: readonly string[]): Flags {
   const command = given.at(-1) as Command;
   const named = command.registeredArguments.map(
@@ -49,7 +49,7 @@ function flagsOf<Flags>(given: readonly unknown[], args: readonly string[]): Fla
   return { ...command.parent?.opts(), ...command.opts(), ...written, afterDashes } as Flags;
 }
 
-/** What stands after `--` is for the container. */
+/** Answers with the words before `--`: the rest is for the container. */
 function beforeDashes(args: readonly string[]): readonly string[] {
   const end = args.indexOf("--");
   return end < 0 ? args : args.slice(0, end);
@@ -85,7 +85,7 @@ async function defineProgram(
     .helpOption("-h, --help", "Show this help")
     .configureHelp({ optionDescription, subcommandTerm: (command) => command.name() })
     .exitOverride()
-    // What it says of a wrong option comes as an error with a code, like every other.
+    // A wrong option comes as an error with a code, like every other.
     .configureOutput({ writeOut: context.out, writeErr: context.err, outputError: () => {} })
     .addHelpText("after", helpFooter);
   // A node that resolves should not wait for the flags of commands that it does not run.

@@ -1,4 +1,4 @@
-/** What a command gets of the world besides its flags. Tests pass their own. */
+/** The world of a command besides its flags. Tests pass their own. */
 
 import type { World } from "../io/world.ts";
 

@@ -27,6 +27,7 @@ export const commandGroups = {
     serve: async () => (await import("./serve.ts")).serve,
     probe: async () => (await import("./probe.ts")).probe,
     doctor: async () => (await import("./doctor.ts")).doctor,
+    prove: async () => (await import("./prove.ts")).prove,
   },
   "Look at many hosts": {
     cover: async () => (await import("./cover.ts")).cover,

@@ -1,4 +1,4 @@
-/** What a command's file exports: its arguments, flags and help, and what runs it. */
+/** The export of a command's file: its arguments, flags and help, and the function that runs it. */
 
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";

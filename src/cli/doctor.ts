@@ -30,7 +30,7 @@ async function doctorCommand(flags: JsonFlag, context: CommandContext): Promise<
   return ill.every(({ check }) => beside.includes(check)) ? exitCodes.engine : exitCodes.host;
 }
 
-/** What is no part of the host. */
+/** Areas that are no part of the host. */
 const beside: readonly string[] = ["engine", "command", "runtime", "logins"];
 
 function findingLines({ check, state, code, message, fix }: Finding, style: Style): readonly string[] {

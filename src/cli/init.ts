@@ -53,7 +53,7 @@ async function initCommand({ from, ...flags }: InitFlags, context: CommandContex
   return answer.builds.every(({ equal }) => equal) ? exitCodes.ok : exitCodes.failed;
 }
 
-/** What was written, and which lines of the Dockerfile are to change. */
+/** Lines that name the written files, and the lines of the Dockerfile to change. */
 function initLines({ written, cells, template, edits }: InitFromAnswer): readonly string[] {
   const wrote = `wrote ${written.join(", ")}: ${count(cells, "image")} of ${template}`;
   if (edits.length === 0) return [wrote, "next: imgmatch plan"];

@@ -3,6 +3,7 @@
 import { formatPlace } from "../errors.ts";
 import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
 import type { ImageInspection, InspectedFile } from "../inspect/inspection.ts";
+import type { CompatPath } from "../inspect/loader/compat-path.ts";
 import type { TargetCount } from "../inspect/gpu/gpu-inspection.ts";
 import type { Style } from "./report/style.ts";
 import { count, formatTable } from "../io/table.ts";
@@ -129,9 +130,22 @@ function driverLines({ driver }: ImageInspection): readonly string[] {
   return formatTable([
     ...driver.bundled.map(line("bundled")),
     ...driver.compat.map(line("forward compatibility")),
+    ...(driver.compatPath === null ? [] : [["", pathText(driver.compatPath)]]),
     ...driver.runtime.map(line("runtime")),
   ]);
 }
+
+function pathText({ onPath, reason, isMountable }: CompatPath): string {
+  const alone = onPath === "never" && !isMountable ? ", and no container toolkit looks there" : "";
+  return `${pathWords[onPath ?? "null"]}: ${reason}${alone}`;
+}
+
+const pathWords = {
+  always: "always loaded",
+  cache: "first in ld.so.conf",
+  never: "not on the loader's path",
+  null: "not decided",
+} as const;
 
 function unopenedLines(unopened: ImageInspection["unopened"], allFiles: boolean): readonly string[] {
   const shown = allFiles ? unopened : unopened.slice(0, mostUnopened);
@@ -171,10 +185,26 @@ function needLines(inspection: ImageInspection): readonly string[] {
   ]);
 }
 
+function compatText({ minimum, onPath, package: version }: Extract<Driver, { mode: "compat" }>): string {
+  const own = `its forward-compatibility package ${version}`;
+  const floor = minimum === null ? "" : `at least ${minimum}, `;
+  switch (onPath) {
+    case "always":
+      return `${version}, or an older one that ${own} supports: the package comes first`;
+    case "cache":
+      return `${floor}and none newer than ${version} where the container runtime keeps the order of ld.so.conf: ${own} comes first`;
+    case "never":
+      return `${floor}${floor === "" ? "" : "or "}older where the container runtime loads ${own}`;
+    case null:
+      return `${floor}or as ${own} has it where that is loaded`;
+  }
+}
+
+type Driver = NonNullable<NonNullable<ImageInspection["requires"]["cuda"]>["driver"]>;
+
 function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["driver"]): string {
   if (driver === null) return "unknown";
   if (driver.mode === "bundled") return `exactly ${driver.version} (bundled)`;
-  if (driver.mode === "compat")
-    return `${driver.minimum === null ? "" : `at least ${driver.minimum}, or `}older with the forward-compatibility package ${driver.package}`;
+  if (driver.mode === "compat") return compatText(driver);
   return `at least ${driver.minimum}`;
 }

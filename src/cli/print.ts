@@ -1,4 +1,4 @@
-/** What a command prints: its answer on standard output, everything else on standard error. */
+/** The output of a command: its answer on standard output, everything else on standard error. */
 
 import type { Problem } from "../errors.ts";
 import type { Notice } from "../io/world.ts";
@@ -35,7 +35,7 @@ export function tellProblem(problem: Problem, { err, terminal }: Told): void {
   err(`${reportProblem(problem, styleFor(terminal.color.err))}\n`);
 }
 
-/** What the library says beside an answer. */
+/** Writes a note or a problem of the library to standard error. */
 export function tellNotice(notice: Notice, told: Told): void {
   if (notice.type === "note") tell([notice.text], told);
   else tellProblem(notice.problem, told);

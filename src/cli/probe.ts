@@ -36,7 +36,7 @@ async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise
   return exitCodes.ok;
 }
 
-/** What cannot be answered is an answer too, as `--json` gives it: whoever asks the next time may be luckier. */
+/** A failure is an answer too, as `--json` gives it: the next line may fare better. */
 async function factsLine(flags: ProbeFlags, context: CommandContext): Promise<string> {
   const { probe: answerOf } = await import("../host/probe.ts");
   try {

@@ -1,4 +1,4 @@
-/** What a registry holds of a lock, for people. */
+/** The state of a lock's images in the registry, for people. */
 
 import { formatProblem } from "../errors.ts";
 import type { Sweep } from "../fleet/publish/sweep.ts";
@@ -13,7 +13,7 @@ import type { Style } from "./report/style.ts";
 
 const mostSilent = 5;
 
-/** What was asked: the next step depends on it. */
+/** The flags that decide the next step. */
 interface Asked {
   readonly lock?: string;
   readonly heal?: boolean;

@@ -13,7 +13,8 @@ import {
 } from "../fleet/matrix/values.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { slug } from "../oci/slug.ts";
-import { requirementOf, whyImpossible } from "../fleet/cells/expand.ts";
+import { requirementOf } from "../fleet/cells/expand.ts";
+import { whyImpossible } from "../fleet/cells/impossible.ts";
 import { plannedImage } from "./planned-image.ts";
 
 type Axes = Readonly<Record<string, string>>;
@@ -104,7 +105,7 @@ function makeImage(
   const requires = requirementOf(march, withFleets(cuda, images), compute);
   const reason = whyImpossible({ march, cuda, compute, unmatched: null }, { compiler: null });
   if (reason !== null) return reason;
-  // What the fleet's own march leaves out, this one does too; base images' floors are the fleet's.
+  // Features that the fleet's march leaves out, this one leaves out too; base images' floors are the fleet's.
   const cpu: CpuRequirement = own === undefined ? requires.cpu : own.requires.cpu;
   return plannedImage({ id, axes, platform, requires: { ...requires, cpu } });
 }

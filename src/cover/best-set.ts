@@ -84,7 +84,7 @@ function servedBy(demands: readonly Demand[], state: readonly ClassState[]): Ser
   return { good, served: good + hostsOf("served") };
 }
 
-/** What an image could add at most. */
+/** The most that an image could add. */
 function gainOf(
   image: number,
   demands: readonly Placed[],

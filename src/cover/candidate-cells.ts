@@ -1,7 +1,8 @@
-/** Cells that a matrix could have: of its own values, and of values that only a host class brings. */
+/** Cells that a matrix could have: of its values, and of values that only a host class brings. */
 
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
-import { isExcluded, makeCell, whyImpossible } from "../fleet/cells/expand.ts";
+import { isExcluded, makeCell } from "../fleet/cells/expand.ts";
+import { whyImpossible } from "../fleet/cells/impossible.ts";
 import type {
   AxisValue,
   ComputeValue,
@@ -109,7 +110,7 @@ export function everyFree(
 /** Numbers are places in the list of the cells. Good is native code, and where no cell has that, as near to native code as any. */
 export interface ClassDemand extends Demand {
   readonly native: ReadonlySet<number>;
-  /** Where no cell is native: whether one could be, as far as the facts tell. */
+  /** Whether a cell could be native, as far as the facts tell. Only if none is. */
   readonly open: boolean;
 }
 

@@ -38,7 +38,7 @@ function kindsOf({ images }: Lock): readonly string[] {
   return [...new Set(Object.values(images).flatMap(alternativesOf).map(kindOf))].sort();
 }
 
-/** What other people's rules go by: the vendor, and the major of what its driver has to have. */
+/** The kind of an image by which other people's rules go: the vendor, and the major of its toolkit. */
 function kindOf({ requires: { cuda } }: Pick<LockedImage, "requires">): string {
   return cuda === null ? "the CPU" : `CUDA ${cuda.toolkit.split(".")[0]}`;
 }

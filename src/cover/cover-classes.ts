@@ -24,7 +24,7 @@ export interface CoverFleet {
   /** `plan`: of a matrix, whose images are not built yet. */
   readonly from: "lock" | "index" | "plan";
   readonly lock: Lock;
-  /** What is known of images that `lock` plans; the default is `lock` itself. */
+  /** The known figures of images that `lock` plans; the default is `lock` itself. */
   readonly figures?: Figures;
 }
 
@@ -75,9 +75,11 @@ export interface CoveredClass {
   readonly others: readonly string[];
   /** GPUs under a driver, and an image without GPU code. */
   readonly unusedGpus: boolean;
-  /** Where it gets nothing, or leaves its GPUs unused: the image, with GPU code there, that misses by the least. */
+  /**
+   * The image that misses by the least, with GPU code if the class leaves its GPUs unused. Only for such a class, or one that gets nothing.
+   */
   readonly nearest: NearMiss | null;
-  /** Where it gets nothing, leaves GPUs unused, or gets no native code: what would serve it, as far as facts tell. */
+  /** The cell that would serve it, as far as facts tell. Only for a class that gets nothing, leaves GPUs unused, or gets no native code. */
   readonly serve: string | null;
 }
 
@@ -98,7 +100,7 @@ export interface ClassDescription {
   readonly gpuCount: readonly [number, number];
   /** Codes. */
   readonly problems: readonly string[];
-  /** Where its hosts' CPU features were read, sorted, without repeats: `/proc/cpuinfo`. */
+  /** The sources of its hosts' CPU features, sorted, without repeats: `/proc/cpuinfo`. */
   readonly cpuSources: readonly string[];
 }
 
@@ -123,7 +125,7 @@ export interface NearMiss {
 }
 
 /**
- * What a fleet is to hosts. Throws as `resolveImage` does.
+ * Says which image of a fleet each class of hosts gets. Throws as `resolveImage` does.
  *
  * @param classes of {@link classifyHosts}, where several fleets are compared by the same classes
  * @example

@@ -34,8 +34,8 @@ export interface CoverReport extends Cover, Counted {
 }
 
 /**
- * What a fleet is to hosts, and what changes of it would do. Throws as `resolveImage` does, and `USAGE` for changes and policies
- * that are none.
+ * Says which image of a fleet each class of hosts gets, now and after changes. Throws as `resolveImage` does, and `USAGE` for changes
+ * and policies that are none.
  *
  * @example
  * const { counts, whatIf } = coverReport({ from: "lock", lock }, hosts, { whatIf: ["driver=580.95.05"] });

@@ -30,7 +30,7 @@ export function classRow({ id, hosts, host, match, unusedGpus }: CoveredClass): 
   ];
 }
 
-/** What labels leave open is said by every node of a cluster, and what no source tells of a type under `sourceLines`. */
+/** Whether a row names the problem. Labels leave facts of every node of a cluster open, and `sourceLines` tells those of a machine type. */
 function isShort(code: string): boolean {
   return code !== "HOST_LABELS_INCOMPLETE" && code !== "HOST_TYPE_INCOMPLETE";
 }
@@ -78,7 +78,7 @@ export function headline(report: Cover & Counted): string {
   return `${name} ${version} (${from}): ${hosts}, ${count(counts.images, "image")}`;
 }
 
-/** What is counted: hosts that somebody has, or machine types of the catalogue. */
+/** The things that are counted: hosts that somebody has, or machine types of the catalogue. */
 export interface Counted {
   readonly hostsAre?: "machine type";
 }
@@ -108,7 +108,7 @@ export function costWords(cost: FleetCost): string {
   return `${count(cost.images, "image")}: ${sizeWords(cost, " in the registry")}, ${timeWords(cost)}`;
 }
 
-/** What they take in the registry, `where` said after it. */
+/** The size in the registry, with `where` behind it. */
 function sizeWords({ registryBytes: bytes, unsized }: FleetCost, where = ""): string {
   if (bytes === null) return `size${where} unknown`;
   const size = bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
@@ -120,7 +120,7 @@ function timeWords({ buildMinutes, untimed }: FleetCost): string {
   return `${buildMinutes} build minutes${untimed === 0 ? "" : ` and ${untimed} of unknown time`}`;
 }
 
-/** What a suggestion changes, in registry and build minutes. */
+/** The change of a suggestion, in registry and build minutes. */
 function suggestionCost({ kept, dropped, added }: Suggestion["cost"]): string {
   const parts = [
     `of the plan's cells ${kept.images} stay (${sizeWords(kept)})`,
@@ -149,7 +149,7 @@ export function lackingClasses({ classes }: Pick<Cover, "classes">): readonly Co
   return classes.filter(({ match, unusedGpus }) => match === null || unusedGpus);
 }
 
-/** Who they are, what is nearest, and what would serve them, a line each. */
+/** The hosts, the nearest image, and a cell that would serve them, a line each. */
 export function lackLines({ names, nearest, serve }: CoveredClass): readonly string[] {
   return [
     listSome(names, 4),
@@ -160,7 +160,7 @@ export function lackLines({ names, nearest, serve }: CoveredClass): readonly str
   ];
 }
 
-/** What to have, why fewer do not do, and what it costs. */
+/** The cells of a suggestion, why fewer do not do, and their cost. */
 export function suggestionHead(
   { cells, native, served, proof, cost }: Suggestion,
   whom: Counted,

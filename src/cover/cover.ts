@@ -126,7 +126,7 @@ async function readCoverFleet(
   const options = { pins, cpuOnly: asked.cpu ?? false, requireGpu: asked.requireGpu ?? false };
   const parsed = await withVersion(parseMatrix(text, matrix), { root: dirname(matrix), env: world.env });
   const planned = { matrix: parsed, text };
-  // What of the plan is built already, its sizes are known.
+  // The sizes of images that are built already are known.
   const known = await readLockIfPresent(join(dirname(matrix), lockPath));
   const figures = known?.repository === planned.matrix.repository ? known.images : {};
   return { fleet: { ...plannedFleet(planned.matrix), figures }, options, planned };

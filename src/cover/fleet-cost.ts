@@ -1,10 +1,10 @@
-/** What images cost, as far as the lock says: what they take in the registry, and how long their builds took. */
+/** The cost of images, as far as the lock says: their size in the registry, and the time of their builds. */
 
 import type { LockedImage } from "../lock/lock.ts";
 
 export interface FleetCost {
   readonly images: number;
-  /** What they take in the registry, compressed; a layer that several of them have counts once. null where none is known. */
+  /** Their compressed size in the registry; a layer that several of them have counts once. null if none is known. */
   readonly registryBytes: number | null;
   /** Images of which the lock does not have that. */
   readonly unsized: number;
@@ -20,7 +20,7 @@ export interface EstimatedCost extends FleetCost {
   readonly after: readonly string[];
 }
 
-/** What a lock knows of images that are built, by cell. */
+/** The figures of a lock about images that are built, by cell. */
 export type Figures = Readonly<Record<string, Pick<LockedImage, "axes" | "blobs" | "buildSeconds">>>;
 
 /**
@@ -50,8 +50,8 @@ export function costOf(
 }
 
 /**
- * Of cells with these axes, none of which was built: each as the mean of the cells nearest to it. Layers that they will share are not
- * known, so each counts with all of its own: their bytes are the most that it is likely to be.
+ * Of cells with these axes, none of which was built: each as the mean of the cells nearest to it. Nobody knows which layers they will
+ * share, so each counts with all its layers: their bytes are the most that it is likely to be.
  */
 export function estimateCost(wanted: readonly LockedImage["axes"][], figures: Figures): EstimatedCost {
   const after = new Set<string>();

@@ -16,15 +16,16 @@ export interface HostClass {
   readonly products: readonly string[];
   /** The fewest and the most GPUs that a host of it has. */
   readonly gpuCount: readonly [number, number];
-  /** Where their CPU features were read, sorted, without repeats. */
+  /** The sources of their CPU features, sorted, without repeats. */
   readonly cpuSources: readonly string[];
 }
 
-/** What images ask of a host beyond what all rules ask. */
+/** The demands of images on a host beyond those of all rules. */
 interface Asked {
   readonly features: ReadonlySet<string>;
   readonly kernel: boolean;
   readonly runtime: boolean;
+  readonly compat: boolean;
 }
 
 /** Classes for all these fleets together, the largest first, then in the order of their first hosts. */
@@ -66,6 +67,9 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
     runtime: [...requirements].some(({ cuda }) =>
       [cuda, ...(cuda?.or ?? [])].some((each) => each?.require !== undefined),
     ),
+    compat: [...requirements].some(({ cuda }) =>
+      [cuda, ...(cuda?.or ?? [])].some((each) => each?.driver.mode === "compat"),
+    ),
   };
 }
 
@@ -92,6 +96,7 @@ function keyOf({ nvidia, ...view }: HostView, maker: string | null, asked: Asked
           nvidia.module,
           nvidia.cuda?.text ?? null,
           nvidia.scale,
+          asked.compat ? nvidia.compat : null,
           [...new Set(gpus)].sort(),
         ],
   ]);

@@ -86,7 +86,7 @@ interface Use {
   readonly winners: Set<string>;
 }
 
-/** What a user would pin: the axes that no host decides. */
+/** The axes that a user would pin: those that no host decides. */
 function pinsOf(axes: Readonly<Record<string, string>>): string {
   return JSON.stringify(sortedEntries(axes).filter(([axis]) => !hardwareAxes.has(axis)));
 }

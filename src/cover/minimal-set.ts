@@ -7,7 +7,7 @@
  * (Coudert, On Solving Covering Problems, DAC 1996).
  */
 
-/** What one class gets of each image. Images are numbers from 0. */
+/** The images that one class may get. Images are numbers from 0. */
 export interface Demand {
   /** How many hosts. */
   readonly weight: number;
@@ -21,7 +21,7 @@ export interface MinimalSet {
   /** Ascending. */
   readonly chosen: readonly number[];
   /**
-   * Why fewer do not do. `disjoint`: these demands share no image, each needs one of its own. `search`: no set of one less was left
+   * Why fewer do not do. `disjoint`: these demands share no image, each needs another one. `search`: no set of one less was left
    * after `nodes` branches. `limit`: the search was given up after `nodes`; at least `atLeast` are needed.
    */
   readonly proof:
@@ -69,7 +69,7 @@ export function findMinimalSet(
     const out = new Set(forbidden);
     for (const image of order) {
       walk([...chosen, image], out);
-      // What has been tried in all sets need not be in those that follow.
+      // Sets with an image that was tried need not be tried again.
       out.add(image);
     }
   };
@@ -109,7 +109,7 @@ function optionsOf(
   return ranked.slice(0, first).filter((image) => good.has(image) && !forbidden.has(image));
 }
 
-/** Sets of options of which no two share an image: each needs one of its own. */
+/** Sets of options of which no two share an image: each needs another one. */
 function disjointOf(open: readonly (readonly number[])[]): readonly number[] {
   const used = new Set<number>();
   const order = open.map((_, index) => index).sort((a, b) => (open[a]?.length ?? 0) - (open[b]?.length ?? 0));

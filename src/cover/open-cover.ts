@@ -1,4 +1,4 @@
-/** What `imgmatch cover` compares: a fleet and the classes of its hosts, as they are and with the changes of `--what-if`. */
+/** The subjects of `imgmatch cover`: a fleet and the classes of its hosts, as they are and with the changes of `--what-if`. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { CoverFleet } from "./cover-classes.ts";

@@ -1,4 +1,4 @@
-/** What a fleet promises its hosts, checked: `imgmatch cover --check`. */
+/** The promises of a fleet to its hosts, checked: `imgmatch cover --check`. */
 
 import { usageError } from "../errors.ts";
 import type { Cover, CoveredClass, NearMiss } from "./cover-classes.ts";

@@ -14,7 +14,7 @@ export interface PlannedMatrix {
 }
 
 /**
- * The text of `file`. What a host cannot decide, free axes, stays whole: each cell stands once for each of their combinations.
+ * The text of `file`. Free axes, which no host decides, stay whole: each cell stands once for each of their combinations.
  * Throws `USAGE` where no matrix has just these cells.
  */
 export function suggestedMatrix(

@@ -118,7 +118,7 @@ function candidatesFor(matrix: Matrix, classes: readonly HostClass[]): Candidate
   return cells;
 }
 
-/** By their axes: a cell of the plan has an id of its own for each combination of free axes, as `every` has axes. */
+/** Compares cells by their axes: a cell of the plan has another id for each combination of free axes, as `every` has axes. */
 function changeOf(
   suggested: readonly SuggestedCell[],
   { cells, figures }: { readonly cells: readonly PlannedCell[]; readonly figures: Figures },

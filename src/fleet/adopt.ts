@@ -14,6 +14,7 @@ import { digestOf } from "../oci/digest-of.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import {
   formatImageReference,
+  formatRepository,
   parseImageReference,
   type ImageReference,
   withDigest,
@@ -53,7 +54,7 @@ export interface AdoptAnswer {
 export interface Adoption {
   readonly cell: string;
   readonly image: LockedImage;
-  /** What could not be opened or is not known of it. */
+  /** Files that could not be opened and facts that are not known. */
   readonly notes: readonly string[];
 }
 
@@ -92,7 +93,7 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
     const found = readTag(tag);
     if (found === null)
       throw usageError(
-        `the tag ${tag} does not match --tag-pattern ${tagPattern} says`,
+        `the tag ${tag} does not match --tag-pattern ${tagPattern}`,
         "adopt such tags in a second call",
       );
     adopted.push(await adoptOne(reference, { ...found, ...axes }, means));
@@ -121,7 +122,8 @@ async function bring(
   registry: FullRegistryClient,
   { signal, onEvent }: Watching<AdoptEvent>,
 ): Promise<void> {
-  if (from === undefined || digest === null || repositoryName(from) === repositoryName(repository)) return;
+  if (from === undefined || digest === null || formatRepository(from) === formatRepository(repository))
+    return;
   const { copyImage } = await import("./publish/copy-image.ts");
   const to = withTag(repository, tag);
   onEvent?.({ type: "copy", from: formatImageReference(from), to: formatImageReference(to) });
@@ -131,7 +133,7 @@ async function bring(
 /** Throws `USAGE` for what has a tag or a digest. */
 function repositoryNamed(name: string): string {
   const reference = parseImageReference(name);
-  if (reference.tag === null && reference.digest === null) return repositoryName(reference);
+  if (reference.tag === null && reference.digest === null) return formatRepository(reference);
   throw usageError(
     `--publish-to ${name} names an image`,
     "name the repository alone: registry.example.com/team/app",
@@ -195,7 +197,7 @@ function repositoryOf(
   lockFile: string,
   to: string | null,
 ): string {
-  const first = references[0] === undefined ? "" : repositoryName(references[0]);
+  const first = references[0] === undefined ? "" : formatRepository(references[0]);
   const isNew = lock === null || Object.keys(lock.images).length === 0;
   const wanted = isNew ? (to ?? first) : lock.repository;
   if (to !== null && to !== wanted)
@@ -203,7 +205,7 @@ function repositoryOf(
       `${lockFile} is the lock of ${wanted}, and not of ${to}`,
       `publish to ${wanted}, or name another lock with --lock`,
     );
-  const [reference] = to === null ? references.filter((each) => repositoryName(each) !== wanted) : [];
+  const [reference] = to === null ? references.filter((each) => formatRepository(each) !== wanted) : [];
   if (reference !== undefined)
     throw usageError(
       `${formatImageReference(reference)} is not in ${wanted}, and a lock is of one repository`,
@@ -226,10 +228,6 @@ function repositoryOf(
       "keep images that others built in another lock: --lock adopted.lock.json",
     );
   return wanted;
-}
-
-function repositoryName(reference: ImageReference): string {
-  return formatImageReference({ ...reference, tag: null, digest: null });
 }
 
 function withRows(

@@ -22,7 +22,7 @@ import { findProvenance } from "../trust/provenance/find-provenance.ts";
 export interface AttesterOptions {
   readonly registry: AttachmentRegistry & EvidenceReader;
   readonly attests: FleetBuilder["attests"];
-  /** What the lock says has built. */
+  /** The engine, as the lock names it. */
   readonly engine: () => Promise<string>;
   readonly origin: BuildOrigin;
   /** Of statements that imgmatch writes; null: they are attached without a signature. */

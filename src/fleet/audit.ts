@@ -188,7 +188,7 @@ function isBuilt(planned: PlannedCell): planned is BuiltCell {
   return planned.locked?.created != null;
 }
 
-/** What the lock promises, on the bases that it names: the matrix may say something else by now. */
+/** The lock's declaration, on the bases that it names: the matrix may have another one by now. */
 function declaredOf(planned: BuiltCell): DeclaredImage | null {
   const { locked } = planned;
   const known = new Map(locked.bases.map((base) => [base.ref, base]));

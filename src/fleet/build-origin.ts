@@ -1,4 +1,4 @@
-/** Where a build runs and what of, as git and the CI's variables tell: what provenance says beside the inputs. */
+/** The machine and the sources of a build, as git and the CI's variables tell: provenance has them beside the inputs. */
 
 import { askGit, shortHead } from "../io/git.ts";
 import type { BuildOrigin } from "../trust/provenance/write-provenance.ts";
@@ -6,7 +6,7 @@ import { isWritten } from "./find-version.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** `folder`: of the matrix. What is not told is null. */
+/** `folder`: of the matrix. Unknown members are null. */
 export async function readOrigin(
   folder: string,
   env: Env,

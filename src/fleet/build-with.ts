@@ -1,4 +1,4 @@
-/** What the lock does not have is built; the lock is written after every cell. */
+/** Builds the cells that the lock does not have; writes the lock after every cell. */
 
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { readRevision } from "../io/git.ts";
@@ -70,7 +70,7 @@ export async function buildWith(
     for (const problem of conflicts) world.onEvent({ type: "problem", problem });
     return { ...planToJson(plan, problems), ...(stacks === null ? {} : { stacks }) };
   }
-  // What the index will refuse is refused before anything is built and pushed for it.
+  // Images that the index will refuse are refused before anything is built and pushed.
   throwProblems(conflicts);
   const signing =
     signer === null
@@ -97,7 +97,7 @@ function checkOptions(options: BuildOptions): void {
   if (!dryRun) requirePush(options, push);
 }
 
-/** What the version's index would refuse, now or when `publish` is to write it. */
+/** Conflicts with the version's index, now or when `publish` is to write it. */
 async function findConflicts(
   plan: Plan,
   options: BuildOptions,
@@ -138,7 +138,7 @@ async function publishBuilt(
   world: World<FleetBuildEvent>,
 ): Promise<Publication> {
   if (interrupted || (!options.index && signing === null)) return unpublished;
-  // Where nothing could be built, why is what to tell, and not that there is no lock.
+  // If nothing could be built, the reason is the news, and not that there is no lock.
   const hasFailed = results.some(({ status }) => status === "failed");
   if (hasFailed && (await readLockIfPresent(lockFileOf(options))) === null) return unpublished;
   world.onEvent({ type: "publish" });

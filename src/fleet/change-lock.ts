@@ -104,7 +104,7 @@ export interface MergeLocksOptions extends Pick<FleetChoice, "matrix" | "lock"> 
   readonly locks: readonly [string, ...string[]];
   /** The lock that they all began with. Default: the fleet's own. */
   readonly base?: string;
-  /** Where the result goes. Default: the fleet's own lock. */
+  /** The file of the result. Default: the fleet's lock. */
   readonly out?: string;
 }
 

@@ -1,6 +1,6 @@
 /** Which files of its context a cell's image would now be built with that it was not. */
 
-import { recallContext } from "./dockerfile/context.ts";
+import { recallContext } from "./dockerfile/context-record.ts";
 import { type ChangedFiles, changedFiles } from "./plan/changes.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 import type { Fleet } from "./open-fleet.ts";

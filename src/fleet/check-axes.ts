@@ -17,7 +17,7 @@ export function checkedCells(fleet: Fleet, only: readonly Selection[]): readonly
     cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
   const [all, chosen] = [buildable(fleet.cells), buildable(selectCells(fleet.cells, only))];
   const cells = chosen.length === all.length ? all : axisNeighbours(chosen, all);
-  // What one Dockerfile makes of two folders is not the same.
+  // One Dockerfile makes different images of two folders.
   const effectOf = (cell: Cell) => `${fleet.dockerfileOf(cell).effect} ${fleet.folderOf(cell).dir}`;
   throwProblems(ignoredAxes(cells, effectOf, fleet.matrix));
   return chosen;

@@ -1,4 +1,4 @@
-/** What a plan declares of each cell's image, for who opens them. */
+/** The declaration of each cell's image in a plan, for the code that opens them. */
 
 import type { DeclaredImage } from "./audit/image-examiner.ts";
 import type { LockedLocal } from "../lock/lock.ts";

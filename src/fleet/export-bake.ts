@@ -96,9 +96,8 @@ function heldBases({ cell, bases }: PlannedCell): readonly Problem[] {
 }
 
 /**
- * What an instruction takes of the folder that bake is given, beside what it takes of what imgmatch sends: imgmatch keeps its own files out
- * of images; bake sends everything that the context's `.dockerignore` does not hide, and asks no other file, as the Dockerfiles stand in
- * the bake file.
+ * Problems of instructions that take more of bake's folder than of imgmatch's context: imgmatch keeps its own files out of images; bake
+ * sends everything that the context's `.dockerignore` does not hide, and asks no other file, as the Dockerfiles stand in the bake file.
  */
 async function contextProblems(
   { folderOf, dockerfileOf }: Fleet,

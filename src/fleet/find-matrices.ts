@@ -63,7 +63,7 @@ function partsOf(path: string): readonly string[] {
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
-/** What of `folder` the parts of a pattern name. */
+/** The paths of `folder` that the parts of a pattern name. */
 async function expand(folder: string, [part = "", ...rest]: readonly string[]): Promise<readonly string[]> {
   // Of a folder that is not there, or not to be read, nothing is named.
   const items = await readdir(folder, { withFileTypes: true }).catch(() => []);

@@ -49,7 +49,7 @@ async function findVersion(
   return checked(answer.text, "what git tells", refuse);
 }
 
-/** What imgmatch itself has written beside the matrix: a build must not change the version of the next one. */
+/** Whether imgmatch itself wrote this file beside the matrix: a build must not change the version of the next one. */
 export function isWritten(path: string): boolean {
   return path === lockPath || /^images\/[^/]+\.Dockerfile$/.test(path);
 }

@@ -17,21 +17,22 @@ import { expandMatrix } from "./cells/expand.ts";
 import { oncePer, oncePerText } from "./cells/once-per.ts";
 import { type ParentCell, standOnParents } from "./cells/stand-on-parents.ts";
 import { compileArguments } from "./dockerfile/arguments.ts";
-import { type Base, findBasesIn } from "./dockerfile/bases.ts";
+import type { Base } from "./dockerfile/bases.ts";
 import { type ContextListing, listContext } from "./dockerfile/context.ts";
-import { type ContextUse, contextUses } from "./dockerfile/context-use.ts";
+import { type ContextUse, targetUses } from "./dockerfile/context-use.ts";
 import { effectiveText } from "./dockerfile/effective-text.ts";
 import { generatedStart, isGenerated } from "./dockerfile/generated-line.ts";
 import type { Instruction } from "./dockerfile/instructions.ts";
-import { renderCell, type RenderedCell, type RenderedFile } from "./dockerfile/render-cell.ts";
+import { type RenderedCell, type RenderedFile, renderCell } from "./dockerfile/render-cell.ts";
 import { contextOf, settleCells } from "./dockerfile/settle-cells.ts";
+import { runBases } from "./dockerfile/stages.ts";
 import { missingSources, telling, writtenSecrets } from "./dockerfile/written-secrets.ts";
 import { withVersion } from "./find-version.ts";
 import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts";
 import type { Located, Matrix } from "./matrix/matrix.ts";
-import { fleetCircle } from "./order-fleets.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/unsafe-text.ts";
+import { fleetCircle } from "./order-fleets.ts";
 import { readMatrixText } from "./read-matrix.ts";
 import { readTemplates } from "./read-template.ts";
 
@@ -46,17 +47,14 @@ export interface Fleet extends FleetSources {
 
 /** A rendered Dockerfile with what it says. */
 export interface CellDockerfile extends RenderedFile {
-  /** Base images, as it names them. */
-  readonly bases: readonly NamedBase[];
+  /** Base images, as it names them: one list for all cells of one form. */
+  readonly bases: readonly Base[];
+  /** The file that has the lines of `bases`: the Dockerfile that is used as it stands, or the rendered one. */
+  readonly basesIn: string;
   /** Digest of all that can make a difference to the image; labels, for one, cannot. */
   readonly effect: Digest;
-  /** What it takes of the context, where its bases do nothing that it does not say. */
+  /** Its use of the context, if its bases do nothing that it does not say. */
   readonly use: ContextUse;
-}
-
-/** A base, and the file in which `line` names it: the Dockerfile that is used as it stands, or the rendered one. */
-export interface NamedBase extends Base {
-  readonly file: string;
 }
 
 export interface OpenOptions {
@@ -64,7 +62,7 @@ export interface OpenOptions {
   readonly registry?: string;
   /** Text in place of the template's: what the file would be after a change. */
   readonly templateText?: string;
-  /** Where a version `{ env: NAME }` is looked up. Default: of this process. */
+  /** The environment of a version `{ env: NAME }`. Default: of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Build arguments that go before the matrix's, as `build --build-arg` has them. Never secrets: images keep them in their history. */
   readonly args?: GivenArguments;
@@ -122,11 +120,13 @@ async function open(
     const paths = new Set(entries.map(({ path }) => path));
     return [onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)), secretsIn];
   });
-  const useOf = oncePer(({ target }: CellSettings) => contextUses(target?.value ?? null));
+  const runBaseOf = oncePer(({ target }: CellSettings) => runBases(target?.value ?? null));
+  const useOf = oncePer(({ target }: CellSettings) => targetUses(target?.value ?? null));
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrixFile }).length === 0);
   const dockerfileOf = oncePer((cell: Cell) => {
     const { template, takes } = templates(cell);
-    return checkFile(renderCell(cell, matrix, template, argumentsOf(cell, takes)), cell, {
+    const args = argumentsOf(cell, takes);
+    return checkFile(renderCell(cell, matrix, template, args, runBaseOf(cell.settings)), cell, {
       checks: checksOf(folderOf(cell).listing),
       isReference,
       useOf: useOf(cell.settings),
@@ -155,8 +155,9 @@ async function listFolders(
     const ignoreFiles = [dockerignoreOf(root, settings), join(dir, ".dockerignore")];
     folders.set(key, { dir, listing: await listContext(dir, at, ownIn(dir), ignoreFiles) });
   }
+  const folderOf = oncePer((settings: CellSettings) => folders.get(keyOf(settings)));
   return ({ id, settings }) => {
-    const found = folders.get(keyOf(settings));
+    const found = folderOf(settings);
     if (found === undefined) throw new InternalError(`${id} has no build context`);
     return found;
   };
@@ -224,10 +225,10 @@ function unreadFleet(
 interface FileChecks {
   readonly checks: readonly InstructionCheck[];
   readonly isReference: (ref: string) => boolean;
-  readonly useOf: ReturnType<typeof contextUses>;
+  readonly useOf: ReturnType<typeof targetUses>;
 }
 
-/** What is wrong with one instruction of a file. */
+/** Finds the mistakes of one instruction of a file. */
 type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
 
 /** Throws all that is wrong with what the template says in one Dockerfile: bases that cannot be decided or named, and what the checks find. */
@@ -237,17 +238,14 @@ function checkFile(
   { checks, isReference, useOf }: FileChecks,
 ): CellDockerfile {
   const options = { args: file.args, platform: cell.platform };
-  const bases = findBasesIn(own, path, options);
-  throwProblems([
-    ...bases.flatMap(({ ref, line }) =>
-      isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
-    ),
-    ...checks.flatMap((check) => own.instructions.flatMap((each) => check(each, path))),
-  ]);
-  const effect = digestOf(effectiveText(own, cell.settings.target?.value ?? null, options));
-  const use = useOf(own, options);
-  const named = { bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect, use };
-  return Object.assign(file, named);
+  const { stages, use, bases } = useOf(own, path, options);
+  const problems = bases.flatMap(({ ref, line }) =>
+    isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
+  );
+  for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
+  throwProblems(problems);
+  const effect = digestOf(effectiveText(own, cell.settings.target?.value ?? null, options, stages));
+  return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effect, use });
 }
 
 /** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */
@@ -270,9 +268,9 @@ function dockerignoreOf(root: string, { template }: Cell["settings"]): string {
 }
 
 /** A base that several instructions name is pulled once. */
-function uniqueByRef(bases: readonly Base[]): readonly Base[] {
-  return [...new Map(bases.map((base) => [base.ref, base])).values()];
-}
+const uniqueByRef = oncePer((bases: readonly Base[]): readonly Base[] => [
+  ...new Map(bases.map((base) => [base.ref, base])).values(),
+]);
 
 /**
  * Matrix and templates (paths from the matrix) of this fleet, and of every fleet what `build` and `render` write: `.imgmatch/`, lock, Dockerfiles; and git's.
@@ -299,7 +297,7 @@ function ownFiles(
   };
 }
 
-/** What cannot be read is nobody's own: reading the context says why. */
+/** Whether imgmatch wrote the file. For an unreadable one no: reading the context says why. */
 async function startsAsGenerated(path: string): Promise<boolean> {
   const file = await openPlainFile(path).catch(() => null);
   if (file === null) return false;

@@ -1,4 +1,4 @@
-/** What the flags about signing mean to the library. */
+/** The flags about signing, as the library takes them. */
 
 import { usageError } from "../errors.ts";
 import type { FleetSigner } from "./sign-fleet.ts";

@@ -1,4 +1,4 @@
-/** What cells of other fleets are as bases: their images where these are built, and what is known of them where not. */
+/** Cells of other fleets as bases: their images if these are built, and else their known facts. */
 
 import { join } from "node:path";
 import { lockPath, type Lock, type LockedImage } from "../lock/lock.ts";

@@ -48,7 +48,7 @@ export interface PlanForOptions {
   readonly onProblem: (problem: Problem) => void;
   /** The lock is to be written: throws where it is of another repository. */
   readonly writes?: boolean;
-  /** What is to keep the images where they are not pushed: it is asked which of them it has. */
+  /** The engine that is to keep images that are not pushed: it is asked which of them it has. */
   readonly keeper?: LocalEngine | null;
   /** The one cell that is asked about: no registry is asked about others. */
   readonly cell?: string | undefined;
@@ -91,7 +91,7 @@ export async function planFor(
   return { fleet, only, plan, findBaseDigest };
 }
 
-/** What the lock on disk says now. Asks no registry: only what the lock pins can have been built. */
+/** Plans by the lock on disk. Asks no registry: only images on bases that the lock pins can have been built. */
 export async function planPublished(
   fleet: Fleet,
   only: readonly Selection[],
@@ -119,7 +119,7 @@ function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
 
 const toHaveLocal = "what the engine here has of it, build --local-bases takes";
 
-/** What is missing of the bases that are needed, each where a Dockerfile names it first. */
+/** The missing digests of needed bases, each at the first Dockerfile that names it. */
 function unresolvedBases(
   { cells }: Plan,
   { dockerfileOf }: Fleet,
@@ -130,8 +130,9 @@ function unresolvedBases(
     for (const { ref, used, digest } of bases) {
       const problem = missing.get(used);
       if (digest !== null || problem === undefined || told.has(used)) continue;
-      const base = dockerfileOf(cell).bases.find((each) => each.ref === ref);
-      told.set(used, base === undefined ? problem : { ...problem, at: { file: base.file, line: base.line } });
+      const { bases: named, basesIn: file } = dockerfileOf(cell);
+      const line = named.find((each) => each.ref === ref)?.line;
+      told.set(used, line === undefined ? problem : { ...problem, at: { file, line } });
     }
   }
   return [...told.values()];

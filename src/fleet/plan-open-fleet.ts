@@ -1,6 +1,6 @@
 /** The plan of a fleet: its cells and their Dockerfiles, with the digests of all bases. */
 
-import { usageError } from "../errors.ts";
+import { InternalError, usageError } from "../errors.ts";
 import {
   rebuildWord,
   type Lock,
@@ -21,7 +21,7 @@ import { oncePer, oncePerText } from "./cells/once-per.ts";
 import { planFleet, type CellSources } from "./plan/plan-fleet.ts";
 import type { Selection } from "./cells/select.ts";
 import { checkedCells } from "./check-axes.ts";
-import type { Fleet } from "./open-fleet.ts";
+import type { CellDockerfile, Fleet } from "./open-fleet.ts";
 import { builtOnLocal, parentImages } from "./parent-images.ts";
 import { replacementsFor, replacementsOf } from "./replace-bases.ts";
 import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
@@ -41,7 +41,7 @@ export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
 
 export interface FleetPlanOptions {
   readonly lock: Lock | null;
-  /** What decides in the lock's place which bases and which rebuild were asked for. Default: the lock. */
+  /** The pins that decide in the lock's place which bases and which rebuild were asked for. Default: the lock. */
   readonly pins?: LockPins;
   readonly only?: readonly Selection[];
   readonly published?: boolean;
@@ -68,20 +68,27 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
       ...(options.published && { published: true }),
       ...(options.held && { held: options.held }),
       replaceBases: replacementsFor(parent, options.replaceBases ?? new Map()),
-      // What no lock of it pins has not been built.
+      // An image on a base that no lock of it pins has not been built.
       findBaseDigest: async () => null,
     }),
   );
-  const chosen = checkedCells(fleet, options.only ?? []);
+  const chosen = checkedCells(fleet, options.only ?? []).map((cell) => ({
+    cell,
+    dockerfile: fleet.dockerfileOf(cell),
+  }));
   const pins = options.pins ?? options.lock;
   const pinOf = pinsOf(pins);
   const rebuildOf = rebuildsOf(pins, options.rebuild);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
   const isOpen = (pin: LockedBase | null) =>
     pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
+  // Cells of one form share their bases and their context, but for those of which the lock says something itself.
+  const formOf = ({ cell, dockerfile }: RenderedCell): object =>
+    (pins?.images[cell.id] ?? options.lock?.images[cell.id]) === undefined ? dockerfile.bases : cell;
+  const forms = [...new Map(chosen.map((each) => [formOf(each), each])).values()];
   const unknown = new Set<string>();
-  for (const cell of chosen) {
-    for (const { ref } of fleet.dockerfileOf(cell).bases) {
+  for (const { cell, dockerfile } of forms) {
+    for (const { ref } of dockerfile.bases) {
       if (parents.has(ref)) continue;
       const used = replace.get(ref) ?? ref;
       if (ownDigest(used) === null && isOpen(pinOf(used, cell))) unknown.add(used);
@@ -98,31 +105,45 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     return { digest, ...(local && { local }) };
   };
   const withConfig = await readConfigs(
-    chosen.map((cell): [Cell, PlannedBase[]] => [
-      cell,
-      fleet.dockerfileOf(cell).bases.map(({ ref }) => {
+    forms.map((each) => ({
+      ...each,
+      bases: each.dockerfile.bases.map(({ ref }): PlannedBase => {
         const parent = parents.get(ref);
         if (parent !== undefined) return parent.base;
         const used = replace.get(ref) ?? ref;
-        return { ref, used, ...known(used, cell) };
+        return { ref, used, ...known(used, each.cell) };
       }),
-    ]),
-    fleet,
+    })),
     { pins, readBase: options.readBase ?? (async () => null) },
   );
   const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
+  const shared = new Map(
+    await Promise.all(
+      withConfig.map(async (each) => {
+        const { cell, dockerfile, bases } = each;
+        const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, bases));
+        return [formOf(each), { bases, context }] as const;
+      }),
+    ),
+  );
   const sources = new Map<string, CellSources>();
-  for (const [cell, bases] of withConfig) {
-    const dockerfile = fleet.dockerfileOf(cell);
-    const configs = new Map(bases.map(({ ref, config }) => [ref, config ?? null]));
-    const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, configs));
-    const builtOn = builtOnLocal(bases, parents, options.lock?.images[cell.id]);
-    sources.set(cell.id, {
-      ...{ dockerfile, bases, context, rebuild: rebuildOf(cell) },
-      ...(builtOn && { builtOn }),
-    });
+  for (const each of chosen) {
+    const { cell, dockerfile } = each;
+    const form = shared.get(formOf(each));
+    if (form === undefined) throw new InternalError(`${cell.id} has a form that was not looked at`);
+    const builtOn = builtOnLocal(form.bases, parents, options.lock?.images[cell.id]);
+    sources.set(cell.id, { dockerfile, ...form, rebuild: rebuildOf(cell), ...(builtOn && { builtOn }) });
   }
   return planFleet(fleet.matrix, fleet.cells, sources, options);
+}
+
+interface RenderedCell {
+  readonly cell: Cell;
+  readonly dockerfile: CellDockerfile;
+}
+
+interface CellBases extends RenderedCell {
+  readonly bases: readonly PlannedBase[];
 }
 
 /**
@@ -130,18 +151,15 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
  * lock says of them: one that was built while nobody could read its base is not built again because somebody can.
  */
 async function readConfigs(
-  cells: readonly (readonly [Cell, readonly PlannedBase[]])[],
-  { dockerfileOf }: Pick<Fleet, "dockerfileOf">,
+  cells: readonly CellBases[],
   { pins, readBase }: { readonly pins: LockPins | null; readonly readBase: ReadBase },
-): Promise<readonly (readonly [Cell, readonly PlannedBase[]])[]> {
+): Promise<readonly CellBases[]> {
   const knownOf = lockedConfigs(pins);
   const asked = new Map<string, Promise<LockedBaseConfig | null>>();
   const configOf = (
-    base: PlannedBase,
-    cell: Cell,
+    { ref, used, digest, local }: PlannedBase,
+    { cell, dockerfile: { use, bare } }: CellBases,
   ): Promise<LockedBaseConfig | null> | LockedBaseConfig | null => {
-    const { ref, used, digest, local } = base;
-    const { use, bare } = dockerfileOf(cell);
     if (digest === null || local !== undefined || use.whole !== null) return null;
     if (!use.bases.some((each) => each.ref === ref)) return null;
     const known = knownOf(used, digest, { cell, bare });
@@ -151,21 +169,19 @@ async function readConfigs(
       return read === null ? null : { onbuild: read.onbuild, env: namesIn(read.env) };
     });
   };
-  const found = cells.map(
-    ([cell, bases]) => [cell, bases.map((base) => [base, configOf(base, cell)] as const)] as const,
+  const found = cells.map((each) => ({ each, configs: each.bases.map((base) => configOf(base, each)) }));
+  const read = new Map(
+    await Promise.all([...asked.values()].map(async (config) => [config, await config] as const)),
   );
-  await Promise.all(asked.values());
-  return Promise.all(
-    found.map(async ([cell, bases]) => [
-      cell,
-      await Promise.all(
-        bases.map(async ([base, config]) => {
-          const read = config instanceof Promise ? await config : config;
-          return read === null ? base : { ...base, config: read };
-        }),
-      ),
-    ]),
-  );
+  return found.map(({ each, configs }): CellBases => {
+    if (configs.every((config) => config === null)) return each;
+    const bases = each.bases.map((base, index) => {
+      const config = configs[index] ?? null;
+      const told = config instanceof Promise ? (read.get(config) ?? null) : config;
+      return told === null ? base : { ...base, config: told };
+    });
+    return { ...each, bases };
+  });
 }
 
 /** Of `NAME=value`; nobody names files by `PATH`, which all have. */
@@ -174,7 +190,9 @@ function namesIn(env: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }
 
-/** What the lock says of a base: null where an image was built on it and it was not read, undefined where it says nothing. */
+/**
+ * The configuration of a base in the lock: null if an image was built on it and it was not read, undefined if the lock does not have it.
+ */
 function lockedConfigs(
   lock: LockPins | null,
 ): (
@@ -210,7 +228,7 @@ async function findBase(
 function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase | null {
   const pins = new Map<string, LockedBase>();
   const images = Object.values(lock?.images ?? {});
-  // What somebody has asked for goes before what images were built on.
+  // Bases that somebody has asked for go before those that images were built on.
   for (const base of [
     ...images.flatMap(({ nextBases = [] }) => nextBases),
     ...images.flatMap(({ bases }) => bases),

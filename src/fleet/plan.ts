@@ -1,4 +1,4 @@
-/** What would happen to each cell of a matrix, or to one and why. Changes nothing. */
+/** The action of a build for each cell of a matrix, or for one with its reason. Changes nothing. */
 
 import { type Problem, usageError } from "../errors.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";

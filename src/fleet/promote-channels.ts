@@ -44,7 +44,7 @@ export interface ChannelChoice {
   readonly replaceIndex?: boolean;
 }
 
-/** What the caller knows better. */
+/** Means that the caller gives. */
 export interface ChannelMeans {
   readonly registry: FullRegistryClient;
   /** The fleet that the registry has there. */
@@ -189,7 +189,7 @@ function lossOf({ name, fleet, losses }: Move): readonly Problem[] {
   ];
 }
 
-/** What the channel has now; null where it is new, or holds what no lock can be made of. */
+/** The lock of the channel's present images; null if it is new, or if no lock can be made of its content. */
 async function servedBy(name: string, lock: Lock, { registry, fetch }: ChannelMeans): Promise<Lock | null> {
   const repository = parseImageReference(lock.repository);
   const manifest = await registry.readManifest(withTag(repository, name));

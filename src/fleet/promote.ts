@@ -5,7 +5,13 @@ import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { fetchFleet } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
-import { formatImageReference, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import {
+  formatImageReference,
+  formatRepository,
+  type ImageReference,
+  parseImageReference,
+  withTag,
+} from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
@@ -72,7 +78,7 @@ export async function promoteWith(
     const own = await readChannelFleet(channels, world);
     const { repository } = own.lock;
     const from = options.from === undefined ? null : referenceOf(options.from, own.lock);
-    if (from !== null && formatImageReference(withTag(from, "x")) !== `${repository}:x`)
+    if (from !== null && formatRepository(from) !== repository)
       throw usageError(`${options.from} is not of ${repository}`, "a channel names images of its repository");
     const version = from === null ? null : await read(from);
     const signing = version?.signing ?? (await fleetSignerFor(signer, repository, registry, options, world));

@@ -1,4 +1,4 @@
-/** What became of a version's index, and of the signatures on what it names: for `build`, `publish` and `promote`. */
+/** The result for a version's index, and for the signatures on its images: for `build`, `publish` and `promote`. */
 
 import type { Problem } from "../errors.ts";
 import { levelNeeded } from "../hardware/cpu-marches.ts";
@@ -43,7 +43,7 @@ export interface ChannelEvent extends LockedChannel {
   readonly how: "created" | "moved" | "unchanged";
   /** That it names. */
   readonly images: number;
-  /** What hosts lost by the move, which `allowLoss` allowed. */
+  /** The losses of hosts by the move, which `allowLoss` allowed. */
   readonly losses: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What was built and not pushed is pushed, then the version's index says what there is. Builds nothing new. */
+/** Pushes images that were built and not pushed, then writes the version's index. Builds nothing new. */
 
 import { throwProblems } from "../errors.ts";
 import { type World, worldOf } from "../io/world.ts";
@@ -59,7 +59,7 @@ export async function publishWith(
   if (pushed?.interrupted) return { ...answer, ...tellPublication(null, signing, world) };
   const plan = pushed === null ? before : await planPublished(fleet, only, options);
   const hasFailed = answer.results.some(({ status }) => status === "failed");
-  // Where nothing could be pushed, why is what to tell, and not that there is nothing.
+  // If nothing could be pushed, the reason is the news, and not that there is nothing.
   if (hasFailed && !plan.cells.some(({ action }) => action === "keep"))
     return { ...answer, ...tellPublication(null, signing, world) };
   world.onEvent({ type: "publish" });

@@ -32,7 +32,7 @@ export interface CellTemplate {
 export interface ReadTemplates {
   /** Of a cell that can be built. */
   readonly templates: (cell: Cell) => CellTemplate;
-  /** What is imgmatch's own of it, as paths from the matrix: templates and partials, not a Dockerfile. */
+  /** The parts of it that are imgmatch's, as paths from the matrix: templates and partials, not a Dockerfile. */
   readonly files: readonly string[];
 }
 

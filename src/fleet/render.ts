@@ -21,7 +21,7 @@ export interface RenderAnswer {
   readonly schemaVersion: 1;
   /** How many Dockerfiles there are. */
   readonly rendered: number;
-  /** What was missing or differed. */
+  /** Dockerfiles that were missing or differed. */
   readonly written: readonly string[];
   readonly removed: readonly string[];
   /** Dockerfiles of no cell that are still there. */

@@ -45,7 +45,7 @@ export function replacementsOf(
   return new Map(ordered.map(({ ref, used }) => [ref, used]));
 }
 
-/** Those of all its Dockerfiles, sorted. What another fleet builds is not among them. */
+/** Those of all its Dockerfiles, sorted. Images that another fleet builds are not among them. */
 function replaceableBases({ cells, dockerfileOf, parents }: Fleet): readonly string[] {
   const refs = new Set(
     cells.flatMap(({ cell, skipped }) =>

@@ -26,7 +26,7 @@ export interface ReproOptions
 export interface ReproAnswer extends ReproReport {
   readonly schemaVersion: 1;
   readonly cell: string;
-  /** What built it. */
+  /** The engine that built it. */
   readonly builder: string;
 }
 

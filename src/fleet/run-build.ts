@@ -23,7 +23,8 @@ import type { BuildSummary, FleetBuilder } from "./build/fleet-builder.ts";
 import type { BuildEvent, CellResult } from "./build/schedule.ts";
 import { sourceDateEpoch } from "./build/source-date-epoch.ts";
 import { declaredImages } from "./declared-image.ts";
-import { type BuildContext, recordContext } from "./dockerfile/context.ts";
+import type { BuildContext } from "./dockerfile/context.ts";
+import { recordContext } from "./dockerfile/context-record.ts";
 import { type FleetChoice, lockFileOf, matrixPath } from "./fleet-choice.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { publishedOnLocal } from "./plan/local-bases.ts";
@@ -37,7 +38,7 @@ import { signedPublisher } from "./signed-publisher.ts";
 import type { SignerChoice } from "./open-signer.ts";
 import { unattestedImages } from "./unattested.ts";
 
-/** What `build` and `publish` can both be asked. */
+/** Options that `build` and `publish` share. */
 export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
   /** Cells at one time. Default: as many as this machine has processors, up to 16. */
   readonly concurrency?: number;
@@ -68,7 +69,7 @@ export interface BuildAnswer extends BuildSummary, Publication {
   readonly schemaVersion: 1;
 }
 
-/** What makes the builder that options choose: Pulumi's is a hall of its own, which this one does not know. */
+/** Opens the builder that options choose: Pulumi's is in another hall, which this one does not know. */
 export type BuilderFor = (choice: EngineChoice, world: Pick<World, "env">) => Promise<FleetBuilder>;
 
 interface Building {
@@ -145,7 +146,7 @@ async function buildCells(
   const epoch = sourceDateEpoch(env);
   const revision = await readRevision(fleet.root, env);
   const publisher = registryPublisher(registry);
-  // What Pulumi's plug-in pushes has its tag at once.
+  // An image that Pulumi's plug-in pushes has its tag at once.
   const isUnsigned = signing === null || engineTraits[engine].stacks;
   return builder.build(plan, fleet, {
     publisher: push ? (isUnsigned ? publisher : signedPublisher(publisher, signing)) : null,

@@ -9,7 +9,7 @@ import type { TrustedSigner } from "../trust/trusted-signer.ts";
 import type { Signing } from "./signed-publisher.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
-  /** Who else may have signed what is under a name already: one of each list. Asked for where the signer itself has not. */
+  /** Further signers of an image that is under a name already: one of each list. Asked for if the signer itself has not signed. */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
 }
 
@@ -23,7 +23,7 @@ const orPolicy = "a trust policy may name who else signs";
 const ofImage = `find out who pushed it; remove its tag to have it built again, or build under another tag with --no-cache=<word>; ${orPolicy}`;
 const ofIndex = `find out who published it; publish all images from one lock with --replace-index, which leaves out what others have put there; ${orPolicy}`;
 
-/** What an index names in this repository, and what is pushed, where it was pushed to. */
+/** Signs the images that an index names in this repository, and pushed images in the repository that they were pushed to. */
 export function fleetSigning(
   reference: ImageReference,
   { registry, signer, format, signal, others }: FleetSigningOptions,
@@ -46,7 +46,7 @@ export function fleetSigning(
     requireSigned: (image, digest) => demand(image, digest, ofImage),
     requireVouched: (index) => demand(reference, index, ofIndex),
     async vouch(digests) {
-      // Who cannot know its own signatures again would sign twice.
+      // A signer that cannot know its own signatures again would sign twice.
       const isBlind = (await signer.signer()) === null;
       const open = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
       await sign(reference, open, signal === undefined ? {} : { signal });

@@ -1,4 +1,7 @@
-/** What `imgmatch init` writes: two CPU levels, the lower one for every machine, one toolkit, two GPUs; a program that says what it was compiled for. */
+/**
+ * The files that `imgmatch init` writes: two CPU levels, the lower one for every machine, one toolkit, two GPUs; and a program that says
+ * what it was compiled for.
+ */
 export function starterFiles({
   name,
   registry,

@@ -7,8 +7,8 @@ import type { Plan } from "./plan/planned-cell.ts";
 const mostNamed = 5;
 
 /**
- * `PROVENANCE_MISSING` for those that the lock kept or the registry had already, where no build of this lock has attested them. What is in the
- * registry is not looked at: `verify --provenance` does that.
+ * `PROVENANCE_MISSING` for those that the lock kept or the registry had already, if no build of this lock has attested them. The registry is
+ * not asked: `verify --provenance` does that.
  */
 export function unattestedImages(
   { matrix, cells }: Plan,

@@ -32,7 +32,7 @@ export interface VerifyAnswer extends Verification {
   readonly swept?: Sweep;
   /** With `provenance`. */
   readonly provenance?: ProvenanceVerification;
-  /** Where a signature is asked for. */
+  /** The signatures, if one is asked for. */
   readonly signed?: SignedLock;
   readonly adopted: boolean;
 }

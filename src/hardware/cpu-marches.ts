@@ -15,7 +15,7 @@ import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
 /**
- * What the compilers know about each `-march` (`-mcpu` for Arm and POWER cores), in Linux names.
+ * The compilers' knowledge of each `-march` (`-mcpu` for Arm and POWER cores), in Linux names.
  *
  * `required`: the compiler may emit it from plain code. `optional`: implied by the option, so that sources may use it behind
  * its macro, but never emitted by itself. `hidden…`: the same for features that Linux 6.12 prints under no name.
@@ -77,9 +77,9 @@ export interface March {
   readonly architecture: CpuArchitecture;
   /** As in host facts, or `generic` for a level. */
   readonly vendor: string;
-  /** What the compiler may emit from plain code, sorted Linux names. */
+  /** Features that the compiler may emit from plain code, sorted Linux names. */
   readonly required: readonly string[];
-  /** What sources may use behind the compiler's macros, sorted Linux names. */
+  /** Features that sources may use behind the compiler's macros, sorted Linux names. */
   readonly optional: readonly string[];
   /** The features that an image of this march needs from a host: both, without those that no computing code needs. Sorted Linux names. */
   readonly features: readonly string[];
@@ -130,8 +130,8 @@ export function marchPlatform(march: March): `linux/${CpuArchitecture}` {
 }
 
 /**
- * What an image needs from a host when it is built for `march` without some features. `without` takes Linux names and the
- * compiler's names. What a feature is the base of goes with it, as the compilers do it: no `avx` means no `avx2` either.
+ * The features that an image needs from a host when it is built for `march` without some features. `without` takes Linux names and the
+ * compiler's names. Features that need a removed one go with it, as the compilers do it: no `avx` means no `avx2` either.
  *
  * @returns sorted Linux names
  */

@@ -14,7 +14,7 @@ export interface TargetRow {
   readonly note?: string;
 }
 
-/** What these minors compile for, oldest first. */
+/** Targets that these minors compile for, oldest first. */
 const targets = readRows<Omit<TargetRow, "minor"> & { readonly minors: string }>(table.targets);
 
 /** A row for each minor. */

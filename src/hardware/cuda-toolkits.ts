@@ -106,7 +106,7 @@ export interface SupportedTargets {
   readonly source: readonly SourceKey[];
 }
 
-/** What nvcc of a toolkit (`12.8` or `12.8.1`) compiles for; null when the toolkit is unknown. */
+/** The targets that nvcc of a toolkit (`12.8` or `12.8.1`) compiles for; null when the toolkit is unknown. */
 export function supportedTargets(version: string): SupportedTargets | null {
   const parts = parseCudaVersion(version)?.parts;
   const minor = parts === undefined ? null : `${parts[0]}.${parts[1]}`;

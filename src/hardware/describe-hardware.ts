@@ -1,4 +1,4 @@
-/** What the hardware tables know, or what they know about one name. */
+/** The hardware tables, whole or about one name. */
 
 import { assertNever } from "../errors.ts";
 import {

@@ -45,6 +45,11 @@ export function compareCudaVersions(a: CudaVersion, b: CudaVersion): number {
   return compareVersions(a.parts, b.parts);
 }
 
+/** By major and minor alone, in which toolkits differ from drivers: 12.8.1 asks for a driver of CUDA 12.8. */
+export function compareMinor(a: CudaVersion, b: CudaVersion): number {
+  return compareVersions(a.parts.slice(0, 2), b.parts.slice(0, 2));
+}
+
 /** `12.8` of `12.8.1`. */
 export function minorOf(version: string): string {
   return version.split(".").slice(0, 2).join(".");

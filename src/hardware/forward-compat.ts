@@ -39,8 +39,8 @@ export function findCompatPackage(version: string): CompatPackage | null {
 }
 
 /**
- * Whether forward compatibility works on a class of GPU: on GeForce libcuda fails with error 804. null for Tegra, which has
- * packages of its own, and for an unknown GPU.
+ * Whether forward compatibility works on a class of GPU: on GeForce libcuda fails with error 804. null for Tegra, which has other packages,
+ * and for an unknown GPU.
  */
 export function compatAllowsClass(gpuClass: GpuClass): boolean | null {
   return compatClasses[gpuClass];

@@ -7,7 +7,7 @@ import type { SourceKey } from "./sources.ts";
 export interface VirtualRow {
   readonly board: string;
   readonly compute: string;
-  /** What follows the board's name and a dash: an optional MIG slice, the GB of memory, the series (Q, C, B, A). */
+  /** The text behind the board's name and a dash: an optional MIG slice, the GB of memory, the series (Q, C, B, A). */
   readonly profiles: string;
   readonly source: readonly SourceKey[];
 }

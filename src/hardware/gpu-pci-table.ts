@@ -19,7 +19,7 @@ export interface PciRow {
   readonly source: readonly SourceKey[];
 }
 
-/** What all devices of NVIDIA (`10de`) with these ids are, by the first of them. */
+/** Devices of NVIDIA (`10de`) by the first of their ids. */
 const products = readRows<Omit<PciRow, "id"> & { readonly ids: string }>(table.products);
 
 /** A row for each device, by its id. */

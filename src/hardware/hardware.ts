@@ -1,4 +1,4 @@
-/** What is known about CUDA toolkits, GPUs, CPUs and machine types: the tables that every check goes by. */
+/** The knowledge about CUDA toolkits, GPUs, CPUs and machine types: the tables that every check goes by. */
 
 import { assertNever, type ImgmatchError, usageError } from "../errors.ts";
 import { didYouMean, suggest, suggestMarch } from "../io/suggest.ts";

@@ -1,15 +1,15 @@
 /**
- * Machine types of three clouds, and NVIDIA's own systems: which CPU and GPUs they have, as captured on them or as a document says. What no
- * source says is null: the features of a CPU that is only named are those of no compiler's table, as hypervisors and firmware hide some.
+ * Machine types of three clouds, and NVIDIA's own systems: which CPU and GPUs they have, as captured on them or as a document says. A fact
+ * that no source says is null: the features of a CPU that is only named are those of no compiler's table, as hypervisors and firmware hide some.
  */
 
 import table from "./machine-types.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
-/** What a kernel printed of a CPU, as Linux names it. */
+/** A kernel's output about a CPU, as Linux names it. */
 export interface MachineCpuRow {
-  /** Where it was captured, and its model; `-metal` where no hypervisor was between. */
+  /** The cloud in which it was captured, and its model; `-metal` if no hypervisor was between. */
   readonly key: string;
   /** One of the machine types on which it was read. */
   readonly on: string;
@@ -28,7 +28,7 @@ export interface MachineTypeRow {
   readonly catalog: "aws" | "azure" | "gcp" | "nvidia";
   readonly name: string;
   readonly platform: "linux/amd64" | "linux/arm64";
-  /** What the source calls the CPU; null where it does not say, and where `features` has its name. */
+  /** The source's name of the CPU; null if it does not say, and if `features` has its name. */
   readonly cpu: string | null;
   /** A key of {@link machineCpuRows}; null where nobody has captured such a CPU under such a hypervisor. */
   readonly features: string | null;

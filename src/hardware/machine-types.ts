@@ -12,7 +12,7 @@ export const machineCatalogs = [
 export type MachineCatalog = (typeof machineCatalogs)[number];
 
 export interface MachineType extends Omit<MachineTypeRow, "features"> {
-  /** What is known of its CPU's features, and of which machine; null where nobody has captured such a CPU there. */
+  /** The captured features of its CPU, and the machine that they are of; null if nobody has captured such a CPU there. */
   readonly capture: MachineCpuRow | null;
 }
 

@@ -1,6 +1,6 @@
-/** What an image needs from a host: declared by a matrix, written into a label, a lock and an index, judged by the rules. */
+/** The requirement of an image: declared by a matrix, written into a label, a lock and an index, judged by the rules. */
 
-/** What an image needs from a host. */
+/** The needs of an image from a host. */
 export interface Requirement {
   readonly cpu: CpuRequirement;
   /** null for an image without GPU code. */
@@ -45,12 +45,23 @@ export type DriverRequirement =
       readonly package: string;
       readonly cuda: string;
       readonly branches: readonly string[];
+      /** Branches that libcuda's own note lists, by which a container toolkit decides; absent where none was read. */
+      readonly listed?: readonly string[];
+      /** Absent where nobody has looked, and where its files do not decide it. */
+      readonly onPath?: OnPath;
     };
+
+/**
+ * Whether the loader of an image finds its forward-compatibility package. `always`: before the host's library, whatever the container
+ * runtime does; `cache`: by `ld.so.conf`, so before the host's where the runtime keeps its order; `never`: the image does nothing for it.
+ */
+export type OnPath = (typeof onPaths)[number];
+export const onPaths = ["always", "cache", "never"] as const;
 
 /** The rules by which {@link Measured} is found now. What was measured by others is not used: the declared requirement holds. */
 export const measuredRules = 1;
 
-/** What opening the image showed of what was declared. It only ever drops. */
+/** The part of the declared requirement that the image's files showed. It only ever drops. */
 export interface Measured {
   /** {@link measuredRules} of the imgmatch that measured. */
   readonly rules: number;

@@ -1,4 +1,4 @@
-/** Where the rows of the hardware tables come from. Every row names one or more of these keys. */
+/** Sources of the rows of the hardware tables. Every row names one or more of these keys. */
 
 export const hardwareSources = {
   ARCHSPEC: "archspec/archspec-json, commit 90b453f: cpu/microarchitectures.json and tests/targets/",

@@ -99,7 +99,7 @@ function hostOf(type: MachineType): NamedHost {
   return { name, facts };
 }
 
-/** What is captured is read as the probe reads it. */
+/** Reads a captured CPU as the probe reads it. */
 function cpuOf(type: MachineType): { readonly cpu: CpuFacts; readonly source: string } {
   const { name, platform, cpu: named, capture, alike } = type;
   const architecture = platform.slice("linux/".length);

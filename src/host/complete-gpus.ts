@@ -11,7 +11,7 @@ import { compareText } from "../io/collections.ts";
 export interface CompletedGpus {
   readonly gpus: readonly GpuFacts[];
   readonly problems: readonly HostProblem[];
-  /** Where the compute capabilities come from that the source did not tell. */
+  /** The source of the compute capabilities that the reading did not tell. */
   readonly computeSource: string | null;
 }
 

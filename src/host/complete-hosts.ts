@@ -1,4 +1,4 @@
-/** What the one who asks says of hosts beside their facts: `--no-gpu` and `--driver`. */
+/** Facts that the user adds to those of hosts: `--no-gpu` and `--driver`. */
 
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
@@ -6,7 +6,7 @@ import { factGrammar } from "./fact-grammar.ts";
 import type { HostFacts, NvidiaFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
 
-/** What its facts leave open. */
+/** Facts that a host's own leave open. */
 export interface ToldOfHost {
   /** false: where the facts of a host do not tell whether it has an NVIDIA GPU, it has none. */
   readonly gpu?: boolean;
@@ -43,7 +43,7 @@ function withoutGpu(facts: HostFacts): HostFacts {
   return facts.nvidia === undefined ? { ...facts, nvidia: null } : facts;
 }
 
-/** What the facts say in place of this driver; null where they leave it open, and where they name it too. */
+/** The facts that contradict this driver; null if they leave it open, and if they name it too. */
 function speaksAgainst({ nvidia }: HostFacts, driver: string): string | null {
   if (nvidia === null) return "neither an NVIDIA GPU nor a driver";
   const own = nvidia?.driver ?? null;

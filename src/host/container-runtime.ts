@@ -1,6 +1,8 @@
 /** How containers on this host get the GPU: a CDI specification, the NVIDIA runtime (legacy hook), or not at all. */
 
 import { fieldsOf, parseJson } from "../io/json.ts";
+import { readContainerToolkit } from "./container-toolkit.ts";
+import type { HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
 
 export const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
@@ -27,12 +29,31 @@ export const enginePrograms = [
 ] as const;
 
 export interface RuntimeReading {
-  readonly nvidia: "cdi" | "legacy" | "none" | null;
+  readonly facts: HostFacts["runtime"];
+  /** By the paths of their facts. */
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+/** With what is known of the toolkit where it gives containers the GPU. */
+export function readContainerRuntime(io: HostIo): RuntimeReading {
+  const { nvidia, source } = findRuntime(io);
+  const toolkit =
+    nvidia === "cdi" || nvidia === "legacy"
+      ? readContainerToolkit(io, nvidia === "cdi" ? source : null)
+      : null;
+  return {
+    facts: { nvidia, ...toolkit?.facts },
+    sources: { ...(source === null ? {} : { "runtime.nvidia": source }), ...toolkit?.sources },
+  };
+}
+
+interface FoundRuntime {
+  readonly nvidia: HostFacts["runtime"]["nvidia"];
   readonly source: string | null;
 }
 
 /** `cdi` before `legacy`; `none` when there is an engine and neither; null when there is no engine to be seen. */
-export function readContainerRuntime(io: HostIo): RuntimeReading {
+function findRuntime(io: HostIo): FoundRuntime {
   for (const folder of cdiFolders) {
     const spec = io.list(folder).find((name) => isNvidiaSpec(io, folder, name));
     if (spec !== undefined) return { nvidia: "cdi", source: `${folder}/${spec}` };

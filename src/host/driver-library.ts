@@ -3,7 +3,7 @@
 import type { HostIo } from "./io.ts";
 import { wslLibraries } from "./wsl.ts";
 
-/** Where the driver libraries lie on one system or another. */
+/** Folders of the driver libraries on one system or another. */
 export const libraryFolders = [
   "/usr/lib/x86_64-linux-gnu",
   "/usr/lib/aarch64-linux-gnu",
@@ -19,7 +19,7 @@ export const libraryFolders = [
   "/home/kubernetes/bin/nvidia/lib64",
 ] as const;
 
-/** What a loader looks for: the bare name first, then folders that are often not in its cache. */
+/** The names that a loader tries: the bare name first, then folders that are often not in its cache. */
 export const nvmlLibraries = [
   "libnvidia-ml.so.1",
   `${wslLibraries}/libnvidia-ml.so.1`,
@@ -27,6 +27,9 @@ export const nvmlLibraries = [
   "/usr/local/nvidia/lib64/libnvidia-ml.so.1",
   "/home/kubernetes/bin/nvidia/lib64/libnvidia-ml.so.1",
 ] as const;
+
+/** The driver's own, by the same way. */
+export const cudaLibraries = nvmlLibraries.map((path) => path.replace("libnvidia-ml", "libcuda"));
 
 export interface LibraryReading {
   readonly version: string;

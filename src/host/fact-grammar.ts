@@ -1,6 +1,6 @@
 /**
- * What each fact looks like, wherever it is from: a file, this machine, the labels of a node. Facts become labels, arguments and
- * lines on terminals, so none is any text. What a machine tells in another form is not known.
+ * The form of each fact, whatever its source: a file, this machine, the labels of a node. Facts become labels, arguments and lines on
+ * terminals, so none is any text. A fact in another form is not known.
  */
 
 import { findMarch } from "../hardware/cpu-marches.ts";
@@ -17,6 +17,7 @@ export const factGrammar = {
   vendor: /^[A-Za-z0-9][A-Za-z0-9 ._()-]{0,63}$/,
   level: /^[a-z0-9][a-z0-9._-]{0,31}$/,
   driver: /^\d{1,9}(?:\.\d{1,9}){1,3}$/,
+  toolkit: /^\d{1,4}(?:\.\d{1,4}){1,3}$/,
   cuda: /^\d{1,3}\.\d{1,2}$/,
   compute: /^\d{1,2}\.\d$/,
   /** `GPU-…`, `MIG-…`, older `MIG-GPU-…/1/0`, and the bare digits of a Tegra. */
@@ -42,12 +43,13 @@ export function plainText(text: string): string {
 
 /** The same facts without what is outside the grammar: that is unknown, as if it had not been told. */
 export function withinGrammar(facts: HostFacts): HostFacts {
-  const { kernel, cpu, nvidia, problems, sources } = facts;
+  const { kernel, cpu, nvidia, runtime, problems, sources } = facts;
   return {
     ...facts,
     kernel: fitting(kernel, factGrammar.kernel),
     cpu: cpuWithin(cpu),
     nvidia: nvidia == null ? nvidia : nvidiaWithin(nvidia),
+    runtime: runtimeWithin(runtime),
     problems: problems.map(({ code, message, fix }) => ({
       code,
       message: plainText(message),
@@ -59,6 +61,10 @@ export function withinGrammar(facts: HostFacts): HostFacts {
         .map(([fact, from]) => [fact, plainText(from)]),
     ),
   };
+}
+
+function runtimeWithin({ toolkit, ...runtime }: HostFacts["runtime"]): HostFacts["runtime"] {
+  return toolkit !== undefined && factGrammar.toolkit.test(toolkit) ? { ...runtime, toolkit } : runtime;
 }
 
 function nvidiaWithin(nvidia: NvidiaFacts): NvidiaFacts {

@@ -16,11 +16,23 @@ export interface HostFacts {
   readonly cpu: CpuFacts;
   /** null when there is neither an NVIDIA device nor a driver; absent where nobody has said. */
   readonly nvidia?: NvidiaFacts | null | undefined;
-  readonly runtime: { readonly nvidia: "cdi" | "legacy" | "none" | null };
+  readonly runtime: {
+    readonly nvidia: "cdi" | "legacy" | "none" | null;
+    /** Version of NVIDIA's container toolkit, for example `1.17.8`; absent where it is not known, as is `compat`. */
+    readonly toolkit?: string;
+    readonly compat?: CompatMode;
+  };
   readonly problems: readonly HostProblem[];
   /** Dotted path of a fact → where it was read, for example `cpu.features` → `/proc/cpuinfo`. */
   readonly sources: Readonly<Record<string, string>>;
 }
+
+/**
+ * How the container toolkit has a container find the forward-compatibility package of its image: `ldconfig` and `mount` by
+ * nvidia-container-cli, `hook` by the hook `enable-cuda-compat`. Each takes only a package that is newer than the driver.
+ */
+export type CompatMode = (typeof compatModes)[number];
+export const compatModes = ["ldconfig", "mount", "hook", "disabled"] as const;
 
 export interface CpuFacts {
   /** `GenuineIntel`, `AuthenticAMD`, `ARM`, `IBM`, … */

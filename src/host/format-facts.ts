@@ -2,7 +2,7 @@
 
 import { isRecord } from "../io/json.ts";
 import { printable } from "../printable.ts";
-import type { GpuFacts, HostFacts } from "./facts.ts";
+import type { CompatMode, GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
 import { sortedEntries } from "../io/collections.ts";
 
@@ -22,7 +22,7 @@ function canonical(facts: HostFacts) {
 
 /** Of all objects in the facts: each has some of these, and no two of them have them in different orders. */
 const keyOrder =
-  "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda gpus index uuid name compute pci bus processes memoryMiB class integrated mig profile use runtime problems code message fix".split(
+  "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda gpus index uuid name compute pci bus processes memoryMiB class integrated mig profile use runtime toolkit compat problems code message fix".split(
     " ",
   );
 
@@ -58,7 +58,14 @@ export function describeHostFacts(facts: HostFacts): string[] {
           driver: driverless(problems) ? "none" : unknown,
           gpus: labelled || nvidia.unknown?.includes("gpus") ? unknown : "none visible",
         })),
-    row("containers", labelled && runtime.nvidia === null ? unknown : runtimes[runtime.nvidia ?? "null"]),
+    row(
+      "containers",
+      [
+        labelled && runtime.nvidia === null ? unknown : runtimes[runtime.nvidia ?? "null"],
+        ...(runtime.toolkit === undefined ? [] : [`toolkit ${runtime.toolkit}`]),
+        ...(runtime.compat === undefined ? [] : [compats[runtime.compat]]),
+      ].join(", "),
+    ),
     ...problems.flatMap(({ code, message, fix }) => [
       row("problem", `${code}: ${message}`),
       ...(fix === undefined ? [] : [row("", `fix: ${fix}`)]),
@@ -72,6 +79,13 @@ const runtimes = {
   none: "an engine without NVIDIA support",
   null: "no container engine seen",
 } as const;
+
+const compats = {
+  ldconfig: "loads forward-compatibility packages (ldconfig)",
+  mount: "mounts forward-compatibility packages",
+  hook: "loads forward-compatibility packages (hook)",
+  disabled: "loads no forward-compatibility package",
+} as const satisfies Record<CompatMode, string>;
 
 /** Without such a problem a driver may be there whose version nothing tells. */
 function driverless(problems: HostFacts["problems"]): boolean {

@@ -1,4 +1,4 @@
-/** What `systeminformation` says about a machine without `/proc`. */
+/** The answers of `systeminformation` about a machine without `/proc`. */
 
 import type { Inventory } from "./io.ts";
 

@@ -27,7 +27,7 @@ export interface HostIo {
   run(command: string, args: readonly string[], limits: RunLimits): Promise<CommandResult | null>;
   /** Reads NVML from the first of these libraries that loads; null when none does, or when there is no way to call one. */
   readNvml(libraries: readonly string[]): Promise<NvmlReading | null>;
-  /** What `systeminformation` says, for systems without `/proc`. */
+  /** The answers of `systeminformation`, for systems without `/proc`. */
   readInventory(): Promise<Inventory | null>;
 }
 

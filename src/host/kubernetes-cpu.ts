@@ -80,9 +80,9 @@ function identify(labels: Labels): Identity | null {
 }
 
 /**
- * What the CPU was made with, of the features that labels leave open. Only where every labelled feature of its march is there:
- * a machine that hides one of those may hide others. A virtual machine may also hide single features that no level holds
- * (rdrand, rdseed), so there the make proves the psABI levels alone.
+ * The features that the CPU was made with, of those that labels leave open. Only if every labelled feature of its march is there: a machine
+ * that hides one of those may hide others. A virtual machine may also hide single features that no level holds (rdrand, rdseed), so there
+ * the make proves the psABI levels alone.
  */
 function featuresByModel(
   { vendor, family, model }: Identity,

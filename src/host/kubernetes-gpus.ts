@@ -13,7 +13,7 @@ import { unknownGpu } from "./unknown.ts";
 export interface LabelledNvidia {
   /** null where labels name the PCI devices, and none of NVIDIA's; undefined where none does. */
   readonly facts: NvidiaFacts | null | undefined;
-  /** What a reader must not take for known, in whole sentences. */
+  /** Facts that a reader must not take for known, in whole sentences. */
   readonly open: readonly string[];
 }
 

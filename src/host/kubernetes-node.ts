@@ -10,8 +10,8 @@ import type { KubernetesNode } from "./kubernetes-object.ts";
 import { labelsOpen } from "./host-problems.ts";
 
 /**
- * What the node's labels prove. What they leave open stays unknown and is named in `problems`, as `HOST_LABELS_INCOMPLETE`:
- * a feature without a label is absent only where every release of Node Feature Discovery would have labelled it.
+ * Reads the facts that the node's labels prove. A fact that they leave open stays unknown and is named in `problems`, as
+ * `HOST_LABELS_INCOMPLETE`: a feature without a label is absent only if every release of Node Feature Discovery would have labelled it.
  */
 export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   const { labels, info } = node;

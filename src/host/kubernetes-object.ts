@@ -1,4 +1,4 @@
-/** What `kubectl get node NAME -o json` prints, as far as the facts need it. */
+/** The output of `kubectl get node NAME -o json`, as far as the facts need it. */
 
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../io/json.ts";

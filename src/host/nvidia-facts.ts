@@ -111,7 +111,7 @@ function l4tProblem({ module, tegra }: Surroundings): readonly HostProblem[] {
   return l4t === null ? [] : [l4tNumber(l4t)];
 }
 
-/** Where the GPUs and their compute capabilities come from. */
+/** The sources of the GPUs and of their compute capabilities. */
 export function gpuSources(
   from: string,
   { computeSource, gpus }: CompletedGpus,

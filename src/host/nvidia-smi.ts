@@ -1,4 +1,4 @@
-/** What `nvidia-smi` prints, as text → data. Nothing here runs it. */
+/** The output of `nvidia-smi`, as text → data. Nothing here runs it. */
 
 import type { GpuFacts } from "./facts.ts";
 import { formatBus, formatPciId } from "./pci.ts";

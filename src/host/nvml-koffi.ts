@@ -1,11 +1,15 @@
 /** NVML called in this process through koffi. Sources of every signature and struct: nvml.h of CUDA 13.0. */
 
-import { attempt } from "../io/attempt.ts";
+import {
+  type Call,
+  cString,
+  type NativeLibrary,
+  openLibrary,
+  pointer,
+  uint,
+  wide,
+} from "./native-library.ts";
 import { type NvmlAnswer, type NvmlDevice, type NvmlReading, nvmlCode, nvmlCodes } from "./nvml-reading.ts";
-
-type Library = ReturnType<typeof import("koffi")["load"]>;
-/** A function of the library; `functionNotFound` when this version of it has none of that name. */
-type Call = (...args: readonly (Buffer | bigint | number | null)[]) => number;
 
 /** Buffer sizes: NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE, both 96; versions take 80. */
 const textBytes = 96;
@@ -14,44 +18,40 @@ const maxDevices = 256;
 
 /** Loads the first library that can be loaded, asks everything and shuts NVML down; null without koffi or library. */
 export async function readNvmlWithKoffi(libraries: readonly string[]): Promise<NvmlReading | null> {
-  const koffi = await import("koffi").catch(() => null);
-  if (koffi === null) return null;
-  for (const path of libraries) {
-    const library = attempt(() => koffi.load(path), null);
-    if (library !== null) return ask(library, path);
-  }
-  return null;
+  const opened = await openLibrary(libraries, nvmlCodes.functionNotFound);
+  return opened && ask(opened);
 }
 
-function ask(library: Library, path: string): NvmlReading {
-  const init = bind(library, "nvmlInit_v2", [])();
+function ask(library: NativeLibrary): NvmlReading {
+  const { path } = library;
+  const init = library.bind("nvmlInit_v2", [])();
   const failed = { code: nvmlCodes.uninitialized };
   if (init !== nvmlCodes.success) {
     const nothing = { driverVersion: failed, nvmlVersion: failed, cudaVersion: failed, deviceCount: failed };
     return { library: path, init, ...nothing, devices: [] };
   }
-  const deviceCount = readNumber(bind(library, "nvmlDeviceGetCount_v2", ["void *"]));
+  const deviceCount = readNumber(library.bind("nvmlDeviceGetCount_v2", ["void *"]));
   const count = "value" in deviceCount ? Math.min(deviceCount.value, maxDevices) : 0;
   const reading: NvmlReading = {
     library: path,
     init,
-    driverVersion: readString(bind(library, "nvmlSystemGetDriverVersion", ["void *", "uint"])),
-    nvmlVersion: readString(bind(library, "nvmlSystemGetNVMLVersion", ["void *", "uint"])),
-    cudaVersion: readNumber(bind(library, "nvmlSystemGetCudaDriverVersion_v2", ["void *"])),
+    driverVersion: readString(library.bind("nvmlSystemGetDriverVersion", ["void *", "uint"])),
+    nvmlVersion: readString(library.bind("nvmlSystemGetNVMLVersion", ["void *", "uint"])),
+    cudaVersion: readNumber(library.bind("nvmlSystemGetCudaDriverVersion_v2", ["void *"])),
     deviceCount,
     devices: Array.from({ length: count }, (_, index) => readDevice(library, index)),
   };
-  bind(library, "nvmlShutdown", [])();
+  library.bind("nvmlShutdown", [])();
   return reading;
 }
 
-function readDevice(library: Library, index: number): NvmlDevice {
-  const handle = readHandle(bind(library, "nvmlDeviceGetHandleByIndex_v2", ["uint", "void *"]), index);
+function readDevice(library: NativeLibrary, index: number): NvmlDevice {
+  const handle = readHandle(library.bind("nvmlDeviceGetHandleByIndex_v2", ["uint", "void *"]), index);
   const device = "value" in handle ? handle.value : 0n;
   // An absent handle would be dereferenced by the library: every answer then is the handle's own code.
   const on = (name: string, types: readonly string[]): Call =>
     "value" in handle
-      ? (...args) => bind(library, name, ["uintptr_t", ...types])(device, ...args)
+      ? (...args) => library.bind(name, ["uintptr_t", ...types])(device, ...args)
       : () => handle.code;
   return {
     handle: nvmlCode(handle),
@@ -66,13 +66,6 @@ function readDevice(library: Library, index: number): NvmlDevice {
     processes: readProcessCount(on),
     mig: readMig(library, on),
   };
-}
-
-function bind(library: Library, name: string, types: readonly string[]): Call {
-  return attempt(
-    () => library.func(name, "int", [...types]) as Call,
-    () => nvmlCodes.functionNotFound,
-  );
 }
 
 function answer<T>(code: number, value: () => T): NvmlAnswer<T> {
@@ -94,10 +87,9 @@ function readPair(call: Call): NvmlAnswer<readonly [number, number]> {
   return answer(call(major, minor), () => [uint(major, 0), uint(minor, 0)] as const);
 }
 
-/** Opaque pointers travel as numbers of pointer size: nothing here ever looks behind one. */
 function readHandle(call: Call, ...before: readonly (bigint | number)[]): NvmlAnswer<bigint> {
   const buffer = Buffer.alloc(8);
-  return answer(call(...before, buffer), () => new BigUint64Array(copy(buffer))[0] ?? 0n);
+  return answer(call(...before, buffer), () => pointer(buffer));
 }
 
 /** nvmlPciInfo_t: char[16] legacy bus id, uint domain, bus, device, pciDeviceId, pciSubSystemId, char[32] bus id. */
@@ -131,7 +123,7 @@ function readProcessCount(on: (name: string, types: readonly string[]) => Call):
 
 type MigDevices = NvmlAnswer<readonly { readonly uuid: string; readonly name: string }[]>;
 
-function readMig(library: Library, on: (name: string, types: readonly string[]) => Call): MigDevices {
+function readMig(library: NativeLibrary, on: (name: string, types: readonly string[]) => Call): MigDevices {
   const mode = readPair(on("nvmlDeviceGetMigMode", ["void *", "void *"]));
   if (!("value" in mode)) return mode;
   const count = readNumber(on("nvmlDeviceGetMaxMigDeviceCount", ["void *"]));
@@ -141,7 +133,7 @@ function readMig(library: Library, on: (name: string, types: readonly string[]) 
     const handle = readHandle(handleOf, index);
     if (!("value" in handle)) return [];
     const get = (name: string): Call => {
-      const call = bind(library, name, ["uintptr_t", "void *", "uint"]);
+      const call = library.bind(name, ["uintptr_t", "void *", "uint"]);
       return (...args) => call(handle.value, ...args);
     };
     const [uuid, name] = [readString(get("nvmlDeviceGetUUID")), readString(get("nvmlDeviceGetName"))];
@@ -149,22 +141,3 @@ function readMig(library: Library, on: (name: string, types: readonly string[]) 
   });
   return { value: devices.flat() };
 }
-
-function cString(buffer: Buffer): string {
-  const end = buffer.indexOf(0);
-  return buffer.toString("utf8", 0, end < 0 ? buffer.length : end);
-}
-
-function copy(buffer: Buffer): ArrayBuffer {
-  return new Uint8Array(buffer).buffer;
-}
-
-function uint(buffer: Buffer, offset: number): number {
-  return new DataView(copy(buffer)).getUint32(offset, littleEndian);
-}
-
-function wide(buffer: Buffer, offset: number): number {
-  return Number(new DataView(copy(buffer)).getBigUint64(offset, littleEndian));
-}
-
-const littleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;

@@ -1,4 +1,4 @@
-/** What NVML answered, call by call, before anything is concluded from it. */
+/** The answers of NVML, call by call, before anything is concluded from them. */
 
 /** The value of one NVML call, or the `nvmlReturn_t` other than 0 that it gave. */
 export type NvmlAnswer<T> = { readonly value: T } | { readonly code: number };

@@ -26,6 +26,7 @@ import { compareFirst } from "../io/collections.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
   type CpuFacts,
+  compatModes,
   driverScales,
   factsSchemaVersion,
   type GpuFacts,
@@ -149,7 +150,7 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   ),
 });
 
-/** What is left out is named: the values that stand in its place would mean that it is not there. */
+/** Lists missing facts as unknown: the values in their place would mean that there is nothing. */
 const nvidia: Check<NvidiaFacts> = (value, report) => {
   const read = knownNvidia(value, report);
   if (read === undefined || !isRecord(value)) return read;
@@ -195,9 +196,17 @@ const anyHostFacts: Check<HostFacts> = exactly({
   kernel: optional(text(factGrammar.kernel, 'a kernel number such as "6.8.0"')),
   cpu: (value, report) => cpu(value ?? {}, report),
   nvidia: ifPresent(optional(nvidia)),
-  runtime: optional(exactly<HostFacts["runtime"]>({ nvidia: optional(oneOf("cdi", "legacy", "none")) }), {
-    nvidia: null,
-  }),
+  runtime: optional(
+    exactly<HostFacts["runtime"]>({
+      nvidia: optional(oneOf("cdi", "legacy", "none")),
+      toolkit: map(
+        optional(text(factGrammar.toolkit, 'a version such as "1.17.8"')),
+        (version) => version ?? undefined,
+      ),
+      compat: map(optional(oneOf(...compatModes)), (mode) => mode ?? undefined),
+    }),
+    { nvidia: null },
+  ),
   problems: optional(
     list(
       exactly<HostProblem>({

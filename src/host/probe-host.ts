@@ -1,4 +1,4 @@
-/** What this machine is. */
+/** The probe of this machine. */
 
 import { readContainerRuntime } from "./container-runtime.ts";
 import { readCpu } from "./cpu-facts.ts";
@@ -42,13 +42,13 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
     kernel: kernelNumber(textOf(io, "/proc/sys/kernel/osrelease") ?? ""),
     cpu: cpu.facts,
     nvidia: nvidia.facts === null ? null : { ...nvidia.facts, gpus: visible.gpus },
-    runtime: { nvidia: runtime.nvidia },
+    runtime: runtime.facts,
     problems: [...cpu.problems, ...nvidia.problems, ...visible.problems],
     sources: {
       ...cpu.sources,
       ...nvidia.sources,
       ...(visible.source === null ? {} : { "nvidia.visible": visible.source }),
-      ...(runtime.source === null ? {} : { "runtime.nvidia": runtime.source }),
+      ...runtime.sources,
     },
   };
 }

@@ -1,4 +1,4 @@
-/** What a machine is: this one, or the one that a file of facts speaks of. */
+/** The facts of a machine: this one, or the one that a file describes. */
 
 import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";

@@ -9,7 +9,7 @@ import { formatBus, type PciGpu, pciPath } from "./pci.ts";
 import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
 import { unknownGpu } from "./unknown.ts";
 
-/** What the kernel says about GPUs that the NVIDIA module holds; `gpus` is null when it says nothing. */
+/** Reads the kernel's list of GPUs that the NVIDIA module holds; `gpus` is null without such a list. */
 export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly PciGpu[]): NvidiaReading {
   const proc = readProcGpus(io);
   const problems: HostProblem[] = proc.denied ? [noPermission(procGpusPath)] : [];
@@ -92,7 +92,7 @@ export interface KernelModuleReading extends KernelModule {
   readonly source: string;
 }
 
-/** What the kernel says about its NVIDIA module; null when none is loaded, {@link denied} when it may not be read. */
+/** Reads the version of the kernel's NVIDIA module; null if none is loaded, {@link denied} if it may not be read. */
 export function readKernelModule(io: HostIo): KernelModuleReading | null | typeof denied {
   const proc = io.readText(procVersionPath);
   if (typeof proc === "string") {

@@ -4,7 +4,7 @@ import type { GpuFacts, HostProblem } from "./facts.ts";
 
 export type RawGpu = Omit<GpuFacts, "class" | "integrated">;
 
-/** What one source says about driver and GPUs. */
+/** Driver and GPUs by one source. */
 export interface NvidiaReading {
   /** Word for `sources`: `nvml`, `nvidia-smi`, a path. */
   readonly source: string;

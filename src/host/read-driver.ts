@@ -95,7 +95,7 @@ function mismatch({ module, libraries }: Surroundings): readonly HostProblem[] {
   return [problem.libraryMismatch(driver, first.version)];
 }
 
-/** What a Tegra is by its chip alone. */
+/** The reading of a Tegra by its chip alone. */
 export function tegraReading(tegra: Tegra): NvidiaReading {
   const gpus = tegra.chip === null ? null : [unknownGpu(0)];
   return { source: "/proc/device-tree", driver: null, library: null, cuda: null, gpus, problems: [] };

@@ -58,7 +58,7 @@ export async function readHostFiles(
   return completeHosts([...named, ...types], told);
 }
 
-/** What stands on a command line with commas between. */
+/** Splits lists at their commas. */
 function words(lists: readonly string[]): readonly string[] {
   return lists.flatMap((list) => list.split(","));
 }

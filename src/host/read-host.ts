@@ -15,7 +15,7 @@ import { parseHostFacts } from "./parse-facts.ts";
  */
 export async function readHost(text: string, file: string): Promise<HostFacts> {
   requireSize(text, inputLimits.facts, { file });
-  // What is no JSON `parseHostFacts` reports with its place.
+  // `parseHostFacts` reports text that is no JSON, with its place.
   const value = parseJson(text);
   // Host facts are the common case, and what follows need not be loaded for them.
   if (isRecord(value) && !("schemaVersion" in value)) {

@@ -25,7 +25,7 @@ interface Entry {
   readonly value: unknown;
   readonly name: string;
   readonly file: string;
-  /** Where it begins. */
+  /** Its first line. */
   readonly line: number;
 }
 
@@ -67,7 +67,7 @@ export async function readHosts(text: string, file: string): Promise<readonly Na
   return hosts;
 }
 
-/** What stands around facts, each inside the one before at most. */
+/** Unwraps the lists and objects around facts. */
 async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
   const { value, name, file, line } = entry;
   if (Array.isArray(value)) {

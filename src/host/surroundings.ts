@@ -1,4 +1,4 @@
-/** What a machine shows before anything is asked of the NVIDIA driver. */
+/** Facts of a machine before anything is asked of the NVIDIA driver. */
 
 import { isContainer } from "./container-runtime.ts";
 import { type LibraryReading, readDriverLibraries } from "./driver-library.ts";

@@ -95,7 +95,7 @@ export function narrowGpus(gpus: readonly GpuFacts[], option: string): readonly 
 export interface Narrowing {
   readonly gpus: readonly GpuFacts[];
   readonly problems: readonly HostProblem[];
-  /** What narrowed them, or null. */
+  /** The option or variable that narrowed them, or null. */
   readonly source: string | null;
 }
 

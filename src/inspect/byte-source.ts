@@ -41,7 +41,7 @@ export function fileSource(descriptor: number, size: number): ByteSource {
   };
 }
 
-/** A part of a source as a source of its own, cut where the whole ends. */
+/** A part of a source, as a source that is cut where the whole ends. */
 export function partOf(source: ByteSource, start: number, length: number): ByteSource {
   const size = isInside(start, source.size) ? Math.max(0, Math.min(length, source.size - start)) : 0;
   return {
@@ -63,7 +63,7 @@ function isInside(at: number, size: number): boolean {
   return at >= 0 && at < size;
 }
 
-/** What a file is gone through in: of one length, so that each reader finds the buffer of the one before it. */
+/** The bytes that are read of a file at once: of one length, so that each reader finds the buffer of the one before it. */
 export const windowBytes = 2 ** 20;
 
 const free: ArrayBuffer[] = [];

@@ -1,4 +1,4 @@
-/** What was found in one file: plain data, as it goes between threads and into the cache. */
+/** The findings in one file: plain data, as it goes between threads and into the cache. */
 
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
@@ -15,7 +15,7 @@ export interface FileInspection {
   readonly program: ProgramFacts | null;
   readonly cpu: CpuCode | null;
   readonly gpu: GpuCode | null;
-  /** What could not be read of it. */
+  /** The reasons why parts of it could not be read. */
   readonly unopened: readonly string[];
 }
 
@@ -25,6 +25,8 @@ export interface ProgramFacts extends ElfDynamic {
   /** psABI level that the loader enforces. */
   readonly neededLevel: string | null;
   readonly kernel: string | null;
+  /** Of NVIDIA's libcuda: on which branches of kernel drivers it may serve as a forward-compatibility package. */
+  readonly branches?: readonly string[];
 }
 
 /** How reasons end that hide nothing but what a file needs of a CPU. */
@@ -41,12 +43,12 @@ export function concernsCpuAlone(reason: string): boolean {
 export const headBytes = 4096;
 
 /**
- * What nobody can read is told from so many bytes on. A shared library of one function by gcc 12, without libc and stripped, has 580 in
- * xz; short signatures and what tools leave at the end of a file have fewer.
+ * Unreadable bytes are reported from so many on. A shared library of one function by gcc 12, without libc and stripped, has 580 in xz;
+ * short signatures and the additions of tools at the end of a file have fewer.
  */
 export const holdsCodeFrom = 512;
 
-/** Whether a file that begins so holds code of its own. */
+/** Whether a file that begins so holds code itself. */
 export function holdsCode(head: Uint8Array): boolean {
   return isElf(head) || isContainer(head) || readPtxText(head) !== null;
 }

@@ -28,7 +28,7 @@ export interface FindImageOptions {
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob">;
   /** Of an index, the image for this platform: `os/architecture`. */
   readonly platform: string;
-  /** Where to look first. An engine runs what it has, a registry serves every other machine. */
+  /** The place to look first. An engine runs its images, a registry serves every other machine. */
   readonly first: "engine" | "registry";
 }
 

@@ -9,11 +9,11 @@ import { codeRegions } from "./cpu/regions.ts";
 import { readX86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
-import { hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
+import { forwardBranches, hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
 import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
-import { readPtxText } from "./gpu/ptx-versions.ts";
+import { readPtxEntry } from "./gpu/ptx-versions.ts";
 
 const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.x86]: "x86",
@@ -24,8 +24,8 @@ const machineNames: Readonly<Record<number, string>> = {
 };
 
 /**
- * null for what no loader and no driver takes: text, pictures, objects that are not linked yet. What begins with no mark of its own is
- * searched for GPU code.
+ * null for a file that no loader and no driver takes: text, pictures, objects that are not linked yet. A file that begins with no known
+ * mark is searched for GPU code.
  */
 export async function inspectFile(
   source: ByteSource,
@@ -65,11 +65,16 @@ async function inspectElf(
     unopened.push(`code for ${machineName(elf)}${unreadForCpu.machine}`);
   if (cpu !== null && cpu.unknownInstructions > 0)
     unopened.push(`${cpu.unknownInstructions}${unreadForCpu.instructions}`);
-  const { neededLevel, kernel } = readGnuNotes(readNotes(source, elf));
+  const notes = readNotes(source, elf);
+  const { neededLevel, kernel } = readGnuNotes(notes);
+  const branches = forwardBranches(notes);
   return {
     size: source.size,
     checksums: await checksumsOf(source, mayBePackaged),
-    program: { machine: machineName(elf), ...readDynamic(source, elf), neededLevel, kernel },
+    program: {
+      ...{ machine: machineName(elf), ...readDynamic(source, elf), neededLevel, kernel },
+      ...(branches === null ? {} : { branches }),
+    },
     cpu,
     gpu,
     unopened,
@@ -89,26 +94,10 @@ function isPacked(source: ByteSource, elf: Elf): boolean {
 }
 
 function ptxCode(head: Uint8Array, bytes: number): GpuCode | null {
-  const ptx = readPtxText(head);
-  if (ptx === null) return null;
-  const [major = 0, minor = 0] = ptx.version.split(".").map(Number);
+  const entry = readPtxEntry(head);
+  if (entry === null) return null;
   const tally = createGpuTally();
-  tally.add({
-    place: "file",
-    bytes,
-    entries: [
-      {
-        kind: "ptx",
-        rawKind: 1,
-        arch: ptx.arch,
-        suffix: ptx.suffix,
-        version: { major, minor },
-        compression: "none",
-        isDebug: false,
-        payload: null,
-      },
-    ],
-  });
+  tally.add({ place: "file", bytes, entries: [entry] });
   return tally.result();
 }
 

@@ -1,4 +1,4 @@
-/** What is in images, wheels, libraries and folders, and whether it is what somebody expects of them. */
+/** The inspection of images, wheels, libraries and folders, and whether they are as expected. */
 
 import { resolve } from "node:path";
 import { usageError } from "../errors.ts";
@@ -21,13 +21,13 @@ import { openSubject } from "./open-subject.ts";
 export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {
   /** References, images of the engine, archives, layouts, folders, wheels, libraries. */
   readonly subjects: readonly string[];
-  /** What each of them promises: `sm_80 !sm_70 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
+  /** The promises of each of them: `sm_80 !sm_70 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
   readonly expect?: string;
   /** A file that says it by patterns of their names. */
   readonly expectFile?: string;
   /** Write what is not met to this file too, as SARIF 2.1.0. */
   readonly sarif?: string;
-  /** Where to look for a name that is no path; by default in the engine first. */
+  /** The place to look for a name that is no path; by default in the engine first. */
   readonly from?: "engine" | "registry";
   /** False: open layers again that were opened before. */
   readonly cache?: boolean;

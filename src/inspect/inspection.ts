@@ -1,7 +1,8 @@
-/** What was found in an image: per file, in all, and what it asks of a host. The JSON of `imgmatch inspect --json`. */
+/** The findings in an image: per file, in all, and its needs from a host. The JSON of `imgmatch inspect --json`. */
 
 import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
+import type { OnPath } from "../hardware/requirement.ts";
 import { compareFirst } from "../io/collections.ts";
 import { type CpuNeed, findCpuNeed } from "./cpu/cpu-need.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
@@ -10,6 +11,7 @@ import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
 import { type GpuChoices, gpuChoices } from "./gpu/gpu-choices.ts";
 import { compareTargets, type TargetCount } from "./gpu/gpu-inspection.ts";
+import { type CompatPath, compatPath } from "./loader/compat-path.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
 import type { FileInspection } from "./file-inspection.ts";
@@ -28,7 +30,10 @@ export interface ImageInspection {
   readonly cpu: ImageCpu;
   /** null for an image without GPU code. */
   readonly gpu: ImageGpu | null;
-  readonly driver: DriverFiles;
+  readonly driver: DriverFiles & {
+    /** Whether the image's loader finds the forward-compatibility package; null for an image without one. */
+    readonly compatPath: CompatPath | null;
+  };
   readonly requires: MeasuredRequirement;
   readonly unopened: readonly { readonly path: string; readonly layer: number; readonly reason: string }[];
   /** Package databases that could not be read: which files are a package's is not known, so that they count as the image's own. */
@@ -83,7 +88,7 @@ export interface InspectedFile extends FileInspection {
   readonly package: string | null;
 }
 
-/** In the words of a lock's requirement. What cannot be said is null, with the reason in `undecided`. */
+/** In the words of a lock's requirement. An unknown part is null, with the reason in `undecided`. */
 export interface MeasuredRequirement {
   readonly cpu: {
     /** The lowest level that has every needed feature; null where none has. */
@@ -94,11 +99,11 @@ export interface MeasuredRequirement {
     readonly toolkit: string | null;
     readonly code: readonly string[];
     readonly driver: MeasuredDriver | null;
-    /** What raises the oldest driver above that of the toolkit's major: compressed code, and in which file. */
+    /** The compressed code that raises the oldest driver above that of the toolkit's major, and its file. */
     readonly raisedBy: string | null;
   } | null;
   readonly kernel: string | null;
-  /** Where the image carries several of a kind and takes one when it runs: each, best first. Empty for a kind of which it has one. */
+  /** Each of several of a kind that the image carries, best first: it takes one when it runs. Empty for a kind of which it has one. */
   readonly choices: {
     readonly cpu: readonly (CpuChoice & { readonly level: string | null })[];
     readonly cuda: readonly MeasuredChoice[];
@@ -115,7 +120,14 @@ export interface MeasuredChoice extends NonNullable<MeasuredRequirement["cuda"]>
 export type MeasuredDriver =
   | { readonly mode: "host"; readonly minimum: string }
   | { readonly mode: "bundled"; readonly version: string }
-  | { readonly mode: "compat"; readonly package: string; readonly minimum: string | null };
+  | {
+      readonly mode: "compat";
+      readonly package: string;
+      readonly onPath: OnPath | null;
+      /** Branches of drivers in the note of its libcuda; null where it has none. */
+      readonly listed: readonly string[] | null;
+      readonly minimum: string | null;
+    };
 
 /** Puts the opened layers of an image together. Pure. */
 export function inspectionOf(image: OpenedImage): ImageInspection {
@@ -127,7 +139,14 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     const answer = cpu && findCpuNeed(cpu, variants.has(path), program?.neededLevel ?? null);
     return { path, layer, ...inspection, answer, package: packageOf(path, checksums) };
   });
-  const driver = driverFiles(files.map(({ path }) => path));
+  const libraries = driverFiles(files.map(({ path }) => path));
+  const driver = {
+    ...libraries,
+    compatPath: compatPath({
+      ...{ compat: libraries.compat, loader: found.loader, realPath: found.realPath, start: image.start },
+      programs: files.flatMap(({ path, program }) => (program === null ? [] : [{ path, ...program }])),
+    }),
+  };
   const unopened = [
     ...found.unopened,
     ...files.flatMap(({ path, layer, unopened: reasons }) =>
@@ -232,7 +251,7 @@ function unreadMachines(files: readonly InspectedFile[], { architecture }: Image
   return [...new Set(machines)].sort();
 }
 
-/** Files with GPU code, as what finds their driver looks at them. */
+/** Files with GPU code, as the search for their driver sees them. */
 export function holdersOf(files: readonly InspectedFile[]) {
   return files.flatMap((file) =>
     file.gpu === null ? [] : [{ path: file.path, gpu: file.gpu, needed: file.program?.needed ?? [], file }],
@@ -245,10 +264,13 @@ interface Found {
   readonly files: readonly InspectedFile[];
   readonly cpu: ImageCpu;
   readonly gpu: ImageGpu | null;
-  readonly driver: DriverFiles;
+  readonly driver: ImageInspection["driver"];
   readonly floor: FloorAnswer | null;
   readonly choices: GpuChoices<Holder>;
 }
+
+/** How the reason begins that no statement of a toolkit answers. */
+export const undecidedPath = "whether the forward-compatibility package is loaded";
 
 function requirementOf({ files, cpu, gpu, driver, floor, choices }: Found): MeasuredRequirement {
   const unread = unreadMachines(files, cpu);
@@ -263,6 +285,9 @@ function requirementOf({ files, cpu, gpu, driver, floor, choices }: Found): Meas
     undecided.push(`GPU code of unknown kind (${gpu.unknownKinds.join(", ")}): more targets may be there`);
   const measured = floor !== null && "minimum" in floor ? floor : null;
   const bundled = [...new Set(driver.bundled.map(({ version }) => version))];
+  const path = driver.compatPath;
+  if (path !== null && path.onPath === null && bundled.length === 0)
+    undecided.push(`${undecidedPath}: ${path.reason}`);
   if (bundled.length > 1) undecided.push(`several user-space drivers: ${bundled.join(", ")}`);
   return {
     cpu: { level: levelNeeded(ociNames[cpu.architecture ?? ""] ?? "", features), features },
@@ -301,13 +326,22 @@ function variantFiles(files: readonly InspectedFile[], { architecture }: ImageCp
 
 function driverOf(
   bundled: readonly string[],
-  driver: DriverFiles,
+  driver: ImageInspection["driver"],
   minimum: string | null,
 ): MeasuredDriver | null {
   const [version] = bundled;
   if (version !== undefined) return bundled.length === 1 ? { mode: "bundled", version } : null;
-  const compat = driver.compat[0];
-  if (compat !== undefined) return { mode: "compat", package: compat.version, minimum };
+  const path = driver.compatPath;
+  const compat = driver.compat.find((file) => file.path === path?.loaded) ?? driver.compat[0];
+  const isDead = path !== null && path.onPath === "never" && !path.isMountable;
+  if (compat !== undefined && !isDead)
+    return {
+      mode: "compat",
+      package: compat.version,
+      onPath: path?.onPath ?? null,
+      listed: path?.listed ?? null,
+      minimum,
+    };
   return minimum === null ? null : { mode: "host", minimum };
 }
 

@@ -15,15 +15,15 @@ import { openFromRegistry } from "./image/from-registry.ts";
 import type { OpenOptions, OpenedImage } from "./image/open-layers.ts";
 
 export interface OpenRequest extends OpenOptions {
-  /** Where to look for a name that is no path; by default in the engine first. */
+  /** The place to look for a name that is no path; by default in the engine first. */
   readonly from?: "engine" | "registry";
   readonly env: World["env"];
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
 }
 
 /**
- * What begins with `.` or `/` is a path; anything else is a path where one is there and has a slash, or its name is that of an archive, a
- * wheel or a library. Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and what engine and registry throw.
+ * Opens a subject. A name that begins with `.` or `/` is a path; another one is a path if one is there and has a slash, or if it is the
+ * name of an archive, a wheel or a library. Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and errors of engine and registry.
  */
 export async function openSubject(subject: string, cwd: string, request: OpenRequest): Promise<OpenedImage> {
   const path = pathOf(subject, cwd, request.from);

@@ -44,8 +44,8 @@ export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
 const rleBlock = 1;
 
 /**
- * Where a frame ends, counted from its beginning: behind its last block and its checksum (RFC 8878, 3.1.1.2). null where that is not in
- * its first `most` bytes. `read` gives bytes of it by their place.
+ * The end of a frame, counted from its beginning: behind its last block and its checksum (RFC 8878, 3.1.1.2). null if that is not in its
+ * first `most` bytes. `read` gives bytes of it by their place.
  */
 export function endOfZstdFrame(
   read: (at: number, length: number) => Uint8Array,

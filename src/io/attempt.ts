@@ -1,6 +1,6 @@
 /** For what may be missing, forbidden or gone without a word. */
 
-/** What `make` answers, or `other` where it throws. */
+/** Answers with the value of `make`, or with `other` if it throws. */
 export function attempt<T, U>(make: () => T, other: U): T | U {
   try {
     return make();

@@ -112,7 +112,7 @@ export function ifPresent<T>(check: Check<T>): Check<T> {
   return (value, report) => (value === undefined ? undefined : check(value, report));
 }
 
-/** What a value means; undefined leaves the member out. */
+/** Checks a value and replaces it with its meaning; undefined leaves the member out. */
 export function map<T, U>(check: Check<T>, meaning: (value: T) => U | undefined): Check<U> {
   return (value, report) => {
     const read = check(value, report);
@@ -181,7 +181,7 @@ export function exactly<T extends object>(members: Members<T>): Check<T> {
   };
 }
 
-/** The same without a type of its own. */
+/** The same without a type to name. */
 export function fields<M extends Readonly<Record<string, Check<unknown>>>>(members: M) {
   return checkMembers<{ readonly [Key in keyof M]: M[Key] extends Check<infer T> ? T : never }>(
     members as never,
@@ -230,7 +230,7 @@ export function variants<T extends object>(key: string, kinds: Readonly<Record<s
   };
 }
 
-/** A value in a message: its kind, and the value where it is short. What is inside can be nested deeper than JSON.stringify goes. */
+/** A value in a message: its kind, and the value where it is short. Its content can be nested deeper than JSON.stringify goes. */
 export function show(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

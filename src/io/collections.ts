@@ -31,7 +31,7 @@ interface Memory<Key, Value> {
   set(key: Key, value: Value): unknown;
 }
 
-/** What is known of this key, else what `make` makes, which is known from then on. */
+/** Answers with the known value of this key, else makes and remembers it. */
 export function remember<Key, Value>(known: Memory<Key, Value>, key: Key, make: () => Value): Value {
   const found = known.get(key);
   if (found !== undefined) return found;

@@ -82,7 +82,7 @@ export function readBounded(path: string, limit: InputLimit, shown = path): Buff
     if (size > limit.bytes) throw inputTooLarge(limit, size, { file: shown });
     const chunks: Buffer[] = [];
     let total = 0;
-    // One byte more than it has says that it ends there. What has no size, or grows, is read until it ends or is too much.
+    // One byte more than it has says that it ends there. A file without a size, or one that grows, is read until it ends or is too much.
     let chunk = Buffer.allocUnsafe(size > 0 ? size + 1 : chunkBytes);
     for (let filled = 0; ; ) {
       const count = readSync(file, chunk, filled, chunk.length - filled, null);

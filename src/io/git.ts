@@ -6,7 +6,10 @@ export type GitReading =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string };
 
-/** What it prints, but for the last line end: entries of `-z` may begin with a blank. `reason` is the first line of its complaint. */
+/**
+ * Runs git. `text` is its output without the last line end: entries of `-z` may begin with a blank. `reason` is the first line of its
+ * complaint.
+ */
 export async function askGit(
   folder: string,
   args: readonly string[],
@@ -38,7 +41,7 @@ export async function readRevision(
   return head.ok ? head.text.trim() : "";
 }
 
-/** What git says of the commit that a matrix's folder is at. */
+/** The answer of git about the commit that a matrix's folder is at. */
 export type GitAnswer =
   | Extract<GitReading, { ok: true }>
   | (Extract<GitReading, { ok: false }> & {

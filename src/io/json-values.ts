@@ -3,12 +3,12 @@
 import { deepestJson, type JsonReading, readJson } from "./json.ts";
 
 export type JsonValue = JsonReading & {
-  /** Where it begins, from 1. */
+  /** Its first line, from 1. */
   readonly line: number;
 };
 
 /**
- * The values of a text, in its order. What is none, such as a line that a login shell has said, is one that is not `ok`: it
+ * The values of a text, in its order. Other text, such as a line of a login shell, is a value that is not `ok`: it
  * ends with its line. The time is linear in the text.
  */
 export function splitJson(source: string): readonly JsonValue[] {

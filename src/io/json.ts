@@ -1,4 +1,4 @@
-/** JSON that came from elsewhere: a text → a value, or what is wrong with it. What the value has to be, `checks.ts` tells. */
+/** JSON that came from elsewhere: a text → a value, or what is wrong with it. `checks.ts` checks the value. */
 
 import type { Place } from "../errors.ts";
 import { quoteLine } from "./limits.ts";
@@ -14,7 +14,7 @@ export type JsonReading =
       readonly fault: string;
       /** The parser's words, which may quote the text. */
       readonly reason: string;
-      /** Where it is not JSON, as far as that is known. */
+      /** The place at which it is not JSON, as far as that is known. */
       readonly place: Omit<Place, "file">;
     };
 
@@ -95,7 +95,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What stands in an object; nothing where there is none. */
+/** The members of an object; none for anything else. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
 }

@@ -1,7 +1,7 @@
 /**
  * How much of an input is read: a file that somebody else made must not fill the memory, nor keep a program busy that then hears
- * no signal; nor must a registry, or who speaks for it. What lies on the user's own machine, as keys, logins and the words of the engine,
- * has no limit. docs/what-can-go-wrong.md says the same.
+ * no signal; nor must a registry, or who speaks for it. Files of the user's own machine, such as keys and logins, and the
+ * words of the engine have no limit. docs/what-can-go-wrong.md says the same.
  */
 
 import { ImgmatchError, type Place } from "../errors.ts";
@@ -51,7 +51,7 @@ export const inputLimits = {
   trustPolicy: { what: "the policy", bytes: MiB, fix: "name repositories by patterns with *" },
   /** Ten thousand patterns with 100 bytes each; most name some. */
   expectFile: { what: "the file of expectations", bytes: MiB, fix: "name artifacts by patterns with *" },
-  /** What BuildKit itself takes (moby/buildkit, session/secrets/secretsprovider/secretsprovider.go, MaxSecretSize). */
+  /** The limit of BuildKit (moby/buildkit, session/secrets/secretsprovider/secretsprovider.go, MaxSecretSize). */
   secret: {
     what: "the secret",
     bytes: 500 * KiB,
@@ -67,7 +67,7 @@ export const registryLimits = {
   tokenBytes: MiB,
   /** Enough of an error page to quote. */
   errorBytes: 64 * 1024,
-  /** What other readers take (containers/image, internal/iolimits); they have kilobytes. */
+  /** The limit of other readers (containers/image, internal/iolimits); configurations have kilobytes. */
   configBytes: 4 * MiB,
   /** A registry that knows no pages gives every tag of a big fleet in one. */
   tagPageBytes: 64 * MiB,

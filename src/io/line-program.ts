@@ -6,9 +6,9 @@ import type { Readable, Writable } from "node:stream";
 export interface LineProgram {
   /** The next line; null when the program ended, or could not be started. Rejects never. */
   readonly ask: () => Promise<string | null>;
-  /** At once, with all that it started. What is stuck inside the kernel goes on until the kernel lets it go: see `gone`. */
+  /** At once, with all that it started. A process that is stuck inside the kernel goes on until the kernel lets it go: see `gone`. */
   readonly kill: () => void;
-  /** When the system has no such process any more. */
+  /** Resolves when the system has no such process any more. */
   readonly gone: Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export function startLineProgram(
   [program, ...args]: readonly [string, ...string[]],
   env: Readonly<Record<string, string | undefined>>,
 ): LineProgram {
-  // A group of its own: Ctrl-C in a terminal is for imgmatch, which still answers what is under way.
+  // Another process group: Ctrl-C in a terminal is for imgmatch, which still answers what is under way.
   const child: ChildProcessByStdio<Writable, Readable, null> = spawn(program, args, {
     env: { ...env },
     detached: process.platform !== "win32",

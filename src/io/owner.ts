@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { isErrno } from "./files.ts";
 
-/** What nobody can tell the owner of is left alone for a day. */
+/** For a day, a file without a known owner is left alone. */
 const unknownMs = 24 * 3_600_000;
 
 /** A file name of this process that nobody can guess: `<pid>-<machine>-<random>`. */

@@ -5,7 +5,7 @@ import { ImgmatchError } from "../errors.ts";
 import { unreadable } from "./files.ts";
 import { writeFileAtomic } from "./write-file.ts";
 
-/** What a report of this kind begins with, and what it is called. */
+/** A kind of report: its first characters, and its name. */
 export interface OwnFile {
   readonly start: string;
   readonly what: string;
@@ -26,7 +26,7 @@ export async function replaceOwnFile(file: string, text: string, own: OwnFile): 
 function mayReplace(file: string, { start }: OwnFile): boolean {
   try {
     const found = lstatSync(file, { throwIfNoEntry: false });
-    // What is no file, a pipe above all, is not opened.
+    // A pipe above all is not opened.
     return found === undefined || (found.isFile() && firstBytes(file, start.length) === start);
   } catch (error) {
     throw unreadable(file, error);

@@ -35,7 +35,7 @@ export interface EndedProgram {
 /** How long a program gets to end by itself when it is told to. */
 const graceMs = 5_000;
 
-/** What still runs. One listener for all: Node warns of more than ten, and more than ten builds may run at a time. */
+/** Programs that still run. One listener for all: Node warns of more than ten, and more than ten builds may run at a time. */
 const running = new Set<() => void>();
 
 const killAll = () => {
@@ -53,8 +53,8 @@ export async function runProgram(
   signal?.throwIfAborted();
   // Loaded here: a probe that needs no program starts sooner without it.
   const { spawn } = process.getBuiltinModule("node:child_process");
-  // A group of its own: a script's children end with it, and Ctrl-C in the terminal is for imgmatch, which decides what still
-  // ends by itself.
+  // Another process group: a script's children end with it, and Ctrl-C in the terminal is for imgmatch, which decides what still ends by
+  // itself.
   const child = spawn(program, args, {
     env: { ...env },
     detached: process.platform !== "win32",

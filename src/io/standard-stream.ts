@@ -3,7 +3,7 @@
 import { writeSync } from "node:fs";
 import { platform } from "node:process";
 
-/** What of a stream is needed here. */
+/** The part of a stream that is needed here. */
 export interface Overflow {
   write(text: Uint8Array): unknown;
   on(event: "error", listener: (error: NodeJS.ErrnoException) => void): unknown;
@@ -27,7 +27,7 @@ export function createWriter(fd: number, open: () => Overflow): (text: string) =
   };
 }
 
-/** What was not taken: all of it, or nothing where nobody reads. */
+/** Answers with the bytes that were not taken; none if nobody reads. */
 function writeAtOnce(fd: number, bytes: Uint8Array): Uint8Array {
   let rest = bytes;
   while (rest.length > 0) {
@@ -50,7 +50,7 @@ function opened(stream: Overflow): Overflow {
   return stream;
 }
 
-/** What of a stream is needed for a log. */
+/** The part of a stream that a log needs. */
 export interface LogStream extends Overflow {
   /** Bytes that nobody has taken. */
   readonly writableLength: number;

@@ -17,7 +17,7 @@ export function suggest(word: string, known: Iterable<string>): string | null {
   return best;
 }
 
-/** What a fix begins with where a word is near. */
+/** The beginning of a fix if a word is near. */
 export function didYouMean(near: string | null): string {
   return near === null ? "" : `did you mean ${near}? `;
 }

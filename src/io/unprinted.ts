@@ -1,4 +1,4 @@
-/** What hangs on an answer for people and programs and is no part of its JSON. */
+/** Adds members to an answer for people and programs that are no part of its JSON. */
 export function withUnprinted<Answer extends object, More extends object>(
   answer: Answer,
   more: More,

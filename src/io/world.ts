@@ -1,15 +1,15 @@
-/** What a function that does a command's work gets of the world around it, besides the options of that command. */
+/** The world around a function that does a command's work, besides the options of that command. */
 
 import type { Problem } from "../errors.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What does not belong to an answer, as it happens. */
+/** A message beside an answer, as it happens. */
 export type Notice =
   | { readonly type: "problem"; readonly problem: Problem }
   | { readonly type: "note"; readonly text: string };
 
-/** What programs may give to every function of the library, beside the options that are a command's flags. */
+/** Options of every function of the library, beside those that are a command's flags. */
 export interface Watching<Event = never> {
   /** Ends what is under way. */
   readonly signal?: AbortSignal | undefined;

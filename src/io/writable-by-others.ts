@@ -43,7 +43,7 @@ function above(path: string): string[] {
 }
 
 function existing(paths: readonly string[]): (readonly [string, Stats])[] {
-  // What is not there, or cannot be looked at, is not read either.
+  // A path that does not exist, or cannot be looked at, is not read either.
   return paths.flatMap((path) => attempt(() => [[path, statSync(path)] as const], []));
 }
 

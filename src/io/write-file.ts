@@ -65,7 +65,7 @@ export interface WriteOptions {
   readonly sync: boolean;
 }
 
-/** The same for many files of one folder. What a killed process has left there is removed. */
+/** The same for many files of one folder. Removes files that a killed process has left there. */
 export function writeFilesAtomic(
   folder: string,
   files: readonly FileToWrite[],
@@ -94,7 +94,7 @@ export function writeFilesAtomic(
   } catch (error) {
     throw error instanceof ImgmatchError ? error : writeFailed(current, error);
   } finally {
-    // What stands in the way of writing may stand in the way of removing: the first failure is the one to tell.
+    // A fault of writing may be one of removing too: the first failure is the one to tell.
     if (temporary !== null) remove(temporary);
   }
 }
@@ -108,7 +108,7 @@ function removeLeft(folder: string): void {
   }
 }
 
-/** Where that fails, the next run tries again. */
+/** Removes if it can: else the next run tries again. */
 function remove(path: string): void {
   attempt(() => rmSync(path, { recursive: true, force: true }), undefined);
 }

@@ -9,7 +9,7 @@ export function isAdopted({ images }: Pick<Lock, "images">): boolean {
   return all.length > 0 && all.every(({ adopted }) => adopted !== undefined);
 }
 
-/** What to do after a wrong name of one: no plan lists them. */
+/** The fix of a wrong cell of such a lock: no plan lists them. */
 export function namesOf({ images }: Pick<Lock, "images">): string {
   const names = Object.keys(images).sort();
   return `its cells are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;

@@ -12,7 +12,7 @@ export function alternativesOf<Image extends { readonly requires: Requirement }>
 ): readonly Image[] {
   const { cpu, cuda } = image.requires;
   if (cpu.or === undefined && cuda?.or === undefined) return [image];
-  // What is not understood of one may ask for anything of all.
+  // An alternative that nobody understands may ask for anything.
   if (unknownNeeds(image.requires).length > 0) return [image];
   return remember(known, image, () => singles(image)) as readonly Image[];
 }

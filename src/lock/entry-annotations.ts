@@ -1,4 +1,4 @@
-/** What an entry of a fleet's index says of its image, in annotations: written and read in one place. */
+/** The annotations of an entry of a fleet's index about its image: written and read in one place. */
 
 import { isRecord, parseJson, text } from "../io/json.ts";
 import type { Measured, Requirement } from "./lock.ts";
@@ -10,7 +10,7 @@ import type { IndexEntry } from "./fleet-index.ts";
 export const entryAnnotations = {
   cell: "dev.imgmatch.cell",
   axes: "dev.imgmatch.axes",
-  /** What the image needs by its files: who knows nothing of {@link entryAnnotations.measured} goes by that, too. */
+  /** The requirement of the image by its files: a reader that does not know {@link entryAnnotations.measured} goes by that, too. */
   requires: "dev.imgmatch.requires",
   /** Only where the image was opened: with it the reader knows what was declared. */
   measured: "dev.imgmatch.measured",
@@ -20,7 +20,7 @@ export const entryAnnotations = {
   tag: "dev.imgmatch.tag",
   /** `linux/amd64`: the entry's own `platform` says which runtimes are to take it. */
   platform: "dev.imgmatch.platform",
-  /** The digest by the lock, where that is an index of its own and the entry names the image inside. */
+  /** The digest by the lock, if that is another index and the entry names the image inside. */
   digest: "dev.imgmatch.digest",
 } as const;
 
@@ -44,7 +44,7 @@ export type ReadEntry =
   | { readonly ok: true; readonly cell: string; readonly image: IndexEntry["image"] }
   | { readonly ok: false; readonly why: string };
 
-/** What it says is not checked yet: `parseFleetIndex` checks all together. */
+/** Reads the entry unchecked: `parseFleetIndex` checks all together. */
 export function readEntry(
   notes: Readonly<Record<string, unknown>>,
   descriptor: ManifestDescriptor,
@@ -70,7 +70,7 @@ export function readEntry(
   return { ok: true, cell, image };
 }
 
-/** What does not look like one is left as it is, for the check to name. */
+/** The declared requirement. Other values stay as they are, for the check to name. */
 function declaredBy(requires: unknown, measured: unknown): unknown {
   const unused = isRecord(measured) && isRecord(measured.cpu) ? measured.cpu.unused : null;
   const features = isRecord(requires) && isRecord(requires.cpu) ? requires.cpu.features : null;

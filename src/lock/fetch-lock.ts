@@ -19,7 +19,7 @@ export interface FetchOptions {
   readonly connect: (hasCache: boolean) => Promise<IndexReader>;
   /** Folder of answers for when the registry cannot be reached; null for none. */
   readonly cache: string | null;
-  /** Who has to vouch for an index; null where whatever the registry says is believed. Default: null. */
+  /** The signers that have to vouch for an index; null to believe the registry. Default: null. */
   readonly trust?: FindTrust | null;
   readonly now: () => Date;
   /** Hears when an older answer is used, when the cache cannot be written, and what of the index this imgmatch does not know. */
@@ -73,7 +73,7 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
 
 const noIndex: readonly ProblemCode[] = ["INDEX_INVALID", "INDEX_FORMAT"];
 
-/** What is no index, or none that can be read, cannot vouch for an image, also where it is signed itself. */
+/** The error for a signed digest that is no readable index: it cannot vouch for an image. */
 function unsigned(error: unknown, reference: ImageReference): unknown {
   if (!(error instanceof ImgmatchError && noIndex.includes(error.code))) return error;
   return new ImgmatchError({
@@ -126,7 +126,7 @@ async function askRegistry(cached: CachedIndex | null, fetching: Fetching): Prom
     });
   }
   const evidence = trust === null ? null : await trust.collect(registry, stored.top.digest);
-  // What is not the index of a fleet, or is not believed, must not become the last good answer.
+  // Only the index of a fleet, and one that is believed, becomes the last good answer.
   const fleet = await judge({ stored, evidence }, fetching);
   if (cache !== null) await writeCachedIndex(cache, reference, { stored, evidence }).catch(tellOf(tell));
   return fleet;

@@ -21,17 +21,17 @@ export const annotations = {
   format: "dev.imgmatch.index",
   title: "org.opencontainers.image.title",
   version: "org.opencontainers.image.version",
-  /** Where it was published, without the registry: a mirror has another one. What is signed is meant for there. */
+  /** The repository in which it was published, without the registry: a mirror has another one. A signature is meant for there. */
   repository: "dev.imgmatch.repository",
-  /** Where the matrix says so: what resolve looks at first, as JSON. */
+  /** The matrix's `prefer`, as JSON. */
   prefer: "dev.imgmatch.prefer",
-  /** Where the matrix says so: `least`. */
+  /** The matrix's `plainPull`, if it is `least`. */
   plainPull: "dev.imgmatch.plain-pull",
   /** On the entry of a further index with more images, where one manifest would be too long. */
   part: "dev.imgmatch.part",
 } as const;
 
-/** What the index says of an image: the parts of the lock by which it is chosen. */
+/** An image in the index: the parts of the lock by which it is chosen. */
 export type IndexedImage = Pick<
   LockedImage,
   "axes" | "platform" | "tag" | "inputDigest" | "requires" | "measured" | "adopted"
@@ -56,9 +56,9 @@ export interface IndexEntry {
 export interface FleetIndex {
   readonly name: string;
   readonly version: string;
-  /** Where it was published, without the registry; null for what does not say it. */
+  /** The repository in which it was published, without the registry; null if it does not say so. */
   readonly repository: string | null;
-  /** What resolve looks at first among images that fit; empty for the default order. */
+  /** The criteria that resolve looks at first among images that fit; empty for the default order. */
   readonly prefer: readonly string[];
   /** `least`: runtimes see the least demanding image also where not every machine starts it. */
   readonly plainPull?: "least" | undefined;

@@ -8,7 +8,7 @@ import type { Manifest } from "../oci/registry/client.ts";
 import { annotationsOf } from "./entry-annotations.ts";
 import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "./fleet-index.ts";
 
-/** What a plain pull of the version gets on one platform. */
+/** The image that a plain pull of the version gets on one platform. */
 export interface NativeImage {
   /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for those that know the level of their CPU. */
   readonly platform: string;

@@ -1,4 +1,4 @@
-/** Where an image of a fleet is: in a repository of its own, else in the fleet's. */
+/** The repository of an image: its own, else the fleet's. */
 
 import { type ImageReference, parseImageReference } from "../oci/reference.ts";
 import type { Lock, LockedImage } from "./lock.ts";

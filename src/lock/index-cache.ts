@@ -18,7 +18,7 @@ const cacheVersion = 1;
 
 export interface CachedIndex {
   readonly stored: StoredIndex;
-  /** What vouches for it, as JSON data that nobody has checked; null where nobody asked for that. */
+  /** The evidence that vouches for it, as JSON data that nobody has checked; null if nobody asked for it. */
   readonly evidence: readonly unknown[] | null;
   /** When the registry last said that this is the index: the file's time of change, in milliseconds since 1970. */
   readonly confirmedAt: number;

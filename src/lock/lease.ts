@@ -103,7 +103,7 @@ async function moveIn(busy: string, token: string): Promise<boolean> {
   } catch (error) {
     const isHeld = ["ENOTEMPTY", "EEXIST", "ENOTDIR", "EPERM", "EACCES", "ENOENT"];
     if (!isHeld.some((code) => isErrno(error, code))) throw error;
-    // What denies writing at all has denied the folder before.
+    // A mode that denies writing at all has denied the folder before.
     return false;
   }
 }

@@ -124,7 +124,7 @@ export interface LockedAdoption {
   readonly cpu: "estimated" | "stated";
 }
 
-/** What its provenance says of where it came from, as far as the entry says it nowhere else. */
+/** The origin in its provenance, as far as the entry does not have it elsewhere. */
 export interface LockedAttestation {
   /** Of the matrix that it was built by: the lock's own is that of the last build. */
   readonly matrix: Digest;
@@ -165,7 +165,7 @@ export interface LockedBase {
   readonly config?: LockedBaseConfig;
 }
 
-/** What an image does to a Dockerfile that starts from it: so far as it decides which files that takes. */
+/** The effect of an image on a Dockerfile that starts from it: the part that decides which files that takes. */
 export interface LockedBaseConfig {
   /** Whether it has `ONBUILD` instructions. */
   readonly onbuild: boolean;

@@ -88,7 +88,7 @@ const measured: Check<Measured> = (value, report) => {
     : measuredNow(value, report);
 };
 
-/** What an image is chosen by: an index carries it too. */
+/** The members by which an image is chosen: an index carries them too. */
 export const choosing = {
   axes: record(someText),
   platform: text(/^[a-z0-9]+\/[a-z0-9]+(\/[a-z0-9]+)?$/, "a platform"),

@@ -1,4 +1,4 @@
-/** What an image needs, from outside: one check for the lock, for the index and for the label of the image itself. */
+/** The requirement of an image, from outside: one check for the lock, for the index and for the label of the image itself. */
 
 import {
   anyText,
@@ -13,13 +13,14 @@ import {
   someText,
   variants,
 } from "../io/checks.ts";
+import { onPaths } from "../hardware/requirement.ts";
 import { readJson } from "../io/json.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 import type { CpuRequirement, CudaRequirement, DriverRequirement, Requirement } from "./lock.ts";
 
 export type ParsedRequirement =
   | { readonly ok: true; readonly requires: Requirement }
-  /** What is wrong with the text, one line per mistake. */
+  /** The mistakes of the text, a line each. */
   | { readonly ok: false; readonly mistakes: readonly string[] };
 
 /**
@@ -51,7 +52,14 @@ const ofCpu: Members<CpuRequirement> = {
 const ofDriver = {
   host: { mode: oneOf("host"), minimum: someText },
   bundled: { mode: oneOf("bundled"), version: someText },
-  compat: { mode: oneOf("compat"), package: someText, cuda: someText, branches: names },
+  compat: {
+    mode: oneOf("compat"),
+    package: someText,
+    cuda: someText,
+    branches: names,
+    listed: ifPresent(names),
+    onPath: ifPresent(oneOf(...onPaths)),
+  },
 } as const;
 const oneCuda: Members<OneCuda> = {
   by: ifPresent(someText),
@@ -77,8 +85,8 @@ const ofImage: Members<Requirement> = {
 export const requirement: Check<Requirement> = shape(ofImage);
 
 /**
- * What of a requirement this imgmatch does not know, `cpu.sme` or `rocm`, a line for each key: it may ask for anything, so it is never met. null is
- * what an image without it says, and asks for nothing.
+ * The keys of a requirement that this imgmatch does not know, such as `cpu.sme` or `rocm`, a line each: such a key may ask for anything, so
+ * it is never met. A null asks for nothing, as in an image without the key.
  */
 export function unknownNeeds(requires: Requirement): readonly string[] {
   // Asked of each image for each of many hosts.

@@ -18,7 +18,7 @@ import {
 import { fieldsOf, isRecord, parseJson, text } from "../io/json.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 import { isIndexType, isMediaType } from "../oci/media-types.ts";
-import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
+import { formatImageReference, formatRepository, type ImageReference, withDigest } from "../oci/reference.ts";
 
 /** An index with its parts, as the registry has them. */
 export interface StoredIndex {
@@ -62,7 +62,7 @@ export function isBound({ top, parts }: StoredIndex, reference: ImageReference):
   return named.length === parts.length && parts.every(({ digest }, index) => digest === named[index]?.digest);
 }
 
-/** What it names besides its parts and the images of its cells. */
+/** Digests that it names besides its parts and the images of its cells. */
 export function digestsWithoutCell(
   { top, parts }: StoredIndex,
   reference: ImageReference,
@@ -109,7 +109,7 @@ export function parseFleetIndex(stored: StoredIndex, reference: ImageReference):
   return { ...head, entries: found };
 }
 
-/** What an index says under the same checks as what a lock says. */
+/** The check of an index: the same as of a lock. */
 const namedImages = shape({
   name: someText,
   version: someText,
@@ -119,7 +119,7 @@ const namedImages = shape({
 
 /**
  * The lock that an index stands for, with the images in the repository that was asked: a mirror's answer names the mirror.
- * What an index does not carry is empty: bases, builder, times. Its own digest stands in the place of the matrix's.
+ * Members that an index does not carry are empty: bases, builder, times. Its own digest stands in the place of the matrix's.
  */
 export function lockOfIndex(
   { name, version, prefer, plainPull, entries }: FleetIndex,
@@ -129,7 +129,7 @@ export function lockOfIndex(
   const unknown = { bases: [], builder: "unknown", created: null, size: null };
   const images = [...entries].map(([cell, { image, descriptor }]) => {
     const { mediaType, size } = descriptor;
-    // Where the entry names the image inside, nothing is said of the index around it.
+    // An entry that names the image inside says nothing of the index around it.
     const manifest = image.digest === descriptor.digest ? { manifest: { mediaType, size } } : {};
     return [cell, { ...image, ...manifest, ...unknown }] as const;
   });
@@ -137,7 +137,7 @@ export function lockOfIndex(
     schemaVersion: lockSchemaVersion,
     name,
     version,
-    repository: formatImageReference({ ...reference, tag: null, digest: null }),
+    repository: formatRepository(reference),
     matrixDigest: digest,
     ...(prefer.length === 0 ? {} : { prefer }),
     ...(plainPull && { plainPull }),
@@ -153,7 +153,7 @@ interface Read {
   readonly strange: readonly Digest[];
 }
 
-/** A part has no parts of its own: a tree of them would be read without end. */
+/** A part has no parts: a tree of them would be read without end. */
 function entriesOfPart(part: Manifest, reference: ImageReference): Read["entries"] {
   const { entries, parts } = entriesOf(part, reference);
   if (parts.length > 0) throw invalid(reference, `its part ${part.digest} has parts itself`);

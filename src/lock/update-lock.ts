@@ -14,7 +14,7 @@ export interface UpdateLockOptions {
   readonly repository?: string;
 }
 
-/** Who is so slow that it loses its lease so often is told, rather than tried for ever. */
+/** A process so slow that it loses its lease so often is told, rather than tried for ever. */
 const tries = 5;
 
 /**

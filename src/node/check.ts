@@ -55,15 +55,15 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "
   readonly source: FoundImage["source"];
   readonly digest: string | null;
   readonly platform: string;
-  /** What told what it needs: a lock, its label, its opened files, or no more than its environment. */
+  /** The source of its needs: a lock, its label, its opened files, or no more than its environment. */
   readonly judgedBy: "lock" | "label" | "files" | "environment";
   readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];
   readonly measured?: string;
-  /** What could not be opened, or is not known of its files: it may need more than is said. */
+  /** Files that could not be opened, and facts that nobody knows of them: it may need more than is said. */
   readonly notes: readonly string[];
   /** Of the host. */
   readonly problems: readonly HostProblem[];
-  /** Who vouches for the image, where a signature was asked for. */
+  /** The signers that vouch for the image, if a signature was asked for. */
   readonly signed?: SignedBy;
   /** Which GPU code each GPU would run, in words. */
   readonly runs: readonly string[];
@@ -124,7 +124,7 @@ export function isAboutMany(asked: CheckOptions): asked is ManyCheckOptions {
   return (asked.hosts ?? []).length + (asked.catalog ?? []).length > 0;
 }
 
-/** What is known of the image for one platform. */
+/** The known facts of the image for one platform. */
 interface KnownImage extends Pick<CheckAnswer, "judgedBy" | "notes"> {
   readonly image: FoundImage;
   readonly described: DescribedImage;
@@ -164,7 +164,7 @@ async function knownImage(
     env: world.env,
     registry,
     platform,
-    // What this machine's engine has is what it would run; about another machine it knows nothing.
+    // This machine would run the image that its engine has; about another machine it knows nothing.
     first: isAboutMany(asked) || otherHost(asked) !== null ? "registry" : "engine",
   });
   const signed = await vouch(image, registry, asked, world);

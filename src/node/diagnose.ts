@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 export interface EngineState {
-  /** What answered, or why nothing did. */
+  /** The engine that answered, or why none did. */
   readonly answer:
     | { readonly ok: true; readonly name: string; readonly shown: string; readonly info: EngineInfo }
     | { readonly ok: false; readonly problem: Problem };
@@ -93,7 +93,7 @@ function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
     return compute === null ? unknown("gpu", found) : ok("gpu", found);
   });
   if (nvidia.driver === null) {
-    // A problem of its own says more than "unknown" does.
+    // A problem says more than "unknown" does.
     const told = problems.some(({ code }) => code.startsWith("HOST_"));
     const silent = unknown("nvidia", "a device is there, the driver's version is unknown");
     return told ? gpus : [silent, ...gpus];
@@ -130,7 +130,12 @@ function examineRuntime({ nvidia, runtime }: HostFacts, { answer }: EngineState)
   if (nvidia == null || nvidia.gpus.length === 0) return [];
   if (runtime.nvidia === "cdi" || runtime.nvidia === "legacy") {
     const how = runtime.nvidia === "cdi" ? "CDI" : "the NVIDIA runtime";
-    return [ok("runtime", `containers get the GPUs through ${how}`)];
+    const packages =
+      runtime.compat === undefined
+        ? "; what becomes of a forward-compatibility package is not known"
+        : `; forward-compatibility packages: ${runtime.compat}`;
+    const toolkit = runtime.toolkit === undefined ? "" : ` of toolkit ${runtime.toolkit}`;
+    return [ok("runtime", `containers get the GPUs through ${how}${toolkit}${packages}`)];
   }
   if (answer.ok && answer.info.nvidiaRuntime) return [ok("runtime", "the engine has the NVIDIA runtime")];
   if (runtime.nvidia === null && !answer.ok)

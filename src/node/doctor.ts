@@ -1,4 +1,4 @@
-/** What is wrong with this machine: its host, its container runtime, its container engine, its logins. */
+/** The faults of this machine: its host, its container runtime, its container engine, its logins. */
 
 import { readFileSync } from "node:fs";
 import { findProgram } from "../io/run-program.ts";
@@ -33,7 +33,7 @@ export async function doctor(options: Watching = {}, given?: Partial<World>): Pr
   return { schemaVersion: 1, checks: diagnose(host, engine, logins) };
 }
 
-/** What the container engine of this machine says of itself. */
+/** Asks the container engine of this machine about itself. */
 async function readEngine(env: Environment): Promise<EngineState> {
   const configured = Boolean(env.DOCKER_HOST || env.DOCKER_CONTEXT);
   const command = findProgram("docker", env);

@@ -1,4 +1,4 @@
-/** What each image of a lock needs, for Node Feature Discovery. */
+/** The needs of each image of a lock, for Node Feature Discovery. */
 
 import { selectImages } from "../fleet/cells/select.ts";
 import { type FleetChoice, lockFileOf } from "../fleet/fleet-choice.ts";

@@ -1,4 +1,4 @@
-/** What this node should advertise to a scheduler. */
+/** The labels that this node should advertise to a scheduler. */
 
 import type { HostFacts } from "../host/facts.ts";
 import { probe } from "../host/probe.ts";

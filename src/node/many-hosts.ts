@@ -42,7 +42,7 @@ export async function readNamedHosts(
     gpu,
     ...(driver === undefined ? {} : { driver }),
   });
-  // What a catalogue does not know is in the answers; a line for each type would hide them.
+  // The answers say which facts a catalogue lacks; a line for each type would hide them.
   if (catalog.length === 0)
     for (const { name, facts } of named) {
       note(

@@ -1,4 +1,4 @@
-/** What each container runtime is told so that it has an image under a name: one entry each. */
+/** The commands by which each container runtime gets an image under a name: one entry each. */
 
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
@@ -9,7 +9,7 @@ export interface PullTarget {
   readonly name: ImageReference;
   /** Further options of the pull, for what only one runtime knows. */
   readonly options: readonly string[];
-  /** Where containerd keeps it; null for those that have none. */
+  /** The namespace of containerd that keeps it; null for runtimes without namespaces. */
   readonly namespace: string;
 }
 

@@ -33,14 +33,14 @@ export interface PullOptions
 export interface PulledImage {
   readonly schemaVersion: 1;
   readonly reference: ImmutableReference;
-  /** What the image is called here now. */
+  /** The name of the image here now. */
   readonly name: string;
   readonly runtime: RuntimeName;
   /** Whether it was here already: then the registry was not asked. */
   readonly present: boolean;
   /** Whether the runtime keeps it from garbage collection. */
   readonly pinned: boolean;
-  /** Who vouches for the fleet, where a signature was asked for. */
+  /** The signers that vouch for the fleet, if a signature was asked for. */
   readonly signed?: SignedBy;
 }
 
@@ -84,7 +84,7 @@ export async function pull(options: PullOptions = {}, given?: Partial<World>): P
   };
 }
 
-/** What the version is called in Pods and compose files, unless `as` says it. */
+/** The name of the version in Pods and compose files, unless `as` gives another. */
 function nameOf(
   { as, reference, from = reference }: PullOptions,
   { repository, version }: Pick<Lock, "repository" | "version">,
@@ -119,7 +119,7 @@ async function succeed(argv: Argv, world: World, tell: Tell): Promise<void> {
   });
 }
 
-/** Each runtime says in words of its own that the registry is away, or lacks the image: the registry is asked instead. Null where it is not why. */
+/** Asks the registry whether it is away, or lacks the image, as each runtime words that differently. Null if it is not the cause. */
 async function whyNotServed(
   reference: ImmutableReference,
   failed: ImgmatchError,

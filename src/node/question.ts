@@ -29,12 +29,12 @@ export interface QuestionOptions extends HostChoice, RegistryFleetChoice {
   readonly explain?: boolean;
 }
 
-/** What of a question is about no host. */
+/** The part of a question that is about no host. */
 type FleetChoice = Omit<QuestionOptions, keyof HostChoice>;
 
 export interface FleetQuestion {
   readonly lock: Lock;
-  /** Who vouches for the fleet; null where no signature was asked for. */
+  /** The signers that vouch for the fleet; null if no signature was asked for. */
   readonly signed: SignedBy | null;
   readonly options: ResolveImageOptions;
 }
@@ -83,7 +83,7 @@ export async function readFleetQuestion(flags: FleetChoice, world: World): Promi
   };
 }
 
-/** What a registry's index names has been pushed. */
+/** Refuses `--local` for a registry's fleet: its index names only pushed images. */
 function requireLock({ local = false, from, reference = from }: FleetChoice): void {
   if (!local || reference === undefined) return;
   throw usageError(

@@ -16,7 +16,7 @@ export interface ResolveOptions extends QuestionOptions, Watching {
 /** `reference` throws where no image fits: `NO_MATCH` with the nearest ones, or `HOST_BROKEN`. It is no part of the JSON. */
 export interface ResolveAnswer extends Resolution {
   readonly reference: ImmutableReference;
-  /** Who vouches for the fleet, where a signature was asked for. */
+  /** The signers that vouch for the fleet, if a signature was asked for. */
   readonly signed?: SignedBy;
 }
 
@@ -56,7 +56,7 @@ async function resolveOne(asked: ResolveOptions, world: World): Promise<ResolveA
     note(world, explainResolution(lock, host, options));
   }
   const answer = signed === null ? resolution : { ...resolution, signed };
-  // What is against the others is worked out when it is read.
+  // The reasons against the other images are worked out when they are read.
   const reference = () => matchOf(resolution, question, asked).reference;
   return Object.defineProperty(answer, "reference", { get: reference, enumerable: false }) as ResolveAnswer;
 }

@@ -78,7 +78,7 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
   return runImage(target, { ...request, tty: options.tty ?? false });
 }
 
-/** What was built here and not pushed, where the engine that is to run it still has it. */
+/** The images that were built here and not pushed, and that the engine still has. */
 async function heldHere(
   engine: LocalEngine,
   lock: Lock,

@@ -37,11 +37,11 @@ export interface ServeOptions
   readonly failClosed?: boolean;
   /** Default: `off`. */
   readonly blobs?: BlobMode;
-  /** The words that start this program, which probes the host in a process of its own. Default: `imgmatch`. */
+  /** The words that start this program, which probes the host in another process. Default: `imgmatch`. */
   readonly self?: readonly [string, ...string[]];
   /** Answer what a container runtime is to be given, and serve nothing. */
   readonly printConfig?: Runtime;
-  /** With `printConfig`: write the files below this folder. What imgmatch did not write stays: `FILE_EXISTS`. */
+  /** With `printConfig`: write the files below this folder. A file that imgmatch did not write stays: `FILE_EXISTS`. */
   readonly install?: string;
   /** With `printConfig`, without fleets: remove what was installed below this folder. */
   readonly uninstall?: string;
@@ -126,7 +126,7 @@ export async function serve(
     registry: { ...(await trustOf(options)), proxy: proxyFromEnv(world.env) },
     log,
   });
-  // What the first answer needs is at hand before somebody asks.
+  // The facts for the first answer are at hand before somebody asks.
   void prober.ask();
   const running = await startMirror(address, mirror).catch((error: unknown) => {
     prober.stop();
@@ -190,7 +190,7 @@ async function configOf(runtime: Runtime, listen: string, options: ServeOptions)
   return { schemaVersion: 1, runtime, ...config };
 }
 
-/** Who calls it again hears of the first call. */
+/** A second call waits for the first. */
 function once(action: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {

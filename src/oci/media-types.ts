@@ -17,7 +17,7 @@ export function isIndexType(mediaType: string): boolean {
   return Object.values<string>(indexTypes).includes(mediaType);
 }
 
-/** OCI image-spec, `schema/defs-descriptor.json` (RFC 6838, 4.2). What others wrote is sent on as a header. */
+/** OCI image-spec, `schema/defs-descriptor.json` (RFC 6838, 4.2). A type that others wrote is sent on as a header. */
 const mediaTypePattern = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
 
 export function isMediaType(text: unknown): text is string {

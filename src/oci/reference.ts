@@ -58,7 +58,7 @@ export function parseImageReference(text: string): ImageReference {
   return { registry, repository, tag, digest };
 }
 
-/** Whether this names a repository and nothing more: no tag, no digest. What a lock, an index and a matrix may have. */
+/** Whether this names a repository and nothing more: no tag, no digest. A lock, an index and a matrix take nothing more. */
 export function isRepository(text: string): boolean {
   try {
     const { tag, digest } = parseImageReference(text);
@@ -85,6 +85,11 @@ export function formatImageReference(reference: ImageReference): string {
   const tag = reference.tag === null ? "" : `:${reference.tag}`;
   const digest = reference.digest === null ? "" : `@${reference.digest}`;
   return `${familiarName(reference)}${tag}${digest}`;
+}
+
+/** The repository alone, as {@link formatImageReference} writes it. */
+export function formatRepository(reference: ImageReference): string {
+  return familiarName(reference);
 }
 
 /** The same image under another tag, without digest. Throws `REFERENCE_INVALID`. */
@@ -125,7 +130,7 @@ function familiarName({ registry, repository }: ImageReference): string {
 }
 
 /**
- * The grammar takes hosts that are none: `256.1.1.1`, a port of 99999, `xn--a`. What is asked over http has to be an address as the
+ * The grammar takes hosts that are none: `256.1.1.1`, a port of 99999, `xn--a`. A host that is asked over http has to be an address as the
  * URL standard has it, and the same address: it reads `1.2.3` as 1.2.0.3.
  */
 function checkHost(text: string, registry: string): void {

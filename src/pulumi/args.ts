@@ -1,4 +1,4 @@
-/** What an ImageFleet is made of, and the wait for what its plan has to know. */
+/** The arguments of an ImageFleet, and the wait for those that its plan has to know. */
 
 import type { Input, Output, Resource } from "@pulumi/pulumi";
 import type { RegistryLogin } from "./component.ts";
@@ -7,9 +7,9 @@ import { type ProviderName, providerNames } from "./stack-images.ts";
 import { type ImgmatchError, usageError } from "../errors.ts";
 
 /**
- * What is an `Input` may come from a resource of the same program: the plan waits for it. While a preview does not know it, the
- * images are there and nothing is known of them; `matrix` and `only` decide which images there are, so a preview that does not
- * know these ends with `USAGE`. What is no `Input` decides how the program itself goes on.
+ * An `Input` may come from a resource of the same program: the plan waits for it. While a preview does not know it, the images are there
+ * and nothing is known of them; `matrix` and `only` decide which images there are, so a preview that does not know these ends with `USAGE`.
+ * Every other argument decides how the program itself goes on.
  */
 export interface ImageFleetArgs {
   /**
@@ -17,11 +17,11 @@ export interface ImageFleetArgs {
    * with all that is in it; what is made in the same update is for `publishTo` and `replaceBases`.
    */
   readonly matrix: Input<string> | Input<Readonly<Record<string, unknown>>>;
-  /** Where the paths of a matrix that is given as an object start. Default: the folder of the Pulumi program. */
+  /** The folder at which the paths of a matrix that is given as an object start. Default: the folder of the Pulumi program. */
   readonly folder?: string;
   /**
-   * What builds the images: `docker.Image` of `@pulumi/docker`, or `Image` of `@pulumi/docker-build`, which has to be installed
-   * beside imgmatch then. Default: `docker`.
+   * The provider that builds the images: `docker.Image` of `@pulumi/docker`, or `Image` of `@pulumi/docker-build`, which has to be
+   * installed beside imgmatch then. Default: `docker`.
    */
   readonly provider?: ProviderName;
   /** Only these cells: `axis=value,…` or a cell's id. Has to be known in a preview. Default: all. */
@@ -65,7 +65,7 @@ export interface ImageFleetArgs {
   readonly builder?: string;
 }
 
-/** What only `docker-build` takes. */
+/** Arguments that only `docker-build` takes. */
 const meansNames = ["cacheFrom", "cacheTo", "secrets", "ssh", "builder"] as const;
 
 /** In plain values, as far as the plan needs them. */
@@ -81,9 +81,9 @@ export interface PlainArgs {
 }
 
 export interface AwaitedArgs {
-  /** What is not known has its default here. */
+  /** The arguments; an unknown one has its default here. */
   readonly args: PlainArgs;
-  /** What a preview does not know yet: whatever is made of it is not known either. */
+  /** The arguments that a preview does not know yet: everything made of them is unknown too. */
   readonly unknown: Output<unknown> | null;
   /** Whether any of it is a secret. */
   readonly secret: boolean;
@@ -130,16 +130,16 @@ export interface AwaitedValue<T> {
   readonly output: Output<unknown>;
   /** Only in a preview it may not be. */
   readonly isKnown: boolean;
-  /** What `isKnown` allows to read. */
+  /** The value, to be read only if `isKnown`. */
   readonly value: T;
   readonly isSecret: boolean;
   readonly resources: readonly Resource[];
 }
 
-/** The plain value of an input, with all inputs in it, secrets too. What becomes of it must be given to no output unless it says so. */
+/** The plain value of an input, with all inputs in it, secrets too. Nothing made of it may go to an output unless it says so. */
 export async function awaitValue<T>(input: unknown): Promise<AwaitedValue<T>> {
   const output = pulumi.output(input) as Output<unknown>;
-  // What an Output is made of, which its types leave out.
+  // The parts of an Output that its types leave out.
   const inner = output as unknown as {
     readonly isKnown: Promise<boolean>;
     readonly isSecret: Promise<boolean>;
@@ -174,7 +174,7 @@ function refuseOutputs(given: ImageFleetArgs): void {
   }
 }
 
-/** What the chosen provider cannot do: left out in silence it would be missed much later. */
+/** Throws for arguments that the chosen provider cannot heed: left out in silence they would be missed much later. */
 function refuseOfProvider(given: ImageFleetArgs): void {
   const { provider = "docker" } = given;
   if (!providerNames.includes(provider)) {

@@ -1,4 +1,4 @@
-/** What builds a fleet, as flags choose it: Pulumi, or an engine cell by cell. */
+/** The builder of a fleet, as flags choose it: Pulumi, or an engine cell by cell. */
 
 import type { FleetBuilder } from "../fleet/build/fleet-builder.ts";
 import { cellBuilderFor, type EngineChoice, engineOptions } from "../fleet/build/engines/engine-choice.ts";

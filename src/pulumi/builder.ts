@@ -1,4 +1,4 @@
-/** Pulumi: a whole fleet as one update of a stack. What it builds with is the Docker Engine that its plug-in finds. */
+/** Pulumi: a whole fleet as one update of a stack. It builds with the Docker Engine that its plug-in finds. */
 
 import { usageError } from "../errors.ts";
 import type { BuiltImage } from "../fleet/build/engine.ts";

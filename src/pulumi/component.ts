@@ -147,7 +147,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
       : withLabels(request.dockerfile, request.labels, cell);
     const built = own === null ? null : timesBuilt(own.dockerfile, cell.id, inputDigest);
     const again = (built ?? 0) + (part === "lost" ? 1 : 0);
-    // What is kept is compared by paths of before: the provider reads them again.
+    // An image that is kept is compared by its old paths: the provider reads them again.
     const mtime = part === "keep" && own !== null ? stagedTime(own.path ?? "") : (epoch ?? 0);
     const files = await stageBuild(
       { ...request, dockerfile },
@@ -211,8 +211,8 @@ function registryOf(login: Input<RegistryLogin> | undefined, repository: string)
 }
 
 /**
- * What became of each image. One that failed while the update went on (`--continue-on-error`) is one that is not there, as is
- * one that a target leaves out; a preview knows none of what it is to make.
+ * The images that were made. One that failed while the update went on (`--continue-on-error`) is one that is not there, as is one that a
+ * target leaves out; a preview knows none of those that it is to make.
  */
 function made(
   images: Readonly<Record<string, Output<MadeImage>>>,
@@ -239,7 +239,7 @@ function withLabels(
   return `${dockerfile.slice(0, end).trimEnd()}\n${lines.join("")}${dockerfile.slice(end)}`;
 }
 
-/** What the provider has built, and pushed where it pushes. */
+/** The image that the provider has built, and pushed if it pushes. */
 async function settled(
   planned: ReadyCell,
   repoDigest: string,

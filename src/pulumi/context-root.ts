@@ -1,6 +1,6 @@
 /**
  * The provider sends the Dockerfile inside the build context, and BuildKit applies no .dockerignore to a context that comes as
- * an archive. What copies or mounts the root of the context takes an equal folder without the Dockerfile instead. Pure.
+ * an archive. An instruction that copies or mounts the root of the context takes an equal folder without the Dockerfile instead. Pure.
  */
 
 import { posix } from "node:path";
@@ -12,7 +12,7 @@ import {
   splitWords,
 } from "../fleet/dockerfile/instructions.ts";
 
-/** Where in the source something is put in. */
+/** A text to put into the source, and its place. */
 interface Insertion {
   readonly at: number;
   readonly text: string;
@@ -39,7 +39,7 @@ function ofSources(instruction: Instruction, own: string, to: string): Insertion
   const [, ...all] = splitWords(text);
   const flags = all.slice(0, flagCount(all)).map(({ text: flag }) => flag);
   if (flags.some((flag) => flag.startsWith("--from="))) return [];
-  // What --parents keeps of a path starts behind this point.
+  // `--parents` keeps the part of a path behind this point.
   const prefix = flags.some((flag) => /^--parents(=true)?$/i.test(flag)) ? `${to}/./` : `${to}/`;
   return listOf(text, all.slice(flags.length))
     .slice(0, -1)

@@ -36,7 +36,7 @@ export function readEvent(event: EngineEvent): ImageEvent | null {
   return lines.length === 0 ? null : { type: "log", name, lines };
 }
 
-/** What the provider prints of BuildKit's steps that says nothing to people. */
+/** Whether a line of the provider about BuildKit's steps says nothing to people. */
 function isNoise(line: string): boolean {
   return /^digest: sha256:[0-9a-f]{64}$/.test(line);
 }

@@ -48,13 +48,13 @@ export class ImageFleet extends FleetImages {
     const means = { cacheFrom, cacheTo, secrets, ssh, builder };
     const prepare = () => prepareFleet(name, args, options.dependsOn);
     super(name, { prepare, provider, registry, means }, options);
-    // What pins the bases of the next update; `pulumi stack export` and others of this stack read it too.
+    // The outputs that pin the bases of the next update; `pulumi stack export` and others of this stack read them too.
     this.registerOutputs({ references: this.references, lock: this.lock });
   }
 
   /**
-   * The image of this fleet that fits a host, by the rules of `imgmatch resolve`; `match` is null where none does. What is no
-   * host facts fails the program with `FACTS_SCHEMA`, a pin of an axis that no image has with `PIN_UNKNOWN`.
+   * The image of this fleet that fits a host, by the rules of `imgmatch resolve`; `match` is null where none does. Other
+   * input than host facts fails the program with `FACTS_SCHEMA`, a pin of an axis that no image has with `PIN_UNKNOWN`.
    *
    * @param host what `imgmatch probe --json` prints on that host
    */

@@ -1,4 +1,4 @@
-/** What a program lets its images be built with, and no image, tag or digest has: caches, secrets, agents, a builder. */
+/** Means of a build that no image, tag or digest has: caches, secrets, agents, a builder. */
 
 import type { Input, Output } from "@pulumi/pulumi";
 import { type CacheOptions, cacheReference, isShared } from "../fleet/build/engines/cache.ts";
@@ -15,8 +15,8 @@ export interface FleetMeans {
 }
 
 /**
- * What each image is built with; `names` are those of the secrets, `first` says that no other is built before it, so that it writes the caches that all share.
- * Throws `USAGE` for an agent that is not there.
+ * The means of each image's build; `names` are those of the secrets, `first` says that no other is built before it, so that it writes the
+ * caches that all share. Throws `USAGE` for an agent that is not there.
  */
 export function meansOf(
   given: FleetMeans,

@@ -8,7 +8,7 @@ import type { ReadyCell } from "../fleet/build/jobs.ts";
 import type { PreparedFleet, PublishedImage } from "./prepare-stack.ts";
 import { withoutStack } from "./events.ts";
 
-/** What the lock says of an image of the stack. */
+/** The lock's facts about an image of the stack. */
 export interface MadeImage {
   /** null in the engine alone. */
   readonly digest: PublishedImage["digest"] | null;
@@ -24,7 +24,7 @@ export const nothing: MadeImage = { digest: null, manifest: null, blobs: null, m
  * Opens an image after the provider has built it and, where it pushes, published it: its one step does both. The answer throws
  * `AUDIT_…` for a lie, so that the program ends without references and without a lock; tag and resource are there then.
  *
- * What the lock beside the matrix says of the same image is taken from there.
+ * The lock's measurement of the same image counts, if it has one.
  */
 export function imageOpener(
   { plan, examiner }: PreparedFleet,

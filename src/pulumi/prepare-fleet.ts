@@ -228,7 +228,7 @@ async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof find
 
 /**
  * `pulumi` runs program and provider in one folder, and gives the program the address of its engine by the environment. A function
- * that the Automation API runs is inside a process of its own, anywhere: null.
+ * that the Automation API runs is inside another process, anywhere: null.
  */
 function providerFolder(env: Readonly<Record<string, string | undefined>>): string | null {
   return env.PULUMI_NODEJS_MONITOR ? process.cwd() : null;

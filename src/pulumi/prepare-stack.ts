@@ -39,22 +39,22 @@ export interface PreparedFleet {
   readonly epoch: number | null;
   /** Folder that the provider runs in: the paths in the state are relative to it. null where it is not known: then they are absolute. */
   readonly baseDir: string | null;
-  /** Where to write what the provider reads. */
+  /** The folder of the files that the provider reads. */
   readonly workDir: string;
-  /** What the stack has, by resource name. */
+  /** The images that the stack has, by resource name. */
   readonly known: ReadonlyMap<string, StackImage>;
   readonly given: GivenNow;
   /** Whether anything of it is a secret of the program. */
   readonly secret: boolean;
-  /** What the program has made for the fleet, as its registry: it stays as long as the images do. */
+  /** The resources that the program has made for the fleet, such as its registry: they stay as long as the images do. */
   readonly resources: readonly Resource[];
 }
 
-/** What a preview knows of a fleet whose registry or bases are yet to be made. */
+/** The part that a preview knows of a fleet whose registry or bases do not exist yet. */
 export interface CellsAlone extends Pick<PreparedFleet, "push" | "secret" | "resources"> {
   /** By id. */
   readonly cells: readonly string[];
-  /** What is made of it is not known either. */
+  /** The unknown value: everything made of it is unknown too. */
   readonly unknown: Output<unknown>;
 }
 

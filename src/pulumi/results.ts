@@ -52,7 +52,7 @@ interface Running {
   made: number | null;
   readonly log: CellLog;
   readonly lastLines: string[];
-  /** What the engine says went wrong. */
+  /** The fault in the engine's words. */
   error: string | null;
 }
 
@@ -154,7 +154,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 }
 
-/** What the stack has just built, and pushed where there is a publisher. */
+/** The image that the stack has just built, and pushed if there is a publisher. */
 async function madeImage(
   planned: ReadyCell,
   state: Running,
@@ -238,7 +238,7 @@ export function digestIn(repoDigest: string): Digest {
   return repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
 }
 
-/** What the registry holds behind the tag that was just pushed. Throws `REGISTRY_FAILED` where it has none. */
+/** The image that the registry holds behind the tag that was just pushed. Throws `REGISTRY_FAILED` if it has none. */
 export async function readBack(
   { cell: { platform }, tag, inputDigest }: ReadyCell,
   repository: string,

@@ -110,7 +110,7 @@ export async function runPlan(
     }
   }
   const done = await recorder.end();
-  // What has a result of its own has its own reason.
+  // A cell with a result has its reason there.
   const explained = [...done.values()].some(({ status }) => status === "failed") || drain?.aborted === true;
   if (failures[0] !== undefined && !explained) throw failures[0];
   const results = wanted.map((planned): CellResult => done.get(planned.cell.id) ?? resultless(planned));

@@ -1,4 +1,4 @@
-/** What becomes of each cell in a stack, from three views of it: the plan, the registry and the stack's own state. Pure. */
+/** The part of each cell in a stack, from three views of it: the plan, the registry and the stack's state. Pure. */
 
 import type { Digest } from "../oci/digest.ts";
 import type { ReadyCell } from "../fleet/build/jobs.ts";
@@ -17,9 +17,9 @@ export type CellPart = "register" | "keep" | "adopt" | "lost";
 export interface CellViews {
   readonly planned: ReadyCell;
   readonly imageName: string;
-  /** What the registry has of the same inputs under the tag; null when it has nothing, undefined when it was not asked. */
+  /** The image of the same inputs that the registry has under the tag; null when it has none, undefined when it was not asked. */
   readonly published: Digest | null | undefined;
-  /** What the stack has under the cell's name. */
+  /** The image that the stack has under the cell's name. */
   readonly known: StackImage | null;
   readonly push: boolean;
 }

@@ -1,8 +1,8 @@
-/** What a stack's state says of the images in it, for each provider. Pure. */
+/** The images in a stack's state, for each provider. Pure. */
 
 import { fieldsOf } from "../io/json.ts";
 
-/** What the stack's state says of one image. */
+/** One image in the stack's state. */
 export interface StackImage {
   /** `repository:tag` */
   readonly imageName: string;
@@ -12,7 +12,7 @@ export interface StackImage {
   readonly path: string | null;
   /** Whether it was pushed. */
   readonly pushed: boolean;
-  /** What it was pushed with; null where that was not the program's. */
+  /** The login that it was pushed with; null if that was not the program's. */
   readonly login: { readonly server: string; readonly username: string } | null;
   /** Names of the secrets that it was built with. */
   readonly secrets: readonly string[];

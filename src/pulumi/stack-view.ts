@@ -1,4 +1,4 @@
-/** What the stack has from before this update: a program cannot ask for its own state in another way. */
+/** The state of the stack from before this update: a program cannot ask for its state in another way. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ComponentResourceOptions, Output, Resource } from "@pulumi/pulumi";

@@ -1,4 +1,6 @@
-/** What the provider of Pulumi reads: a folder for each build context, with the Dockerfiles of all cells that are built from it. */
+/**
+ * The files that the provider of Pulumi reads: a folder for each build context, with the Dockerfiles of all cells that are built from it.
+ */
 
 import { rmSync } from "node:fs";
 import {
@@ -49,13 +51,13 @@ export interface Staging {
   readonly folder: string;
   /** Of every file, in seconds since 1970. */
   readonly mtime: number;
-  /** What this update has staged. */
+  /** The contexts that this update has staged. */
   readonly staged: Map<string, Promise<string>>;
   /** Ends the use of each context that it has staged. */
   readonly ends: (() => void)[];
 }
 
-/** What one update stages. */
+/** The staging of one update. */
 export interface OpenStaging {
   readonly of: (mtime: number) => Staging;
   /** No build of this update reads its contexts any more: the next one of another content may remove them. */
@@ -176,10 +178,10 @@ async function madeWhole(
   const partial = await mkdtemp(join(dirname(folder), `${basename(folder)}-partial-`));
   try {
     const paths = await fill(partial);
-    // What a folder holds changes its time, so from the end.
+    // A new entry changes a folder's time, so from the end.
     for (const path of [...paths].reverse()) await lutimes(join(partial, path), mtime, mtime);
     await chmod(partial, 0o755);
-    // Where another process was first, it has compared what it copied as this one has.
+    // If another process was first, it has compared its copy as this one has.
     await rename(partial, folder).catch(ignoring("ENOTEMPTY", "EEXIST"));
     return folder;
   } finally {

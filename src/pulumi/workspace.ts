@@ -33,7 +33,7 @@ export interface Workspace {
 /** The name of a project that is imgmatch's own. */
 const ownProject = "imgmatch";
 
-/** Pulumi.yaml beside the matrix is the user's project; else imgmatch has one of its own below `.imgmatch/pulumi`. */
+/** Opens the workspace. Pulumi.yaml beside the matrix is the user's project; else imgmatch has one below `.imgmatch/pulumi`. */
 export async function openWorkspace({ root, env, pulumiRoot }: WorkspaceOptions): Promise<Workspace> {
   const own = resolve(root, ".imgmatch", "pulumi");
   makeProjectFolder(root, join(own, "state"));
@@ -61,7 +61,7 @@ export async function openWorkspace({ root, env, pulumiRoot }: WorkspaceOptions)
   };
 }
 
-/** What Pulumi keeps of a stack beside its project belongs to one passphrase, so to one back end: each has its own folder. */
+/** Pulumi's settings of a stack beside its project belong to one passphrase, so to one back end: each has another folder. */
 function settingsFolder({ PULUMI_BACKEND_URL: url }: Environment): { readonly stackConfigDir?: string } {
   return url ? { stackConfigDir: `backends/${digestOf(Buffer.from(url)).slice("sha256:".length, 23)}` } : {};
 }
@@ -102,8 +102,8 @@ const ownTypes: readonly string[] = [
 ];
 
 /**
- * What the stack has. Operations that a killed update has left pending are dropped: what became of an image, the registry
- * says. Throws `USAGE` for a stack with resources of another program, which an update would remove.
+ * Reads the images of the stack. Drops operations that a killed update has left pending: the registry knows what became of an image. Throws
+ * `USAGE` for a stack with resources of another program, which an update would remove.
  */
 export async function readState(stack: automation.Stack): Promise<StackState> {
   const exported = await stack.exportStack();
@@ -174,8 +174,8 @@ function isGone({ host, pid }: LockHolder): boolean {
 }
 
 /**
- * What `pulumi` says went wrong: its errors, else the end of all that it said, without the empty lines. The message of a
- * CommandError has the two streams, and then the second one once more (automation/errors.ts and cmd.ts of `@pulumi/pulumi`).
+ * The errors of `pulumi`, else the end of all its output, without the empty lines. The message of a CommandError has the two streams, and
+ * then the second one once more (automation/errors.ts and cmd.ts of `@pulumi/pulumi`).
  */
 export function errorLines(error: unknown, count = 12): readonly string[] {
   const text = error instanceof Error ? error.message : String(error);

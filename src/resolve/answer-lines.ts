@@ -6,11 +6,12 @@ import { checkUnderstood } from "./check-fit.ts";
 import { isBroken } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
+import type { Unasked } from "./unasked.ts";
 import type { Resolution } from "./verdict.ts";
 
 /**
- * What is wrong with a host that still gets an answer: a CPU image for a machine whose GPU nobody can use must not come in
- * silence, and an answer from the labels of a Kubernetes node is no better than they are. A broken host's problem is the answer.
+ * Lines about faults of a host that still gets an answer: a CPU image for a machine whose GPU nobody can use must not come in silence, and
+ * an answer from the labels of a Kubernetes node is no better than they are. A broken host's problem is the answer.
  */
 export function problemLines({ problems }: Pick<HostFacts, "problems">): readonly string[] {
   return problems
@@ -36,12 +37,17 @@ export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}):
     ]);
 }
 
-/** What the answer decided unasked: GPUs that stay unused, axes that nobody pinned. */
-export function unaskedLines({
-  unusedGpus,
-  openAxes = [],
-}: Pick<Resolution, "unusedGpus" | "openAxes">): readonly string[] {
-  return [...(unusedGpus === undefined ? [] : unusedLines(unusedGpus)), ...openAxes.map(openLine)];
+/** Lines about the choices that nobody asked for: GPUs that stay unused, a libcuda of the image, axes that nobody pinned. */
+export function unaskedLines({ unusedGpus, byPackage, openAxes = [] }: Unasked): readonly string[] {
+  return [
+    ...(unusedGpus === undefined ? [] : unusedLines(unusedGpus)),
+    ...(byPackage === undefined
+      ? []
+      : [
+          `forward: the driver is older, its forward-compatibility package ${byPackage} serves where it is loaded`,
+        ]),
+    ...openAxes.map(openLine),
+  ];
 }
 
 function unusedLines({ gpus, nearest }: NonNullable<Resolution["unusedGpus"]>): readonly string[] {

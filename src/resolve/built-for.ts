@@ -31,7 +31,7 @@ export function featuresBuiltFor(image: Built): readonly BuiltFor[] {
   return remember(known, image, () => setsOf(image));
 }
 
-/** What that is on a host with these. */
+/** The share of the CPU for which the image counts as built, on a host with these features. */
 export function builtFor(image: Built, present: ReadonlySet<string>): CpuShare {
   const sets = featuresBuiltFor(image);
   const own = sets.find(({ features }) => features.every((feature) => present.has(feature)));

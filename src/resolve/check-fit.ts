@@ -28,7 +28,7 @@ import { checkTold } from "./rules/untold-facts.ts";
 import type { CodeFit, Fit, Misfit, ReasonCode, Verdict } from "./verdict.ts";
 import { type Trial, workingCures } from "./working-fix.ts";
 
-/** What of a locked image the rules ask. */
+/** The part of a locked image that the rules read. */
 export type ImageToFit = Pick<
   LockedImage,
   "platform" | "requires" | "measured" | "adopted" | "digest" | "local" | "axes"
@@ -46,7 +46,7 @@ export interface FitOptions {
   readonly order?: readonly OrderStep[];
   /** As {@link ResolveImageOptions}. */
   readonly local?: ReadonlySet<string>;
-  /** What the lock has besides, so that no fix proposes to add it. */
+  /** Finds cells of the lock, so that no fix proposes to add one that exists. */
   readonly existing?: FindCells;
 }
 
@@ -97,8 +97,8 @@ function checkOne(ask: AskRule, image: ImageToFit, host: HostView, options: FitO
 }
 
 /**
- * What {@link checkFitBy} found, as {@link checkViewFit} tells it. Cures are tried when somebody reads them: most answers are read for their
- * match.
+ * The misfit of {@link checkFitBy} with cures that work, as {@link checkViewFit} tells it. Cures are tried when somebody reads them: most
+ * answers are read for their match.
  */
 export function withWorkingCures(
   found: Misfit,
@@ -177,7 +177,7 @@ const trial: Trial = (image, host) =>
 
 const triedDigest = `sha256:${"0".repeat(64)}` as const;
 
-/** What no host changes: a user's own wish, and whether the image is there. */
+/** Rules that no host changes: a user's own wish, and whether the image is there. */
 const hostless = [
   ({ axes }, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
   ({ requires }, options) => checkKind(requires.cuda !== null, options),
@@ -193,7 +193,7 @@ export function isEligible(image: ImageToFit, options: FitOptions): boolean {
 /** A rule with all that it is told of an image and of a host, so that who judges many hosts may keep its answer for both. */
 export interface Rule<Image, Asked extends keyof HostView, Answer> {
   readonly image: (image: ImageToFit) => Image;
-  /** What of that the answer depends on, as JSON. Default: all of it. */
+  /** The part of that on which the answer depends, as JSON. Default: all of it. */
   readonly imageKey?: (image: Image) => unknown;
   readonly asks: readonly Asked[];
   readonly answer: (image: Image, host: Pick<HostView, Asked>, options: FitOptions) => Answer;

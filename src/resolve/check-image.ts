@@ -19,7 +19,7 @@ import { checkPlatform } from "./rules/kernel-version.ts";
 import { checkTold } from "./rules/untold-facts.ts";
 import type { CodeFit, Misfit, Tier } from "./verdict.ts";
 
-/** What an image's configuration tells. */
+/** Facts of an image's configuration. */
 export interface DescribedImage {
   /** `os/architecture`, with the variant where there is one. */
   readonly platform: string;
@@ -27,9 +27,9 @@ export interface DescribedImage {
   readonly requires: string | null;
   /** `NAME=value` */
   readonly env: readonly string[];
-  /** What a lock, or opening it, says of this very image: it goes before the label, which was written before anybody could measure. */
+  /** A lock's entry about this very image, or the needs of its opened files: they go before the label, which was written before anybody could measure. */
   readonly entry?: Pick<LockedImage, "requires" | "measured" | "adopted"> | undefined;
-  /** What opening it did not tell of what it needs. */
+  /** Needs that opening it did not tell. */
   readonly undecided?: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export interface ImageCheck {
   readonly fits: boolean | null;
   /** Why it does not fit; empty unless `fits` is false. */
   readonly reasons: readonly Misfit[];
-  /** What cannot be known from this image, in words; empty unless `fits` is null or false. */
+  /** Facts that nobody can know from this image, in words; empty unless `fits` is null or false. */
   readonly unknown: readonly string[];
   /** From the lock or the files, as measured, or from the label; null without a readable one. */
   readonly requires: Requirement | null;
@@ -78,7 +78,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
 
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
   const requires = neededRequirement(image);
-  // Who names a CPU image has chosen it: broken GPUs are no reason against it.
+  // A caller who names a CPU image has chosen it: broken GPUs are no reason against it.
   const options = { cpuOnly: requires.cuda === null };
   const verdict = checkViewFit(image, view, options);
   const known = { unknown: [], requires, measured };
@@ -120,7 +120,7 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
   };
 }
 
-/** What NVIDIA's runtime asks of the host before it starts an image of this environment; null where it asks nothing. */
+/** The demand of NVIDIA's runtime on the host before it starts an image of this environment; null if it asks nothing. */
 export function requireOf(env: readonly string[]): string | null {
   return readCuda(env).require;
 }

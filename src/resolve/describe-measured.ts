@@ -1,4 +1,4 @@
-/** What was declared of an image's CPU beside what its files use, in words. */
+/** The difference between the declared CPU features of an image and those that its files use, in words. */
 
 import { findMarch } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
@@ -61,7 +61,7 @@ export function describeBy(names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [`by ${names.join(" and ")}`];
 }
 
-/** Where some GPUs are hidden, the driver's number is not the place in the list. */
+/** Names the GPU of each piece of code. If some GPUs are hidden, the driver's number is not the place in the list. */
 export function describeCode(
   code: readonly Pick<CodeFit, "target">[],
   { nvidia }: Pick<HostFacts, "nvidia">,

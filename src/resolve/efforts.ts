@@ -2,7 +2,7 @@
 
 import type { Misfit, ReasonCode } from "./verdict.ts";
 
-/** What it takes: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
+/** The effort of a cure: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
 export const efforts = {
   PIN_MISMATCH: 1,
   NOT_BUILT: 1,

@@ -11,7 +11,7 @@ import { findCell, fitOptions, suggestCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { findMisfits } from "./check-fit.ts";
 import { listSome } from "./misfit.ts";
-import { orderSteps } from "./order-steps.ts";
+import { type Candidate, orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
 import { immutableReferenceOf, type Ranking, type ResolveImageOptions, rankImages } from "./resolve-image.ts";
 import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
@@ -77,6 +77,14 @@ function describeHost({ platform, cpu, nvidia, untold, broken, others }: HostVie
   ];
 }
 
+/** The package that serves in the place of an older driver. */
+function byPackage({ fit, image }: Candidate): string {
+  const { driver } = (fit.as ?? image.requires).cuda ?? {};
+  return fit.tier === "forward" && driver?.mode === "compat"
+    ? ` by its forward-compatibility package ${driver.package}`
+    : "";
+}
+
 function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking): string[] {
   const [winner, next] = ranked;
   if (winner === undefined) return ["match: none"];
@@ -85,7 +93,7 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
     `match: ${winner.cell}`,
     `  ${immutableReferenceOf(lock, winner.image)}`,
     ...describedAs(winner.image),
-    `  ${[...byLine(winner.fit), `tier ${winner.fit.tier}`, ...codes].join(", ")}`,
+    `  ${[...byLine(winner.fit), `tier ${winner.fit.tier}${byPackage(winner)}`, ...codes].join(", ")}`,
   ];
   if (next === undefined) return [...lines, "  the only image that fits"];
   const reason = explainOrder(order, winner, next);
@@ -190,7 +198,7 @@ function explainGap(
   const [winner] = ranked;
   const gpus = view.nvidia?.driver != null && view.nvidia.gpus.length > 0;
   if (winner !== undefined && (!gpus || winner.image.requires.cuda !== null)) return [];
-  // What a wish of the user or a missing build keeps out is no gap of the fleet.
+  // An image that a wish of the user or a missing build keeps out is no gap of the fleet.
   const kept = rejected.some(
     ({ cell, misfits }) =>
       misfits.every(({ code }) => isChoice(code)) &&

@@ -4,6 +4,7 @@ import { type ComputeCapability, parseComputeCapability } from "../hardware/comp
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import {
   type CudaVersion,
+  compareVersions,
   driverBranch,
   type DriverVersion,
   parseCudaVersion,
@@ -29,14 +30,14 @@ export interface HostView {
   readonly runtime: HostFacts["runtime"]["nvidia"];
   /** Problems that make every answer about this host's GPUs worthless. */
   readonly broken: readonly HostProblem[];
-  /** What else the probe found wrong. */
+  /** The other problems that the probe found. */
   readonly others: readonly HostProblem[];
 }
 
 export interface NvidiaView {
   /** null for a device without a driver, and for a version that cannot be read. */
   readonly driver: DriverVersion | null;
-  /** What the facts said about the driver, for messages. */
+  /** The driver as the facts name it, for messages. */
   readonly driverText: string | null;
   readonly module: "open" | "proprietary" | null;
   /** The driver's CUDA version, as it reports it or by its branch; null when neither is known. */
@@ -44,7 +45,22 @@ export interface NvidiaView {
   /** How the driver's version is counted. */
   readonly scale: DriverScale;
   readonly gpus: readonly GpuView[];
+  readonly compat: CompatView;
 }
+
+/** The use of an image's forward-compatibility package in a container of this host. */
+export interface CompatView {
+  /** When the container toolkit puts it before the host's library. null where it is not known, or depends on how a container is started. */
+  readonly adds: CompatAdds | null;
+  /** The host's library comes before whatever the image's `ld.so.conf` names. null where it is not known. */
+  readonly hostFirst: boolean | null;
+}
+
+/**
+ * `newer`: a package of a newer branch than the driver's; `listed`: a newer package whose libcuda lists the driver's branch.
+ */
+export type CompatAdds = (typeof compatAdds)[number];
+export const compatAdds = ["newer", "listed", "never"] as const;
 
 export interface GpuView {
   /** `GPU 0 (NVIDIA H100 80GB HBM3)` */
@@ -99,6 +115,29 @@ export function normalizePlatform(platform: string): string {
   return platform.endsWith("/arm64/v8") || platform.endsWith("/amd64/v1") ? platform.slice(0, -3) : platform;
 }
 
+/**
+ * nvidia-container-cli gives ldconfig the host's folder before all others, CDI writes it into `ld.so.conf.d`; since 1.18 the NVIDIA runtime
+ * does as CDI, and `docker run --gpus` does not. Since 1.20 the hook reads the note in libcuda, before that it compared branches. With a
+ * hook in place of nvidia-container-cli it depends on the same. Sources: libnvidia-container, `src/nvc_ldcache.c`;
+ * nvidia-container-toolkit, `internal/ldconfig`, `cmd/nvidia-cdi-hook/cudacompat`, CHANGELOG.md.
+ */
+function viewCompat({ nvidia, toolkit, compat }: HostFacts["runtime"]): CompatView {
+  const version = toolkit === undefined ? null : parseVersion(toolkit);
+  const since = (first: VersionParts) => (version === null ? null : compareVersions(version, first) >= 0);
+  const isKnown = nvidia === "cdi" || nvidia === "legacy";
+  if (!isKnown) return { adds: null, hostFirst: null };
+  const isNew = since([1, 18]);
+  const hostFirst = nvidia === "cdi" ? false : isNew === null ? null : !isNew;
+  const adds = (): CompatAdds | null => {
+    if (compat === undefined) return null;
+    if (compat === "disabled") return nvidia === "legacy" && isNew !== false ? null : "never";
+    if (compat !== "hook") return "newer";
+    const byNote = nvidia === "legacy" ? null : since([1, 20]);
+    return byNote === null ? null : byNote ? "listed" : "newer";
+  };
+  return { adds: adds(), hostFirst };
+}
+
 function viewNvidia(facts: HostFacts): NvidiaView | null {
   const { nvidia } = facts;
   if (nvidia == null) return null;
@@ -112,6 +151,7 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
     module: nvidia.module,
     cuda: reported ?? (byBranch === null ? null : parseCudaVersion(byBranch)),
     scale,
+    compat: viewCompat(facts.runtime),
     gpus: nvidia.gpus.map((gpu) => ({
       label: gpu.name === null ? `GPU ${gpu.index}` : `GPU ${gpu.index} (${gpu.name})`,
       compute: gpu.compute === null ? null : parseComputeCapability(gpu.compute),

@@ -5,8 +5,8 @@ import type { Cure } from "./rules/rule-remedy.ts";
 import type { Misfit, ReasonCode } from "./verdict.ts";
 
 /**
- * `message` holds both numbers that clash, `fix` the smallest change that would make the image fit, or several of which one does.
- * What is given as a function is worked out when somebody reads it: most answers are read for their match.
+ * `message` holds both numbers that clash, `fix` the smallest change that would make the image fit, or several of which one does. A
+ * function is called when somebody reads its text: most answers are read for their match.
  */
 export function misfit(
   code: ReasonCode,

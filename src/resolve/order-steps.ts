@@ -9,10 +9,10 @@ import { ignoresMarch } from "../lock/needed-requirement.ts";
 import { codeKinds } from "./rules/gpu-code.ts";
 import { type CodeFit, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";
 
-/** What of an image the order looks at. */
+/** The part of an image that the order reads. */
 export type OrderedImage = Pick<LockedImage, "axes" | "requires" | "measured" | "tag">;
 
-/** What is ordered. */
+/** One item of the order. */
 export interface Ordered {
   readonly cell: string;
   readonly image: OrderedImage;
@@ -28,12 +28,12 @@ export interface Candidate extends Ordered {
 export type SortKey = readonly (number | string)[];
 
 /**
- * What a step looks at says where its key comes from, so that who asks for many hosts at once needs no second statement:
- * the image and its tier alone; the code of each GPU, of which the worst counts; or how many of the image's targets are used.
+ * `of` names the source of a step's key, so that a caller with many hosts needs no second statement: the image and its tier alone; the code
+ * of each GPU, of which the worst counts; or how many of the image's targets are used.
  */
 export type OrderStep = {
   readonly name: string;
-  /** What the step looks at, for people. */
+  /** Shows the key of the step, for people. */
   readonly show: (candidate: Ordered) => string;
 } & (
   | { readonly of: "image"; readonly key: (image: Placed) => SortKey }
@@ -42,7 +42,7 @@ export type OrderStep = {
   | { readonly of: "used targets"; readonly key: (image: OrderedImage, used: number) => SortKey }
 );
 
-/** What of a candidate is the same on every host that the driver serves in this tier. */
+/** The part of a candidate that is the same on every host that the driver serves in this tier. */
 export interface Placed {
   readonly cell: string;
   readonly image: OrderedImage;

@@ -23,7 +23,7 @@ export interface RequireCondition {
 export const requireOperators = ["!=", "<=", ">=", "=", "<", ">"] as const;
 export type RequireOperator = (typeof requireOperators)[number];
 
-/** What a host offers to the conditions for one of its GPUs; null is unknown. */
+/** The values of a host and one of its GPUs that the conditions compare; null is unknown. */
 export interface RequireSubject {
   readonly cuda: VersionParts | null;
   readonly driver: VersionParts | null;

@@ -45,7 +45,7 @@ export function resolveImage(lock: Lock, host: HostFacts, options: ResolveImageO
   return answerOf(lock, host, rankImages(lock, host, options), options);
 }
 
-/** What a ranking means for who asked. */
+/** Turns a ranking into the answer for one host. */
 export function answerOf(
   lock: Lock,
   host: HostFacts,
@@ -92,7 +92,7 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveImageOpt
   return rank(question, host, view, askNow);
 }
 
-/** What is asked of every host alike. */
+/** The part of a question that is the same for every host. */
 export interface Question {
   readonly judge: FitOptions;
   readonly order: readonly OrderStep[];
@@ -110,7 +110,7 @@ export function openQuestion(lock: Lock, options: ResolveImageOptions): Question
   return { judge, order, cells };
 }
 
-/** Verdicts become places. What is to be said of the rejected ones is worked out when somebody reads it. */
+/** Verdicts become places. Lines about the rejected ones are made when somebody reads them. */
 export function rank(
   { order, cells, judge }: Question,
   host: HostFacts,
@@ -149,7 +149,7 @@ export function rank(
   };
 }
 
-/** What it counts as, where it carries several of a kind. */
+/** The image as it counts on this host, if it carries several of a kind. */
 function imageAs(image: LockedImage, requires: Requirement | undefined): LockedImage {
   return requires === undefined ? image : { ...image, requires };
 }
@@ -202,7 +202,7 @@ export function immutableReferenceOf(
 export interface HostResolution extends Resolution {
   /** The host's name. */
   readonly host: string;
-  /** What keeps the nearest image from a host without one; null where it has one, or the lock has none. */
+  /** The reason against the nearest image, for a host without one; null if it has one, or the lock has none. */
   readonly nearest: (Misfit & { readonly cell: string }) | null;
 }
 

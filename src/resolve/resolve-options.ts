@@ -1,4 +1,4 @@
-/** What a user may ask of an answer. */
+/** The wishes that a user may have about an answer. */
 
 import type { Pin } from "./pins.ts";
 

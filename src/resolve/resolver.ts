@@ -58,7 +58,7 @@ interface KeptRule {
   readonly hosts: Map<string, Answers>;
 }
 
-/** What rules have answered. All that is asked has the same options. */
+/** Keeps the answers of rules. All questions have the same options. */
 function keepAnswers(): { readonly about: (host: HostView) => AskRule } {
   const rules = new Map<AnyRule, KeptRule>();
   const keptOf = (rule: AnyRule): KeptRule =>

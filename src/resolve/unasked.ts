@@ -1,4 +1,4 @@
-/** What an answer decided though nobody asked for it: never in silence. */
+/** Choices of an answer that nobody asked for: never in silence. */
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -24,17 +24,22 @@ interface Asked {
   readonly options: ResolveImageOptions;
 }
 
+export type Unasked = Pick<Resolution, "unusedGpus" | "byPackage" | "openAxes">;
+
 /** The optional fields of a resolution: each is there only where it has something to say. */
 export function findUnasked(
   lock: Lock,
   host: HostFacts,
   ranking: RankedImages,
   options: ResolveImageOptions = {},
-): Pick<Resolution, "unusedGpus" | "openAxes"> {
+): Unasked {
   const unusedGpus = findUnusedGpus({ lock, host, ranking, options });
   const openAxes = findOpenAxes(lock, ranking, options);
+  const [winner] = ranking.ranked;
+  const driver = winner?.fit.tier === "forward" ? winner.image.requires.cuda?.driver : undefined;
   return {
     ...(unusedGpus === null ? {} : { unusedGpus }),
+    ...(driver?.mode === "compat" ? { byPackage: driver.package } : {}),
     ...(openAxes.length === 0 ? {} : { openAxes }),
   };
 }

@@ -1,5 +1,6 @@
 /** The answer for one image on one host, and for a whole lock. */
 
+import type { CudaVersion } from "../hardware/driver-version.ts";
 import type { LocalEngine, Requirement } from "../lock/lock.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import type { Cure } from "./rules/rule-remedy.ts";
@@ -21,7 +22,7 @@ export const reasonCodes = [
   "NO_GPU_CODE",
   /** Only PTX would fit, and the driver is too old to read it. → Update the driver, or add machine code for the GPU. */
   "PTX_TOO_NEW",
-  /** The forward-compatibility package does not work with this branch or this class of GPU. → Update the driver. */
+  /** The forward-compatibility package does not work with this branch or this class of GPU, or stands before a newer driver (error 803). → Take it off the loader's path, set the container toolkit's mode, or update the driver. */
   "COMPAT_NOT_SUPPORTED",
   /** The runtime would refuse the image's `NVIDIA_REQUIRE_CUDA`. → Update the driver; if you know better, set `NVIDIA_DISABLE_REQUIRE=true`. */
   "NVIDIA_REQUIRE_UNSATISFIED",
@@ -37,7 +38,7 @@ export const reasonCodes = [
   "REQUIREMENT_UNKNOWN",
   /** The host's GPUs are in a state in which no answer would be true. → Repair the host: the message names its state. */
   "HOST_BROKEN",
-  /** Nobody has told whether the host has an NVIDIA GPU, its driver, its GPUs, or the compute capability of one. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
+  /** Nobody has told whether the host has an NVIDIA GPU, its driver, its GPUs, the compute capability of one, or what its container toolkit does with a compatibility package that decides. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
   "FACT_UNKNOWN",
 ] as const;
 
@@ -51,6 +52,15 @@ export function isOfHost(code: string): code is "HOST_BROKEN" | "FACT_UNKNOWN" {
 /** How the driver serves the image, best first. CPU images are `native`. */
 export const tiers = ["native", "minor", "forward"] as const;
 export type Tier = (typeof tiers)[number];
+
+/** How the driver, or what stands for it, serves a toolkit. `cuda` is the version that the program meets, for messages. */
+export interface DriverService {
+  readonly ok: true;
+  readonly tier: Tier;
+  /** Whether the driver library understands the PTX of the image's toolkit. */
+  readonly ptx: boolean;
+  readonly cuda: CudaVersion | null;
+}
 
 export type Verdict = Fit | Misfit;
 
@@ -82,7 +92,7 @@ export interface CodeFit {
 export interface Misfit {
   readonly ok: false;
   readonly code: ReasonCode;
-  /** What clashes, with both numbers. */
+  /** Both numbers that clash. */
   readonly message: string;
   /** The smallest change that takes this reason away. An image may have others: `why-not` lists them all. */
   readonly fix: string;
@@ -101,6 +111,8 @@ export interface Resolution {
   readonly problems: readonly { readonly code: string; readonly message: string; readonly fix?: string }[];
   /** Only where the host has GPUs under a driver and the match, which nobody asked to be so, has no GPU code. */
   readonly unusedGpus?: UnusedGpus;
+  /** Version of the forward-compatibility package in the image, only where it may be what serves: the driver is older. */
+  readonly byPackage?: string;
   /** Only where nobody pinned a free axis and several of its values fit. */
   readonly openAxes?: readonly OpenAxis[];
 }
@@ -131,9 +143,9 @@ export interface Match {
   /** Which engine of this machine has it, where no registry does: `reference` is its id there. */
   readonly local?: LocalEngine;
   readonly tier: Tier;
-  /** How the image calls what it takes here: `cuda_v12`, `haswell`. Only of one that carries several of a kind. */
+  /** The image's own names for the parts that it takes here: `cuda_v12`, `haswell`. Only of one that carries several of a kind. */
   readonly by?: readonly string[];
-  /** What was declared of its CPU beside what its files use, in words: only where they use less, or it is estimated. */
+  /** The declared CPU features beside those that its files use, in words. Only if they use less, or it is estimated. */
   readonly measured?: string;
   /** Why it beat the next one, in words. */
   readonly reasons: readonly string[];
@@ -144,6 +156,6 @@ export interface Rejection {
   readonly cell: string;
   readonly code: ReasonCode;
   readonly message: string;
-  /** What takes this reason away. */
+  /** The change that takes this reason away. */
   readonly fix: string;
 }

@@ -109,7 +109,7 @@ export function whyNotImage(
   };
 }
 
-/** What the victor alone differs in may leave a third image in front. */
+/** Pins with which the image wins. Those against the victor alone may leave a third image in front. */
 function winningPins(own: Candidate, ranked: readonly Candidate[]): Readonly<Record<string, string>> {
   let pins: Readonly<Record<string, string>> = {};
   for (const { image } of ranked.slice(0, ranked.indexOf(own))) {

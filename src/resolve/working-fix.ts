@@ -20,7 +20,7 @@ import type { Misfit, ReasonCode } from "./verdict.ts";
 
 type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "adopted" | "axes">;
 
-/** What is against an image on a host, without a word on what would help. */
+/** The reasons against an image on a host, without cures. */
 export type Trial = (image: TriedImage, host: HostView) => ReadonlySet<ReasonCode>;
 
 /** On what cures are tried. */
@@ -28,7 +28,7 @@ export interface TrialOf {
   readonly image: TriedImage;
   readonly host: HostView;
   readonly trial: Trial;
-  /** What the lock has besides. */
+  /** Finds the other cells of the lock. */
   readonly existing: FindCells | undefined;
 }
 
@@ -81,7 +81,7 @@ function tryDriver(
 ): readonly Cure[] {
   const { cuda } = image.requires;
   const { nvidia } = host;
-  // What a driver's number means elsewhere is not in the tables.
+  // The tables do not know what a driver's number means on another system.
   if (cuda === null || nvidia === null || nvidia.scale !== "linux") return [{ ...cure, remedy: null }];
   const before = trial(image, host);
   const works = (version: string) => {

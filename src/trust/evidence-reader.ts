@@ -16,7 +16,7 @@ export interface Subject {
   readonly digest: Digest;
 }
 
-/** What all evidence of one question may take together. */
+/** The bytes that all evidence of one question may take together. */
 export interface EvidenceBudget {
   readonly bytes: number;
   /** False, and nothing is taken, where so much is not left. */
@@ -35,7 +35,7 @@ export function evidenceBudget(bytes: number): EvidenceBudget {
   };
 }
 
-/** What a descriptor says before anything of it is believed. */
+/** A descriptor before anything of it is believed. */
 export interface NamedPart {
   readonly digest?: unknown;
   readonly size?: unknown;

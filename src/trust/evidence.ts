@@ -1,4 +1,4 @@
-/** What was found in a registry and may prove who signed an image: plain data, so that a cache can hold it. Nothing of it is believed. */
+/** Evidence from a registry that may prove who signed an image: plain data, so that a cache can hold it. Nothing of it is believed. */
 
 import { ImgmatchError, type Problem, type ProblemCode } from "../errors.ts";
 import { type Check, object, oneOf, optional, text, variants } from "../io/checks.ts";
@@ -16,14 +16,14 @@ export interface UnreadEvidence {
   readonly why: string;
 }
 
-/** What cosign 3 writes: a bundle of sigstore, attached to the image as a referrer. */
+/** The form of cosign 3: a bundle of sigstore, attached to the image as a referrer. */
 export interface BundleEvidence {
   readonly format: "bundle";
   /** The JSON text as the registry has it. */
   readonly content: string;
 }
 
-/** What cosign 1 and 2 write: a layer of the image under the tag `sha256-<hex>.sig`. */
+/** The form of cosign 1 and 2: a layer of the image under the tag `sha256-<hex>.sig`. */
 export interface SimpleSigning {
   readonly format: "simple-signing";
   /** The layer, as base64: what is signed. */
@@ -96,7 +96,7 @@ export const bundleAnnotations = {
   predicateType: "dev.sigstore.bundle.predicateType",
 } as const;
 
-/** What the statement of a plain signature says of its subject: that it is signed. */
+/** The predicate type of a plain signature: it says of its subject that it is signed. */
 export const signPredicate = "https://sigstore.dev/cosign/sign/v1";
 
 /** The tag of cosign 1 and 2. */
@@ -107,7 +107,7 @@ export function signatureTag(digest: string): string {
 /** One piece of evidence that does not prove what was asked. */
 export interface Failure {
   readonly code: FailureCode;
-  /** What is wrong with it, without the image's name. */
+  /** The fault, without the image's name. */
   readonly why: string;
 }
 
@@ -125,7 +125,7 @@ const fixes = {
 
 const order = Object.keys(fixes);
 
-/** What is to be told of an image of which no evidence proves enough; without any, that there is none. */
+/** The error for an image of which no evidence proves enough; without any evidence, that there is none. */
 export function unproven(
   { reference, digest }: { readonly reference: ImageReference; readonly digest: Digest },
   wanted: string,

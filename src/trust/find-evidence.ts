@@ -1,4 +1,4 @@
-/** What a registry has that may prove who signed an image: by the referrers API, by the tag in its place, and by cosign's own tag. */
+/** The search of a registry for evidence of who signed an image: by the referrers API, by the tag in its place, and by cosign's tag. */
 
 import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
 import { registryLimits } from "../io/limits.ts";
@@ -45,7 +45,7 @@ export async function findEvidence(registry: EvidenceReader, subject: Subject): 
   return found.map((each) => (isUnread(each) ? { format: each.format, why: each.why } : each));
 }
 
-/** Who names this image as its subject; both lists, for a registry may have been given the API when tags were there already. */
+/** Manifests that name this image as their subject; both lists, for a registry may have been given the API when tags were there already. */
 export async function findReferrers(
   registry: Pick<EvidenceReader, "readManifest" | "readReferrers">,
   { reference, digest }: Subject,

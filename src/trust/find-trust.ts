@@ -1,4 +1,4 @@
-/** What flags and policies together ask of a reference: each of them has to agree. */
+/** The demands of flags and policies together on a reference: each of them has to agree. */
 
 import { dirname, resolve } from "node:path";
 import { ImgmatchError, usageError } from "../errors.ts";
@@ -145,7 +145,7 @@ function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
 
 /** Whether what is signed is what was asked for: a signature says nothing of the name under which it was found. */
 interface Asked {
-  /** What the index has to call its fleet; null: the last part of the repository. */
+  /** The name that the index must give its fleet; null: the last part of the repository. */
   readonly name: string | null;
   /** With `*`; null: the repository under which it is found. */
   readonly repository: string | null;
@@ -155,7 +155,7 @@ interface Asked {
 
 /**
  * Throws `INDEX_FOREIGN` for the signed index of another fleet, repository or version under this tag. A tag without a digit, as `stable`,
- * may hold any version, `1.2` those that begin so. Who asks by digest has said which one.
+ * may hold any version, `1.2` those that begin so. A digest names its index by itself.
  */
 function requireAskedFor(
   reference: ImageReference,

@@ -1,4 +1,4 @@
-/** What a good signature proves: that it is about this image and no other. */
+/** The proof of a good signature: that it is about this image and no other. */
 
 import { checked, fields, oneOf, text } from "../io/checks.ts";
 import { parseJson } from "../io/json.ts";
@@ -14,13 +14,13 @@ export interface Identity {
 }
 
 export interface Proof {
-  /** What the certificate says; null where a key was asked for. */
+  /** The identity in the certificate; null if a key was asked for. */
   readonly identity: Identity | null;
-  /** What was signed of the image; null in simple signing, which says nothing but the digest. */
+  /** The signed statement about the image; null in simple signing, which says nothing but the digest. */
   readonly statement: Statement | null;
 }
 
-/** What one signer says of one piece of evidence. */
+/** The verdict of one signer on one piece of evidence. */
 export type Judge = (evidence: ReadEvidence, subject: Subject) => Promise<Proof | Failure>;
 
 /** Of a bundle whose signature is good: whether it is about this image. */

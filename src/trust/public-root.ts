@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 
 export interface PublicRootOptions {
-  /** Where TUF keeps what it has read. Default: its own folder in the user's. */
+  /** The folder in which TUF keeps what it has read. Default: its folder in the user's. */
   readonly cachePath?: string;
   /** Another repository than that of sigstore, with the root that it begins with, as JSON in a file. */
   readonly mirrorURL?: string;
@@ -30,7 +30,7 @@ export async function publicRoot(options: PublicRootOptions = {}): Promise<strin
   }
 }
 
-/** What TUF found wrong, and not that it found something. */
+/** The fault that TUF found, and not that it found one. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : reasonOf(error.cause);

@@ -1,4 +1,4 @@
-/** What a node has seen under a tag, so that it does not go back. */
+/** The indexes that a node has seen under a tag, so that it does not go back. */
 
 import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -36,15 +36,15 @@ const seenCheck: Check<Seen> = object<Seen>({
   cells: record(someText),
 });
 
-/** What this process has no doubt about: that it is newer than all that was seen. */
+/** Whether this index is newer than one that was seen. */
 type Verdict = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 /**
  * Remembers that this index was taken, unless an index was taken before that is newer: of a later version, or of the same version with an
  * image that this one lacks, because the index of a version only grows. Throws `INDEX_DOWNGRADE` for that, and where nobody can tell;
- * `CACHE_UNSAFE`, `WRITE_FAILED`. Whoever asks by digest has said which one.
+ * `CACHE_UNSAFE`, `WRITE_FAILED`. A digest names its index by itself.
  *
- * Each index has a file of its own and takes away only what is older: processes that do this at one time lose nothing of what the others
+ * Each index has its own file and takes away only older ones: processes that do this at one time lose nothing of what the others
  * have seen.
  */
 export async function takeForward(folder: string, reference: ImageReference, index: Lock): Promise<void> {

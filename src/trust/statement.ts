@@ -77,7 +77,7 @@ export function readStatement({ payloadType, payload }: Envelope): Statement | s
   };
 }
 
-/** What is signed: type and payload, with their lengths (DSSE, protocol.md, "pre-authentication encoding"). */
+/** The bytes to sign: type and payload, with their lengths (DSSE, protocol.md, "pre-authentication encoding"). */
 export function preAuthentication({
   payloadType,
   payload,

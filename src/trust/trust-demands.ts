@@ -39,7 +39,7 @@ export async function trustFor(flags: TrustDemands, world: World): Promise<FindT
   return options === null ? null : (await import("./find-trust.ts")).trustBy(options);
 }
 
-/** What policies alone ask: flags say who has signed the fleets that they are given for. */
+/** The demands of policies alone: flags name the signers of the fleets that they are given for. */
 export async function policyTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
   if (options === null || options.policies.length === 0) return null;
@@ -118,7 +118,7 @@ function ownPolicy(trust: string | undefined, { env, cwd }: World): readonly str
   return isThere(here) ? [here] : [];
 }
 
-/** What cannot be looked at is no reason to ask for less. */
+/** Whether the file exists. A file that cannot be looked at is no reason to ask for less. */
 function isThere(file: string): boolean {
   try {
     lstatSync(file);

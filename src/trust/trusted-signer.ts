@@ -4,7 +4,7 @@ export type TrustedSigner = TrustedKey | TrustedIdentity;
 
 export interface TrustedKey {
   readonly kind: "key";
-  /** What people call it: the file's name. */
+  /** The name for people: the file's. */
   readonly name: string;
   /** A public key: SPKI as PEM, as `cosign.pub` has it. EC P-256, P-384, P-521, Ed25519, RSA from 2048 bits. */
   readonly pem: string;
@@ -15,7 +15,7 @@ export interface TrustedIdentity {
   readonly kind: "identity";
   /** The certificate's subject alternative name: an e-mail address, or the URI of a workflow. */
   readonly identity: string | RegExp;
-  /** Who confirmed it: `https://token.actions.githubusercontent.com`. */
+  /** The issuer that confirmed it: `https://token.actions.githubusercontent.com`. */
   readonly issuer: string | RegExp;
   /** `trusted_root.json` as text: the authorities and logs that count. null: those of the public sigstore, by TUF. */
   readonly trustedRoot: string | null;

@@ -1,4 +1,4 @@
-/** Who may have signed, as flags name them: keys, or one identity of a certificate. */
+/** Signers that flags name: keys, or one identity of a certificate. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
@@ -59,7 +59,7 @@ function patternOf(text: string): string | RegExp {
 const variable = /^env:\/\/([A-Za-z_]\w*)$/;
 
 /**
- * `cosign.pub`, or `env://NAME`. Throws `FILE_NOT_FOUND`, and `KEY_INVALID` for a variable that is not set. What stands there is
+ * `cosign.pub`, or `env://NAME`. Throws `FILE_NOT_FOUND`, and `KEY_INVALID` for a variable that is not set. Its value is
  * not looked at: a key is read when something is verified.
  */
 export async function readTrustedKey(

@@ -20,7 +20,7 @@ import { type TrustedIdentity, isNamed } from "./trusted-signer.ts";
 
 /**
  * A certificate lives for minutes: it counts by the time that a log or a timestamp authority has confirmed, never by the clock of this
- * machine. Where the root names transparency logs one of them has to have the signature, and where it names certificate logs one of
+ * machine. If the root names transparency logs, one of them has to have the signature, and if it names certificate logs, one of
  * those the certificate. Throws `TRUSTED_ROOT_INVALID`.
  */
 export function checkByIdentity(signer: TrustedIdentity, root: string, predicateType: string): Judge {

@@ -24,7 +24,7 @@ import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 import { startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
-import { cli } from "./support/program.ts";
+import { cli, imgmatch } from "./support/program.ts";
 import { type ContainersStore, isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { whyNoGcc } from "../support/programs.ts";
 
@@ -141,6 +141,24 @@ describe(
         const { subjects } = JSON.parse(out.toString()) as { readonly subjects: readonly ImageInspection[] };
         expect(subjects.map(content)).toEqual([content(first)]);
       }
+    });
+
+    it.each(["registry", "engine"] as const)("held against what it promises, in the %s", async (from) => {
+      const gate = (words: string) =>
+        imgmatch(["inspect", tag, "--from", from, "--no-cache", "--expect", words], { cwd: work, env });
+      expect(await gate("sm_80 sm_120 !sm_75 march<=haswell")).toMatchObject({
+        status: 0,
+        stdout: `as expected: ${tag}\n`,
+      });
+      const failed = await gate("sm_80 sm_75 !sm_90 march<=x86-64-v2");
+      expect(failed.status).toBe(1);
+      expect(failed.stdout).toMatch(/^not as expected: .*\n {2}EXPECTED /);
+      for (const line of [
+        /^ {2}sm_75 +sm_80 sm_90 sm_120$/m,
+        /^ {2}!sm_90 +sm_90 +\/app\/replaced\.fatbin$/m,
+        /^ {2}march<=x86-64-v2 .*\/app\/fma$/m,
+      ])
+        expect(failed.stdout).toMatch(line);
     });
 
     it("in a folder with the container's files", async () => {

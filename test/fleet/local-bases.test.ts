@@ -135,9 +135,11 @@ describe("a base that no registry has", () => {
 
   test("stands in the Dockerfile at a line that is told", async () => {
     const { fleet, cell } = await planned();
-    expect(fleet.dockerfileOf(cell.cell).bases).toEqual([
-      { ref: "debian:12", line: 1, file: "Dockerfile" },
-      { ref: "own/base", line: 4, file: "Dockerfile" },
+    const { bases, basesIn } = fleet.dockerfileOf(cell.cell);
+    expect(basesIn).toBe("Dockerfile");
+    expect(bases).toEqual([
+      { ref: "debian:12", line: 1 },
+      { ref: "own/base", line: 4 },
     ]);
   });
 });

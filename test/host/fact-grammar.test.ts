@@ -32,6 +32,8 @@ describe("facts that become words of a command are words", () => {
     "nvidia.gpus.0.bus",
     "nvidia.gpus.0.class",
     "runtime.nvidia",
+    "runtime.toolkit",
+    "runtime.compat",
   ];
   test.each(words)("%s", async (path) => {
     for (const text of hostile)

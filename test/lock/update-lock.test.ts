@@ -114,7 +114,7 @@ describe("who holds the lock", () => {
   test("a process that is gone is not", async () => {
     const [, machine] = ownedName().split("-");
     const path = await held(`${deadPid()}-${machine}-${random}`);
-    expect(await updateLock(path, renamed, soon)).toMatchObject({ version: "1.12.0+" });
+    expect(await updateLock(path, renamed, { patienceMs: 4000 })).toMatchObject({ version: "1.12.0+" });
   });
 
   test.each<[string, string]>([

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../src/host/facts.ts";
 import { diagnose, type EngineState, type Finding, type LoginState } from "../../src/node/diagnose.ts";
 import { a100, cpuHost, gpuHost } from "../resolve/support/hosts.ts";
 
@@ -75,6 +76,17 @@ describe("diagnose", () => {
     expect(find(examine(host, { ...engine, answer }), "runtime")[0]).toMatchObject({ state: "ok" });
     const unseen = gpuHost([a100], "570.124.06", "12.8", { runtime: { nvidia: null } });
     expect(find(examine(unseen, noEngine), "runtime")[0]).toMatchObject({ state: "unknown" });
+  });
+
+  it("says what becomes of a forward-compatibility package", () => {
+    const told = (runtime: HostFacts["runtime"]) =>
+      find(examine(gpuHost([a100], "570.124.06", "12.8", { runtime })), "runtime")[0]?.message;
+    expect(told({ nvidia: "legacy", toolkit: "1.17.8", compat: "ldconfig" })).toBe(
+      "containers get the GPUs through the NVIDIA runtime of toolkit 1.17.8; forward-compatibility packages: ldconfig",
+    );
+    expect(told({ nvidia: "cdi" })).toBe(
+      "containers get the GPUs through CDI; what becomes of a forward-compatibility package is not known",
+    );
   });
 
   it("misses the docker command only beside an engine", () => {

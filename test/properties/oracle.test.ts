@@ -83,7 +83,7 @@ function allCodes(image: LockedImage, host: HostFacts): readonly string[] {
 
 /** Whether a driver that does not serve the toolkit understands its PTX is not asked, and one GPU's lack of code hides another's. */
 function withoutPtxDoubt(codes: ReadonlySet<string>): readonly string[] {
-  const hides = ["DRIVER_TOO_OLD", "DRIVER_NOT_EXACT", "COMPAT_NOT_SUPPORTED", "NO_GPU_CODE"];
+  const hides = ["DRIVER_TOO_OLD", "DRIVER_NOT_EXACT", "COMPAT_NOT_SUPPORTED", "FACT_UNKNOWN", "NO_GPU_CODE"];
   const doubtful = hides.some((code) => codes.has(code));
   return [...codes].filter((code) => !(doubtful && code === "PTX_TOO_NEW")).sort();
 }

@@ -196,17 +196,30 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     knowsAll();
   }
   if (driver.mode === "compat") {
-    const newEnough =
-      (offered !== null && !older(offered, driver.cuda)) || (plain && !older(nvidia.driver, driver.package));
-    if (newEnough) {
-      asHost(oldestDriverOfMajor[toolkit.split(".")[0] ?? ""] ?? oldestDriverOf[cuda.toolkit] ?? "999");
-    } else {
-      tier = "forward";
-      understandsPtx = !older(driver.cuda, toolkit);
+    const loads = loadsOf(driver, host, offered);
+    const usual = new Set(reasons);
+    asHost(oldestDriverOfMajor[toolkit.split(".")[0] ?? ""] ?? oldestDriverOf[cuda.toolkit] ?? "999");
+    const tooOld = reasons.has("DRIVER_TOO_OLD") && !usual.has("DRIVER_TOO_OLD");
+    const same = plain && !older(nvidia.driver, driver.package) && !older(driver.package, nvidia.driver);
+    if (loads.has("package") && !same) {
+      const listed = [...driver.branches, driver.package.split(".")[0]].includes(branch);
       const allowed = nvidia.gpus.every((gpu) => gpu.class === "datacenter" || gpu.class === "workstation");
       const majorFits = Number(driver.cuda.split(".")[0]) >= Number(toolkit.split(".")[0]);
-      if (wsl || !driver.branches.includes(branch) || !allowed || !majorFits)
+      const shadows = plain && older(driver.package, nvidia.driver);
+      const fails = wsl || shadows || !listed || !allowed || !majorFits;
+      const alone = loads.has("host");
+      if (!alone) reasons.delete("DRIVER_TOO_OLD");
+      tier = "forward";
+      understandsPtx = (understandsPtx || !alone) && !older(driver.cuda, toolkit);
+      if (fails && (tooOld || !alone || keepsOrder(driver, host))) {
+        reasons.delete("DRIVER_TOO_OLD");
         reasons.add("COMPAT_NOT_SUPPORTED");
+      } else if (alone && (fails || tooOld)) {
+        reasons.delete("DRIVER_TOO_OLD");
+        reasons.add(
+          driver.onPath !== undefined && isToolkitUnknown(host) ? "FACT_UNKNOWN" : "COMPAT_NOT_SUPPORTED",
+        );
+      }
     }
   }
 
@@ -236,6 +249,91 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     if (!allHold) reasons.add("NVIDIA_REQUIRE_UNSATISFIED");
   }
   return { reasons, tier, runs };
+}
+
+/** Branches in the notes of two packages' libcuda (nvidia-container-toolkit, testdata/compat). */
+const notes: Readonly<Record<string, readonly string[]>> = {
+  "12.9": ["535", "550", "560", "565", "570", "575"],
+  "13.1": ["535", "550", "570", "575", "580", "590"],
+};
+
+/** How a container may be started: one line for each toolkit and way that the facts leave open. */
+function startsOf({ runtime }: HostFacts): readonly { adds: string; hostFirst: boolean }[] {
+  const { nvidia, toolkit, compat } = runtime;
+  const all = ["newer", "listed", "never"];
+  const is = (version: string) => toolkit !== undefined && !older(toolkit, version);
+  const hostFirst =
+    nvidia === "cdi"
+      ? [false]
+      : nvidia === "legacy" && toolkit !== undefined && !is("1.18")
+        ? [true]
+        : [true, false];
+  const added = () => {
+    if ((nvidia !== "cdi" && nvidia !== "legacy") || compat === undefined) return all;
+    if (compat === "ldconfig" || compat === "mount") return ["newer"];
+    if (compat === "disabled") return nvidia === "cdi" || hostFirst[1] === undefined ? ["never"] : all;
+    if (nvidia === "legacy" || toolkit === undefined) return all;
+    return is("1.20") ? ["listed"] : ["newer"];
+  };
+  return added().flatMap((adds) => hostFirst.map((first) => ({ adds, hostFirst: first })));
+}
+
+function isToolkitUnknown(host: HostFacts): boolean {
+  const { nvidia, toolkit } = host.runtime;
+  const orderKnown = nvidia === "cdi" || (nvidia === "legacy" && toolkit !== undefined);
+  return !orderKnown || new Set(startsOf(host).map(({ adds }) => adds)).size > 1;
+}
+
+/** Here the package comes first by the image's own ld.so.conf. */
+function keepsOrder({ onPath }: CompatDriver, { runtime }: HostFacts): boolean {
+  const { nvidia, toolkit } = runtime;
+  const asCdi = nvidia === "cdi" || (nvidia === "legacy" && toolkit !== undefined && !older(toolkit, "1.18"));
+  return onPath === "cache" && asCdi;
+}
+
+type CompatDriver = Extract<NonNullable<LockedImage["requires"]["cuda"]>["driver"], { mode: "compat" }>;
+
+/** Whose libcuda a program may get, over all ways in which its container may be started. */
+function loadsOf(
+  driver: CompatDriver,
+  host: HostFacts,
+  offered: string | null,
+): ReadonlySet<"package" | "host"> {
+  const loads = new Set<"package" | "host">();
+  const { nvidia } = host;
+  const version = nvidia?.driver ?? "";
+  const [branch = "", own = ""] = [version.split(".")[0], driver.package.split(".")[0]];
+  const plain =
+    nvidia?.driverScale !== "wsl" &&
+    !(nvidia?.gpus.length && nvidia.gpus.every((gpu) => gpu.class === "tegra"));
+  const add = (...more: readonly ("package" | "host")[]) => {
+    for (const each of more) loads.add(each);
+  };
+  for (const { adds, hostFirst } of startsOf(host)) {
+    if (driver.onPath === "always") add("package");
+    else {
+      // By the image alone.
+      const found: readonly ("package" | "host")[] =
+        driver.onPath === "never" || (driver.onPath === "cache" && hostFirst)
+          ? ["host"]
+          : ["package", "host"];
+      if (adds === "never") add(...found);
+      else if (!plain)
+        add(
+          ...found,
+          ...(offered !== null && !older(offered, driver.cuda) ? [] : (["package", "host"] as const)),
+        );
+      else if (!older(version, driver.package)) add(...found);
+      else if (adds === "newer") add(...(Number(own) > Number(branch) ? (["package"] as const) : found));
+      else if (own === branch) add("package");
+      else {
+        const note = driver.listed ?? notes[driver.cuda];
+        const listed = note === undefined ? driver.branches.includes(branch) || null : note.includes(branch);
+        add(...(listed === null ? (["package", "host"] as const) : listed ? (["package"] as const) : found));
+      }
+    }
+  }
+  return loads;
 }
 
 /** Nobody has said whether there is an NVIDIA GPU, which driver, which GPUs, or what a GPU under a driver is. */

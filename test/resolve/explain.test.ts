@@ -69,6 +69,20 @@ describe("explainResolution", () => {
     );
   });
 
+  it("names the package by which an older driver serves", () => {
+    const driver = {
+      mode: "compat",
+      package: "575.57.08",
+      cuda: "12.9",
+      branches: ["535"],
+      onPath: "always",
+    } as const;
+    const lock = lockOf({ forward: gpuImage(cuda("12.9.1", ["sm_80"], { driver })) });
+    expect(explainResolution(lock, gpuHost([a100], "535.183.01")).join("\n")).toContain(
+      "  tier forward by its forward-compatibility package 575.57.08, GPU 0 runs sm_80\n",
+    );
+  });
+
   it("says of an image whose own files use nothing of its march that it is one of these", () => {
     const unused = levelV3.filter((feature) => feature !== "pni");
     const placebo = image({ measured: { rules: 1, cpu: { unused, own: "baseline" }, cuda: null } });

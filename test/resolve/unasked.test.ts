@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { unaskedLines } from "../../src/resolve/answer-lines.ts";
 import { nearestFirst } from "../../src/resolve/nearest.ts";
 import { type ResolveImageOptions, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { avx512, cpuHost, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
@@ -13,6 +14,23 @@ const fleet = lockOf({
   "old-3.11": gpuOf("12.8.1", ["sm_70"], "3.11"),
   "cpu-3.11": cpuOf("3.11"),
   "cpu-3.12": cpuOf("3.12"),
+});
+
+it("a package that serves in the driver's place is said", () => {
+  const driver = {
+    mode: "compat",
+    package: "575.57.08",
+    cuda: "12.9",
+    branches: ["535"],
+    onPath: "always",
+  } as const;
+  const lock = lockOf({ gpu: gpuImage(cuda("12.9.1", ["sm_90"], { driver })) });
+  const answer = resolveImage(lock, gpuHost([h100], "535.183.01"));
+  expect(answer).toMatchObject({ match: { tier: "forward" }, byPackage: "575.57.08" });
+  expect(unaskedLines(answer)).toEqual([
+    "forward: the driver is older, its forward-compatibility package 575.57.08 serves where it is loaded",
+  ]);
+  expect(resolveImage(lock, gpuHost([h100], "575.57.08"))).not.toHaveProperty("byPackage");
 });
 
 describe("GPUs that an answer leaves unused", () => {

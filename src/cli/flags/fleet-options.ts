@@ -12,7 +12,7 @@ export type ProgressName = (typeof progressNames)[number];
 // Named here and not read from the table: help waits for no engine.
 const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies readonly EngineName[];
 
-/** What concerns a matrix. */
+/** Adds the flags of a matrix and its lock. */
 export function withFleet(command: Command): Command {
   return withMatrix(command).option(
     "--lock <file>",
@@ -65,7 +65,7 @@ export function withEngineName(command: Command): Command {
     );
 }
 
-/** What concerns the engine. */
+/** Adds the flags of the engine and of its builds. */
 export function withEngine(command: Command): Command {
   return withEngineName(command)
     .option("--cache-from <ref>", "Take build cache from there; {cell} stands for the cell's id", collect, [])
@@ -88,7 +88,7 @@ export const secretOption =
   "Give a secret to the steps that mount it: id=NAME,env=VARIABLE or id=NAME,src=FILE";
 export const sshOption = "Give an SSH agent to the steps that mount it: default, ID=SOCKET or ID=KEY";
 
-/** What is planned though nothing has changed. */
+/** Adds `--no-cache`, which plans unchanged cells again. */
 export function withRebuild(command: Command): Command {
   command
     .optionsGroup("Options:")
@@ -107,7 +107,7 @@ export function withLocalBases(command: Command): Command {
     .option("--local-bases", "Take base images that no registry has from the engine");
 }
 
-/** What people see of running builds. */
+/** Adds `--progress`, the display of running builds. */
 export function withProgress(command: Command): Command {
   return command
     .optionsGroup("Options:")

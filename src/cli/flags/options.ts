@@ -7,7 +7,7 @@ export function withAll(command: Command, ...groups: readonly ((command: Command
   return groups.reduce((each, group) => group(each), command);
 }
 
-/** What concerns registries. */
+/** Adds the flags of the connection to registries. */
 export function withRegistries(command: Command): Command {
   return command
     .optionsGroup("Registry:")
@@ -15,12 +15,12 @@ export function withRegistries(command: Command): Command {
     .option("--plain-http <host>", "Speak plain http with this registry, host:port", collect, []);
 }
 
-/** What concerns a host. */
+/** Adds the flags that name a host or its visible GPUs. */
 export function withHost(command: Command): Command {
   return withVisibleGpus(withLaunchHost(command));
 }
 
-/** What can be asked of many hosts at once. */
+/** Adds `--hosts` to the flags of one host. */
 export function withHosts(command: Command): Command {
   return withHost(command).option(
     "--hosts <path>",
@@ -30,7 +30,7 @@ export function withHosts(command: Command): Command {
   );
 }
 
-/** What this machine alone can be asked. */
+/** Adds `--gpus`, which only this machine can answer. */
 export function withVisibleGpus(command: Command): Command {
   return command
     .optionsGroup("Host:")
@@ -56,7 +56,7 @@ export const driverOption = "Assume this driver where the facts name none, as fo
 export const noGpu = "Assume that a host has no NVIDIA GPU where its facts do not tell";
 export const cpuOption = "Choose only images without GPU code, also where the GPUs are broken";
 
-/** What concerns the choice of an image. */
+/** Adds the flags that choose an image. */
 export function withQuestion(command: Command): Command {
   return withRegistryFleet(
     withFrom(command)
@@ -74,7 +74,7 @@ export function withFrom(command: Command): Command {
     .option("--from <reference>", "Read the fleet from a registry, not from a lock: registry/repo:version");
 }
 
-/** Who has to have signed what comes from a registry. */
+/** Adds the flags that demand signatures of a registry's content. */
 export function withTrust(command: Command): Command {
   return command
     .optionsGroup("Verification:")
@@ -99,12 +99,12 @@ export function withTrust(command: Command): Command {
     );
 }
 
-/** What concerns the registry that a fleet is read from. */
+/** Adds the flags of the registry that a fleet is read from. */
 export function withRegistryFleet(command: Command): Command {
   return withAll(command, withKept, withRegistries, withTrust);
 }
 
-/** What a registry has answered before. */
+/** Adds the flags of the cache of a registry's answers. */
 export function withKept(command: Command): Command {
   return command
     .optionsGroup("Registry:")

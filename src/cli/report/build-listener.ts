@@ -1,4 +1,4 @@
-/** What a build tells as it goes, and what publishing does: lines of JSON, or what people read on this terminal. */
+/** The report of a build and of publishing as they go: lines of JSON, or text for people on this terminal. */
 
 import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
 import type { PublicationEvent } from "../../fleet/publication.ts";
@@ -133,10 +133,7 @@ function reporterFor(progress: ProgressName, total: number, context: CommandCont
   return env.GITHUB_ACTIONS === "true" ? annotating(reporter, options) : reporter;
 }
 
-/**
- * Where all that failed did so in the same way, that way's code; a failed step among them is the plain failure, and so is an index that
- * lacks cells.
- */
+/** Answers with the common code of all failures. A failed step among them, or an index that lacks cells, is the plain failure. */
 export function exitCodeOf({
   interrupted,
   results,

@@ -111,7 +111,7 @@ function quietReporter({ write, style }: ReporterOptions): BuildReporter {
   };
 }
 
-/** What many cells have in common, as files of one base, is told with the first. */
+/** Tells a warning that many cells share, as of files of one base, with the first of them. */
 function warningsOnce(style: Style): (event: BuildEvent) => readonly string[] {
   const told = new Set<string>();
   return (event) => {
@@ -160,7 +160,7 @@ function lineOf(event: BuildEvent, style: Style): string | null {
   }
 }
 
-/** What came of it, and for every failed cell why, and where its log is. */
+/** The result, and for every failed cell why, and the path of its log. */
 function summaryText(
   { built, adopted, failed, interrupted, kept, results }: SummaryEvent,
   style: Style,

@@ -46,7 +46,9 @@ function isUntagged({ action, tag }: PlanCellJson): boolean {
   return action === "build" && tag === null;
 }
 
-function detail({ action, tag, reason }: PlanCellJson): string {
+function detail({ action, tag: own, repository, reason }: PlanCellJson): string {
+  // A cell whose image goes elsewhere says where.
+  const tag = own === null || repository === undefined ? own : `${repository}:${own}`;
   switch (action) {
     case "build":
     case "adopt":

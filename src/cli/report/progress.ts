@@ -1,4 +1,4 @@
-/** What stands below the finished cells while a build runs: one line of counts, and what each running cell prints. */
+/** The lines below the finished cells while a build runs: one of counts, and the latest output of each running cell. */
 
 import { printable } from "../../printable.ts";
 

@@ -1,4 +1,4 @@
-/** What `build`, `publish` and `promote` say of an index that they have written, and of signatures: lines of JSON, or for people. */
+/** The report of `build`, `publish` and `promote` on a written index and on signatures: lines of JSON, or for people. */
 
 import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publication.ts";
 import type { NativeImage } from "../../lock/format-fleet-index.ts";
@@ -31,7 +31,7 @@ function channelLines({ channel, how, images, version, from, losses }: ChannelEv
 }
 
 function indexLines({ how, cells, added, plain }: IndexEvent): readonly string[] {
-  // What it said before is the same, and not how.
+  // The images are those of before, in another text.
   const isRewritten = how === "written" && added.length === 0;
   return [
     `index ${how}: ${count(cells, "image")}, ${added.length} added`,

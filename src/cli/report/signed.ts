@@ -1,4 +1,4 @@
-/** Who vouches for an answer, for people. */
+/** The signers that vouch for an answer, for people. */
 
 import type { SignedBy } from "../../lock/index-trust.ts";
 

@@ -3,8 +3,8 @@
 import { printableLines } from "../../printable.ts";
 
 /**
- * What the program itself may do to a terminal (ECMA-48, 8.3.117 SGR, 8.3.41 EL and 8.3.22 CUU). Every colour ends with the same code, so that none
- * reaches into the next word.
+ * Codes that the program itself sends to a terminal (ECMA-48, 8.3.117 SGR, 8.3.41 EL and 8.3.22 CUU). Every colour ends with the same code,
+ * so that none reaches into the next word.
  */
 const codes = {
   green: "\u001b[32m",

@@ -1,4 +1,7 @@
-/** What the page works out when somebody asks: by the rules of `resolve`, so that it says what `imgmatch why-not` says, of a host and a cell by name. */
+/**
+ * Questions that the page answers by itself: by the rules of `resolve`, so that it says the same as `imgmatch why-not`, of a host and a
+ * cell by name.
+ */
 
 import { groupBy } from "../../io/collections.ts";
 import { fitOptions } from "../../resolve/find-cell.ts";

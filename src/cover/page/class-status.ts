@@ -10,7 +10,7 @@ export const statuses = ["none", "gpus", "near", "unknown", "native"] as const;
 
 export type Status = (typeof statuses)[number];
 
-/** What is said of a class, and a mark that does without colour. */
+/** Words for each status, and a mark that does without colour. */
 export const statusWords = {
   none: { mark: "✕", label: "no image", hosts: "get no image" },
   gpus: { mark: "!", label: "GPUs unused", hosts: "leave their GPUs unused" },
@@ -36,14 +36,14 @@ export function countStatuses(classes: readonly PageClass[]): Readonly<Record<St
   return counts;
 }
 
-/** What would serve more hosts, the worst off first and the most of them: classes that want the same are one entry. */
+/** A step that would serve more hosts, the worst off first and the most of them: classes that want the same are one entry. */
 export interface ToDo {
   readonly status: Status;
   readonly hosts: number;
   readonly classes: readonly PageClass[];
-  /** What to do on these hosts so that an image of the fleet serves them: all of it. */
+  /** Fixes of these hosts so that an image of the fleet serves them: all of them. */
   readonly fixes: readonly string[];
-  /** What to have in the fleet instead; null where the facts do not tell. */
+  /** The cell to add to the fleet instead; null if the facts do not tell. */
   readonly serve: string | null;
   /** Of the first of them. */
   readonly nearest: PageClass["nearest"];

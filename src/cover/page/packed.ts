@@ -6,7 +6,7 @@ type Node = string | number | boolean | null | readonly number[];
 interface Packed {
   /** Names of members. */
   readonly shapes: readonly (readonly string[])[];
-  /** What others hold stands before them; the last one is the whole. */
+  /** Each node stands behind the nodes that it holds; the last one is the whole. */
   readonly nodes: readonly Node[];
 }
 
@@ -38,7 +38,7 @@ function distinct<Value>() {
   return { all, placeOf };
 }
 
-/** What {@link pack} was given. What was equal is one object now. */
+/** Unpacks the text of {@link pack}. Equal values are one object now. */
 export function unpack(text: string): unknown {
   const { shapes, nodes } = JSON.parse(text) as Packed;
   const values: unknown[] = [];

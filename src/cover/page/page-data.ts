@@ -1,4 +1,4 @@
-/** What the page of a cover is told: the report, and of fleet and hosts what its own rules need to answer every why-not. */
+/** The data of a cover's page: the report, and the parts of fleet and hosts with which its rules answer every why-not. */
 
 import type { CoveredClass, CoverFleet } from "../cover-classes.ts";
 import type { HostClass } from "../host-classes.ts";
@@ -22,7 +22,7 @@ export interface PageData {
   readonly question: PageQuestion;
 }
 
-/** What also fits a class, hundreds of names for each, is worked out by the page. */
+/** A class without the other images that fit, hundreds of names for each: the page works them out. */
 export type PageClass = Omit<CoveredClass, "others">;
 
 type WhatIf = NonNullable<CoverReport["whatIf"]>;
@@ -134,7 +134,7 @@ function questionOf(
   };
 }
 
-/** What {@link pageData} was asked with, as far as this fleet can tell. */
+/** The options that {@link pageData} was asked with, as far as this fleet can tell. */
 export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageQuestion): ResolveImageOptions {
   return {
     pins: Object.fromEntries(

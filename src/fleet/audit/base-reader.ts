@@ -1,4 +1,4 @@
-/** What of an image is its base's, asked of the base's registry, and of the engine where that does not answer. */
+/** The part of an image that is its base's, asked of the base's registry, and of the engine if that does not answer. */
 
 import type { BuildWatch } from "../build/engine.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
@@ -18,8 +18,8 @@ import { type BaseOrigin, sharedLayers } from "../../inspect/audit/origin.ts";
 type Registry = Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
 
 /**
- * Asks for the layers of each base once. Where an image's layers are not those of its base (a builder wrote them anew), the base is
- * opened too. Throws `IMAGE_NOT_FOUND`, and what registry and base throw.
+ * Asks for the layers of each base once. If an image's layers are not those of its base (a builder wrote them anew), the base is
+ * opened too. Throws `IMAGE_NOT_FOUND`, and errors of registry and base.
  */
 export function createBaseReader(
   registry: Registry,

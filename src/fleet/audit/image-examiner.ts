@@ -17,9 +17,9 @@ import {
 import { createBaseReader, isLocal } from "./base-reader.ts";
 import { type BuiltOpenerOptions, builtImageOpener } from "./open-built.ts";
 
-/** What was declared of a cell's image. */
+/** The declaration of a cell's image. */
 export interface DeclaredImage extends Omit<AuditRequest, "base"> {
-  /** What it is built on, by digest or by an engine's id; null for `scratch`. */
+  /** The base of the build, by digest or by an engine's id; null for `scratch`. */
   readonly base: ImageReference | LockedLocal | null;
 }
 
@@ -91,7 +91,7 @@ async function fromRegistry(
   });
 }
 
-/** What a build goes on with where an image stays shut. */
+/** The examination of an image that stays shut: the build goes on with a warning. */
 function notOpened(error: unknown): Examination {
   const why = error instanceof ImgmatchError ? error.problems[0].message : String(error);
   const warning: Problem = {

@@ -13,7 +13,7 @@ import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LayerCache } from "../../inspect/image/layer-cache.ts";
 import type { OpenedImage, OpenOptions } from "../../inspect/image/open-layers.ts";
 
-/** What an engine's image is read by. */
+/** The ways to read an engine's image. */
 export interface ImageHolder {
   readonly save: Engine["save"];
   /** null where no engine is to be asked for a base. */
@@ -93,7 +93,7 @@ async function knownBase(
 
 /** The most that a push may bring; null where an export of the whole image is faster. */
 function ownBytes({ size }: BuiltImage, base: KnownBase): number | null {
-  // Where the engine does not tell, more than the base has would be no gain.
+  // If the engine does not tell, more than the base has would be no gain.
   if (size === null) return Math.max(slack, base.size / pushIsSlower);
   const own = Math.max(0, size - base.size);
   return own * pushIsSlower > size ? null : own + slack;

@@ -16,7 +16,7 @@ export interface CellLog {
   close(last: string | null): Promise<string | null>;
 }
 
-/** Where a cell's log goes: its id where that is a file name on every system, else made one with a short hash. */
+/** The path of a cell's log: its id if that is a file name on every system, else a safe name with a short hash. */
 export function cellLogPath(folder: string, cell: string): string {
   const plain = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 150);
   const hash = createHash("sha256").update(cell).digest("hex").slice(0, 8);

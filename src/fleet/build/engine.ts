@@ -1,4 +1,4 @@
-/** What builds one image. Each engine is one folder of `build/engines/` and one line of its table. */
+/** The interface of an engine that builds one image. Each engine is one folder of `build/engines/` and one line of its table. */
 
 import type { ContextEntry } from "../dockerfile/context.ts";
 import type { LocalEngine } from "../../lock/lock.ts";
@@ -11,7 +11,7 @@ export interface Engine {
   readonly name: string;
   /** Whether what it pushes to a loopback address comes to this machine. */
   readonly isHere: boolean;
-  /** Where its images can be run without a push; null where they stay on a builder. */
+  /** The engine that can run its images without a push; null if they stay on a builder. */
   readonly keeper: LocalEngine | null;
   /** Whether what it pushes has the attestations that its request asks for: then it is an index, with the image in it. */
   readonly attests: boolean;
@@ -39,7 +39,7 @@ export interface Engine {
   layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
   /**
    * Looks which images the engine has, and answers what removes those that builds without cache have added since; nothing
-   * for an engine that keeps no images. Images with a name and images in use stay. What cannot be removed is told to `onLog`.
+   * for an engine that keeps no images. Images with a name and images in use stay. An image that cannot be removed is told to `onLog`.
    */
   scratch(onLog: BuildWatch["onLog"]): Promise<() => Promise<void>>;
 }
@@ -51,7 +51,7 @@ export interface BuildRequest {
   readonly dockerfile: string;
   /** Absolute path of the build context. */
   readonly contextDir: string;
-  /** What is sent, as it was hashed: a file whose content is another when it is read again is refused. */
+  /** The files to send, as they were hashed: a file whose content is another when it is read again is refused. */
   readonly contextFiles: readonly ContextEntry[];
   /** Digest over the context: engines may keep what was sent under it. Without it everything is sent each time. */
   readonly contextDigest?: Digest;

@@ -1,4 +1,4 @@
-/** What makes the images of a whole plan: cell by cell with an engine, or at once with a tool that keeps a state of its own. */
+/** The interface of a builder of all images of a plan: cell by cell with an engine, or at once with a tool that keeps a state. */
 
 import type { ContextListing } from "../dockerfile/context.ts";
 import type { Cell } from "../cells/cell.ts";
@@ -13,33 +13,33 @@ export interface ContextFolder {
   readonly listing: ContextListing;
 }
 
-/** What images are built of, read and checked. */
+/** The sources of images, read and checked. */
 export interface FleetSources {
   /** Folder of the matrix file; every relative path starts here. */
   readonly root: string;
   readonly cells: readonly ExpandedCell[];
-  /** What a cell is built from. */
+  /** The folder that a cell is built from. */
   folderOf(cell: Cell): ContextFolder;
-  /** What every build is given for `ARG`s without being an input of its image: proxies. */
+  /** Values for `ARG`s of every build that are no input of its image: proxies. */
   readonly passedArgs?: Readonly<Record<string, string>>;
 }
 
 /**
- * Who attests what is pushed: the engine with its push, imgmatch beside it, or nobody, where an image has its tag before imgmatch knows
- * its digest.
+ * The one that attests pushed images: the engine with its push, imgmatch beside it, or nobody, if an image has its tag before imgmatch
+ * knows its digest.
  */
 export type Attests = "engine" | "imgmatch" | "nobody";
 
 /** `save` and `layers` are those of the engine, of an image that this builder has made. */
 export interface FleetBuilder extends Pick<Engine, "save" | "layers"> {
   readonly attests: Attests;
-  /** What the lock says has built. */
+  /** The builder, as the lock names it. */
   describe(): Promise<string>;
   /** Throws what the builder throws before the first cell, and `WRITE_FAILED` or `LOCK_BUSY` for the lock. */
   build(plan: Plan, fleet: FleetSources, options: FleetBuildOptions): Promise<BuildSummary>;
   /** As `Engine.push`; null where what is pushed to a loopback address does not come to this machine. */
   readonly push: Engine["push"] | null;
-  /** What `build` would change in the builder's own state; empty where it keeps none. */
+  /** The changes of `build` to the builder's state; empty if it keeps none. */
   preview(
     plan: Plan,
     fleet: FleetSources,

@@ -153,13 +153,13 @@ function required(digest: Digest | null): Digest {
   return digest;
 }
 
-/** Who has built: what the lock says of it, and the engine of this machine that keeps the image, if one does. */
+/** The builder as the lock names it, and the engine of this machine that keeps the image, if one does. */
 export interface Builder {
   readonly described: string;
   readonly keeper: LocalEngine | null;
 }
 
-/** What the lock says of a cell that was just built. `created` is RFC 3339. */
+/** The lock's entry of a cell that was just built. `created` is RFC 3339. */
 export function lockedImageOf(
   planned: ReadyCell,
   built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested">,
@@ -226,7 +226,7 @@ const rebuildArg = "IMGMATCH_REBUILD";
  * The Dockerfile with the word as an `ARG` at the beginning of every stage. A `RUN` has the arguments before it in its environment, and so in
  * its cache key (moby/buildkit, frontend/dockerfile/dockerfile2llb/convert.go; containers/buildah, imagebuildah/stage_executor.go), so that
  * every engine runs it anew for a new word. Cells that share a stage still share it: what `--no-cache` of an engine would make of each by
- * itself is made once. What is copied or added is compared by its content in any case.
+ * itself is made once. Copied and added files are compared by their content in any case.
  */
 export function withRebuild(dockerfile: string, word: string): string {
   let text = dockerfile;

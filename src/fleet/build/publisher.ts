@@ -1,4 +1,7 @@
-/** What gives a built image its name for good. Building knows that there is such a thing; `publish/` has the one for registries. */
+/**
+ * The interface that gives a built image its name for good. Building knows that there is such a thing; `publish/` has the one for
+ * registries.
+ */
 
 import type { Problem } from "../../errors.ts";
 import type { LockedAttestation, LockedManifest, Measured } from "../../lock/lock.ts";
@@ -7,7 +10,7 @@ import type { ImageReference } from "../../oci/reference.ts";
 import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
 import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
 
-/** What the lock says of an image where others find it. */
+/** The lock's facts about an image that others can find. */
 export interface FoundImage {
   readonly digest: Digest;
   readonly manifest: LockedManifest;
@@ -34,7 +37,7 @@ export interface PublishRequest extends ImageName {
   readonly engine: Pick<Engine, "push">;
   readonly image: BuiltImage;
   readonly watch: BuildWatch;
-  /** Called with what was pushed, by digest, before it has its name. Where it throws, nothing gets the name. */
+  /** Called with what was pushed, by digest, before it has its name. If it throws, nothing gets the name. */
   readonly examine?: (pushed: ImageReference) => Promise<void>;
 }
 
@@ -50,7 +53,7 @@ export interface Published extends FoundImage {
  */
 export interface Publisher {
   /**
-   * What the name holds of the same inputs, when nobody may write something else there any more; null when there is no such
+   * Finds the image of the same inputs under the name, when nobody may write something else there any more; null when there is no such
    * name. Throws `TAG_CONFLICT` when it holds other inputs, `REGISTRY_…` when the registry fails.
    */
   find(request: FindRequest): Promise<FoundImage | null>;
@@ -58,7 +61,10 @@ export interface Publisher {
   publish(request: PublishRequest): Promise<Published>;
 }
 
-/** What attests how a pushed image was built, before it has its tag. Building knows that there is such a thing; `fleet/` has the one for registries. */
+/**
+ * Attests how a pushed image was built, before it has its tag. Building knows that there is such a thing; `fleet/` has the one for
+ * registries.
+ */
 export interface Attester {
   readonly now: () => Date;
   /** Throws where it cannot: then nothing gets the image's name. Answers what the lock says of it. */
@@ -74,7 +80,7 @@ export interface PushedBuild {
   readonly finishedAt: Date;
 }
 
-/** What looks into a built image before others see it. Building knows that there is such a thing; `inspect/` has the one that opens images. */
+/** Looks into a built image before others see it. Building knows that there is such a thing; `inspect/` has the one that opens images. */
 export interface Examiner {
   /**
    * Throws `AUDIT_…` for what the matrix declares and the image's files show to be untrue: the cell fails, and no tag is written.

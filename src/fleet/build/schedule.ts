@@ -24,7 +24,7 @@ export interface BuildJob {
   /** Cell id. */
   readonly cell: string;
   readonly request: BuildRequest;
-  /** Where to push it, with tag; null to leave it in the engine. */
+  /** The reference to push to, with tag; null to leave it in the engine. */
   readonly reference: ImageReference | null;
   readonly inputDigest: Digest;
 }
@@ -47,7 +47,7 @@ export interface BuiltCell {
   readonly buildMs: number | null;
   /** null when it was adopted without being built. */
   readonly image: BuiltImage | null;
-  /** What opening it showed; null where it was not opened. */
+  /** The measurement of its files; null if it was not opened. */
   readonly measured: Measured | null;
   /** Absent where nothing was attested of it here. */
   readonly attested?: LockedAttestation | undefined;
@@ -107,7 +107,7 @@ export interface BuildFleetOptions {
   /** Folder of the log files, one for each cell. */
   readonly logFolder: string;
   readonly onEvent?: (event: BuildEvent) => void;
-  /** Called with all that has finished since the call before, one call after the other. What it throws ends the build. */
+  /** Called with all that has finished since the call before, one call after the other. An error of it ends the build. */
   readonly onBuilt?: (finished: readonly FinishedJob[]) => Promise<void>;
   /** First interruption: nothing new starts, builds end; pushes are finished, and what they push is opened. */
   readonly drain?: AbortSignal;
@@ -116,7 +116,7 @@ export interface BuildFleetOptions {
 }
 
 /**
- * Builds all jobs; a failing one does not stop the others. Where a job has a reference and the registry already holds an
+ * Builds all jobs; a failing one does not stop the others. If a job has a reference and the registry already holds an
  * image of the same inputs under it, that one is adopted and nothing is built.
  * Throws only what `onBuilt` throws, and bugs; everything else is in the report.
  */
@@ -140,7 +140,7 @@ export async function buildFleet(
       onEvent({ type: "done", ...built });
       return built;
     } catch (error) {
-      // Not this cell's fault: going on would lose results. What is pushing still ends and is recorded.
+      // Not this cell's fault: going on would lose results. Pushes under way still end and are recorded.
       fatal.abort(error);
       return { status: "interrupted", cell: job.cell };
     }
@@ -234,17 +234,17 @@ async function makeImage(
       attested.set(pushed.digest, await attester.attest(build, watch));
     },
   });
-  // What others put there was not opened here.
+  // An image that others put there was not opened here.
   const found =
     opened.get(published.digest) ?? (await examine(withDigest(reference, published.digest), stop));
   const spent = published.how === "pushed" ? buildMs : null;
   return { ...published, image, buildMs: spent, ...found, attested: attested.get(published.digest) };
 }
 
-/** What no registry was asked about. */
+/** The registry's facts of an image that was not pushed: none. */
 const inEngine = { digest: null, manifest: null, blobs: null } as const;
 
-// An engine may wrap the abort in an error of its own; a cell that fails for another reason still counts as failed.
+// An engine may wrap the abort in another error; a cell that fails for another reason still counts as failed.
 function isAbort(error: unknown, ...signals: readonly AbortSignal[]): boolean {
   if (error instanceof ImgmatchError)
     return error.cause instanceof Error && error.cause.name === "AbortError";

@@ -1,4 +1,4 @@
-/** What a cell is built from and where: the matrix's settings, and in their place those that the cell's values bring. */
+/** The sources of a cell's build, and their places: the matrix's settings, and in their place those that the cell's values bring. */
 
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
@@ -20,7 +20,7 @@ export interface CellSettings {
   readonly freeDisk: Located<boolean> | null;
 }
 
-/** Where the cell's image goes. */
+/** The repository of the cell's image. */
 export function repositoryOfCell(
   { repository }: Pick<Matrix, "repository">,
   { settings }: { readonly settings: CellSettings },

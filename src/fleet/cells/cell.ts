@@ -24,16 +24,16 @@ export interface Cell {
   readonly march: MarchValue;
   readonly free: Readonly<Record<string, FreeValue>>;
   readonly settings: CellSettings;
-  /** What was chosen on each axis; null for what the cell does not have. */
+  /** The value of each axis; null for one that the cell does not have. */
   readonly values: CellValues;
-  /** What its cases of the matrix's `values` say. */
+  /** The chosen cases of the matrix's `values`. */
   readonly named: Readonly<Record<string, NamedValue>>;
   /** Why it cannot be built: no case of a value is for it. null for most cells. */
   readonly unmatched: string | null;
   readonly requires: Requirement;
 }
 
-/** Where a cell's Dockerfile stands, relative to the matrix file. */
+/** The path of a cell's Dockerfile, relative to the matrix file. */
 export function dockerfilePath(cell: Pick<Cell, "id">): string {
   return `images/${cell.id}.Dockerfile`;
 }

@@ -1,13 +1,10 @@
 /** Stage 2: axes → cells. */
 
 import { InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
-import { formatComputeCapability } from "../../hardware/compute-capability.ts";
-import { marchCompiles, marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
-import { type CudaToolkit, driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
-import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
-import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
-import type { CpuRequirement, CudaRequirement, DriverRequirement, Requirement } from "../../lock/lock.ts";
+import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { formatGpuTarget } from "../../hardware/gpu-target.ts";
+import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/lock.ts";
+import { remember } from "../../io/collections.ts";
 import { slug } from "../../oci/slug.ts";
 import type {
   Axis,
@@ -24,6 +21,7 @@ import { chooseCases, unusedCases } from "./choose-cases.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
 import { type Bringing, conflictsIn, settingsOf } from "./cell-settings.ts";
 import { groupProblems } from "./groups.ts";
+import { whyImpossible } from "./impossible.ts";
 import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
 import { meets } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
@@ -43,16 +41,18 @@ export interface ExpandedCell {
 export function expandMatrix(matrix: Matrix): ExpandedCell[] {
   checkCount(matrix);
   const problems: Problem[] = [];
-  const cells: { cell: ExpandedCell; at: Place }[] = [];
+  const cells: ExpandedCell[] = [];
+  const included = new Map<Cell, Place>();
   const used = new Set<Exclusion>();
   for (const values of combinations(matrix.axes)) {
     const cell = makeCell(matrix, values);
-    cells.push({ cell: { cell, skipped: skip(cell, matrix, used) }, at: placeOf(matrix, values) });
+    cells.push({ cell, skipped: skip(cell, matrix, used) });
   }
   for (const { at, values } of matrix.include) {
     const cell = makeCell(matrix, values);
     const reason = whyImpossible(cell, matrix);
-    cells.push({ cell: { cell, skipped: reason === null ? null : { why: "impossible", reason } }, at });
+    cells.push({ cell, skipped: reason === null ? null : { why: "impossible", reason } });
+    included.set(cell, at);
   }
   for (const exclusion of matrix.exclude) {
     if (used.has(exclusion)) continue;
@@ -65,13 +65,16 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
     });
   }
   problems.push(...unusedCases(matrix));
-  problems.push(...conflicts(cells.map(({ cell }) => cell)), ...collisions(cells));
-  const buildable = cells.filter(({ cell: { skipped } }) => skipped === null).map(({ cell }) => cell.cell);
+  const twins = findTwins(cells);
+  problems.push(...conflicts(cells));
+  for (const [cell, twin] of twins)
+    problems.push(collision(cell, twin, included.get(cell) ?? placeOf(cell, matrix)));
+  const buildable = cells.filter(({ skipped }) => skipped === null).map(({ cell }) => cell);
   const { tagOf, problems: tagTemplateProblems } = compileTag(matrix);
   problems.push(...tagTemplateProblems);
   if (tagTemplateProblems.length === 0) {
     // Cells that stand twice have one tag by nature: that is said already.
-    const unique = [...new Map(buildable.map((cell) => [cell.id.toLowerCase(), cell])).values()];
+    const unique = buildable.filter((cell) => !twins.has(cell));
     problems.push(...tagProblems(unique, tagOf, matrix.tag.at));
     problems.push(...groupProblems(matrix, unique, tagOf));
   }
@@ -84,7 +87,7 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
     });
   }
   throwProblems(problems);
-  return cells.map(({ cell }) => cell);
+  return cells;
 }
 
 // Ten times the largest fleet that is measured (bench/). A registry's index of as many images has over 100 MB.
@@ -197,8 +200,8 @@ function excludes({ match }: Exclusion, cell: Cell): boolean {
   return meets(cell, match);
 }
 
-function placeOf(matrix: Matrix, values: CellValues): Place {
-  return Object.values(values).find((value) => value !== null)?.at ?? { file: matrix.file };
+function placeOf({ values }: Cell, { file }: Matrix): Place {
+  return Object.values(values).find((value) => value !== null)?.at ?? { file };
 }
 
 /** Those of a cell's values that bring something. */
@@ -226,96 +229,33 @@ function conflicts(cells: readonly ExpandedCell[]): readonly Problem[] {
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
-function collisions(cells: readonly { cell: ExpandedCell; at: Place }[]): Problem[] {
+/** Each cell whose file an earlier one has, with that one. File systems that ignore case would write both into one file. */
+function findTwins(cells: readonly ExpandedCell[]): ReadonlyMap<Cell, Cell> {
   const seen = new Map<string, Cell>();
-  return cells.flatMap(({ cell: { cell }, at }): Problem[] => {
-    // File systems that ignore case would write both cells into one file.
-    const key = cell.id.toLowerCase();
-    const twin = seen.get(key);
-    if (twin === undefined) {
-      seen.set(key, cell);
-      return [];
-    }
-    const same = describeAxes(twin) === describeAxes(cell);
-    return [
-      {
-        code: "CELL_COLLISION",
-        message: same
-          ? `the cell ${cell.id} stands twice`
-          : `two cells have one file ${dockerfilePath(cell)}: ${describeAxes(twin)} and ${describeAxes(cell)}`,
-        fix: same ? "remove it from include" : "give one of the values another label",
-        at,
-      },
-    ];
-  });
+  const twins = new Map<Cell, Cell>();
+  for (const { cell } of cells) {
+    const first = remember(seen, cell.id.toLowerCase(), () => cell);
+    if (first !== cell) twins.set(cell, first);
+  }
+  return twins;
+}
+
+function collision(cell: Cell, twin: Cell, at: Place): Problem {
+  const same = describeAxes(twin) === describeAxes(cell);
+  return {
+    code: "CELL_COLLISION",
+    message: same
+      ? `the cell ${cell.id} stands twice`
+      : `two cells have one file ${dockerfilePath(cell)}: ${describeAxes(twin)} and ${describeAxes(cell)}`,
+    fix: same ? "remove it from include" : "give one of the values another label",
+    at,
+  };
 }
 
 function describeAxes({ axes }: Cell): string {
   return Object.entries(axes)
     .map(([axis, label]) => `${axis}=${label}`)
     .join(",");
-}
-
-/** Why this combination cannot be built or could run nowhere, or null when nothing speaks against it. */
-export function whyImpossible(
-  { march, cuda, compute, unmatched }: Pick<Cell, "march" | "cuda" | "compute" | "unmatched">,
-  matrix: Pick<Matrix, "compiler">,
-): string | null {
-  return unmatched ?? reasons(matrix)(march, cuda, compute);
-}
-
-const reasons = oncePer((matrix: Pick<Matrix, "compiler">) =>
-  oncePerHardware((march, cuda, compute) => reasonOf(march, cuda, compute, matrix)),
-);
-
-function reasonOf(
-  { march }: MarchValue,
-  cuda: CudaValue | null,
-  compute: ComputeValue | null,
-  matrix: Pick<Matrix, "compiler">,
-): string | null {
-  const platform = marchPlatform(march);
-  if (cuda?.platforms && !cuda.platforms.includes(platform)) {
-    return `the base images of cuda ${cuda.label} are for ${cuda.platforms.join(", ")}, not ${platform}`;
-  }
-  const compiler = cuda?.compiler ?? matrix.compiler;
-  if (compiler !== null && marchCompiles(march, compiler.family, compiler.version) === false) {
-    const first = march.compiler[compiler.family];
-    return `${compiler.family} ${compiler.version} does not know ${march.name}, which came with ${compiler.family} ${first}`;
-  }
-  const toolkit = cuda?.toolkit ?? null;
-  if (toolkit === null || compute === null) return null;
-  const bundled = whyBundledFails(toolkit, cuda?.driver ?? null, compute.targets);
-  if (bundled !== null) return bundled;
-  for (const target of compute.targets) {
-    if (toolkitCompiles(toolkit, target) === false) {
-      return `CUDA ${toolkit.release} cannot compile for ${formatGpuTarget(target)}`;
-    }
-    const architecture = findArchitecture(target.compute);
-    if (architecture?.platform === "tegra" && platform !== "linux/arm64") {
-      return `compute capability ${formatComputeCapability(target.compute)} is a Tegra chip, which has an Arm CPU, not ${platform}`;
-    }
-  }
-  return null;
-}
-
-/** The driver inside the image is the only one that it will ever meet: it has to serve the toolkit and to drive the cards. */
-function whyBundledFails(
-  toolkit: CudaToolkit,
-  driver: DriverRequirement | null,
-  targets: readonly GpuTarget[],
-): string | null {
-  const version = driver?.mode === "bundled" ? parseDriverVersion(driver.version) : null;
-  if (version === null) return null;
-  const floor = parseDriverVersion(driverFloor(toolkit)?.minimum ?? "");
-  if (floor !== null && compareDriverVersions(version, floor) < 0)
-    return `CUDA ${toolkit.release} needs driver >= ${floor.text}, the bundled one is ${version.text}`;
-  const dropped = targets.map((target) => {
-    const last = target.kind === "sass" ? findArchitecture(target.compute)?.lastDriverBranch : null;
-    return last != null && driverBranch(version) > last ? `${formatGpuTarget(target)} (until ${last})` : null;
-  });
-  if (dropped.length === 0 || dropped.includes(null)) return null;
-  return `the bundled driver ${version.text} drives no card of ${dropped.join(", ")}`;
 }
 
 /** The same values give the same object: a large fleet holds few of them. */

@@ -69,7 +69,7 @@ export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: Tag
   ];
 }
 
-/** What is written of a version never changes: without it, the next version could not be published. */
+/** Refuses a variant without the version in its name. The index of a version never changes: the next version could not be published. */
 function moving(matrix: Matrix, template: Located<string>): readonly Problem[] {
   const whose = `variant ${template.value}`;
   if (compileName(matrix, template, { whose }).names.includes("version")) return [];

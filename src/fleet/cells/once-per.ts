@@ -1,17 +1,23 @@
-/** What is made of a few values that thousands of cells share. */
+/** Results of a few values that thousands of cells share. */
 
 import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
 import { remember } from "../../io/collections.ts";
 
 /**
- * What is made of a value alone is made once, and forgotten with it.
+ * Makes the result of a value once, and forgets it with the value.
  *
  * @example
  * const flagsOf = oncePer((march: MarchValue) => compilerFlags(march));
  */
 export function oncePer<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new WeakMap<Key, { readonly value: Made }>();
-  return (key) => remember(made, key, () => ({ value: make(key) })).value;
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined) return known.value;
+    const value = make(key);
+    made.set(key, { value });
+    return value;
+  };
 }
 
 /** The same for texts, as long as the function that this answers is there: for one fleet, not for a program's life. */

@@ -11,7 +11,7 @@ import type { CudaValue, AxisPatterns } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer } from "./once-per.ts";
 
-/** What of a cell a pattern is compared with: its compute capabilities by their label alone. */
+/** The part of a cell that a pattern is compared with: its compute capabilities by their label alone. */
 export type Matchable = Pick<Cell, "axes" | "platform" | "cuda" | "march" | "free">;
 
 /** Axis → patterns of which one must match; all axes must match. */

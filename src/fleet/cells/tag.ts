@@ -16,7 +16,7 @@ const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
 /** A cell's tag, or null as long as it needs an input digest that is not known yet. */
 export type TagOf = (cell: Cell, inputs: Digest | null) => string | null;
 
-/** What a name is made of: a cell, or the image of the lock that became of it. */
+/** The source of a name: a cell, or the image of the lock that became of it. */
 export type Named = Pick<Cell, "id" | "axes" | "platform" | "requires">;
 
 /** Checks the tag template's names and compiles it. */
@@ -46,7 +46,13 @@ export function compileName(
   { value: template, at }: Located<string>,
   { whose, more = [] }: { readonly whose: string; readonly more?: readonly string[] },
 ): CompiledName {
+  // The same for every cell.
+  const fixed = new Map([
+    ["name", slug(matrix.name)],
+    ["version", versionTag(matrix)],
+  ]);
   const known = [
+    ...fixed.keys(),
     ...Object.keys(placeholders),
     ...more,
     ...matrix.axes.map(({ name }) => name),
@@ -65,12 +71,13 @@ export function compileName(
         at,
       }),
     );
-  const textOf: CompiledName["textOf"] = (cell, given = {}) =>
-    parts
-      .map((part, index) =>
-        index % 2 === 1 ? (given[part] ?? placeholderText(part, { matrix, cell })) : part,
-      )
-      .join("");
+  const textOf: CompiledName["textOf"] = (cell, given = {}) => {
+    let text = "";
+    for (const [index, part] of parts.entries())
+      text +=
+        index % 2 === 1 ? (given[part] ?? fixed.get(part) ?? placeholderText(part, { matrix, cell })) : part;
+    return text;
+  };
   return { textOf, names, problems };
 }
 
@@ -79,15 +86,13 @@ export function versionTag({ version }: Pick<Matrix, "version">): string {
   return slug(version);
 }
 
-/** What stands for a name in a template; every axis is a name too. */
+/** The values that a cell has for names in a template, beside the matrix's own; every axis is a name too. */
 const placeholders = {
-  name: ({ matrix }) => slug(matrix.name),
-  version: ({ matrix }) => versionTag(matrix),
   cell: ({ cell }) => cell.id,
   platform: ({ cell }) => slug(cell.platform),
   architecture: ({ cell }) => slug(cell.platform.slice(cell.platform.indexOf("/") + 1)),
   "cuda.short": ({ cell }) => cudaShort(cell.requires.cuda?.toolkit ?? null),
-} as const satisfies Record<string, (of: { readonly matrix: Matrix; readonly cell: Named }) => string>;
+} as const satisfies Record<string, (of: { readonly cell: Named }) => string>;
 
 /** As templates have it: `cu128`; `cpu` without a toolkit. */
 function cudaShort(toolkit: string | null): string {

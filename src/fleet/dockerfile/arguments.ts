@@ -1,4 +1,4 @@
-/** Build arguments of the matrix → those of a cell. Each value is a template of its own: a `{{` in it is rendered or refused. */
+/** Build arguments of the matrix → those of a cell. Each value is a template: a `{{` in it is rendered or refused. */
 
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { Cell } from "../cells/cell.ts";
@@ -61,7 +61,7 @@ function checkValue(name: string, text: string): void {
 
 /**
  * `BUILDKIT_SYNTAX` chooses another front end, as `# syntax=` does (moby/buildkit, frontend/dockerfile/builder/build.go), and what that is
- * decides what becomes of every line. Where it stands in the Dockerfile imgmatch pins it; here its digest is to be in the value.
+ * decides what becomes of every line. In a Dockerfile imgmatch pins it; here its digest is to be in the value.
  */
 function checkFrontEnd(name: string, value: string): void {
   if (name !== "BUILDKIT_SYNTAX") return;
@@ -95,7 +95,7 @@ function fromPairs(pairs: readonly (readonly [string, string])[]): Arguments {
 }
 
 /**
- * What BuildKit takes without an `ARG` (docs.docker.com/reference/dockerfile, "Predefined ARGs", "BuildKit built-in build args").
+ * Arguments that BuildKit takes without an `ARG` (docs.docker.com/reference/dockerfile, "Predefined ARGs", "BuildKit built-in build args").
  */
 const predefined = /^((HTTPS?|FTP|NO|ALL)_PROXY|BUILDKIT_\w+|SOURCE_DATE_EPOCH)$/i;
 

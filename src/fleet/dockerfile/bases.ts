@@ -7,8 +7,8 @@ import {
   type Instructions,
   offsetIn,
   parseDockerfile,
+  splitWords,
   type Word,
-  eachWord,
 } from "./instructions.ts";
 import { readStages, type Stage, type StageOptions } from "./stages.ts";
 
@@ -99,11 +99,11 @@ interface Walk {
 }
 
 function locateBases(dockerfile: Instructions, file: string, options: BaseOptions): LocatedBase[] {
-  const stages = new Map(readStages(dockerfile, options).map((stage) => [stage.from, stage]));
+  const stages = readStages(dockerfile, options);
   const walk: Walk = {
     file,
     // COPY may name any stage of the file, also by its alias before it is defined (BuildKit then reports the cycle).
-    stages: new Set([...stages.values()].flatMap(({ name }) => name?.toLowerCase() ?? [])),
+    stages: new Set(stages.flatMap(({ name }) => name?.toLowerCase() ?? [])),
     stagesSoFar: new Set(),
     bases: [],
     problems: [],
@@ -112,13 +112,16 @@ function locateBases(dockerfile: Instructions, file: string, options: BaseOption
     const { value, offset, line } = dockerfile.syntax;
     walk.bases.push({ ref: value, line, start: offset, end: offset + value.length });
   }
+  let read = 0;
   for (const instruction of dockerfile.instructions) {
-    const stage = stages.get(instruction);
-    if (stage !== undefined) readFrom(walk, stage);
-    else if (instruction.keyword === "COPY") readFlags(walk, instruction, /^--from=()(.+)$/s);
+    const stage = stages[read];
+    if (stage?.from === instruction) {
+      readFrom(walk, stage);
+      read++;
+    } else if (instruction.keyword === "COPY") readFlags(walk, instruction, /^--from=()(.+)$/s);
     else if (instruction.keyword === "RUN") readFlags(walk, instruction, /^--mount=(.*?,|)from=([^,]+)/s);
   }
-  if (stages.size === 0)
+  if (stages.length === 0)
     walk.problems.push({ code: "DOCKERFILE_INVALID", message: "there is no FROM", at: { file } });
   throwProblems(walk.problems);
   return walk.bases;
@@ -137,9 +140,8 @@ function readFrom(walk: Walk, { from, image, ref, name, isWhole }: Stage): void 
 
 /** Flags stand right behind the keyword. `pattern` captures what precedes the reference and the reference itself. */
 function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void {
-  const words = eachWord(instruction.text);
-  words.next();
-  for (const flag of words) {
+  if (!instruction.text.includes("from=")) return;
+  for (const flag of splitWords(instruction.text).slice(1)) {
     if (!flag.text.startsWith("--")) return;
     const found = pattern.exec(flag.text);
     if (found === null) continue;

@@ -3,7 +3,7 @@
 export interface BuilderFlags {
   /** Without quotes and escapes: `--from=build`. */
   readonly flags: readonly string[];
-  /** What stands behind them. */
+  /** The text behind them. */
   readonly rest: string;
 }
 

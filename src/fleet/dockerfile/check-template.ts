@@ -1,4 +1,4 @@
-/** What is wrong with a template whatever the cell: helpers that do not exist, partials, options, the wrong number of names. */
+/** The mistakes of a template that no cell changes: helpers that do not exist, partials, options, the wrong number of names. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
 import { isPartialName, type Partials, partialsHint } from "./partials.ts";
@@ -8,7 +8,7 @@ import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts
 const blockHelpers = ["if", "unless", "each", "with"] as const;
 export type BlockHelper = (typeof blockHelpers)[number];
 
-/** The helpers inside parentheses: how many values each takes, and how it is written. What they answer: `evaluate-expression.ts`. */
+/** The helpers inside parentheses: how many values each takes, and how it is written. `evaluate-expression.ts` has their answers. */
 export const expressionHelpers = {
   eq: { least: 2, most: 2, form: "(eq a b)" },
   ne: { least: 2, most: 2, form: "(ne a b)" },
@@ -65,7 +65,7 @@ function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partia
   }
 }
 
-/** What it is called with would be names that no other place sees. */
+/** Parameters of a partial would be names that no other place sees. */
 function partialProblems(
   partial: hbs.AST.PartialStatement,
   source: TemplateSource,

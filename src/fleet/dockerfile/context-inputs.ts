@@ -6,7 +6,7 @@ import type { ListedEntry } from "./context.ts";
 import type { ContextSource, ContextUse } from "./context-use.ts";
 import { compilePathPattern } from "./path-pattern.ts";
 
-/** What one instruction takes. */
+/** The files that one instruction takes. */
 export interface TakenFiles {
   readonly instruction: string;
   /** Sorted; folders are among them. */
@@ -72,7 +72,7 @@ class Tree {
   *#below(folder: string): Generator<string> {
     if (folder !== "" && this.#paths.has(folder)) yield folder;
     const start = folder === "" ? "" : `${folder}/`;
-    // What begins with one text stands together: the first is found by halves.
+    // Paths with one beginning stand together: the first is found by halves.
     let [low, high] = [0, this.entries.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -94,7 +94,7 @@ class Tree {
       const below = belowOf(end, entry);
       if (below === "" || !matches(below)) return [];
       const all = partsAbove(below).filter(matches);
-      // What is below a match is of it. Only two stars, which not every builder reads in one way, may begin below it too.
+      // A path below a match belongs to it. Only two stars, which not every builder reads in one way, may begin below it too.
       return (rest.includes("**") ? all : all.slice(0, 1)).map((match) => joined(end, match));
     });
     // A name with a backslash may be meant as it is; and the links on the way to the pattern are on the way to this.
@@ -108,7 +108,7 @@ class Tree {
       isIncluded(below) && (below === "" || excludes.length === 0 || !excluded.ignores(below));
   }
 
-  /** Where a path leads, and the links on the way. A ring of links leads nowhere. */
+  /** The end of a path, and the links on the way. A ring of links leads nowhere. */
   #follow(path: string): { readonly end: string; readonly links: readonly string[] } {
     const links: string[] = [];
     let end = "";

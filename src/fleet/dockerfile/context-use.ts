@@ -2,14 +2,24 @@
  * Which files of its context a Dockerfile can take: the sources of COPY, ADD and RUN --mount in the stages that its target needs, as
  * BuildKit reads them (moby/buildkit, frontend/dockerfile/dockerfile2llb, instructions/commands_runmount.go). Pure.
  *
- * Where that cannot be decided the answer is the whole context: a file too many costs a build, a file too few makes a wrong image.
+ * If that cannot be decided, the answer is the whole context: a file too many costs a build, a file too few makes a wrong image.
  */
 
 import { posix } from "node:path";
+import { remember } from "../../io/collections.ts";
+import { type Base, findBasesIn } from "./bases.ts";
 import { builderFlags } from "./builder-flags.ts";
 import type { Instruction, Instructions } from "./instructions.ts";
-import { globalArguments, readStages, type Stage, stageOf, type StageOptions, usedStages } from "./stages.ts";
 import { StageVariables } from "./stage-variables.ts";
+import {
+  globalArguments,
+  isTaking,
+  readStages,
+  type Stage,
+  type StageOptions,
+  stageOf,
+  usedStages,
+} from "./stages.ts";
 
 export interface ContextSource {
   /** From the context's root, where it is empty; a pattern unless `isPlain`. */
@@ -28,7 +38,7 @@ export interface Taking {
   readonly sources: readonly ContextSource[];
 }
 
-/** What its image must not do, so that what is taken is what was read here. */
+/** The demand on a base's image, so that the build takes the files that were read here. */
 export interface UsedBase {
   readonly ref: string;
   /** Arguments of the Dockerfile that name files: an `ENV` of the image would go before them. */
@@ -39,32 +49,46 @@ export type ContextUse =
   | { readonly whole: string }
   | { readonly whole: null; readonly takings: readonly Taking[]; readonly bases: readonly UsedBase[] };
 
+/** The facts that Dockerfiles of one form have in common. */
+export interface TargetUse {
+  /** The stages that the target needs. */
+  readonly stages: ReadonlySet<number>;
+  /** The files that these can take. */
+  readonly use: ContextUse;
+  /** Every use of a base image. */
+  readonly bases: readonly Base[];
+}
+
 /** Reads as little of each Dockerfile as decides, as thousands of cells have the same instructions. */
-export function contextUses(
+export function targetUses(
   target: string | null,
-): (dockerfile: Instructions, options: StageOptions) => ContextUse {
-  const known = new Map<string, ContextUse>();
-  return (dockerfile, options) => {
-    const key = keyOf(dockerfile, options);
-    const found = known.get(key) ?? readContextUse(dockerfile, target, options);
-    known.set(key, found);
-    return found;
-  };
+): (dockerfile: Instructions, file: string, options: StageOptions) => TargetUse {
+  const known = new Map<string, TargetUse>();
+  return (dockerfile, file, options) =>
+    remember(known, keyOf(dockerfile, options), () => ({
+      bases: findBasesIn(dockerfile, file, options),
+      stages: usedStages(dockerfile, readStages(dockerfile, options), target),
+      use: readContextUse(dockerfile, target, options),
+    }));
 }
 
 function keyOf(dockerfile: Instructions, options: StageOptions): string {
-  const texts = (pattern: RegExp) =>
-    dockerfile.instructions.flatMap(({ keyword, text }) => (pattern.test(keyword) ? [text] : []));
-  const stages = readStages(dockerfile, options).map(({ ref, from }) => [ref, from.text]);
-  const taking = texts(/^(FROM|COPY|ADD|ONBUILD|RUN)$/).filter(
-    (text) => !/^\s*RUN\s/i.test(text) || /mount/i.test(text),
-  );
-  const variable = taking.some((text) => !/^\s*FROM\s/i.test(text) && text.includes("$"));
+  const { instructions, syntax } = dockerfile;
+  const { args, platform } = options;
+  const taking = instructions.filter(isTaking);
+  const variable = taking.filter(({ text }) => text.includes("$"));
+  const isDecided = variable.every(({ keyword }) => keyword === "FROM");
+  const deciding = isDecided ? [] : instructions.filter(({ keyword }) => decides.has(keyword));
   return JSON.stringify([
-    ...[dockerfile.syntax?.value, options.platform, stages, taking, options.args?.[frontEndArgument]],
-    ...(variable ? [texts(/^(ARG|ENV|FROM)$/), options.args] : []),
+    ...[syntax?.value, syntax?.line, platform, args?.[frontEndArgument]],
+    ...taking.flatMap(({ text, line }) => [line, text]),
+    ...(variable.length === 0 ? [] : readStages(dockerfile, options).map(({ ref }) => ref)),
+    ...(isDecided ? [] : [deciding.map(({ text }) => text), args]),
   ]);
 }
+
+/** Instructions that decide what a variable means. */
+const decides: ReadonlySet<string> = new Set(["ARG", "ENV", "FROM"]);
 
 /** Thrown for what cannot be decided; its message says why. */
 class Undecided extends Error {}
@@ -141,7 +165,7 @@ function baseOf(stages: readonly Stage[], index: number): Stage | null {
   return stage === undefined || (stage.ref.ok && stage.ref.value === "scratch") ? null : stage;
 }
 
-/** What an image does when it is built on is known of its image for the cell's platform. */
+/** Throws for a base of another platform: its effects are known for the cell's platform only. */
 function requirePlatform({ text }: Instruction, { platform }: StageOptions): void {
   const asked = builderFlags(text).flags.filter((flag) => flag.startsWith("--platform="));
   const same = ["--platform=$TARGETPLATFORM", "--platform=" + "${TARGETPLATFORM}", `--platform=${platform}`];

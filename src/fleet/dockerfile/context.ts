@@ -1,15 +1,13 @@
 /** The build context: which files are sent, and one digest over them. */
 
 import { createHash } from "node:crypto";
-import { readdirSync, rmSync, statSync } from "node:fs";
-import { type FileHandle, readdir, readlink, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { readdir, readlink, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { ImgmatchError, type Place } from "../../errors.ts";
 import { errnoMessage, isErrno, readTextFile, unreadable } from "../../io/files.ts";
 import { openPlainFile } from "../../io/plain-file.ts";
 import { inputLimits } from "../../io/limits.ts";
-import { writeFileAtomic } from "../../io/write-file.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { compareText, remember } from "../../io/collections.ts";
@@ -22,7 +20,7 @@ export interface ContextEntry {
   readonly mode: number;
   /** sha256 of a file's content, or a link's target; empty for a folder. */
   readonly content: string;
-  /** Bytes of a file, as many as were hashed; 0 for what is none. No input of its own: the content decides. */
+  /** Bytes of a file, as many as were hashed; 0 for anything else. Not an input itself: the content decides. */
   readonly size: number;
 }
 
@@ -32,7 +30,7 @@ export interface BuildContext {
   readonly digest: Digest;
 }
 
-/** What a build context has, before any file of it is read. */
+/** The entries of a build context, before any file of it is read. */
 export interface ContextListing {
   /** Sorted by path. */
   readonly entries: readonly ListedEntry[];
@@ -99,7 +97,7 @@ function ignoring(lines: readonly string[]): (path: string) => boolean {
   return dockerignore.default({ ignorecase: false }).add(lines.map(literal)).createFilter();
 }
 
-/** What the digest of a context is taken of: one line of JSON. */
+/** The text that the digest of a context is taken of: one line of JSON. */
 export function describeContext(entries: readonly ContextEntry[]): string {
   return JSON.stringify(entries.map(({ path, kind, mode, content }) => [path, kind, mode, content]));
 }
@@ -201,111 +199,4 @@ async function hashFile(full: string): Promise<Pick<ContextEntry, "mode" | "cont
   } catch (error) {
     throw unreadable(full, error, { fix: hide });
   }
-}
-
-/** How many stay: the newest. */
-const kept = 20;
-
-/** A help for people: what cannot be written is done without. */
-export async function recordContext(root: string, { entries, digest }: BuildContext): Promise<void> {
-  try {
-    const path = recordOf(root, digest);
-    if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
-    const text = describeContext(entries);
-    if (text.length > inputLimits.contextRecord.bytes) return;
-    await writeFileAtomic(path, text);
-    dropOldest(join(root, ...folder));
-  } catch {
-    // A full disk, a folder of somebody else: the build tells what matters of it.
-  }
-}
-
-/** What the context of this digest was; null where this machine did not build with it. */
-export async function recallContext(root: string, digest: Digest): Promise<readonly RecordedEntry[] | null> {
-  const text = await readTextFile(recordOf(root, digest), inputLimits.contextRecord).catch(() => null);
-  // The digest is of the very text: what has it is what was written.
-  if (text === null || digestOf(text) !== digest) return null;
-  const entries = JSON.parse(text) as readonly (readonly [string, ContextEntry["kind"], number, string])[];
-  return entries.map(([path, kind, mode, content]) => ({ path, kind, mode, content }));
-}
-
-type RecordedEntry = Pick<ContextEntry, "path" | "kind" | "mode" | "content">;
-
-const folder = [".imgmatch", "contexts"] as const;
-
-function recordOf(root: string, digest: Digest): string {
-  return join(root, ...folder, `${digest.slice("sha256:".length)}.json`);
-}
-
-function dropOldest(records: string): void {
-  const found = readdirSync(records)
-    .filter((name) => /^[0-9a-f]{64}\.json$/.test(name))
-    .map((name) => ({ path: join(records, basename(name)), at: statSync(join(records, name)).mtimeMs }));
-  for (const { path } of found.sort((one, other) => other.at - one.at).slice(kept)) rmSync(path);
-}
-
-const chunkBytes = 256 * 1024;
-
-/**
- * The bytes of a file whose size and sha256 are known. The last chunk is held back until all of them are found to be the ones
- * that were hashed, so that nobody gets a whole file that is another. Throws `CONTEXT_CHANGED`, or `FILE_UNREADABLE`.
- */
-export async function* readHashedFile(
-  contextDir: string,
-  { path, content, size }: Pick<ContextEntry, "path" | "content" | "size">,
-): AsyncGenerator<Uint8Array> {
-  const file = await openPlainFile(join(contextDir, path)).catch((error: unknown) => {
-    throw unopenable(path, error);
-  });
-  try {
-    const { size: found } = await file.stat();
-    if (found !== size) throw contextChanged(path, sizes(size, found));
-    const hash = createHash("sha256");
-    let held: Uint8Array | null = null;
-    for (let done = 0; done < size; ) {
-      const chunk = await readChunk(file, Math.min(chunkBytes, size - done));
-      if (chunk.length === 0) throw contextChanged(path, sizes(size, done));
-      if (held !== null) yield held;
-      held = chunk;
-      done += chunk.length;
-      hash.update(chunk);
-    }
-    if ((await readChunk(file, 1)).length > 0)
-      throw contextChanged(path, `it has grown beyond ${size} bytes`);
-    if (hash.digest("hex") !== content) throw contextChanged(path, "its content is another one");
-    if (held !== null) yield held;
-  } finally {
-    await file.close();
-  }
-}
-
-async function readChunk(file: FileHandle, bytes: number): Promise<Uint8Array> {
-  // A buffer of its own for each: a stream may keep what it was given for later.
-  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes);
-  return buffer.subarray(0, bytesRead);
-}
-
-function sizes(before: number, now: number): string {
-  return `it had ${before} bytes and has ${now}`;
-}
-
-function unopenable(path: string, error: unknown): ImgmatchError {
-  if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return contextChanged(path, "it is gone", error);
-  if (isErrno(error, "ELOOP")) return contextChanged(path, "a symbolic link has taken its place", error);
-  if (isErrno(error, "EFTYPE") || isErrno(error, "EISDIR") || isErrno(error, "ENXIO"))
-    return contextChanged(path, "it is no plain file any more", error);
-  return unreadable(path, error);
-}
-
-/** What is in the build context is not what the input digest was made of. */
-function contextChanged(path: string, how: string, cause?: unknown): ImgmatchError {
-  return new ImgmatchError(
-    {
-      code: "CONTEXT_CHANGED",
-      message: `has changed since the build began: ${how}`,
-      fix: "build again when nothing writes to the build context",
-      at: { file: path },
-    },
-    { cause },
-  );
 }

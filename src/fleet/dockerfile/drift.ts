@@ -1,4 +1,4 @@
-/** What differs between the rendered Dockerfiles and those on disk. */
+/** The differences between the rendered Dockerfiles and those on disk. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { RenderedFile } from "./render-cell.ts";

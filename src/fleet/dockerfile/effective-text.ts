@@ -1,4 +1,4 @@
-/** What of a Dockerfile can make a difference to its image: nothing else may be all that two cells differ in. */
+/** The text of a Dockerfile that can make a difference to its image: two cells must differ in more than the rest. */
 
 import type { Instruction, Instructions } from "./instructions.ts";
 import { readStages, stageOf, type StageOptions, usedStages } from "./stages.ts";
@@ -9,14 +9,16 @@ import { readStages, stageOf, type StageOptions, usedStages } from "./stages.ts"
  *
  * An argument counts, with the value that the build is given for it, where a `RUN` follows, as that has it in its environment, and
  * where a later instruction names it.
+ *
+ * @param used the stages that the target needs, where they are known
  */
 export function effectiveText(
   dockerfile: Instructions,
   target: string | null,
   options: StageOptions = {},
+  used = usedStages(dockerfile, readStages(dockerfile, options), target),
 ): string {
   const stages = readStages(dockerfile, options);
-  const used = usedStages(dockerfile, stages, target);
   const kept = dockerfile.instructions.filter(
     (each) => !/^(LABEL|MAINTAINER)$/.test(each.keyword) && used.has(stageOf(each, stages)),
   );
@@ -30,7 +32,7 @@ export function effectiveText(
   return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
 }
 
-/** What the build is given for an `ARG`. */
+/** The values that the build gives to an `ARG`. */
 function givenFor(argument: Instruction, args: Readonly<Record<string, string>>): string {
   if (argument.keyword !== "ARG") return "";
   const [, single] = /^\s*ARG\s+(\w+)\s*$/i.exec(argument.text) ?? [];

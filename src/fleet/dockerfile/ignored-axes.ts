@@ -10,7 +10,7 @@ import { isTemplateName } from "./template.ts";
 const hardwareAxes = ["cuda", "compute", "march"] as const;
 type HardwareAxis = (typeof hardwareAxes)[number];
 
-/** What a template writes to make a difference. */
+/** The text with which a template makes a difference. */
 const uses: Readonly<Record<HardwareAxis, string>> = {
   cuda: "begin it with FROM {{base}}, or use {{cuda.toolkit}}",
   compute: "use {{gpu.gencode}} or {{gpu.targets}}",
@@ -72,7 +72,7 @@ function saysWhatValuesChange({ template, target, context, base, values, axes }:
   return target !== null || brings || values.length > 0 || texts.some((text) => text.includes("{{"));
 }
 
-/** What decides where images are built or go, and not what they are. */
+/** Settings that decide where images are built or go, and not their content. */
 const ofMachine: ReadonlySet<string> = new Set([
   "repository",
   "runner",
@@ -171,6 +171,7 @@ export interface Pair {
 
 /** Of cells with one effect, each that differs in one axis from an earlier one; where none does, in several. */
 function ignoredIn(group: readonly Cell[]): readonly Pair[] {
+  if (group.length < 2) return [];
   const single = hardwareAxes.flatMap((axis) => {
     const firsts = new Map<string, Cell>();
     return group.flatMap((other): Pair[] => {
@@ -186,7 +187,7 @@ function ignoredIn(group: readonly Cell[]): readonly Pair[] {
   });
 }
 
-/** What cells have in common that differ in one axis alone. A CPU-only row has no compute: it differs from others in cuda. */
+/** The common part of cells that differ in one axis alone. A CPU-only row has no compute: it differs from others in cuda. */
 function keyWithout(cell: Cell, axis: string, withFree: boolean): string {
   const left = new Set<string>(axis === "cuda" ? ["cuda", "compute"] : [axis]);
   const kept = (name: string) => !left.has(name) && (withFree || hardwareAxes.some((each) => each === name));

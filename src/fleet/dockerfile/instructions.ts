@@ -26,7 +26,7 @@ export interface Dockerfile {
   readonly instructions: readonly Instruction[];
 }
 
-/** Where the text is not asked for. */
+/** A Dockerfile for readers that do not need the text. */
 export type Instructions = Omit<Dockerfile, "source">;
 
 export interface Line {
@@ -35,7 +35,7 @@ export interface Line {
 }
 
 export interface Part extends Line {
-  /** Where it begins in the instruction's text. */
+  /** Its first character in the instruction's text. */
   readonly start: number;
 }
 
@@ -92,6 +92,7 @@ function readDirectives(lines: readonly Line[]): Pick<Dockerfile, "escapeBy" | "
   let escapeBy = "\\";
   let syntax: Dockerfile["syntax"] = null;
   for (const [index, { text, offset }] of lines.entries()) {
+    if (!text.startsWith("#")) break;
     const found = /^(#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*)(\S.*)$/.exec(text.trimEnd());
     if (found === null) break;
     const [, before = "", name = "", value = ""] = found;
@@ -132,7 +133,7 @@ function readInstruction(
   return { instruction: { keyword, text, parts, documents: "", line: first + 1 }, next: index };
 }
 
-/** Where the character stands that continues the line, with nothing but blanks behind it; -1 where none does. */
+/** The place of the character that continues the line, with nothing but blanks behind it; -1 if there is none. */
 function endOfContinued(line: string, escapeBy: string): number {
   let last = line.length - 1;
   while (line[last] === " " || line[last] === "\t") last--;
@@ -157,14 +158,11 @@ export interface Word {
   readonly end: number;
 }
 
-/** Splits at white space outside quotes. */
-export function splitWords(text: string): Word[] {
-  return [...eachWord(text)];
-}
-
-/** The same for who looks at the first ones only. */
-export function* eachWord(text: string): Generator<Word> {
+/** Splits at white space outside quotes. `most`: for who looks at the first ones only. */
+export function splitWords(text: string, most = Infinity): Word[] {
   const pattern = /(?:"(?:\\.|[^"\\])*"?|'[^']*'?|\\.|[^\s"'])+/gs;
-  for (const { 0: word, index } of text.matchAll(pattern))
-    yield { text: word, start: index, end: index + word.length };
+  const words: Word[] = [];
+  for (let found = pattern.exec(text); found !== null && words.length < most; found = pattern.exec(text))
+    words.push({ text: found[0], start: found.index, end: pattern.lastIndex });
+  return words;
 }

@@ -6,10 +6,10 @@ import { noSuchKey, unknownName } from "./template-problems.ts";
 import { placeOfNode, type TemplateSource } from "./template-syntax.ts";
 import { textSymbol } from "./view.ts";
 
-/** What a place in the template sees. */
+/** The names that a place in the template sees. */
 export interface Scope {
   readonly context: unknown;
-  /** What `../` means; null at the top. */
+  /** The scope of `../`; null at the top. */
   readonly outer: Scope | null;
   readonly data: Data;
   readonly blockParams: ReadonlyMap<string, unknown>;
@@ -45,7 +45,7 @@ export function lookUp(run: Evaluated, path: hbs.AST.PathExpression, scope: Scop
   return isNothing(value) ? null : (value ?? null);
 }
 
-/** What a cell does not have, though keys of it can be named. */
+/** Whether the cell does not have the value, though keys of it can be named. */
 function isNothing(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return (value as { readonly [textSymbol]?: unknown })[textSymbol] === null;
@@ -60,12 +60,13 @@ interface Start {
 }
 
 function startOf(run: Evaluated, path: hbs.AST.PathExpression, scope: Scope): Start {
-  const [first, ...rest] = path.parts;
-  if (path.data) return { start: dataOf(run, path, scope), parts: rest, prefix: [`@${first}`] };
+  const [first] = path.parts;
+  if (path.data)
+    return { start: dataOf(run, path, scope), parts: path.parts.slice(1), prefix: [`@${first}`] };
   // `./name` and `this.name` mean the context also where a block parameter has that name.
   const scoped = /^\.|^this\b/.test(path.original);
   if (path.depth === 0 && !scoped && first !== undefined && scope.blockParams.has(first))
-    return { start: scope.blockParams.get(first), parts: rest, prefix: [first] };
+    return { start: scope.blockParams.get(first), parts: path.parts.slice(1), prefix: [first] };
   let at: Scope | null = scope;
   for (let level = 0; level < path.depth && at !== null; level++) at = at.outer;
   if (at === null) throw refuse(run, path, (place) => outside(path.original, "..", place));

@@ -1,4 +1,4 @@
-/** A text of the matrix that is a template of its own: an argument, a target, a base. What is wrong with it has its place in the matrix. */
+/** A text of the matrix that is a template: an argument, a target, a base. A mistake in it has its place in the matrix. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { Located } from "../matrix/matrix.ts";
@@ -36,7 +36,7 @@ export function compileText(
   });
 }
 
-/** What stands between the braces of a raw block, or of an axis's value. */
+/** Refuses braces that are left, of a raw block or of an axis's value. */
 function checkNoBraces(text: string): void {
   if (!text.includes("{{")) return;
   throw new ImgmatchError({
@@ -46,7 +46,7 @@ function checkNoBraces(text: string): void {
   });
 }
 
-/** What is wrong with a text is said of it, at its place in the matrix. */
+/** Names the text in its mistakes, and its place in the matrix. */
 function inMatrix<Made>(what: string, { value, at }: Located<string>, make: () => Made): Made {
   try {
     return make();

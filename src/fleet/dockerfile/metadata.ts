@@ -39,7 +39,7 @@ export function metadataInstructions(cell: Cell, matrix: Matrix, base: string): 
   ].join("\n");
 }
 
-/** What cells of one requirement have in common: labels in their order, without a line where each cell has its own. */
+/** The common part of cells of one requirement: labels in their order, without a line for those that each cell has for itself. */
 const sharedParts = oncePer((matrix: Matrix) =>
   oncePer((requires: Requirement) => {
     const { cuda } = requires;
@@ -85,8 +85,8 @@ function nvidiaEnvironment(cuda: CudaRequirement | null): Record<string, string>
 }
 
 /**
- * What the runtime may ask of the host's driver without refusing one that works: from 11.0 on, any driver of the
- * toolkit's major (minor-version compatibility); in compat mode the runtime must not compare at all but by branch.
+ * The oldest driver that the runtime may demand without refusing one that works: from 11.0 on, any driver of the toolkit's major
+ * (minor-version compatibility); in compat mode the runtime must not compare at all but by branch.
  */
 function oldestDriverApi({ toolkit, driver }: CudaRequirement): string {
   const [major = "0", minor = "0"] = toolkit.split(".");

@@ -30,7 +30,7 @@ function matchesTokens(tokens: readonly Token[], path: string): boolean {
   return states.has(tokens.length);
 }
 
-/** What may be repeated may also be left out. */
+/** The states with those behind repeated tokens: such a token may also be left out. */
 function withoutRepeats(tokens: readonly Token[], states: readonly number[]): ReadonlySet<number> {
   const reached = new Set<number>();
   for (let state of states) {

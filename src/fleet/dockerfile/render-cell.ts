@@ -1,14 +1,14 @@
 /** Stage 3: cell → Dockerfile. The same input gives the same bytes on every machine. */
 
 import { ImgmatchError } from "../../errors.ts";
-import type { Matrix } from "../matrix/matrix.ts";
 import { type Cell, dockerfilePath } from "../cells/cell.ts";
+import type { Matrix } from "../matrix/matrix.ts";
 import { withDefaults } from "./arguments.ts";
+import type { Template } from "./compiled-template.ts";
 import { generatedLine } from "./generated-line.ts";
 import { type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
-import { endOfTarget, runBaseOf } from "./stages.ts";
-import type { Template } from "./compiled-template.ts";
+import { endOfTarget, runBases } from "./stages.ts";
 import { viewOf } from "./view.ts";
 
 export interface RenderedFile {
@@ -19,13 +19,13 @@ export interface RenderedFile {
   readonly text: string;
   /** The same without these values: the input digest has them by themselves. */
   readonly bare: string;
-  /** What its build is given for its `ARG`s. */
+  /** The values that its build gives to its `ARG`s. */
   readonly args: Readonly<Record<string, string>>;
 }
 
 export interface RenderedCell {
   readonly file: RenderedFile;
-  /** What the template says: what imgmatch adds is not among its instructions. */
+  /** The template's instructions, without the additions of imgmatch. */
   readonly own: Instructions;
   /** The file that has the lines of `own`: the rendered one, or the Dockerfile that is used as it stands. */
   readonly ownFile: string;
@@ -33,6 +33,9 @@ export interface RenderedCell {
 
 /**
  * Renders one cell's Dockerfile: the template, and at the end of the stage that becomes the image what imgmatch adds.
+ *
+ * @param runBaseOf Finds the image behind the target. Cells of one target share it.
+ *
  * Throws `TEMPLATE_UNKNOWN_NAME`, and `DOCKERFILE_INVALID` where nothing can be added.
  */
 export function renderCell(
@@ -40,6 +43,7 @@ export function renderCell(
   matrix: Matrix,
   template: Template,
   args: RenderedFile["args"],
+  runBaseOf = runBases(cell.settings.target?.value ?? null),
 ): RenderedCell {
   const { settings } = cell;
   const { value: name } = settings.template;
@@ -56,7 +60,7 @@ export function renderCell(
   const text = `${directives}${generatedLine(name, cell.id)}${rest}`;
   const dockerfile = parseDockerfile(text);
   const end = endOfTarget(dockerfile, settings);
-  const base = runBaseOf(dockerfile, settings.target?.value ?? null, { args, platform: cell.platform });
+  const base = runBaseOf(dockerfile, { args, platform: cell.platform });
   const added = metadataInstructions(cell, matrix, base);
   const [before, after] = [text.slice(0, end), text.slice(end)];
   const inserted = after === "" ? `\n${added}` : `\n${added}\n`;
@@ -79,7 +83,9 @@ export function renderCell(
 /** A Dockerfile keeps the empty lines at its end. */
 function withLastLineEnd(text: string, { isPlain }: Template): string {
   if (isPlain) return text.endsWith("\n") ? text : `${text}\n`;
-  return text.replace(/(?<!\n)\n*$/, "\n");
+  let end = text.length;
+  while (text[end - 1] === "\n") end--;
+  return `${text.slice(0, end)}\n`;
 }
 
 /** The lines of a Dockerfile are its own: there imgmatch's line above the first instruction is not. */

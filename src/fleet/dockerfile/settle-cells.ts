@@ -16,7 +16,7 @@ import { argumentView } from "./view.ts";
 const texts = ["template", "target", "context", "repository"] as const;
 
 /**
- * Cells with what their settings say, rendered. What is not to be built stays as it is. Throws everything that is wrong with a text once,
+ * Cells with what their settings say, rendered. A cell that is not to be built stays as it is. Throws everything that is wrong with a text once,
  * for the first cell.
  *
  * @param moved where the matrix's repository was before `--registry` moved it: what lies beside it moves too
@@ -43,7 +43,7 @@ export function settleCells(
   return settled;
 }
 
-/** Where the files of a cell's build lie, from the matrix. */
+/** The folder of the files of a cell's build, from the matrix. */
 export function contextOf({ context, template }: CellSettings): Located<string> {
   return context ?? { value: posix.dirname(template.value), at: template.at };
 }
@@ -56,7 +56,7 @@ const isPlain = oncePer((settings: CellSettings): boolean => {
 
 function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
   const { settings } = own;
-  // What the others see is the matrix's: this one is settled with them.
+  // The other settings see the matrix's repository: this one is settled with them.
   const cell: Cell = { ...own, settings: { ...settings, repository: null } };
   const withBase: Cell = { ...cell, settings: { ...cell.settings, base: baseOf(cell, matrix) } };
   const view = viewOnce(withBase, matrix);

@@ -1,9 +1,9 @@
 /**
- * What the variables of a stage are, as far as every BuildKit agrees: a name that `ARG` and `ENV` both set, or that two stages of one
+ * The values of a stage's variables, as far as every BuildKit agrees: a name that `ARG` and `ENV` both set, or that two stages of one
  * chain set by `ARG`, has been read in different ways.
  */
 
-import { eachWord, type Instruction, splitWords } from "./instructions.ts";
+import { type Instruction, splitWords } from "./instructions.ts";
 import { expandWord } from "./shell-word.ts";
 import type { StageOptions } from "./stages.ts";
 
@@ -88,7 +88,7 @@ function cut(word: string): readonly [name: string, value: string | null] {
 
 /** `ENV NAME=value …`, and the old form `ENV NAME value`. */
 function assignments(text: string): readonly (readonly [string, string])[] {
-  const [, first, second] = eachWord(text);
+  const [, first, second] = splitWords(text, 3);
   if (first === undefined) return [];
   if (!first.text.includes("=")) return [[first.text, text.slice(second?.start ?? text.length).trim()]];
   return splitWords(text)

@@ -1,6 +1,7 @@
 /** A Dockerfile's stages, read once for all who ask: what each starts from, its name, which one a target means. */
 
 import { ImgmatchError } from "../../errors.ts";
+import { remember } from "../../io/collections.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import {
   type Dockerfile,
@@ -48,7 +49,7 @@ let last: {
   readonly stages: readonly Stage[];
 } | null = null;
 
-/** What the arguments before the first `FROM` are, where it is known; those of the platform are among them. */
+/** The known values of the arguments before the first `FROM`; those of the platform are among them. */
 export function globalArguments(
   dockerfile: Instructions,
   options: StageOptions,
@@ -63,7 +64,7 @@ function readAll(
   { args = {}, platform }: StageOptions,
   variables: Map<string, string>,
 ): Stage[] {
-  for (const [name, value] of platformVariables(platform)) variables.set(name, value);
+  setPlatform(variables, platform);
   const stages: Stage[] = [];
   for (const instruction of dockerfile.instructions) {
     if (instruction.keyword === "FROM") stages.push(readFrom(instruction, variables, dockerfile.escapeBy));
@@ -108,10 +109,18 @@ function stagesNamed(stages: readonly Stage[], name: string): readonly number[] 
   );
 }
 
-/** What `COPY --from=…` and `RUN --mount=…,from=…` name: a stage, its number, or an image. */
-function copiedFrom({ keyword, text }: Instruction): readonly string[] {
-  if (!/^(COPY|ADD|RUN|ONBUILD)$/.test(keyword)) return [];
-  const plain = text.replace(/["'\\]/g, "");
+/** Whether an instruction can take something from a stage, an image or the context: of `RUN` one with flags. */
+export function isTaking({ keyword, text }: Instruction): boolean {
+  return keyword === "RUN" ? /^\s*RUN\s+--/i.test(text) : taking.has(keyword);
+}
+
+const taking: ReadonlySet<string> = new Set(["FROM", "COPY", "ADD", "ONBUILD"]);
+
+/** The names in `COPY --from=…` and `RUN --mount=…,from=…`: a stage, its number, or an image. */
+function copiedFrom(instruction: Instruction): readonly string[] {
+  if (instruction.keyword === "FROM" || !isTaking(instruction)) return [];
+  const plain = instruction.text.replace(/["'\\]/g, "");
+  if (!/from=/i.test(plain)) return [];
   return Array.from(plain.matchAll(/(?:--|,|=)from=([^\s,]+)/gi), ([, name = ""]) => name);
 }
 
@@ -156,15 +165,13 @@ function readGlobalArg(
   }
 }
 
-function platformVariables(platform: string | undefined): Map<string, string> {
-  if (platform === undefined) return new Map();
+function setPlatform(variables: Map<string, string>, platform: string | undefined): void {
+  if (platform === undefined) return;
   const [os = "", architecture = "", variant = ""] = platform.split("/");
-  return new Map([
-    ["TARGETPLATFORM", platform],
-    ["TARGETOS", os],
-    ["TARGETARCH", architecture],
-    ["TARGETVARIANT", variant],
-  ]);
+  variables.set("TARGETPLATFORM", platform);
+  variables.set("TARGETOS", os);
+  variables.set("TARGETARCH", architecture);
+  variables.set("TARGETVARIANT", variant);
 }
 
 /** Offset behind the last line of the target stage, or of the text when the matrix names none. Throws `DOCKERFILE_INVALID`. */
@@ -203,6 +210,17 @@ function endOfStage(dockerfile: Dockerfile, { value: target, at }: Located<strin
   return next === undefined ? dockerfile.source.length : offsetIn(next.from, 0);
 }
 
+/** {@link runBaseOf} for cells of one target: of those whose `FROM`s are the same and name no variable, one is read. */
+export function runBases(target: string | null): (dockerfile: Instructions, options: StageOptions) => string {
+  const known = new Map<string, string>();
+  return (dockerfile, options) => {
+    let key = "";
+    for (const { keyword, text } of dockerfile.instructions) if (keyword === "FROM") key += `${text}\n`;
+    const read = () => runBaseOf(dockerfile, target, options);
+    return key.includes("$") ? read() : remember(known, key, read);
+  };
+}
+
 /**
  * The reference behind the target stage, or behind the last one, with variables resolved; stages that start from other
  * stages are followed. A reference that cannot be decided is given as written: `findBases` says what is wrong with it.
@@ -211,7 +229,7 @@ function endOfStage(dockerfile: Dockerfile, { value: target, at }: Located<strin
  * runBaseOf("FROM gcc:14 AS build\nFROM debian:12\n", null); // "debian:12"
  */
 export function runBaseOf(
-  dockerfile: string | Dockerfile,
+  dockerfile: string | Instructions,
   target: string | null,
   options: StageOptions = {},
 ): string {

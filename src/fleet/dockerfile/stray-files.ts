@@ -1,4 +1,4 @@
-/** What is in a context by chance: tools write it, and no image is made for it. */
+/** Files that are in a context by chance: tools write them, and no image is made for them. */
 
 import { compareText } from "../../io/collections.ts";
 import type { CellContext } from "./cell-context.ts";

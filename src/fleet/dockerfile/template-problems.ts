@@ -1,4 +1,4 @@
-/** What a template that names the wrong thing is told: what there is instead, or what the matrix lacks. */
+/** Problems of a template that names the wrong thing: with the names that exist, or the axis that the matrix lacks. */
 
 import type { Place, Problem } from "../../errors.ts";
 import { suggest } from "../../io/suggest.ts";

@@ -77,14 +77,12 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
 }
 
 /**
- * What the templates of build arguments see: no arguments, and `gpu.gencode` without quotes, as a shell that puts a variable's text in
+ * The view of the templates of build arguments: no arguments, and `gpu.gencode` without quotes, as a shell that puts a variable's text in
  * takes none away; so without brackets too, with one option for each target.
  */
 export function argumentView(cell: Cell, matrix: Matrix): object {
   const { compute } = cell;
-  const gpu =
-    compute === null ? null : { ...gpuView(compute), gencode: gencodeForms(compute.targets).join(" ") };
-  return Object.assign(sharedView(cell, matrix), { gpu });
+  return Object.assign(sharedView(cell, matrix), { gpu: compute === null ? null : argumentGpuView(compute) });
 }
 
 function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
@@ -156,7 +154,7 @@ const dataKeys = oncePer(
   },
 );
 
-/** A CPU-only row is nothing, of which only what it is called and the keys of its own can be named. */
+/** A CPU-only row is nothing: only its short name and its own keys can be named. */
 const cudaView = oncePer(({ toolkit, driver }: CudaValue) =>
   toolkit === null
     ? { short: "cpu", [textSymbol]: null }
@@ -174,6 +172,11 @@ const gpuView = oncePer(({ targets }: ComputeValue) => ({
   gencode: gencodeOptions(targets),
   cmake: cmakeForms(targets).join(";"),
   torch: dottedForms(targets).join(";"),
+}));
+
+const argumentGpuView = oncePer((compute: ComputeValue) => ({
+  ...gpuView(compute),
+  gencode: gencodeForms(compute.targets).join(" "),
 }));
 
 const marchView = oncePer(({ march, without }: MarchValue) => ({

@@ -2,20 +2,20 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { secretForm, secretIn } from "../matrix/secret-names.ts";
-import { eachWord, type Instruction, splitWords } from "./instructions.ts";
+import { type Instruction, splitWords } from "./instructions.ts";
 import { compilePathPattern } from "./path-pattern.ts";
 
 /** The instructions that {@link writtenSecrets} looks into. */
 export const telling = ["ARG", "ENV", "LABEL", "RUN", "ADD", "COPY", "CMD", "ENTRYPOINT", "HEALTHCHECK"];
 
-/** Where a key is, is no secret. */
+/** The path of a key is no secret. */
 const path = /^["']?(~|\.{0,2})\//;
 
 /** Every value of an instruction of the template that looks like a secret, as `MATRIX_SECRET` with `file:line`. The value itself is shown nowhere. */
 export function writtenSecrets({ text: whole, line }: Instruction, file: string): Problem[] {
-  // What stands behind ONBUILD is in the image's configuration as it is.
+  // The text behind ONBUILD is in the image's configuration as it is.
   const text = whole.replace(/^\s*ONBUILD\s+/i, "");
-  const keyword = eachWord(text).next().value?.text.toUpperCase();
+  const keyword = splitWords(text, 1)[0]?.text.toUpperCase();
   if (keyword !== "ARG" && keyword !== "ENV") return quotedSecrets(keyword ?? "", text, { file, line });
   return assignments(text).flatMap(([name, value]): Problem[] => {
     const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
@@ -23,7 +23,7 @@ export function writtenSecrets({ text: whole, line }: Instruction, file: string)
   });
 }
 
-/** What a shell puts in at run time is not written here. */
+/** Values that a shell puts in at run time: they are not written here. */
 const variable = /\$\([^()]*\)|\$\{[^{}]*\}|\$\w+|`[^`]*`/g;
 
 /** `NAME=value` where a shell begins a command, or with `export`. A value with anything that the shell puts in says nothing. */
@@ -120,6 +120,6 @@ function isInContext(source: string, context: ReadonlySet<string>): boolean {
   if (path === "" || path.split("/").includes("..") || context.has(path)) return true;
   if (!/[*?[\\]/.test(path)) return [...context].some((entry) => entry.startsWith(`${path}/`));
   const matches = compilePathPattern(path);
-  // What a builder calls a bad pattern is left to it.
+  // A pattern that a builder calls bad is left to it.
   return matches === null || [...context].some(matches);
 }

@@ -20,7 +20,7 @@ export interface BakeTarget {
   readonly network?: string;
 }
 
-/** What the steps are given: where bake is to find it, never what it is. */
+/** Secrets and agents of the steps: the places in which bake finds them, never their values. */
 export interface BakeSteps {
   /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
   readonly secrets?: readonly string[];

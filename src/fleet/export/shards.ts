@@ -10,7 +10,7 @@ export interface ShardCell {
   readonly platform: string;
   /** Base images: cells with the same ones share stages, and sharing ends at a job's border. */
   readonly bases: readonly string[];
-  /** What the matrix says of the job that builds it. */
+  /** The machine of its job, as the matrix names it. */
   readonly machine?: Machine;
 }
 

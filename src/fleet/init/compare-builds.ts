@@ -15,7 +15,7 @@ export interface ComparedBuild {
   /** The cell that is it, or the one that comes nearest; null where no cell is left. */
   readonly cell: string | null;
   readonly equal: boolean;
-  /** What is not equal, and what of the original no matrix says. */
+  /** Parts that are not equal, and parts of the original that no matrix can say. */
   readonly differences: readonly Difference[];
 }
 
@@ -26,7 +26,7 @@ export interface Difference {
   readonly cell: string | null;
 }
 
-/** What `docker build` is given for a cell. */
+/** The arguments of `docker build` for a cell. */
 type CellBuild = Omit<OriginalBuild, "name" | "left"> & { readonly cell: string };
 
 /** Throws what reading the matrix throws. */
@@ -77,7 +77,7 @@ function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults
   compare("target", build.target, cell.target);
   if (build.platform !== null) compare("platform", build.platform, cell.platform);
   for (const name of new Set([...Object.keys(build.args), ...Object.keys(cell.args)])) {
-    // What is not given has the Dockerfile's default, so giving that changes nothing.
+    // An argument without a value has the Dockerfile's default, so giving that changes nothing.
     const standard = defaults.get(name) ?? null;
     compare(`args.${name}`, build.args[name] ?? standard, cell.args[name] ?? standard);
   }

@@ -30,7 +30,7 @@ const gpuArgument =
   /^(TORCH_CUDA_ARCH_LIST|CMAKE_CUDA_ARCHITECTURES|CUDA_DOCKER_ARCH|CUDA_ARCH(ITECTURE)?S|CUDAARCHS)$/i;
 const amdArgument = /^(ROCM_VERSION|PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|ROCM_DOCKER_ARCH)$/i;
 
-/** Where a definition names no platform. */
+/** The platform of a definition that names none. */
 const usualPlatform = "linux/amd64";
 
 export function deriveMatrix(
@@ -123,8 +123,8 @@ function uniqueBuilds(builds: readonly OriginalBuild[]): readonly OriginalBuild[
 }
 
 /**
- * What a list names and the toolkit compiles for GPUs of the platform; where that is nothing ("all"), the oldest and the newest that the
- * toolkit compiles for.
+ * Compute capabilities that a list names and the toolkit compiles for GPUs of the platform; if there is none ("all"), the oldest and the
+ * newest that the toolkit compiles for.
  */
 function computesOf(text: string | null, release: string | null, platform: string): readonly string[] | null {
   const toolkit = release === null ? null : findToolkit(release);
@@ -150,7 +150,7 @@ function platformOf(build: OriginalBuild | undefined): string {
   return build?.platform ?? usualPlatform;
 }
 
-/** Where each row's list is what the compute axis gives. */
+/** The template of the list, if each row's is the one of the compute axis. */
 function templateOf(cells: Column["cells"], computes: readonly (readonly string[] | null)[]): string | null {
   const isMade = (between: string) =>
     cells.every(

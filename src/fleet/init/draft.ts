@@ -56,7 +56,7 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
 }
 
 /**
- * Puts `replacement` in the place of every match of `pattern` (global) in an instruction's lines; answers the matches. Where a match
+ * Puts `replacement` in the place of every match of `pattern` (global) in an instruction's lines; answers the matches. If a match
  * stands in single quotes, in which no shell puts a variable in, `variable` has them closed around it.
  */
 export function replaceIn(

@@ -20,7 +20,7 @@ export interface BakeTarget {
   readonly platforms?: readonly string[];
   readonly args?: Readonly<Record<string, string | null>>;
   readonly contexts?: Readonly<Record<string, string>>;
-  /** What could not be evaluated. */
+  /** Expressions that could not be evaluated. */
   readonly left?: readonly string[];
 }
 

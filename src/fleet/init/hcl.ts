@@ -1,6 +1,6 @@
 /** HCL expressions of bake files, evaluated over the syntax tree that a parser gives. */
 
-/** What the package `@cdktn/hcl2json` gives, as far as it is used: HashiCorp's own parser as WebAssembly. */
+/** The package `@cdktn/hcl2json`, as far as it is used: HashiCorp's parser as WebAssembly. */
 export interface HclParser {
   parse(file: string, text: string): Promise<unknown>;
   getExpressionAst(file: string, expression: string): Promise<unknown>;
@@ -173,7 +173,7 @@ function expression(text: string | undefined, scope: HclScope): Promise<HclValue
   return evaluate(`\${${text ?? ""}}`, scope);
 }
 
-/** With names of its own before those around it. */
+/** The scope with own names before those around it. */
 export function within(scope: HclScope, own: Readonly<Record<string, HclValue>>): HclScope {
   return { ...scope, find: async (name) => (Object.hasOwn(own, name) ? own[name] : scope.find(name)) };
 }

@@ -33,7 +33,7 @@ export interface InitFrom {
   readonly cells: number;
   readonly template: string;
   readonly edits: readonly Edit[];
-  /** What has to be known of the Dockerfile, for people. */
+  /** Facts about the Dockerfile, for people. */
   readonly notes: readonly string[];
 }
 
@@ -97,7 +97,7 @@ function propose(
     matrix: {
       args: { ...marchArgs, ...gpu.args, ...(python && { [python.argument]: "{{axes.python}}" }) },
       compiler,
-      // What makes no difference to the images would be one image under several names.
+      // Marches that make no difference to the images would give one image several names.
       marches: varies ? [...(toolkit === null ? withLowest(marches, hosts) : marches)] : lowestMarches(hosts),
       cuda: toolkit && { toolkit: toolkit.release, computes: variesGpu ? computes : [computes] },
       pythons: python === null ? [] : [python.version],

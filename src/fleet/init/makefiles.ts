@@ -1,6 +1,6 @@
 /**
- * What a project's Makefiles assign. GNU make takes such a variable from its command line alone, and from the environment what they do not
- * assign, or with `?=` (GNU make manual, "Variables from the Environment").
+ * The variables that a project's Makefiles assign. GNU make takes such a variable from its command line alone; others, and those that they
+ * assign with `?=`, from the environment too (GNU make manual, "Variables from the Environment").
  */
 
 import { posix } from "node:path";
@@ -24,7 +24,7 @@ export type Assignments = ReadonlyMap<string, Assignment>;
 /** As make looks for them. */
 const names = ["GNUmakefile", "makefile", "Makefile"];
 
-/** Of the folders of `root` in which the Dockerfile's steps may call make. What cannot be read assigns nothing. */
+/** Of the folders of `root` in which the Dockerfile's steps may call make. A file that cannot be read assigns nothing. */
 export async function readMakefiles(
   root: string,
   contexts: readonly string[],

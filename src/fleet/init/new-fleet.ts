@@ -1,4 +1,4 @@
-/** What a fleet that is about to be written must not do: name no image, or overwrite a file. */
+/** Checks of a fleet that is about to be written: it must name an image, and overwrite no file. */
 
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";

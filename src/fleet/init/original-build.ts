@@ -1,4 +1,4 @@
-/** What a build definition that is there calls: `docker build` with these, once for each. */
+/** A build of an existing definition: one `docker build` with these arguments. */
 
 export interface OriginalBuild {
   /** As its definition calls it: a target of bake; a workflow's job, row and step. */
@@ -11,7 +11,7 @@ export interface OriginalBuild {
   /** null: the platform of whatever builds. */
   readonly platform: string | null;
   readonly args: Readonly<Record<string, string>>;
-  /** What of it no matrix says, or nobody knows before it runs. */
+  /** Parts that no matrix can say, or that nobody knows before it runs. */
   readonly left: readonly string[];
 }
 

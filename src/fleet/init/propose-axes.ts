@@ -6,7 +6,7 @@ import { type CudaToolkit, supportedTargets, toolkitCompiles } from "../../hardw
 import type { HostFacts } from "../../host/facts.ts";
 import type { Compiler } from "../matrix/matrix.ts";
 
-/** Where no host says what its CPU has: the two levels that most machines are of. */
+/** The two levels of most machines, if no host tells its CPU's features. */
 const usualMarches = ["x86-64-v2", "x86-64-v3"];
 
 /** gcc before 11 and clang before 12 have no levels: the oldest CPU of each. */
@@ -17,7 +17,7 @@ const oldestOf: Readonly<Record<string, string>> = {
 };
 
 /**
- * For each architecture the highest level that all of its hosts run, and for each host the march of its own CPU, of those that the
+ * For each architecture the highest level that all of its hosts run, and for each host the march of its CPU, of those that the
  * compiler knows.
  *
  * @returns names, each once; the usual levels where no host's CPU is known

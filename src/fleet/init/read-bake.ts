@@ -9,7 +9,7 @@ import type { HclParser } from "./hcl.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 
 export interface ReadBakeOptions {
-  /** Where the file and its contexts are. */
+  /** The folder of the file and its contexts. */
   readonly folder: string;
   /** Variables of the definition may stand here. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -27,7 +27,7 @@ export async function readBake(file: string, text: string, options: ReadBakeOpti
   return { builds: targets.flatMap(buildsOf), notes: [] };
 }
 
-/** What the file defines, less what other targets only inherit. */
+/** The targets that the file defines, less those that other targets only inherit. */
 function targetNames(text: string): readonly string[] {
   const own = text.replace(/^\s*(#|\/\/).*$/gm, "");
   const listed = (pattern: RegExp) =>

@@ -1,6 +1,7 @@
 /** A GitHub workflow → the images that its jobs build: by docker/build-push-action, `docker build` and `docker buildx build`. */
 
 import { posix } from "node:path";
+import { fieldsOf } from "../../io/json.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import { splitWords } from "../dockerfile/instructions.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
@@ -10,15 +11,15 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 /** null for a file that is no workflow. */
 export function readWorkflow(text: string): Definition | null {
-  const workflow = mappingOf(withBooleans(parseYamlSource(text, "workflow").source.data));
+  const workflow = fieldsOf(withBooleans(parseYamlSource(text, "workflow").source.data));
   if (workflow.jobs === undefined) return null;
   const notes: string[] = [];
-  const builds = Object.entries(mappingOf(workflow.jobs)).flatMap(([id, job]) => {
-    const own = mappingOf(job);
-    const rows = rowsOf(mappingOf(own.strategy).matrix);
+  const builds = Object.entries(fieldsOf(workflow.jobs)).flatMap(([id, job]) => {
+    const own = fieldsOf(job);
+    const rows = rowsOf(fieldsOf(own.strategy).matrix);
     if (rows === null) {
       notes.push(
-        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${String(mappingOf(own.strategy).matrix)}`,
+        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${String(fieldsOf(own.strategy).matrix)}`,
       );
       return [];
     }
@@ -26,7 +27,7 @@ export function readWorkflow(text: string): Definition | null {
       const contexts = contextsOf(matrix, [workflow.env, own.env]);
       if (isRuledOut(own.if, contexts)) return [];
       const named = [id, ...labelsOf(matrix)].join(" ");
-      return listOf(own.steps).flatMap((step) => stepBuilds(named, mappingOf(step), contexts));
+      return listOf(own.steps).flatMap((step) => stepBuilds(named, fieldsOf(step), contexts));
     });
   });
   return { builds: withOwnNames(builds), notes };
@@ -40,15 +41,11 @@ function withBooleans(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withBooleans(each)]));
 }
 
-function mappingOf(value: unknown): Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Mapping) : {};
-}
-
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What the row alone decides: the first texts of it. */
+/** The labels of a row: its first texts. */
 function labelsOf(matrix: Mapping): readonly string[] {
   return Object.values(matrix)
     .map((value) =>
@@ -64,7 +61,7 @@ function labelsOf(matrix: Mapping): readonly string[] {
 function contextsOf(matrix: Mapping, environments: readonly unknown[]): Contexts {
   let env: Mapping = {};
   for (const each of environments) {
-    const known = Object.entries(mappingOf(each)).flatMap(([name, value]) => {
+    const known = Object.entries(fieldsOf(each)).flatMap(([name, value]) => {
       const text = textWith(String(value), { matrix, env });
       return text === undefined ? [] : [[name, text]];
     });
@@ -76,9 +73,9 @@ function contextsOf(matrix: Mapping, environments: readonly unknown[]): Contexts
 /** As GitHub makes the rows (docs.github.com, "Running variations of jobs in a workflow"); null for a matrix that only a run knows. */
 function rowsOf(matrix: unknown): readonly Mapping[] | null {
   if (matrix === undefined) return [{}];
-  const { include, exclude, ...axes } = mappingOf(matrix);
+  const { include, exclude, ...axes } = fieldsOf(matrix);
   const written = [include ?? [], exclude ?? [], ...Object.values(axes)];
-  if (Object.keys(mappingOf(matrix)).length === 0 || !written.every(Array.isArray)) return null;
+  if (Object.keys(fieldsOf(matrix)).length === 0 || !written.every(Array.isArray)) return null;
   const names = Object.keys(axes);
   const product = names.reduce<readonly Mapping[]>(
     (rows, axis) => rows.flatMap((row) => listOf(axes[axis]).map((value) => ({ ...row, [axis]: value }))),
@@ -87,12 +84,12 @@ function rowsOf(matrix: unknown): readonly Mapping[] | null {
   const kept = product.filter(
     (row) =>
       !listOf(exclude).some((rule) =>
-        Object.entries(mappingOf(rule)).every(([axis, value]) => isEqual(row[axis], value)),
+        Object.entries(fieldsOf(rule)).every(([axis, value]) => isEqual(row[axis], value)),
       ),
   );
   let rows = kept.map((original) => ({ original, row: original }));
   const alone: Mapping[] = [];
-  for (const added of listOf(include).map(mappingOf)) {
+  for (const added of listOf(include).map(fieldsOf)) {
     const fits = ({ original }: { readonly original: Mapping }) =>
       names.every((axis) => !Object.hasOwn(added, axis) || isEqual(original[axis], added[axis]));
     if (rows.some(fits))
@@ -116,7 +113,7 @@ function stepBuilds(job: string, step: Mapping, around: Contexts): readonly Orig
 
 function actionBuilds(job: string, step: Mapping, contexts: Contexts): readonly OriginalBuild[] {
   const left: string[] = [];
-  const given = mappingOf(step.with);
+  const given = fieldsOf(step.with);
   const read = (key: string): string => {
     const text = textWith(String(given[key] ?? ""), contexts);
     if (text === undefined) left.push(`${key}: ${String(given[key])} is not known before the workflow runs`);

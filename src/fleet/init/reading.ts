@@ -9,14 +9,14 @@ export interface Placed {
   readonly stage: number;
   /** Counts from 1, as the instruction's own line. */
   readonly lastLine: number;
-  /** What it compiles with; null where it compiles nothing that imgmatch knows of. */
+  /** The tool that it compiles with; null if it compiles nothing that imgmatch knows of. */
   readonly tool: Tool | null;
 }
 
 export interface Reading {
   /** The text's lines without their ends. */
   readonly lines: readonly string[];
-  /** Where each line begins in the text. */
+  /** The first character of each line in the text. */
   readonly starts: readonly number[];
   readonly placed: readonly Placed[];
   readonly stages: readonly Stage[];

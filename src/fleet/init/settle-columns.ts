@@ -2,7 +2,7 @@
 
 import { type Column, type Combination, decidingAxes, type Factor, grouped } from "./columns.ts";
 
-/** What `matrix.yaml` says, as YAML has it. */
+/** The content of a new `matrix.yaml`, as YAML has it. */
 export interface DerivedMatrix extends Settings {
   readonly axes: Readonly<Record<string, readonly AxisValue[]>>;
   readonly values: Readonly<Record<string, readonly Case[]>>;
@@ -101,7 +101,7 @@ export function settleColumns(
   ]);
   const gpus: [string, readonly AxisValue[]][] =
     compute === null ? [] : [["compute", computeValues(axes, compute)]];
-  // A matrix has one of its own also where each value brings another.
+  // A matrix has a template also if each value brings another.
   const template = own.template ?? columns.find(({ name }) => name === "template")?.cells[0] ?? "Dockerfile";
   return {
     ...own,

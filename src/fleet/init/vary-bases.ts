@@ -1,4 +1,4 @@
-/** What a Dockerfile's base images say: the toolkit, the compiler, the Python. What is not known is null. */
+/** Facts from a Dockerfile's base images: the toolkit, the compiler, the Python. An unknown one is null. */
 
 import { type CudaToolkit, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { Compiler } from "../matrix/matrix.ts";

@@ -1,4 +1,4 @@
-/** Where a Dockerfile takes the GPUs that it compiles for: what it names, or what its tools read from the environment. */
+/** The places of a Dockerfile that decide the GPUs it compiles for: names in it, or variables that its tools read from the environment. */
 
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import { assignmentsOf, type Placed, type Reading, type Tool } from "./reading.ts";
@@ -10,7 +10,7 @@ export interface GpuVariation {
   readonly named: readonly string[];
 }
 
-/** What each reads, and the template for it. */
+/** The variable that each tool reads, and the template for it. */
 const variables = {
   TORCH_CUDA_ARCH_LIST: "{{gpu.torch}}",
   CMAKE_CUDA_ARCHITECTURES: "{{gpu.cmake}}",
@@ -53,7 +53,7 @@ interface Found {
   readonly text: string;
 }
 
-/** An `ARG`, an `ENV` of its own, or `NAME=value` in a step. */
+/** An `ARG`, an `ENV`, or `NAME=value` in a step. */
 function listed({ placed }: Reading, draft: Draft, variable: Variable): readonly Found[] {
   return placed.flatMap((each): Found[] => {
     const { keyword } = each.instruction;

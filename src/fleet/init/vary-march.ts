@@ -1,4 +1,6 @@
-/** Where a Dockerfile takes the CPU's march: an argument that it has, a `-march` that it names, or the compiler that it calls. */
+/**
+ * The places of a Dockerfile that decide the CPU's march: an argument that it has, a `-march` that it names, or the compiler that it calls.
+ */
 
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { offsetIn } from "../dockerfile/instructions.ts";
@@ -22,7 +24,7 @@ const marchOption = / ?-m(?:arch|cpu|tune)=[\w.+-]+/g;
 
 export interface MarchVariation {
   readonly args: ArgumentTemplates;
-  /** What the Makefiles do that nobody can change from outside. */
+  /** Settings of the Makefiles that nobody can change from outside. */
   readonly notes: readonly string[];
 }
 
@@ -42,7 +44,7 @@ export function varyMarch(reading: Reading, draft: Draft, makefiles: Assignments
 const makeCall =
   /(?:^\s*RUN\s+(?:--\S+\s+)*|&&|\|\||[;|(])\s*(?:[A-Za-z_]\w*=\S*\s+)*g?make(?=[\s;&|)]|$)(?=([^;&|]*))/gi;
 
-/** On the command line of make, what its Makefile would not take from the environment, or says with a `-march` of its own. */
+/** Puts arguments on the command line of make that its Makefile would not take from the environment, or sets with another `-march`. */
 function handOver(
   stage: readonly Placed[],
   draft: Draft,
@@ -126,10 +128,10 @@ function varyStage(stage: readonly Placed[], draft: Draft, starts: readonly numb
   return { ...called, ...varyCompiler(stage, draft) };
 }
 
-/** What an argument that is there takes; null for one that is about something else. */
+/** The template for an existing argument; null for one that is about something else. */
 function templateFor({ name, value }: DeclaredArgument): string | null {
   const text = value ?? "";
-  // What the shell or the matrix could not keep as it is.
+  // Texts that the shell or the matrix could not keep as they are.
   if (/[$`\\]|<</.test(text)) return null;
   if (/(^|_)(MARCH|TARGET_?CPU|CPU_?TYPE|CPU_?ARCH|MICRO_?ARCH)$/i.test(name)) {
     if (/^-m(arch|cpu)=/.test(text)) return flags;
@@ -198,8 +200,8 @@ function varyCalls(stage: readonly Placed[], draft: Draft, starts: readonly numb
 }
 
 /**
- * `CC` and `CXX` with the option in them, as Autoconf, CMake, Meson, make and setuptools take them from the environment: what a project
- * says in its own flags stays. Where the Dockerfile itself says which compiler, its flags instead.
+ * `CC` and `CXX` with the option in them, as Autoconf, CMake, Meson, make and setuptools take them from the environment: flags of the
+ * project stay. If the Dockerfile itself names the compiler, its flags instead.
  */
 function varyCompiler(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   const step = stage.find(({ tool }) => tool !== null && tool !== "compiler");

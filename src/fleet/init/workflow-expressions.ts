@@ -23,7 +23,7 @@ export function textWith(text: string, contexts: Contexts): string | undefined {
   return isKnown ? made : undefined;
 }
 
-/** Whether a condition is known not to hold. What cannot be read is not known. */
+/** Whether a condition is known not to hold. An unreadable one is not known. */
 export function isRuledOut(condition: unknown, contexts: Contexts): boolean {
   if (condition === undefined) return false;
   const text = String(condition)
@@ -159,7 +159,7 @@ function step(value: unknown, key: string, root: string): unknown {
   if (value === undefined || value === null) return value;
   const found =
     typeof value === "object" && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : null;
-  // What a step writes into the environment stands in no file.
+  // A value that a step writes into the environment stands in no file.
   return found === null && root === "env" ? undefined : found;
 }
 

@@ -10,15 +10,15 @@ export type GivenArguments = Readonly<Record<string, string>>;
 export interface WithArguments {
   /** With the given ones among its arguments: templates as they are, and inputs of every cell. */
   readonly matrix: Matrix;
-  /** What a build is given without being an input: how it reaches the network says nothing about its image. */
+  /** Arguments of a build that are no input: the way to the network says nothing about an image. */
   readonly passed: GivenArguments;
 }
 
-/** What BuildKit keeps out of history and cache too (docs.docker.com/reference/dockerfile, "Predefined ARGs"). */
+/** Arguments that BuildKit keeps out of history and cache too (docs.docker.com/reference/dockerfile, "Predefined ARGs"). */
 const proxy = /^((HTTPS?|FTP|NO|ALL)_PROXY|(https?|ftp|no|all)_proxy)$/;
 
 /**
- * The matrix with these in place of its own of the same name. Throws with everything that is wrong: `USAGE` for a name that no `ARG` can
+ * The matrix with these in place of those of the same name. Throws with everything that is wrong: `USAGE` for a name that no `ARG` can
  * have or that imgmatch itself gives a value; `MATRIX_SECRET`, `MATRIX_VALUE_UNSAFE` as for the matrix's. Shows no value of a secret.
  */
 export function withArguments(matrix: Matrix, given: GivenArguments): WithArguments {

@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { onPaths } from "../../hardware/requirement.ts";
 
 const text = z.string().min(1);
 
@@ -18,7 +19,7 @@ const base = z
   .union([text, z.record(text, z.union([text, parent])), parent])
   .describe("Base image, or several by stage name (build, run). The last one is the run stage's.");
 
-/** What any value may bring for its cells, in place of the matrix's own. */
+/** Settings that any value may bring for its cells, in place of the matrix's own. */
 const settings = {
   template: text.optional().describe("The template of its cells."),
   target: text.optional().describe("The stage that its cells build."),
@@ -64,6 +65,12 @@ const driver = z
         .describe("Driver version of the cuda-compat package, when not NVIDIA's latest."),
       cuda: text.optional(),
       branches: z.array(text).optional(),
+      onPath: z
+        .enum(onPaths)
+        .optional()
+        .describe(
+          "How the image's loader finds the package: always (LD_LIBRARY_PATH), cache (ld.so.conf), never (default): a container toolkit has to load it.",
+        ),
     }),
   ])
   .describe(

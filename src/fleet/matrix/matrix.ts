@@ -15,9 +15,9 @@ export interface Matrix {
   readonly name: string;
   /** Empty as long as it is to be found: see {@link versionFrom}. */
   readonly version: string;
-  /** Where the version is to be found; null where the file says it. `openFleet` looks. */
+  /** The source of the version; null if the file has the version itself. `openFleet` looks. */
   readonly versionFrom: Located<VersionSource> | null;
-  /** Where the images go: `registry/name`. */
+  /** The repository of the images: `registry/name`. */
   readonly repository: string;
   /** URL of the sources, for `org.opencontainers.image.source`. */
   readonly source: string | null;
@@ -31,7 +31,7 @@ export interface Matrix {
   /** Tag templates of indexes beside the version's. */
   readonly variants: readonly Located<string>[];
   readonly target: Located<string> | null;
-  /** Build arguments, each a template of its own: see `render/arguments.ts`. */
+  /** Build arguments, each a template: see `render/arguments.ts`. */
   readonly args: Readonly<Record<string, Argument>>;
   /** Of the CI machines that build; null where nobody says. */
   readonly runner: Located<readonly string[]> | null;
@@ -43,7 +43,7 @@ export interface Matrix {
   readonly base: Located<Bases> | null;
   /** Bases that are cells of other fleets, by the text that stands for each in {@link Bases}. */
   readonly parents: Readonly<Record<string, ParentFleet>>;
-  /** What is built on in place of a base image, by its reference in the Dockerfile. */
+  /** The replacements of base images, by their references in the Dockerfile. */
   readonly replaceBases: Readonly<Record<string, Located<string>>>;
   /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
   readonly compiler: Compiler | null;
@@ -62,7 +62,7 @@ export interface Matrix {
   readonly include: readonly Inclusion[];
 }
 
-/** What is attested of each image when it is pushed. No input of the image, which is the same without it. */
+/** Attestations of each image that are made when it is pushed. No input of the image, which is the same without them. */
 export interface Attestations {
   /** `max`: with build arguments and steps; `min`: without; null: nothing. */
   readonly provenance: "max" | "min" | null;
@@ -70,12 +70,12 @@ export interface Attestations {
   readonly sbom: { readonly generator: string | null } | null;
 }
 
-/** Where a matrix has its version from when it does not say it itself. */
+/** The source of a version that the matrix does not have itself. */
 export type VersionSource =
   | {
       readonly from: "environment";
       readonly name: string;
-      /** Where the variable is not set, or empty; null makes that an error. */
+      /** The version if the variable is not set, or empty; null makes that an error. */
       readonly fallback: string | null;
     }
   | {
@@ -94,7 +94,7 @@ export interface Argument extends Located<string> {
   readonly given?: true;
 }
 
-/** What compiles in a base image, so that a march that it does not know is refused before a build. */
+/** The compiler of a base image, so that a march that it does not know is refused before a build. */
 export interface Compiler {
   readonly family: "gcc" | "clang";
   /** For example `12.2`. */
@@ -137,12 +137,12 @@ export interface Value {
 
 export type Data = Readonly<Record<string, string | readonly string[]>>;
 
-/** What a value brings for its cells in place of the matrix's own. Texts and arguments are templates. */
+/** Settings that a value brings for its cells in place of the matrix's own. Texts and arguments are templates. */
 export interface Settings {
   readonly template?: Located<string>;
   readonly target?: Located<string>;
   readonly context?: Located<string>;
-  /** Where the images go, in place of the matrix's `registry/name`. */
+  /** The repository of the images, in place of the matrix's `registry/name`. */
   readonly repository?: Located<string>;
   readonly base?: Located<Bases>;
   /** Beside the matrix's. */
@@ -173,7 +173,7 @@ export interface ComputeValue extends Value {
   readonly kind: "compute";
   /** SASS and PTX targets, in the order of the file; empty where they depend on the cell. */
   readonly targets: readonly GpuTarget[];
-  /** What decides about them then; empty otherwise. */
+  /** The cases that decide about them then; empty otherwise. */
   readonly cases: readonly Case<ComputeValue>[];
 }
 

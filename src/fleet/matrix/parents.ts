@@ -12,7 +12,7 @@ export function isParent(input: unknown): input is ParentInput {
   return Object.keys(input).every((key) => key === "fleet" || (key === "pin" && isRecord(input.pin)));
 }
 
-/** What stands for it among base images. No reference has a space in it. */
+/** The text that stands for it among base images. No reference has a space in it. */
 export function parentName({ fleet, pin = {} }: ParentInput): string {
   return [`fleet ${fleet}`, ...sortedEntries(pin).map(([axis, label]) => `${axis}=${label}`)].join(" ");
 }

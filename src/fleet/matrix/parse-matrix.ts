@@ -1,7 +1,7 @@
 /** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
 
-import { type Place, type Problem, throwProblems } from "../../errors.ts";
-import { checkAxisName, checkIsFree, checkLabels } from "./value-labels.ts";
+import { type Problem, throwProblems } from "../../errors.ts";
+import { checkAxisName, checkLabels } from "./value-labels.ts";
 import { parseIncludes } from "./include.ts";
 import type {
   Attestations,
@@ -13,31 +13,19 @@ import type {
   Matrix,
   NamedText,
   NamedValue,
+  VersionSource,
 } from "./matrix.ts";
 import { baseProblems, mistake, referenceProblems, unsafeTextProblems } from "./unsafe-text.ts";
-import { type MatrixInput, matrixSchema, valueSchemas } from "./matrix-schema.ts";
+import { type MatrixInput, matrixSchema, type VersionInput } from "./matrix-schema.ts";
 import { findParents } from "./parents.ts";
+import { parseAxes, wellFormedAxes } from "./parse-axes.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
-import {
-  none,
-  parseCompiler,
-  parseComputeValue,
-  parseCudaValue,
-  type Parsed,
-  parseFreeValue,
-  parseMarchValue,
-  parseMatch,
-  parsePlatformValue,
-  parseVersion,
-  valueProblem,
-} from "./values.ts";
+import { none, parseCompiler, parseMatch, valueProblem } from "./values.ts";
 import { broughtBy, broughtProblems, parseBases, parseRunner } from "./settings.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
-import { marchesOn, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { isRecord } from "../../io/json.ts";
 
 export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
 
@@ -56,7 +44,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   const checked = matrixSchema.safeParse(source.data, { reportInput: true });
   if (!checked.success) {
     problems.push(...schemaProblems(checked.error.issues, source));
-    // What has the right shape is looked into all the same, so that one run names every mistake.
+    // Axes of the right shape are checked all the same, so that one run names every mistake.
     parseAxes({ axes: wellFormedAxes(source.data) }, source, problems);
     throwProblems(inOrder(problems));
     throw checked.error;
@@ -103,115 +91,32 @@ export function parseMatrix(text: string, file: string): Matrix {
   };
 }
 
-function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
-  const axes: Axis[] = [];
-  // Hardware axes first, whatever the order of the file: to move a line changes no cell's name.
-  for (const name of new Set(["cuda", "compute", "platform", "march", ...Object.keys(input.axes)])) {
-    const given = input.axes[name];
-    if (given === undefined) continue;
-    const at = source.placeOfKey(["axes", name]);
-    const isList = Array.isArray(given);
-    const inputs: readonly unknown[] = isList ? given : given.values;
-    const above = ["axes", name, ...(isList ? [] : ["values"])];
-    for (const [index, value] of inputs.entries())
-      problems.push(...broughtProblems(value, kindOf(name), source, [...above, index]));
-    const valuesOf = <Input, Value extends { label: string; at: Place }>(
-      parse: (value: Input, place: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
-    ) => collect(inputs as Input[], parse, (path) => source.placeOf([...above, ...path]), name, problems);
-    if (name === "cuda") axes.push({ kind: "cuda", name, at, values: valuesOf(parseCudaValue) });
-    else if (name === "compute")
-      axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
-    else if (name === "platform")
-      axes.push({ kind: "platform", name, at, values: valuesOf(parsePlatformValue) });
-    else if (name === "march") axes.push({ kind: "march", name, at, values: valuesOf(parseMarchValue) });
-    else {
-      checkAxisName(name, at, problems);
-      const values = valuesOf(parseFreeValue);
-      if (isList || given.free !== "true") checkIsFree(name, values, at, problems);
-      axes.push({ kind: "free", name, at, values });
-    }
-  }
-  checkGpuAxes(axes, source, problems);
-  checkPlatforms(axes, problems);
-  if (axes.length === 0 && problems.length === 0) {
-    const fix = "add one, for example march: [x86-64-v3]";
-    problems.push(mistake("the matrix has no axis", fix, source.placeOfKey(["axes"])));
-  }
-  return axes;
+/** The version, or its source. */
+interface ParsedVersion {
+  /** Empty where it is to be found. */
+  readonly version: string;
+  readonly versionFrom: Located<VersionSource> | null;
 }
 
-function collect<Input, Value extends { label: string; at: Place }>(
-  inputs: readonly Input[],
-  parse: (input: Input, at: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
-  placeAt: (path: YamlPath) => Place,
-  axis: string,
-  problems: Problem[],
-): Value[] {
-  const byLabel = new Map<string, Value>();
-  for (const [index, input] of inputs.entries()) {
-    if (input === undefined) continue;
-    // For each, the nearest known word is looked for.
-    if (problems.length > enoughProblems) break;
-    const parsed = parse(input, placeAt([index]), (path) => placeAt([index, ...path]));
-    if ("problems" in parsed) {
-      problems.push(...parsed.problems);
-      continue;
-    }
-    const twin = byLabel.get(parsed.value.label);
-    if (twin === undefined) byLabel.set(parsed.value.label, parsed.value);
-    else {
-      problems.push({
-        code: "MATRIX_DUPLICATE",
-        message: `${axis} ${JSON.stringify(parsed.value.label)} stands twice, first in line ${twin.at.line}`,
-        fix: "remove one, or give one another label",
-        at: parsed.value.at,
-      });
-    }
-  }
-  return [...byLabel.values()];
-}
-
-/** Not all of them are listed. */
-const enoughProblems = 200;
-
-/** CUDA code without targets, or targets without a toolkit, can never be matched to a GPU. */
-function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Problem[]): void {
-  const cuda = axes.find(({ kind }) => kind === "cuda");
-  const compute = axes.find(({ kind }) => kind === "compute");
-  const hasToolkit = cuda?.kind === "cuda" && cuda.values.some(({ toolkit }) => toolkit !== null);
-  if (hasToolkit && compute === undefined) {
-    const fix = "add axes.compute with the compute capabilities to compile for";
-    problems.push(mistake("axis cuda needs axis compute", fix, source.placeOfKey(["axes", "cuda"])));
-  }
-  if (compute !== undefined && cuda === undefined) {
-    const fix = "add axes.cuda with the toolkits";
-    problems.push(mistake("axis compute needs axis cuda", fix, compute.at));
-  }
-}
-
-/** A platform without a march, or a march without its platform, would make no cell, and nobody would notice. */
-function checkPlatforms(axes: readonly Axis[], problems: Problem[]): void {
-  const platforms = axes.find((axis) => axis.kind === "platform");
-  const marches = axes.find((axis) => axis.kind === "march");
-  if (platforms?.kind !== "platform" || marches?.kind !== "march") return;
-  const [listed, reached] = [
-    platforms.values.map(({ label }) => label),
-    marches.values.map(({ march }) => marchPlatform(march)),
-  ];
-  for (const { label, at } of platforms.values) {
-    if (reached.some((platform) => platform === label)) continue;
-    const [lowest] = marchesOn(label);
-    const fix = `add one to axes.march, such as ${lowest?.name}, or remove the platform`;
-    problems.push(valueProblem(`no march of the matrix is for ${label}`, fix, at));
-  }
-  for (const { label, march, at } of marches.values) {
-    const platform = marchPlatform(march);
-    if (listed.includes(platform)) continue;
-    const fix = `add ${platform} to axes.platform, or remove the march`;
-    problems.push(
-      valueProblem(`march ${label} is for ${platform}, which axis platform does not have`, fix, at),
-    );
-  }
+/** `"1.4.0"`, `{ env: VERSION, default: "0.0.0-dev" }`, `{ git: describe }`. */
+function parseVersion(input: VersionInput, source: YamlSource, problems: Problem[]): ParsedVersion {
+  if (typeof input === "string") return { version: input, versionFrom: null };
+  const { env, git, default: fallback } = input;
+  const at = source.placeOf(["version"]);
+  if (env !== undefined && git === undefined)
+    return {
+      version: "",
+      versionFrom: { value: { from: "environment", name: env, fallback: fallback ?? null }, at },
+    };
+  if (git !== undefined && env === undefined && fallback === undefined)
+    return { version: "", versionFrom: { value: { from: "git", what: git }, at } };
+  problems.push({
+    code: "MATRIX_SCHEMA",
+    message: "version is a text, or names one of env and git; default belongs to env",
+    fix: 'write version: "1.4.0", { env: VERSION }, { env: VERSION, default: "0.0.0-dev" } or { git: describe }',
+    at,
+  });
+  return { version: "", versionFrom: null };
 }
 
 function parseExclusions(
@@ -382,24 +287,6 @@ function locatedTexts(
 
 function repositoryOf({ registry, name }: MatrixInput): string {
   return `${registry.replace(/(?<!\/)\/+$/, "")}/${name}`;
-}
-
-function kindOf(axis: string): keyof typeof valueSchemas {
-  return Object.hasOwn(valueSchemas, axis) ? (axis as keyof typeof valueSchemas) : "free";
-}
-
-/** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
-function wellFormedAxes(data: unknown): MatrixInput["axes"] {
-  const axes: Record<string, unknown> = {};
-  const found = isRecord(data) && isRecord(data.axes) ? data.axes : {};
-  for (const [name, given] of Object.entries(found)) {
-    const schema = valueSchemas[kindOf(name)];
-    const wellFormed = (values: readonly unknown[]) => values.map((value) => schema.safeParse(value).data);
-    if (Array.isArray(given)) axes[name] = wellFormed(given);
-    else if (isRecord(given) && Array.isArray(given.values))
-      axes[name] = { ...given, values: wellFormed(given.values) };
-  }
-  return axes as MatrixInput["axes"];
 }
 
 /** In the order of the file, as its author reads it. */

@@ -34,7 +34,7 @@ const secretValues: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@]*:[^\s/@]+@/i, "a URL with a password"],
 ];
 
-/** What a build argument looks like if it looks like a secret, else null. An empty value gives nothing away. */
+/** The kind of secret that a build argument looks like, else null. An empty value gives nothing away. */
 export function secretIn(name: string, value: string): string | null {
   if (value === "") return null;
   const found = secretForm(value);
@@ -42,7 +42,7 @@ export function secretIn(name: string, value: string): string | null {
   return secretName.test(name) && !publicName.test(name) ? `a secret by its name` : null;
 }
 
-/** What a text holds if it has the form of a secret, whatever its name, else null. */
+/** The kind of secret whose form a text has, whatever its name, else null. */
 export function secretForm(text: string): string | null {
   return secretValues.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }

@@ -1,4 +1,4 @@
-/** What a value brings for its cells: settings in place of the matrix's own, and texts of its own that templates see. */
+/** Settings that a value brings for its cells in place of the matrix's, and further texts that templates see. */
 
 import type { Place, Problem } from "../../errors.ts";
 import { isRecord } from "../../io/json.ts";
@@ -57,7 +57,7 @@ function ownTexts(entry: object, kind: keyof typeof valueKeys): Data {
   ) as Data;
 }
 
-/** What templates have under the axis's name already. */
+/** Keys that templates have under the axis's name already. */
 const taken = {
   cuda: ["toolkit", "major", "minor", "short", "driver"],
   compute: [],
@@ -66,7 +66,7 @@ const taken = {
   free: ["value"],
 } as const satisfies Readonly<Record<keyof typeof valueKeys, readonly string[]>>;
 
-/** What is wrong with what a value brings, wherever it stands. */
+/** The mistakes of a value's settings and texts, wherever it stands. */
 export function broughtProblems(
   entry: unknown,
   kind: keyof typeof valueKeys,

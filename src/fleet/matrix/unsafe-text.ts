@@ -15,7 +15,7 @@ import { textsIn } from "./texts.ts";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const unsafe = /[\u0000-\u001f\u007f\u0085\u2028\u2029\\`]|<</;
 
-/** What in a text could do so; null where nothing does. */
+/** The first unsafe part of a text; null if there is none. */
 export function unsafeIn(text: string): string | null {
   return unsafe.exec(text)?.[0] ?? null;
 }
@@ -33,7 +33,7 @@ export function unsafeTextProblems(source: YamlSource): Problem[] {
       });
     }
     if (isKey && text === "__proto__") {
-      // What reads the matrix further on would drop it without a word.
+      // A later reader of the matrix would drop it without a word.
       problems.push(mistake(`"__proto__" cannot be a key`, "choose another name", source.placeOfKey(path)));
     }
   }
@@ -44,7 +44,7 @@ function printable(text: string): string {
   return unsafe.test(text) ? JSON.stringify(text) : text;
 }
 
-/** A mistake in a matrix or a workspace that breaks no rule of a code of its own. */
+/** A mistake in a matrix or a workspace without another code. */
 export function mistake(message: string, fix: string, at: Place): Problem {
   return { code: "MATRIX_SCHEMA", message, fix, at };
 }
@@ -60,7 +60,7 @@ export function referenceProblems(text: string, at: Place): Problem[] {
   }
 }
 
-/** The base images at a path: one reference, or one per stage. What is a template is looked at where it is rendered. */
+/** The base images at a path: one reference, or one per stage. A template is checked where it is rendered. */
 export function baseProblems(input: BaseInput | undefined, source: YamlSource, path: YamlPath): Problem[] {
   if (input === undefined) return [];
   const problemsOf = (each: string | ParentInput, at: YamlPath) =>

@@ -37,7 +37,7 @@ const reservedNames = new Set([
   ..."if unless each with eq else this true false null undefined constructor".split(" "),
 ]);
 
-/** What an axis may be called: its name stands in templates, cell ids and pins. */
+/** Checks the name of an axis: it stands in templates, cell ids and pins. */
 export function checkAxisName(name: string, at: Place, problems: Problem[]): void {
   if (reservedNames.has(name))
     problems.push(mistake(`the axis name ${name} is reserved`, "choose another name", at));
@@ -47,7 +47,7 @@ export function checkAxisName(name: string, at: Place, problems: Problem[]): voi
   }
 }
 
-/** What somebody means by a name → the axis that imgmatch has for it. */
+/** The meaning of a name → the axis that imgmatch has for it. */
 const hardwareNames = { march: "march", cuda: "cuda", compute: "compute", accel: "cuda" } as const;
 
 /** A letter from one of them, and words of their own. */

@@ -17,7 +17,6 @@ import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement } from "../../hardware/requirement.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
-import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import type {
   ComputeInput,
   CudaInput,
@@ -25,7 +24,6 @@ import type {
   FreeInput,
   MarchInput,
   PlatformInput,
-  VersionInput,
 } from "./matrix-schema.ts";
 import type {
   Case,
@@ -33,16 +31,14 @@ import type {
   ComputeValue,
   CudaValue,
   FreeValue,
-  Located,
   MarchValue,
   AxisPatterns,
   PlatformValue,
-  VersionSource,
 } from "./matrix.ts";
 import { broughtBy } from "./settings.ts";
 import { suggest, suggestMarch } from "../../io/suggest.ts";
 
-/** What PyTorch's wheels and those that follow them call the CPU-only row. */
+/** The name of the CPU-only row in PyTorch's wheels, and in those that follow them. */
 const cpu = "cpu";
 
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
@@ -114,7 +110,9 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
           at,
         );
       }
-      return { value: { mode: "compat", package: version, cuda, branches } };
+      // NVIDIA's images hold the package off the path.
+      const onPath = input.onPath ?? "never";
+      return { value: { mode: "compat", package: version, cuda, branches, onPath } };
     }
     case "host": {
       const minimum = input.minimum ?? driverFloor(toolkit)?.minimum ?? null;
@@ -273,32 +271,4 @@ function refused(message: string, fix: string, at: Place) {
 
 export function valueProblem(message: string, fix: string, at: Place): Problem {
   return { code: "MATRIX_VALUE_UNKNOWN", message, fix, at };
-}
-
-/** Where a matrix has its version from when it does not say it itself. */
-interface ParsedVersion {
-  /** Empty where it is to be found. */
-  readonly version: string;
-  readonly versionFrom: Located<VersionSource> | null;
-}
-
-/** `"1.4.0"`, `{ env: VERSION, default: "0.0.0-dev" }`, `{ git: describe }`. */
-export function parseVersion(input: VersionInput, source: YamlSource, problems: Problem[]): ParsedVersion {
-  if (typeof input === "string") return { version: input, versionFrom: null };
-  const { env, git, default: fallback } = input;
-  const at = source.placeOf(["version"]);
-  if (env !== undefined && git === undefined)
-    return {
-      version: "",
-      versionFrom: { value: { from: "environment", name: env, fallback: fallback ?? null }, at },
-    };
-  if (git !== undefined && env === undefined && fallback === undefined)
-    return { version: "", versionFrom: { value: { from: "git", what: git }, at } };
-  problems.push({
-    code: "MATRIX_SCHEMA",
-    message: "version is a text, or names one of env and git; default belongs to env",
-    fix: 'write version: "1.4.0", { env: VERSION }, { env: VERSION, default: "0.0.0-dev" } or { git: describe }',
-    at,
-  });
-  return { version: "", versionFrom: null };
 }

@@ -14,8 +14,8 @@ export interface CellToHave {
 }
 
 /**
- * Cells of the product that are not wanted are excluded, those that are no part of it included; what the axes have keeps its base
- * images. A label that no axis has is written as a value of its own.
+ * Cells of the product that are not wanted are excluded, those that are no part of it included; values of the axes keep their base
+ * images. A label that no axis has is written as a new value.
  *
  * @param text of the matrix, which has been parsed without a mistake
  */

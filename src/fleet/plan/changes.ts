@@ -1,4 +1,4 @@
-/** What has changed since an image was built, input by input. */
+/** The changes since an image was built, input by input. */
 
 import type { LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { InputComparison, InputName, PlannedBase, PlannedCell } from "./planned-cell.ts";

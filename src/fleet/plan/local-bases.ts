@@ -15,7 +15,7 @@ export interface LocalBaseUse {
   readonly cells: readonly string[];
 }
 
-/** Of the cells that are to be built. What another fleet has built there is no base that only this machine knows of. */
+/** Of the cells that are to be built. An image that another fleet has built there is no base that only this machine knows of. */
 export function localBases({ cells }: Pick<Plan, "cells">): readonly LocalBaseUse[] {
   const uses = new Map<string, LocalBaseUse & { cells: string[] }>();
   for (const { cell, action, bases } of cells) {

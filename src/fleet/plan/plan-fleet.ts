@@ -12,7 +12,8 @@ import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
-import { inputDigest } from "../cells/input-digest.ts";
+import { type BuildInputs, inputDigest } from "../cells/input-digest.ts";
+import { oncePer } from "../cells/once-per.ts";
 import { isSelected, type Selection, unmetSelections } from "../cells/select.ts";
 import { compileTag, type TagOf } from "../cells/tag.ts";
 import { sortedEntries } from "../../io/collections.ts";
@@ -25,7 +26,7 @@ const builderName = "dockerfile.v0";
 export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
-  /** What the lock's image was built on, where that was in an engine alone and is published now: the same bases by other digests. */
+  /** The bases of the lock's image, if an engine alone had them and they are published now: the same bases by other digests. */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
   /** The word of `--no-cache`, or null. */
@@ -108,12 +109,11 @@ function planCell(
   const isThere =
     known !== null && (skipped !== null || repositoryOf(matrix, known) === repositoryOfCell(matrix, cell));
   const locked = isThere ? known : null;
-  // What registries say is added later, where they are asked.
-  const asked = { cell, locked, published: null, moved: [] };
   if (skipped !== null) {
     const retired = locked !== null;
     return {
-      ...asked,
+      cell,
+      locked,
       action: retired ? "retired" : skipped.why,
       reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
       inputDigest: null,
@@ -123,16 +123,16 @@ function planCell(
       bases: [],
       inputs: null,
       comparison: [],
+      published: null,
+      moved: [],
     };
   }
   if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
   const { dockerfile, context, builtOn } = sources;
   const inputs = inputsOf(sources, cell);
   const digestOn = (bases: readonly PlannedBase[]) => {
-    const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
-    return pinned.length === bases.length
-      ? inputDigest({ ...inputs, bases: pinned, platform: cell.platform })
-      : null;
+    const pinned = pinnedBases(bases);
+    return pinned === null ? null : inputDigest({ ...inputs, bases: pinned, platform: cell.platform });
   };
   const isAsBuilt =
     builtOn !== undefined &&
@@ -148,7 +148,8 @@ function planCell(
   // The lock is the truth: an image that is kept has the tag that it was given.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
   return {
-    ...asked,
+    cell,
+    locked,
     action,
     reason,
     inputDigest: digest,
@@ -158,21 +159,30 @@ function planCell(
     bases,
     inputs,
     comparison,
+    // Added later, where registries are asked.
+    published: null,
+    moved: [],
   };
 }
+
+/** By reference; null as long as a digest is not known. Thousands of cells share one list. */
+const pinnedBases = oncePer((bases: readonly PlannedBase[]): BuildInputs["bases"] | null => {
+  const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
+  return pinned.length === bases.length ? pinned : null;
+});
 
 function inputsOf(
   { dockerfile, context, rebuild }: CellSources,
   { settings: { target } }: Cell,
 ): LockedInputs {
-  return {
+  const inputs = {
     dockerfile: digestOf(dockerfile.bare),
     context: context.digest,
     args: dockerfile.args,
     target: target?.value ?? null,
     builder: builderName,
-    ...(rebuild === null ? {} : { rebuild }),
   };
+  return rebuild === null ? inputs : { ...inputs, rebuild };
 }
 
 function whyFollows(bases: readonly PlannedBase[]): string | null {

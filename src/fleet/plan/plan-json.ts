@@ -34,7 +34,7 @@ export interface PlanCellJson
   extends Pick<LockedImage, "axes" | "platform" | "digest" | "requires" | "measured">,
     Pick<PlannedCell, "action" | "reason" | "tag" | "inputDigest" | "bases" | "published" | "moved"> {
   readonly cell: string;
-  /** Where its image goes, in place of the fleet's repository. */
+  /** The repository of its image, in place of the fleet's. */
   readonly repository?: string;
   readonly dockerfile: string;
   /** Inputs that are not what they were when the lock was written; `changed` is null where the lock does not say. */
@@ -103,7 +103,7 @@ export function explainedToJson(
     inputDigest,
     lockedInputDigest,
     inputs,
-    // What of the context is sent, and whence; `whole` says why it is all of it.
+    // The files of the context that are sent, and whence; `whole` says why it is all of it.
     ...(planned.context === null ? {} : { context: takenJson(planned.context) }),
     // Only where the context has changed, and this machine knows what it was.
     ...(contextFiles === null ? {} : { contextFiles }),

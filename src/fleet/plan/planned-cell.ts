@@ -36,16 +36,16 @@ export interface PlannedCell {
   readonly tag: string | null;
   /** null for cells that are not to be built. */
   readonly dockerfile: RenderedFile | null;
-  /** What is sent to the engine; null for cells that are not to be built. */
+  /** The files for the engine; null for cells that are not to be built. */
   readonly context: CellContext | null;
   readonly bases: readonly PlannedBase[];
   /** The other inputs, as the lock records them; null for cells that are not to be built. */
   readonly inputs: LockedInputs | null;
-  /** What the lock says of this cell. */
+  /** The lock's entry of this cell. */
   readonly locked: LockedImage | null;
   /** Each input beside what the lock says of it; empty where the lock says nothing, or nothing changed. */
   readonly comparison: readonly InputComparison[];
-  /** What the registry has under the tag, where it was asked and has something. */
+  /** The digest that the registry has under the tag, if it was asked and has one. */
   readonly published: Digest | null;
   /** Bases whose reference means another image now, where registries were asked. */
   readonly moved: readonly MovedBase[];
@@ -67,7 +67,7 @@ export interface RetiredImage {
 export interface PlannedBase {
   /** As the Dockerfile names it. */
   readonly ref: string;
-  /** What is pulled in its place; the same unless the user replaced it. */
+  /** The reference that is pulled in its place; the same unless the user replaced it. */
   readonly used: string;
   /** null when neither the reference, the lock nor a registry tells. Of a `local` base the engine's id of the image. */
   readonly digest: Digest | null;

@@ -1,4 +1,4 @@
-/** What of a plan a registry has already. */
+/** The images of a plan that a registry has already. */
 
 import type { Digest } from "../../oci/digest.ts";
 import type { Plan } from "./planned-cell.ts";

@@ -1,4 +1,4 @@
-/** What registries add to a plan: images that are published already, and bases that have moved. Pure; asking is not done here. */
+/** The registries' part of a plan: images that are published already, and bases that have moved. Pure; asking is not done here. */
 
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -6,9 +6,9 @@ import { compareText, remember } from "../../io/collections.ts";
 import type { MovedBase, Plan, PlannedCell } from "./planned-cell.ts";
 
 export interface RegistryView {
-  /** What the registry has under the tag of a cell that is to be built, by cell. */
+  /** The images that the registry has under the tags of cells that are to be built, by cell. */
   readonly published: ReadonlyMap<string, PublishedImage>;
-  /** What base references mean now. One that could not be asked is not in it, and counts as not moved. */
+  /** The present digests of base references. One that could not be asked is not in it, and counts as not moved. */
   readonly bases: ReadonlyMap<string, Digest>;
 }
 
@@ -73,7 +73,7 @@ export interface BaseUpdate {
   readonly cells: readonly string[];
 }
 
-/** What would change for these cells, by reference. Cells that the lock does not have take what is current anyway. */
+/** The digests that would change for these cells, by reference. Cells that the lock does not have take the present ones anyway. */
 export function baseUpdates(
   cells: readonly PlannedCell[],
   current: ReadonlyMap<string, Digest>,
@@ -91,7 +91,7 @@ export function baseUpdates(
   return [...updates.values()].sort((one, other) => compareText(one.ref, other.ref));
 }
 
-/** The lock with the current digests as the next bases of these cells. What was built stays as it was. */
+/** The lock with the current digests as the next bases of these cells. Images that were built stay as they were. */
 export function withUpdatedBases(
   lock: Lock,
   cells: readonly PlannedCell[],

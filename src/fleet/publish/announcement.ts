@@ -12,7 +12,7 @@ import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again
 export interface Announcement {
   /** Of the tag that is to be written. */
   readonly target: ImageReference;
-  /** Where it stands, or null. A name is used once: a late write of before must not hide a new announcement. */
+  /** Its place, or null. A name is used once: a late write of before must not hide a new announcement. */
   standsAt: ImageReference | null;
   /** A write whose answer was lost may take effect until then, by `performance.now()`. */
   busyUntil: number;
@@ -36,7 +36,7 @@ export function silent(target: ImageReference): Announcement {
   return { target, standsAt: null, busyUntil: 0 };
 }
 
-/** Puts an empty index of its own there: whoever deletes it by its digest takes nothing else with it. */
+/** Puts an empty index there that no other has: to delete it by its digest takes nothing else with it. */
 export async function announce(
   registry: RegistryClient,
   own: Announcement,

@@ -44,8 +44,9 @@ interface Blob {
 }
 
 /**
- * With it goes what is attached to it. What the other repository has already does not travel, so a copy that was interrupted goes on where it was, by blob. Blobs are mounted where
- * both repositories are of one registry that can, and sent in pieces else; layers that live elsewhere (`urls`) are left there.
+ * Copies an image with its attachments. Blobs that the other repository has already do not travel, so a copy that was interrupted goes on
+ * where it was. Blobs are mounted if both repositories are of one registry that can, and else sent in pieces; layers that live elsewhere
+ * (`urls`) are left there.
  *
  * @param from by digest
  * @param to with the tag; one that holds another image is `TAG_CONFLICT`, before anything is copied
@@ -76,7 +77,7 @@ export async function copyImage(
   };
   if (before === null) {
     await copyBlobs([top, ...parts]);
-    // What an index names has to be there before it.
+    // The parts of an index have to be there before it.
     for (const part of parts.toReversed())
       await registry.writeManifest(withDigest({ ...to, tag: null }, part.digest), part);
   }
@@ -177,7 +178,7 @@ function invalid(from: ImageReference, what: string): ImgmatchError {
   });
 }
 
-/** What is attached to an image goes where the image goes: signatures, provenance, SBOMs. */
+/** Attachments go with their image: signatures, provenance, SBOMs. */
 interface CopyAttachmentsOptions extends Pick<Pace, "signal" | "sleep"> {
   readonly registry: Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
     ReferrersReader;

@@ -14,7 +14,7 @@ export interface DescribeRequest {
   readonly reference: ImageReference;
   /** By cell. */
   readonly images: ReadonlyMap<string, IndexedImage>;
-  /** What their builds have noted of the manifests. Default: nothing, and the registry is asked about each. */
+  /** The manifests that their builds have noted. Default: none, and the registry is asked about each. */
   readonly manifests?: ReadonlyMap<string, ManifestDescriptor> | undefined;
 }
 

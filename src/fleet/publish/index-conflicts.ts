@@ -1,4 +1,4 @@
-/** What the index of a version says that a fleet says differently: found before anything is built for it. */
+/** The differences between the index of a version and a fleet: found before anything is built for it. */
 
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../../errors.ts";
@@ -39,7 +39,7 @@ function conflict(reference: ImageReference, says: string, fix = raise): Problem
   return { code: "INDEX_CONFLICT", message: `${formatImageReference(reference)} ${says}`, fix };
 }
 
-/** What the version's tag holds. */
+/** The index under the version's tag. */
 export interface CurrentIndex {
   readonly digest: Digest;
   readonly index: FleetIndex;
@@ -132,8 +132,9 @@ export function strangers(stored: StoredIndex, reference: ImageReference): Probl
 }
 
 /**
- * What `publishPlanIndex` will refuse once the plan is built, as far as it can be known before: an image of other inputs is
- * another image. Of the version's index and of each variant's. Throws `INDEX_CONFLICT` where such a tag is no index, and what the registry throws.
+ * Problems that `publishPlanIndex` will have once the plan is built, as far as they can be known before: an image of other inputs is
+ * another image. Of the version's index and of each variant's. Throws `INDEX_CONFLICT` if such a tag is no index, and errors of the
+ * registry.
  */
 export async function planIndexConflicts(plan: Plan, registry: RegistryClient): Promise<Problem[]> {
   const { matrix, cells } = plan;
@@ -143,7 +144,7 @@ export async function planIndexConflicts(plan: Plan, registry: RegistryClient): 
     built.map((planned) => ({ ...planned.cell, planned })),
   ).map(({ name, members }) => ({ name, cells: members.map(({ planned }) => planned) }));
   const found = await conflictsWith({ name: versionTag(matrix), cells }, matrix, registry);
-  // What the version says otherwise of a cell, its variant does too.
+  // A conflict with the version is one with its variant too.
   if (found.length > 0) return found;
   for (const variant of variants) found.push(...(await conflictsWith(variant, matrix, registry)));
   return found;

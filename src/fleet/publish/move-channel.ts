@@ -28,7 +28,7 @@ export interface ChannelMove {
   readonly name: string;
   /** The version, and of it the images that the channel is to name. */
   readonly fleet: Lock;
-  /** Where the lock says that it is; null for one that was never moved. */
+  /** The channel in the lock; null for one that was never moved. */
   readonly known: LockedChannel | null;
   readonly by: string;
   readonly at: string;
@@ -56,7 +56,7 @@ export async function moveChannel(
   const expected = [known?.digest, manifest.digest];
   const next = (held: ManifestDescriptor | null, written: number): Writing | null => {
     if (held?.digest === manifest.digest) return null;
-    // Who writes it after us, or before us without a record.
+    // Another publisher that writes it after us, or before us without a record.
     if (held !== null && !expected.includes(held.digest) && (!replace || written > 0))
       throw unrecorded(reference, held.digest, known);
     const before = async () => vouching?.vouch(target.named);
@@ -82,7 +82,7 @@ export async function moveChannel(
     annotations: { "dev.imgmatch.channel": name, "org.opencontainers.image.created": record.at },
   };
   const attached = await attach(registry, { reference, digest: manifest.digest }, artifact, pace);
-  // What was there before is signed too, where somebody asks for it now.
+  // Content that was there before is signed too, if somebody asks for it now.
   await vouching?.vouch([...target.named, attached]);
   const how = found === manifest.digest ? "unchanged" : found === null ? "created" : "moved";
   return { reference, how, record };

@@ -1,6 +1,6 @@
 /**
  * Which images of a fleet container runtimes see in its index. A runtime knows a platform, at best the level of its CPU, and no
- * GPU: so it sees one image for each platform, and one for each level of x86-64. What it sees it may take, and containerd from 2.1 on
+ * GPU: so it sees one image for each platform, and one for each level of x86-64. It may take each image that it sees, and containerd from 2.1 on
  * fetches all that it sees of its platform; everything else is for `resolve`.
  */
 
@@ -25,7 +25,7 @@ const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as 
  * runtime that knows no levels takes the first that matches.
  *
  * - Plain is the least demanding image without GPU code: the one that the most CPUs of the tables run, then the one with the fewest
- *   features, then the one for the oldest kernel. Among equals it is the one that `resolve` takes. Where not all CPUs run it, runtimes see
+ *   features, then the one for the oldest kernel. Among equals it is the one that `resolve` takes. If not all CPUs run it, runtimes see
  *   no image of the platform, unless the matrix allows it.
  * - A level of x86-64 is shown where `resolve` takes an image that needs exactly this level, by its features, on a CPU of this level
  *   without a GPU, with the plain image's free axes: a better CPU never means another Python.
@@ -147,7 +147,7 @@ function firstOf(
   return sortCandidates(order, candidates)[0]?.named ?? null;
 }
 
-/** What every answer goes by: without what its files showed to be unused. */
+/** The needed features: without those that its files do not use. */
 function featuresOf(image: IndexedImage): readonly string[] {
   return neededRequirement(image).cpu.features;
 }

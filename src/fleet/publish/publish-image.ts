@@ -28,8 +28,8 @@ export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" 
 }
 
 /**
- * What the tag holds of the same inputs, when nobody may write something else there any more; null when there is no such
- * tag. Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
+ * The image of the same inputs under the tag, when nobody may write something else there any more; null when there is no such tag. Throws
+ * `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
  */
 export async function adoptImage(request: AdoptRequest): Promise<ExistingImage | null> {
   const look = () => findExisting(request);
@@ -75,7 +75,7 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   }
 }
 
-/** What somebody else has put there, and whether it is what was built here. */
+/** The image that somebody else has put there, and whether it is the one that was built here. */
 async function adopted(
   { registry, reference, platform, image, watch }: PublishRequest,
   found: ExistingImage,
@@ -93,7 +93,7 @@ async function adopted(
   return { ...noted(found), how: "adopted", differs };
 }
 
-/** What the lock says of it. */
+/** The lock's facts about it. */
 export function noted({ digest, mediaType, size, blobs }: ExistingImage): FoundImage {
   return { digest, manifest: { mediaType, size }, blobs };
 }
@@ -106,12 +106,12 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
   });
 }
 
-/** What a tag already holds, and whether that is the image that would be built. */
+/** The question about a tag: whether it holds the image that would be built. */
 interface ExistingQuery extends FindRequest {
   readonly registry: RegistryClient;
 }
 
-/** What a tag holds, and what that takes in the registry. */
+/** The image under a tag, and its blobs in the registry. */
 interface ExistingImage extends ManifestDescriptor {
   readonly blobs: StoredBlobs | null;
 }

@@ -18,13 +18,13 @@ import { type Pace, settleTag } from "./settle-tag.ts";
 export interface IndexRequest extends DescribeRequest, Pace {
   readonly name: string;
   readonly version: string;
-  /** What resolve is to look at first. Default: its own order. */
+  /** The criteria that resolve is to look at first. Default: its order. */
   readonly prefer?: readonly string[];
   readonly plainPull?: FleetIndex["plainPull"];
   /** Write exactly these images, whatever the index says now. */
   readonly replace?: boolean;
   readonly vouching?: Vouching | undefined;
-  /** What runtimes see of it. Default: as of a version. */
+  /** The images that runtimes see of it. Default: as of a version. */
   readonly show?: typeof nativeImages;
   /** Longest manifest, in bytes: for tests. */
   readonly maxBytes?: number | undefined;
@@ -41,14 +41,14 @@ export interface Vouching {
 }
 
 export interface PublishedIndex {
-  /** What the version's tag holds. */
+  /** The digest under the version's tag. */
   readonly digest: Digest;
   readonly how: "written" | "unchanged" | "replaced";
   /** Cells of the index: these and those that others have published. */
   readonly cells: number;
   /** Cells that were not in the index before. */
   readonly added: readonly string[];
-  /** What a plain pull of the version gets, by platform. */
+  /** The images that a plain pull of the version gets, by platform. */
   readonly plain: readonly NativeImage[];
 }
 
@@ -147,7 +147,7 @@ async function settle(
   const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
     const { top, parts } = formatFleetIndex(target, show(target), request);
-    // What says the same in other bytes may show runtimes something else.
+    // An index of the same content in other bytes may show runtimes something else.
     if (now?.digest === top.digest) return null;
     if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
     if (vouching === undefined) return { manifest: top, parts };
@@ -170,7 +170,7 @@ async function vouchFor(current: CurrentIndex, request: IndexRequest): Promise<v
   await request.vouching.vouch(digestsOf(current.digest, current.index));
 }
 
-/** Who may write the tag may have put images there. */
+/** Throws for images of others that nobody has vouched for: any writer of the tag may have put them there. */
 async function requireVouched({ digest, index }: CurrentIndex, request: IndexRequest): Promise<void> {
   const { images, reference, name, version, vouching } = request;
   if ([...index.entries.keys()].every((cell) => images.has(cell))) return;

@@ -26,7 +26,7 @@ export interface PlanIndexOptions {
 }
 
 export interface PlanIndex {
-  /** Where the index is: the repository with the version as tag. */
+  /** The reference of the index: the repository with the version as tag. */
   readonly reference: ImageReference;
   /** Cells of the plan that are not published as the matrix says. */
   readonly missing: readonly string[];
@@ -38,7 +38,7 @@ export interface PlanIndex {
 }
 
 /**
- * Publishes the index of every image that the plan keeps and the registry has. What is yet to be built is left out and
+ * Publishes the index of every image that the plan keeps and the registry has. Images that are not built yet are left out and
  * named: an index must not say of an image what the matrix no longer says.
  * Images of other repositories are copied into the fleet's first. The index of each variant follows that of the version, so that whoever finds the one finds the other.
  * Throws as `publishIndex` does, `TAG_COLLISION` when an image has the version alone as its tag.
@@ -117,7 +117,7 @@ export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Pro
   return { reference, missing: [], published };
 }
 
-/** What an index says of the lock's images that a registry has. Throws `TAG_COLLISION` where one has the index's own tag. */
+/** The lock's images that a registry has, as an index names them. Throws `TAG_COLLISION` if one has the index's tag. */
 export function namedImages(
   locked: readonly (readonly [cell: string, image: LockedImage])[],
   { tag }: ImageReference,

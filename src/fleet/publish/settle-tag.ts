@@ -10,8 +10,8 @@ import { type Announcement, announce, othersStand, retire } from "./announcement
 
 export interface Pace {
   /**
-   * How long the write of another publisher may take from its last look to its effect, in milliseconds. Default: 5,000.
-   * Who was killed is waited for so long.
+   * The time that the write of another publisher may take from its last look to its effect, in milliseconds. Default: 5,000. A publisher
+   * that was killed is waited for so long.
    */
   readonly settleMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -23,11 +23,11 @@ export interface TagWriter<Held extends { readonly digest: Digest }> extends Pac
   readonly registry: RegistryClient;
   /** With the tag. */
   readonly reference: ImageReference;
-  /** What the tag holds, or null where there is no such tag. Throws where that is somebody else's. */
+  /** Reads the content of the tag, or null if there is no such tag. Throws if it is somebody else's. */
   readonly look: () => Promise<Held | null>;
   /**
-   * What is to be written in its place, after the manifests that it names; null to leave it as it is.
-   * `written`: how often the registry has accepted a write of this publisher.
+   * The content to write in its place, after the manifests that it names; null to leave it as it is. `written`: how often the registry has
+   * accepted a write of this publisher.
    */
   readonly next: (held: Held | null, written: number) => Writing | null;
 }
@@ -35,7 +35,7 @@ export interface TagWriter<Held extends { readonly digest: Digest }> extends Pac
 export interface Writing {
   readonly manifest: Manifest;
   readonly parts?: readonly Manifest[];
-  /** What has to be done when the parts are there and the tag does not name them yet. */
+  /** Work to do when the parts are there and the tag does not name them yet. */
   readonly before?: (() => Promise<void>) | undefined;
 }
 
@@ -49,7 +49,7 @@ const mostGlances = 5;
  *
  * Every write follows an announcement and a look, in that order, and is sent once. An announcement stands until its publisher
  * will not write again and each of its writes has taken effect or never will. So when no other stands, no write is on its
- * way, and whoever announces itself later will see what the tag holds now. Where one goes on standing, the tag is settled
+ * way, and whoever announces itself later will see what the tag holds now. If one goes on standing, the tag is settled
  * when it has not changed for `settleMs`: a write that came later would rest on a look of before that time.
  */
 export async function settleTag<Held extends { readonly digest: Digest }>(
@@ -96,7 +96,7 @@ export async function settleTag<Held extends { readonly digest: Digest }>(
   }
 }
 
-/** What a publisher knows of its own writes. */
+/** The knowledge of a publisher about its writes. */
 function tagWrite<Held extends { readonly digest: Digest }>(
   { registry, reference, look, next, signal, settleMs = 5000, sleep = waitFor }: TagWriter<Held>,
   own: Announcement,

@@ -19,7 +19,7 @@ import { type IndexVerification, verifyIndexes } from "./verify-index.ts";
 
 const findings = ["moved", "vanished", "lost"] as const;
 
-/** What is not as the lock says. */
+/** A difference between the registry and the lock. */
 export interface RegistryDrift {
   readonly cell: string;
   readonly reference: string;
@@ -30,7 +30,7 @@ export interface RegistryDrift {
   readonly finding: (typeof findings)[number];
   /** By the lock. */
   readonly digest: Digest;
-  /** What the tag holds, or null. */
+  /** The digest under the tag, or null. */
   readonly found: Digest | null;
   /** Whether the tag was given the locked digest again. */
   readonly healed: boolean;

@@ -11,7 +11,7 @@ import { fetchFleet } from "../../lock/fetch-lock.ts";
 import type { FetchedFleet, FindTrust, IndexReader, IndexTrust, SignedBy } from "../../lock/index-trust.ts";
 
 export interface SignedLock {
-  /** Who signed the index of the version; null where the registry has none, or no signature is asked for. */
+  /** The signer of the index of the version; null if the registry has none, or no signature is asked for. */
   readonly index: SignedBy | null;
   /** Images that the signed index names by their digest. */
   readonly named: number;
@@ -20,8 +20,8 @@ export interface SignedLock {
 }
 
 /**
- * null where no signature is asked for. Throws with exit code 6 where the index is not signed by who may, or with a problem for each
- * image that neither it nor a signature of its own vouches for; `REGISTRY_…` where the registry fails.
+ * null if no signature is asked for. Throws with exit code 6 if no accepted signer has signed the index, or with a problem for each
+ * image that neither it nor a signature of its own vouches for; `REGISTRY_…` if the registry fails.
  */
 export async function verifySigned(
   lock: Lock,
@@ -38,7 +38,7 @@ export async function verifySigned(
   });
   const others = images.filter(({ cell, digest }) => fleet?.lock.images[cell]?.digest !== digest);
   const judges = new Map<string, Promise<IndexTrust>>();
-  // Where nothing is asked of its own repository, the fleet's vouches: the index's copy lies there.
+  // If nothing is asked of its own repository, the fleet's vouches: the index's copy lies there.
   const judgeOf = ({ registry: host, repository: path }: ImageReference) =>
     remember(judges, `${host}/${path}`, async () => {
       const own = await trust(withTag({ ...repository, registry: host, repository: path }, versionTag(lock)));

@@ -16,9 +16,16 @@ import { requireOf } from "../../resolve/check-image.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
-import { gpuOf, holdersOf, type ImageInspection, inspectionOf, type MeasuredDriver } from "../inspection.ts";
+import {
+  gpuOf,
+  holdersOf,
+  type ImageInspection,
+  inspectionOf,
+  type MeasuredDriver,
+  undecidedPath,
+} from "../inspection.ts";
 
-/** What the owner of an image knows and its files may not tell. */
+/** Facts that the owner of an image knows and its files may not tell. */
 export interface Statement {
   /** The march that it was compiled for; without it the CPU requirement is estimated. */
   readonly march?: string;
@@ -33,9 +40,9 @@ export interface AdoptedImage {
   readonly requires: Requirement;
   readonly adopted: LockedAdoption;
   readonly measured?: Measured;
-  /** What is not known: nobody can say that it needs no more than is said. */
+  /** Needs that nobody knows: it may need more than is said. */
   readonly undecided: readonly string[];
-  /** What could not be opened, or should be looked at: it may need more than is said. */
+  /** Files that could not be opened, and choices to look at: it may need more than is said. */
   readonly notes: readonly string[];
 }
 
@@ -48,7 +55,7 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
   const kernel = inspection.requires.kernel;
   const requires: Requirement = {
     cpu: cpuOf(inspection, statement, platform),
-    cuda: withRequire(cudaOf(inspection, statement), opened.env ?? []),
+    cuda: withRequire(cudaOf(inspection, statement), environmentOf(opened)),
     ...(kernel === null ? {} : { kernel }),
   };
   const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
@@ -60,7 +67,9 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
     requires,
     adopted: { cpu: statement.march === undefined ? "estimated" : "stated" },
     ...(statement.march === undefined ? {} : { measured: audit.measured }),
-    undecided: statement.cuda === undefined ? inspection.requires.undecided : [],
+    undecided: inspection.requires.undecided.filter(
+      (text) => statement.cuda === undefined || text.startsWith(undecidedPath),
+    ),
     notes: [
       ...choiceNotes(inspection, requires),
       ...(unopened === 0
@@ -161,6 +170,10 @@ function decided(
   return { toolkit, code, driver };
 }
 
+function environmentOf({ start }: OpenedImage): readonly string[] {
+  return Object.entries(start?.env ?? {}).map(([name, value]) => `${name}=${value}`);
+}
+
 function withRequire(cuda: CudaRequirement | null, env: readonly string[]): CudaRequirement | null {
   const require = requireOf(env);
   if (cuda === null || require === null) return cuda;
@@ -174,7 +187,11 @@ function driverOf(found: MeasuredDriver): DriverRequirement | null {
   const known = findCompatPackage(cudaOfDriver(found.package) ?? "");
   return known === null
     ? null
-    : { mode: "compat", package: found.package, cuda: known.cuda, branches: known.branches };
+    : {
+        ...{ mode: "compat", package: found.package, cuda: known.cuda, branches: known.branches },
+        ...(found.listed === null ? {} : { listed: found.listed }),
+        ...(found.onPath === null ? {} : { onPath: found.onPath }),
+      };
 }
 
 function undecided(inspection: ImageInspection): ImgmatchError {

@@ -2,7 +2,7 @@
 
 import { usageError } from "../../errors.ts";
 
-/** What is measured, or stated on its own: no tag decides it. */
+/** Axes that are measured, or stated by another flag: no tag decides them. */
 const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "platform", "march"]);
 const axisName = /^[a-z][a-z0-9_-]{0,62}$/;
 

@@ -1,4 +1,4 @@
-/** What opening an image shows of what was declared: what it does without, and what is not true. Pure. */
+/** The declared requirement of an image beside its files: features that it does without, and declarations that are not true. Pure. */
 
 import type { Problem } from "../../errors.ts";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
@@ -8,6 +8,7 @@ import {
   type CudaRequirement,
   type Measured,
   measuredRules,
+  type OnPath,
   type Requirement,
 } from "../../hardware/requirement.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -16,6 +17,7 @@ import type { LibraryFile } from "../gpu/driver-files.ts";
 import { type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
+import type { CompatPath } from "../loader/compat-path.ts";
 import { beyondDeclared, type BeyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
 import { codeLies, mayHideCode, uncompiledTargets } from "./gpu-lies.ts";
 import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
@@ -23,7 +25,7 @@ import { toolkitLies } from "./toolkit-lies.ts";
 
 export interface AuditRequest {
   readonly base: BaseOrigin;
-  /** What was declared. */
+  /** The declared requirement. */
   readonly requires: Requirement;
   /** CPU features that the base is declared to need (`cpuFloor`), Linux names. */
   readonly floor: readonly string[];
@@ -33,14 +35,14 @@ export interface AuditRequest {
 
 export interface ImageAudit {
   readonly measured: Measured;
-  /** `AUDIT_…`: what is declared and not true. What is unknown, or could not be opened, is never here. */
+  /** `AUDIT_…`: declarations that are not true. One that is unknown, or whose files could not be opened, is never here. */
   readonly lies: readonly Problem[];
-  /** What may be right, and should be looked at by somebody. */
+  /** Declarations that may be right, and that somebody should look at. */
   readonly notes: readonly Problem[];
   readonly effect: ImageEffect;
 }
 
-/** What shows whether an axis made a difference to an image: little enough to be kept for each cell of a large fleet. */
+/** The signs whether an axis made a difference to an image: little enough to be kept for each cell of a large fleet. */
 export interface ImageEffect {
   /** Digest of all programs and libraries; null where some could not be read, and for an image that brings none. */
   readonly code: Digest | null;
@@ -81,7 +83,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
         cuda === null
           ? null
           : {
-              // Where something could hide, what was declared may be in it.
+              // If something could hide, the declared code may be in it.
               code: [...new Set([...found, ...(mayHideCode(inspection, origin) ? cuda.code : [])])].sort(),
               minimum: driver?.minimum ?? null,
             },
@@ -176,7 +178,8 @@ function driverLies(
   inspection: ImageInspection,
   floor: MeasuredFloor | null,
 ): readonly Problem[] {
-  const { bundled, compat } = inspection.driver;
+  const { bundled, compat, compatPath } = inspection.driver;
+  const onPath = compatPath?.onPath ?? null;
   const isWhole = inspection.unopened.length === 0;
   const below = (version: string, declared: string) =>
     floor !== null && (compare(version, floor.minimum) ?? 0) < 0 ? [tooOld(floor, declared, toolkit)] : [];
@@ -184,6 +187,7 @@ function driverLies(
     case "host":
       return [
         ...(bundled.length > 0 ? [unasked(bundled)] : []),
+        ...(onPath === "always" || onPath === "cache" ? [shadowed(compat, onPath, compatPath)] : []),
         ...below(driver.minimum, `driver ${driver.minimum} is declared to be enough`),
       ];
     case "bundled":
@@ -192,7 +196,12 @@ function driverLies(
         ...below(driver.version, `the image brings driver ${driver.version}`),
       ];
     case "compat":
-      return other(driver.package, compat, isWhole, "the forward-compatibility package");
+      return [
+        ...other(driver.package, compat, isWhole, "the forward-compatibility package"),
+        ...(onPath === null || driver.onPath === undefined || onPath === driver.onPath
+          ? []
+          : [otherPath(driver.onPath, onPath, compatPath)]),
+      ];
   }
 }
 
@@ -208,6 +217,23 @@ function unasked(found: readonly LibraryFile[]): Problem {
     code: "AUDIT_DRIVER_OTHER",
     message: `the driver of the host is declared, and the image brings its own, ${versionsOf(found)}: ${found[0]?.path}`,
     fix: `declare driver: { mode: bundled, version: "${version}" }, or leave the file out of the image`,
+  };
+}
+
+/** The host's driver is declared, and the image looks for its package first. */
+function shadowed(found: readonly LibraryFile[], onPath: OnPath, path: CompatPath | null): Problem {
+  return {
+    code: "AUDIT_DRIVER_OTHER",
+    message: `the driver of the host is declared, and the image puts its forward-compatibility package ${versionsOf(found)} before it: ${path?.reason}`,
+    fix: `take its folder off the loader's path, or declare driver: { mode: compat, onPath: ${onPath} }`,
+  };
+}
+
+function otherPath(declared: OnPath, found: OnPath, path: CompatPath | null): Problem {
+  return {
+    code: "AUDIT_DRIVER_OTHER",
+    message: `onPath ${declared} is declared of the forward-compatibility package, and it is ${found}: ${path?.reason}`,
+    fix: `declare driver: { mode: compat, onPath: ${found} }, or change the path of the image's loader`,
   };
 }
 

@@ -15,11 +15,11 @@ import type { InspectedFile } from "../inspection.ts";
 import type { ImageOrigin } from "./origin.ts";
 
 /**
- * Declared features that no file that counts uses, sorted. Nothing is dropped where a file of the image's own could not be opened.
+ * Declared features that no file that counts uses, sorted. Nothing is dropped if one of the image's own files could not be opened.
  *
  * Files of its own layers count with every instruction they have. Files of the base, and unchanged files of the distribution's packages,
  * were made to run wherever base or distribution run: of them count the features that a file uses without asking the CPU.
- * What a used feature is built on is used (`avx` where AVX2 is), and `floor`, what the base is declared to need, is never dropped.
+ * The features below a used one are used (`avx` below AVX2), and those of `floor`, the declared need of the base, are never dropped.
  */
 export function unusedFeatures(
   origin: ImageOrigin,
@@ -102,7 +102,7 @@ export function beyondDeclared(
 /** PREFETCHW does nothing on CPUs without it (AMD APM 3, PREFETCH): no program dies of it. */
 const harmless: ReadonlySet<string> = new Set(["3dnowprefetch"]);
 
-/** What a march can be asked for: nobody can declare `rdtscp`, so that nobody lies about it. */
+/** Features that a march can name: nobody can declare `rdtscp`, so that nobody lies about it. */
 function nameableFeatures(architecture: CpuArchitecture): ReadonlySet<string> {
   return new Set(neededFeatures(architecture).filter((feature) => !harmless.has(feature)));
 }
@@ -117,7 +117,9 @@ function needed({ answer }: InspectedFile): readonly string[] {
   );
 }
 
-/** What a file uses without asking the CPU, and what the loader demands for it: no estimate, as some of {@link needed} are. */
+/**
+ * Features that a file uses without asking the CPU, and those that the loader demands for it: no estimate, as some of {@link needed} are.
+ */
 function unasked(file: InspectedFile): readonly string[] {
   const level = file.program?.neededLevel ?? null;
   const enforced = new Set(level === null ? [] : findMarch(level)?.features);
@@ -143,7 +145,7 @@ function couldHide({ own, ownUnopened }: ImageOrigin, architecture: CpuArchitect
   return ownUnopened.some(({ path, reason }) => {
     const file = files.get(path);
     if (file === undefined) return true;
-    // What is wrong with its GPU code is no matter of the CPU, nor is a program for another one.
+    // A fault of its GPU code is no matter of the CPU, nor is a program for another one.
     if (file.gpu?.damage.includes(reason)) return false;
     const machine = file.program?.machine;
     return machine === undefined || !isForeign(machine, architecture);

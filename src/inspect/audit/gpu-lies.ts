@@ -40,7 +40,7 @@ export function codeLies(
 
 /**
  * Declared targets that no file has, of an image with programs of its own and a compiler that may make them at run time: no lie, but nobody
- * has compiled what was asked for.
+ * has compiled these targets.
  */
 export function uncompiledTargets(
   { code }: CudaRequirement,

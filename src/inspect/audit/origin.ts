@@ -5,7 +5,7 @@ import { filesOfLayers } from "../image/file-tree.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import type { ImageInspection, InspectedFile } from "../inspection.ts";
 
-/** What an image was built on. */
+/** The base that an image was built on. */
 export type BaseOrigin =
   /** `FROM scratch`: everything is the image's own. */
   | { readonly kind: "none" }
@@ -18,7 +18,7 @@ export interface ImageOrigin {
   /** Brought or changed by the image's own layers. A base's file that was only copied up (`chmod -R`) is the base's. */
   readonly own: readonly InspectedFile[];
   readonly base: readonly InspectedFile[];
-  /** What could not be opened of the image's own. */
+  /** The image's own files that could not be opened. */
   readonly ownUnopened: ImageInspection["unopened"];
 }
 

@@ -1,4 +1,4 @@
-/** What AArch64 instructions need: rows of the tables beside this file, which scripts/arm64-table.mjs writes. */
+/** The needs of AArch64 instructions: rows of the tables beside this file, which scripts/arm64-table.mjs writes. */
 
 import base from "./arm64-base.json" with { type: "json" };
 import features from "./arm64-features.json" with { type: "json" };
@@ -14,7 +14,7 @@ export type Arm64Trait = "asks" | "unproven";
 const readRows = ({ rows }: { readonly rows: readonly (readonly string[])[] }): readonly Arm64Row[] =>
   rows.map(([mask, value, needed = ""]) => [Number(mask), Number(value), needed]);
 
-/** What every CPU of Armv8.0-A with floating point and Advanced SIMD executes. */
+/** Instructions that every CPU of Armv8.0-A with floating point and Advanced SIMD executes. */
 export const arm64BaseRows = readRows(base);
 
 /** Beyond Armv8.0-A, without SVE and SME. */

@@ -1,7 +1,7 @@
 /**
  * AArch64's system registers and system instructions, of which one encoding holds all (DDI 0487, C5.2, C5.3 and D24): what programs
  * may use, by feature. Whatever is not here and is of the kernel raises an exception in every program, or Linux answers for it
- * (`Documentation/arch/arm64/cpu-feature-registers.rst`): it is passed over. What is not here and is of programs is unknown.
+ * (`Documentation/arch/arm64/cpu-feature-registers.rst`): it is passed over. Another register of programs is unknown.
  */
 
 import type { Arm64Row, Arm64Trait } from "./arm64-rows.ts";

@@ -1,4 +1,4 @@
-/** What an image needs of a CPU by each of the variants that it carries, of which it takes one when it runs. */
+/** The needs of each CPU variant that an image carries. The image takes one of them when it runs. */
 
 import { neverNeededFeatures, withImplied, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
@@ -73,7 +73,7 @@ function leastFirst(a: CpuChoice, b: CpuChoice): number {
 }
 
 /**
- * What a file uses when it is taken. One that asks the CPU, as llama.cpp's ask whether they are to be taken at all, is held to the CPU in its
+ * The features that a file uses when it is taken. One that asks the CPU, as llama.cpp's ask whether they are to be taken at all, is held to the CPU in its
  * name, where that is known.
  */
 function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): readonly string[] {

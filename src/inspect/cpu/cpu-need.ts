@@ -1,4 +1,4 @@
-/** What a file asks of a CPU: needed, may be used, or neither. Never a guess: what cannot be told apart is told as *may be used*. */
+/** The features that a file asks of a CPU: needed, may be used, or neither. Never a guess: a feature that cannot be told apart *may be used*. */
 
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";

@@ -95,7 +95,7 @@ const loaderFolder = /^(.*\/)?glibc-hwcaps\/([^/]+)\/(.+)$/;
 const cpuName =
   /(^|[-_.])(avx\w*|sse\d?\w*|fma\d?|haswell|sandybridge|ivybridge|piledriver|skylake\w*|cannonlake|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89](?:\.\d)?\w*|x86-64-v[234])(?=[-_.]|$)/i;
 
-/** What stands in that place of the name for every other CPU. */
+/** The word in that place of the name for every other CPU. */
 const plainName = /(^|[-_.])(def|default|generic|base|baseline|scalar|x64|x86-64|common)(?=[-_.]|$)/i;
 
 /** One of several files, of which a program or its loader takes one. */

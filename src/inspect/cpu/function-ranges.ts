@@ -1,4 +1,4 @@
-/** Where functions of a file begin and how long they are, as columns: a library has a million, and a hostile file more. */
+/** The functions of a file, by address and length, as columns: a library has a million, and a hostile file more. */
 
 import type { ByteSource } from "../byte-source.ts";
 import { readEhFrame } from "../elf/eh-frame.ts";
@@ -8,14 +8,14 @@ import { readSymbols, symbolType } from "../elf/symbols.ts";
 /** By address, one for each beginning, the longest. */
 export interface FunctionRanges {
   readonly count: number;
-  /** Where a range stands that is not there: behind everything. */
+  /** The address of the range; behind everything for a range that does not exist. */
   addressAt(index: number): number;
   sizeAt(index: number): number;
   /** Number of the first range from an address on. */
   firstFrom(address: number): number;
 }
 
-/** The largest library seen has one million. What is beyond counts as code outside functions. */
+/** The largest library seen has one million. Further ones count as code outside functions. */
 export const maxFunctions = 4_000_000;
 
 /** From unwinding data, which survives `strip`, and from symbols. */

@@ -28,8 +28,8 @@ export interface CodeRegion {
 export type RegionKind = "function" | "gap" | "stray" | "constants";
 
 /**
- * What is counted at once outside functions: with one that is no instruction a block of a gap may be data, and one of constants is data.
- * Of 256 random bytes one in 300 are instructions all the way.
+ * Bytes that are counted at once outside functions: with one byte that is no instruction a block of a gap may be data, and one of constants
+ * is data. Of 256 random bytes one in 300 are instructions all the way.
  */
 export const blockBytes: Readonly<Record<RegionKind, number>> = {
   function: Number.POSITIVE_INFINITY,
@@ -42,7 +42,7 @@ interface Area {
   readonly address: number;
   readonly offset: number;
   readonly size: number;
-  /** What its bytes are where no function is known. */
+  /** The kind of its bytes if no function is known. */
   readonly kind: Exclude<RegionKind, "function">;
 }
 

@@ -61,7 +61,7 @@ function createSweep(bits: 32 | 64) {
   let vexOnly = 0;
   let vectors = 0;
   let seen = 0;
-  /** Where the decoder stands: most regions begin where the one before them ends. */
+  /** The place of the decoder: most regions begin where the one before them ends. */
   let reached = 0;
   /** Decodes from one place in the window to another, and answers where the last instruction ends. */
   const decode = (from: number, to: number, counts: Uint32Array): number => {
@@ -144,7 +144,7 @@ function createSweep(bits: 32 | 64) {
   }
 }
 
-/** Counted by form of an instruction; told by feature of the CPU. What strays asks nothing: it may be a number. */
+/** Counted by form of an instruction; told by feature of the CPU. Stray bytes ask nothing: they may be a number. */
 function countFeatures(
   sure: Uint32Array,
   doubtful: Uint32Array,
@@ -196,7 +196,7 @@ const codes = Object.values(Code).filter((value) => typeof value === "number").l
 const counters = () => new Uint32Array(codes);
 const known = createCodes();
 
-/** What is asked of the library once for each form of an instruction. */
+/** Facts about each form of an instruction, asked of the library once. */
 function createCodes() {
   const kinds = new Uint8Array(codes);
   const learned = new Map<number, KnownCode>();

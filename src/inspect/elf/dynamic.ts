@@ -1,4 +1,7 @@
-/** What an ELF file asks the loader for: libraries, its interpreter, its libc. Source: System V ABI, "Dynamic Linking"; LSB, "Symbol Versioning". */
+/**
+ * The demands of an ELF file on the loader: libraries, its interpreter, its libc. Source: System V ABI, "Dynamic Linking"; LSB, "Symbol
+ * Versioning".
+ */
 
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import type { ByteSource } from "../byte-source.ts";
@@ -9,6 +12,8 @@ export interface ElfDynamic {
   readonly needed: readonly string[];
   readonly soname: string | null;
   readonly interpreter: string | null;
+  /** `DT_RUNPATH`, or `DT_RPATH` where it has none. Absent where it has neither. */
+  readonly runPath?: string;
   /** null for what names none: static programs, and libraries that others bring their libc to. */
   readonly libc: LibcNeed | null;
 }
@@ -20,7 +25,15 @@ export interface LibcNeed {
 }
 
 /** The last is `DT_VERNEED` of the LSB ("Symbol Version Table"). */
-const tag = { end: 0, needed: 1, strings: 5, soname: 14, versions: 0x6ffffffe } as const;
+const tag = {
+  end: 0,
+  needed: 1,
+  strings: 5,
+  soname: 14,
+  rpath: 15,
+  runpath: 29,
+  versions: 0x6ffffffe,
+} as const;
 
 const maxTable = 2 ** 20;
 
@@ -34,6 +47,9 @@ export function readDynamic(source: ByteSource, elf: Elf): ElfDynamic {
   const name = (at: number) => (strings === null ? "" : textAt(source.read(strings + at, 4096), 0));
   const soname = entries.find(([key]) => key === tag.soname)?.[1];
   const versions = entries.find(([key]) => key === tag.versions)?.[1];
+  const path = (entries.find(([key]) => key === tag.runpath) ??
+    entries.find(([key]) => key === tag.rpath))?.[1];
+  const runPath = path === undefined ? "" : name(path);
   const needed = entries
     .filter(([key]) => key === tag.needed)
     .slice(0, maxNames)
@@ -47,6 +63,7 @@ export function readDynamic(source: ByteSource, elf: Elf): ElfDynamic {
     needed,
     soname: soname === undefined ? null : name(soname) || null,
     interpreter: loader,
+    ...(runPath === "" ? {} : { runPath }),
     libc: libcOf([...needed, loader ?? ""], versionNames(source, elf, versions, name)),
   };
 }
@@ -66,7 +83,7 @@ function libcOf(names: readonly string[], versions: readonly string[]): LibcNeed
     : null;
 }
 
-/** What a loader has to know beside symbols, and since when it does (glibc NEWS, 2.36 and 2.42). */
+/** Marks of abilities that a loader must have beside symbols, with the glibc that brought each (glibc NEWS, 2.36 and 2.42). */
 const glibcMarks: Readonly<Record<string, string>> = {
   GLIBC_ABI_DT_RELR: "2.36",
   GLIBC_ABI_GNU_TLS: "2.42",

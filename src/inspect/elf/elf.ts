@@ -1,6 +1,6 @@
 /**
  * The frame of an ELF file: header, sections and segments. Source: System V ABI, chapters 4 and 5 ("Object Files", "Program
- * Loading"). What a file claims and does not have is told in `damage`, never an exception.
+ * Loading"). A false claim of a file goes into `damage`, and is never an exception.
  */
 
 import { type ByteSource, readExactly } from "../byte-source.ts";
@@ -17,9 +17,9 @@ export interface Elf {
   readonly version: number;
   readonly sections: readonly ElfSection[];
   readonly segments: readonly ElfSegment[];
-  /** Where the header, the table of segments and the table of sections stand. */
+  /** The places of the header, of the table of segments and of the table of sections. */
   readonly tables: readonly { readonly offset: number; readonly size: number }[];
-  /** What was claimed and cannot be read. Empty for a whole file. */
+  /** Claims of the headers that cannot be read. Empty for a whole file. */
   readonly damage: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export function isElf(head: Uint8Array): boolean {
   return head[0] === 0x7f && head[1] === 0x45 && head[2] === 0x4c && head[3] === 0x46;
 }
 
-/** Where the tables end that the header of a 64-bit file names: linkers write them last, and nothing holds them to it. */
+/** The end of the tables that the header of a 64-bit file names: linkers write them last, and nothing holds them to it. */
 export function endOfTables(head: Uint8Array): number {
   const sections = u64(head, 40) + u16(head, 58) * u16(head, 60);
   return Math.max(sections, u64(head, 32) + u16(head, 54) * u16(head, 56));
@@ -203,7 +203,7 @@ function rawSegment(bytes: Uint8Array, at: number, bits: 32 | 64): ElfSegment {
       };
 }
 
-/** Where an address of the running program stands in the file; null where no segment holds it. */
+/** The place in the file of an address of the running program; null if no segment holds it. */
 export function offsetOfAddress(elf: Elf, address: number): number | null {
   const holder = elf.segments.find(
     (segment) =>

@@ -3,6 +3,7 @@
  * (`.note.gnu.property`); glibc `elf.h` (`NT_GNU_ABI_TAG`).
  */
 
+import { fieldsOf, parseJson } from "../../io/json.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { holdsCodeFrom } from "../file-inspection.ts";
 import { readZip } from "../image/zip.ts";
@@ -57,6 +58,18 @@ function notesIn(bytes: Uint8Array, alignment: number): ElfNote[] {
     at = content + align(size, alignment);
   }
   return notes;
+}
+
+/**
+ * Branches of kernel drivers on which a libcuda says it may be used as a forward-compatibility package. Source: nvidia-container-toolkit,
+ * `cmd/nvidia-cdi-hook/cudacompat/cuda-elf-header.go`: JSON in `.note.cuda.fwd_compatibility`.
+ */
+export function forwardBranches(notes: readonly ElfNote[]): readonly string[] | null {
+  const note = notes.find(({ owner, type }) => owner === "NVIDIA Corporation" && type === 0);
+  if (note === undefined) return null;
+  const { driver } = fieldsOf(parseJson(textAt(note.content, 0)));
+  if (!Array.isArray(driver)) return null;
+  return driver.slice(0, 100).flatMap((each) => (Number.isInteger(each) && each > 0 ? [String(each)] : []));
 }
 
 const noteType = { abiTag: 1, property: 5 } as const;
@@ -124,7 +137,7 @@ export function hiddenPayloads(source: ByteSource, elf: Elf): readonly string[] 
   return hidden;
 }
 
-/** Where everything ends that the headers tell of. */
+/** The end of everything that the headers tell of. */
 function endOf({ sections, segments, tables }: Elf): number {
   let end = 0;
   for (const list of [sections, segments, tables])

@@ -5,7 +5,7 @@ import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 
 export interface ElfSymbol {
-  /** Where its name begins in the table of names, which {@link symbolNames} reads: most names are never looked at. */
+  /** The place of its name in the table of names, which {@link symbolNames} reads: most names are never looked at. */
   readonly nameAt: number;
   readonly type: number;
   readonly address: number;

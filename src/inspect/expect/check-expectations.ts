@@ -9,10 +9,9 @@ import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import { concernsCpuAlone } from "../file-inspection.ts";
 import { gpuOf, type ImageInspection, type InspectedFile } from "../inspection.ts";
 import { count } from "../../io/table.ts";
-import type { Expectation, Expectations } from "./parse-expectations.ts";
+import type { Expectation, Expectations, Operator } from "./parse-expectations.ts";
 
 export interface FailedExpectation {
-  /** What the word is about. */
   readonly kind: Expectation["kind"];
   /** The word, as it was written. */
   readonly expected: string;
@@ -21,11 +20,10 @@ export interface FailedExpectation {
   readonly file: string | null;
   /** Whether it could not be told, and not that it is otherwise. */
   readonly isUnknown: boolean;
-  /** Where the word stands. */
   readonly at: Place;
 }
 
-/** What is wrong with one word. */
+/** A fault under one word. */
 interface Finding {
   readonly found: string;
   readonly file: string | null;
@@ -51,7 +49,7 @@ export function checkExpectations(
   });
 }
 
-/** `marches` are those that words of this kind name: each is about the code of its own architecture. */
+/** `marches` are those that words of this kind name: each is about the code of its architecture. */
 function findingsOf(
   inspection: ImageInspection,
   each: Expectation,
@@ -116,7 +114,7 @@ function inEach(
     .map((file) => ({ file: file.path, found: gpuText([file]) }));
 }
 
-/** What is in none of the files that were opened may be in one that was not. */
+/** The finding, unless a file was not opened: something that no opened file has may be in that one. */
 function orShut(inspection: ImageInspection, finding: Finding): readonly Finding[] {
   const hidden = shut(inspection);
   return hidden.length > 0 ? hidden : [finding];
@@ -180,11 +178,7 @@ function sizeText(bytes: number): string {
   return bytes < 1e5 ? `${bytes} B` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-function cudaIs(
-  inspection: ImageInspection,
-  operator: "" | "<=" | ">=" | "==",
-  wanted: VersionParts,
-): readonly Finding[] {
+function cudaIs(inspection: ImageInspection, operator: Operator, wanted: VersionParts): readonly Finding[] {
   const { cuda } = inspection.requires;
   if (cuda === null) return orShut(inspection, { file: null, found: "no GPU code" });
   const { toolkit } = cuda;

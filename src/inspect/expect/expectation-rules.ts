@@ -1,4 +1,4 @@
-/** What is expected of which artifact, by `--expect` or by the patterns of a file, and what of it is not so. */
+/** The expectations of artifacts, by `--expect` or by the patterns of a file, and those that are not met. */
 
 import { type Place, throwProblems } from "../../errors.ts";
 import { quoteLine } from "../../io/limits.ts";

@@ -29,9 +29,9 @@ type Meaning =
   | { readonly kind: "driver" | "glibc"; readonly most: VersionParts }
   | { readonly kind: "march" | "may-use"; readonly march: string };
 
-type Operator = "" | "<=" | ">=" | "==";
+export type Operator = "" | "<=" | ">=" | "==";
 
-/** What a word may look like, and what its value means; null for a value that is none. */
+/** The form of a word, and the meaning of its value; null for a wrong value. */
 interface Word {
   readonly operators: readonly Operator[];
   readonly example: string;

@@ -1,12 +1,12 @@
-/** What is not as expected, for whatever reads SARIF: code scanning, editors. Source: OASIS, "SARIF Version 2.1.0". */
+/** Failed expectations for readers of SARIF: code scanning, editors. Source: OASIS, "SARIF Version 2.1.0". */
 
 import type { OwnFile } from "../../io/replace-own-file.ts";
 import { version } from "../../version.ts";
 import { type ExpectationAnswer, type UnmetExpectation, unmetText } from "./expectation-rules.ts";
 
-const start = '{\n  "$schema": "https://json.schemastore.org/sarif-2.1.0.json",\n';
+const $schema = "https://json.schemastore.org/sarif-2.1.0.json";
 
-export const sarifFile: OwnFile = { start, what: "SARIF report" };
+export const sarifFile: OwnFile = { start: `{\n  "$schema": "${$schema}",\n`, what: "SARIF report" };
 
 const rules: Readonly<Record<UnmetExpectation["kind"], string>> = {
   target: "GPU code for a target",
@@ -30,7 +30,7 @@ export function sarifOf({ failures }: ExpectationAnswer): string {
     rules: kinds.map((id) => ({ id, shortDescription: { text: rules[id] } })),
   };
   const log = {
-    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
+    $schema,
     version: "2.1.0",
     runs: [{ tool: { driver }, results: failures.map((each) => resultOf(each, kinds)) }],
   };

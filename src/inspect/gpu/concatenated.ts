@@ -12,7 +12,7 @@ import { type FatbinEntry, entryKind, readEntry, compressionOf } from "./fatbin-
 const header = 64;
 const maxEntries = 2 ** 12;
 
-/** Where the table does not add up, one entry of unknown kind: it holds code, nobody knows which. */
+/** The entries. If the table does not add up, one entry of unknown kind: it holds code, nobody knows which. */
 export function* readConcatenated(
   source: ByteSource,
   at: number,

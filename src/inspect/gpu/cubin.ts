@@ -73,7 +73,7 @@ function headerOf(elf: Elf): CubinHeader | null {
   return {
     abi,
     arch,
-    // CUDA 13 notes `a` in a section of its own: a flag that is not set says nothing there.
+    // CUDA 13 notes `a` in another section: a flag that is not set says nothing there.
     isSpecific: abi === 7 || isFlagged ? isFlagged : null,
     toolkit: abi === 7 ? toolkitOf(elf.version) : null,
     isRelocatable: elf.type === 1,

@@ -7,7 +7,7 @@ import type { GpuCode, ToolkitCount } from "./gpu-inspection.ts";
 
 export interface GpuFile {
   readonly path: string;
-  readonly gpu: GpuCode;
+  readonly gpu: Pick<GpuCode, "toolkits">;
   readonly needed: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export interface MeasuredFloor {
   /** Newest toolkit among the code that counts: `12.8`. */
   readonly toolkit: string;
   readonly minimum: string;
-  /** What raises the floor above that of the toolkit's major; null where nothing does. */
+  /** The code that raises the floor above that of the toolkit's major; null if none does. */
   readonly raisedBy: string | null;
 }
 

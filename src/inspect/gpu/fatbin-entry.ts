@@ -19,8 +19,10 @@ export interface FatbinEntry {
   readonly version: { readonly major: number; readonly minor: number };
   readonly compression: FatbinCompression;
   readonly isDebug: boolean;
-  /** Where the payload stands, compressed or not; null inside a concatenated entry. */
+  /** The place of the payload, compressed or not; null inside a concatenated entry. */
   readonly payload: { readonly at: number; readonly size: number } | null;
+  /** The place of header and payload together; absent if they do not stand by themselves. */
+  readonly whole?: { readonly at: number; readonly size: number };
 }
 
 export const entryKind = { ptx: 1, cubin: 2, oldCubin: 4, lto: 8, concatenated: 0x100 } as const;

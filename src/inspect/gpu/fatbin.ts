@@ -14,7 +14,7 @@ export interface FatbinContainer {
   /** With its header. */
   readonly size: number;
   readonly entries: readonly FatbinEntry[];
-  /** What could not be read of it. */
+  /** The reasons why parts of it could not be read. */
   readonly damage: readonly string[];
 }
 
@@ -27,6 +27,14 @@ const maxEntries = 2 ** 16;
 
 export function isContainer(head: Uint8Array): boolean {
   return containerMagic.every((byte, index) => head[index] === byte);
+}
+
+/** A container of one entry, as it stands in another. */
+export function containerOf(entry: Uint8Array): Uint8Array {
+  const head = Buffer.alloc(containerHeader);
+  head.set(containerMagic);
+  head.writeBigUInt64LE(BigInt(entry.length), 8);
+  return Buffer.concat([head, entry]);
 }
 
 /** null where no container begins. */
@@ -62,7 +70,11 @@ function* readEntries(
       return;
     }
     if (u16(head, 0) === entryKind.concatenated) yield* readConcatenated(source, at, head, damage);
-    else yield readEntry(head, 0, { at: at + size, size: payload });
+    else
+      yield {
+        ...readEntry(head, 0, { at: at + size, size: payload }),
+        whole: { at, size: size + payload },
+      };
     at += size + payload;
   }
   if (at < end) damage.push(`${end - at} bytes after the last GPU code of a container`);

@@ -14,9 +14,15 @@ import {
 import { type Elf, endOfTables } from "../elf/elf.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
 import { exactToolkits, type Samples } from "./exact-toolkit.ts";
-import { containerMagic, readContainer } from "./fatbin.ts";
+import { containerMagic, containerOf, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
-import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-inspection.ts";
+import {
+  createGpuTally,
+  type GpuCode,
+  type GpuModule,
+  type GpuTally,
+  relocatablePlace,
+} from "./gpu-inspection.ts";
 import { decompressLz4, lz4Bound } from "./lz4.ts";
 import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 
@@ -57,8 +63,20 @@ const patterns: readonly Pattern[] = [
   { what: "zstd", lead: 1, bytes: Buffer.of(0xb5, 0x2f, 0xfd), endings: null },
 ];
 
-/** null for a file without any. */
-export function findGpuCode(source: ByteSource, elf: Elf | null): GpuCode | null {
+/** One piece of code, as it is found. `read` is null where its bytes do not stand by themselves. */
+export interface FoundPiece {
+  readonly place: string;
+  readonly entry: GpuModule["entries"][number];
+  readonly size: number;
+  readonly read: (() => Uint8Array) | null;
+}
+
+/** null for a file without any. `onPiece` hears of each piece. */
+export function findGpuCode(
+  source: ByteSource,
+  elf: Elf | null,
+  onPiece: (piece: FoundPiece) => void = () => {},
+): GpuCode | null {
   const tally = createGpuTally();
   const place = placesOf(elf);
   const lent = borrowBuffer(windowBytes);
@@ -67,6 +85,7 @@ export function findGpuCode(source: ByteSource, elf: Elf | null): GpuCode | null
     source,
     buffer,
     tally,
+    onPiece,
     place,
     samples: { left: 16 },
     failures: 0,
@@ -81,13 +100,14 @@ interface Search {
   readonly source: ByteSource;
   readonly buffer: Uint8Array;
   readonly tally: GpuTally;
+  readonly onPiece: (piece: FoundPiece) => void;
   readonly place: (at: number) => string;
   readonly samples: Samples;
   failures: number;
   decompressed: number;
 }
 
-/** Where code stands, and how many bytes it takes up there. */
+/** A place of code, and the bytes that it takes up there. */
 interface Piece {
   readonly at: number;
   readonly bytes: number;
@@ -125,14 +145,16 @@ function found(search: Search, what: Pattern["what"], at: number): number {
   return what === "cubin" ? foundCubin(search, at) : foundFrame(search, at);
 }
 
-function foundContainer({ source, tally, place, samples }: Search, at: number): number {
+function foundContainer({ source, tally, onPiece, place, samples }: Search, at: number): number {
   const container = readContainer(source, at);
   if (container === null) return at;
-  tally.add({
-    place: place(at),
-    bytes: container.size,
-    entries: exactToolkits(source, container.entries, samples),
-  });
+  const entries = exactToolkits(source, container.entries, samples);
+  tally.add({ place: place(at), bytes: container.size, entries });
+  for (const entry of entries) {
+    const { whole } = entry;
+    const read = whole === undefined ? null : () => containerOf(source.read(whole.at, whole.size));
+    onPiece({ place: place(at), entry, size: whole?.size ?? 0, read });
+  }
   tally.complain(container.damage);
   // Behind a damaged one the search goes on inside it.
   return container.damage.length > 0 ? at : at + container.size;
@@ -151,7 +173,7 @@ function foundCubin(search: Search, at: number): number {
   const beginning = decompressLz4(source.read(start, 512), 64);
   const header = beginning === null ? null : readCubinHeader(beginning);
   if (beginning === null || header === null) return at;
-  // Where a block of LZ4 ends nobody writes down: it takes no more than what is in it.
+  // Nobody writes down where a block of LZ4 ends: it takes no more than its content.
   const end = endOfTables(beginning);
   addCompressed(
     search,
@@ -215,7 +237,7 @@ function addCompressed(
 }
 
 function addCubin(
-  { tally, place }: Search,
+  { source, tally, onPiece, place }: Search,
   { at, bytes }: Piece,
   cubin: Omit<Cubin, "isWhole">,
   compression: FatbinCompression,
@@ -231,7 +253,10 @@ function addCubin(
     payload: null,
     exact: cubin.toolkit,
   };
-  tally.add({ place: cubin.isRelocatable ? "__nv_relfatbin" : place(at), bytes, entries: [entry] });
+  const section = cubin.isRelocatable ? relocatablePlace : place(at);
+  tally.add({ place: section, bytes, entries: [entry] });
+  const read = compression === "none" ? () => source.read(at, bytes) : null;
+  onPiece({ place: section, entry, size: bytes, read });
 }
 
 /** The name of the section that holds a place, by halving: a hostile file has as many of both as it likes. */

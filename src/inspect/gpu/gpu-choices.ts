@@ -12,7 +12,7 @@ import {
 import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
 import { groupBy } from "../../io/collections.ts";
 
-/** What stands in a path for one CUDA: `cuda_v12`, `cu128`, `cuda_jetpack6`, as a folder or as a part of a file's name. */
+/** The part of a path that names one CUDA: `cuda_v12`, `cu128`, `cuda_jetpack6`, as a folder or as a part of a file's name. */
 const cudaName =
   /(?:^|[-_.])(cuda[-_]?(?:v?\d{1,2}(?:[._]\d{1,2})?|\d{3,4}|jetpack\d)|cu\d{2,4})(?=[-_.]|$)/i;
 

@@ -1,4 +1,4 @@
-/** What GPU code a file holds: targets with the number of modules that have each, toolkits, compression, and what nobody knows. */
+/** The GPU code of a file: targets with the number of modules that have each, toolkits, compression, and code of unknown kind. */
 
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { toolkitOfPtx } from "./ptx-versions.ts";
@@ -30,7 +30,7 @@ export interface TargetCount {
   readonly modules: number;
 }
 
-/** Who made code: exactly, when both ends are equal, or a range as far as the code tells. */
+/** The toolkit that made code: exactly, when both ends are equal, or a range as far as the code tells. */
 export interface ToolkitCount {
   readonly code: "ptx" | "sass";
   readonly minimum: string | null;
@@ -46,8 +46,8 @@ export interface GpuModule {
   readonly entries: readonly (FatbinEntry & { readonly exact?: string | null })[];
 }
 
-/** Sections whose code only the device linker takes. */
-const relocatablePlaces: ReadonlySet<string> = new Set(["__nv_relfatbin"]);
+/** The section whose code only the device linker takes. */
+export const relocatablePlace = "__nv_relfatbin";
 const maxDamage = 100;
 
 export interface GpuTally {
@@ -75,7 +75,7 @@ export function createGpuTally(): GpuTally {
       modules++;
       bytes += size;
       count(places, place);
-      const linked = relocatablePlaces.has(place) ? "relocatable" : "targets";
+      const linked = place === relocatablePlace ? "relocatable" : "targets";
       const seen = new Set<string>();
       for (const entry of entries) {
         count(compression, entry.compression);

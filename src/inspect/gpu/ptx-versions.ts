@@ -1,5 +1,7 @@
 /** Which toolkit first wrote a PTX ISA: the driver must know that toolkit's CUDA to compile it. */
 
+import { entryKind, type FatbinEntry } from "./fatbin-entry.ts";
+
 /** Source: PTX ISA, "Release Notes", table of the release history; NVIDIA/cuda-python `_ptx_utils.py`; 9.2 and 9.5: ptxas itself. */
 const toolkits: Readonly<Record<string, string>> = {
   "4.2": "7.0",
@@ -38,6 +40,21 @@ const toolkits: Readonly<Record<string, string>> = {
 /** null for a PTX ISA that the table does not have: newer than it, perhaps. */
 export function toolkitOfPtx(version: string): string | null {
   return toolkits[version] ?? null;
+}
+
+/** The PTX ISA that a toolkit (`12.8`) was the first to write; null where that was an older one, or is not known. */
+export function ptxOfToolkit(toolkit: string): string | null {
+  return Object.keys(toolkits).find((version) => toolkits[version] === toolkit) ?? null;
+}
+
+/** PTX that stands alone, as an entry of a container would say it; null for what is no PTX. */
+export function readPtxEntry(head: Uint8Array): FatbinEntry | null {
+  const ptx = readPtxText(head);
+  if (ptx === null) return null;
+  const { version, arch, suffix } = ptx;
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const written = { version: { major, minor }, compression: "none", isDebug: false, payload: null } as const;
+  return { kind: "ptx", rawKind: entryKind.ptx, arch, suffix, ...written };
 }
 
 /** PTX that stands alone: text that begins with `.version` and `.target`. Source: PTX ISA, "PTX Module Directives". */

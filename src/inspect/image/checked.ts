@@ -51,11 +51,11 @@ export type Chunks = AsyncIterable<Uint8Array>;
 export interface ChunkReader {
   /** Exactly so many bytes; fewer where the stream ends. For short pieces: they are held in memory. */
   take(length: number): Promise<Uint8Array>;
-  /** What comes next, at most so many bytes; null at the end. */
+  /** The next bytes, at most so many; null at the end. */
   next(limit: number): Promise<Uint8Array | null>;
   /** So many bytes as they come. */
   pass(length: number): AsyncGenerator<Uint8Array>;
-  /** What was taken, and all that comes behind it. */
+  /** The bytes that were taken, and all that come behind them. */
   behind(taken: Uint8Array): AsyncGenerator<Uint8Array>;
   /** Lets the stream go before its end. */
   close(): Promise<void>;

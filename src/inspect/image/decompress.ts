@@ -16,7 +16,7 @@ export function compressionBy(head: Uint8Array): Compression {
   return readZstdFrame(head) !== null || u32(head, 0) === 0xfd2fb528 ? "zstd" : null;
 }
 
-/** What these bytes are when their compression, which their first ones tell, is undone. Throws as {@link decompressed}. */
+/** Decompresses by the compression that the first bytes tell. Throws as {@link decompressed}. */
 export async function* unpacked(chunks: Chunks, name: string): AsyncGenerator<Uint8Array> {
   const reader = createChunkReader(chunks);
   try {

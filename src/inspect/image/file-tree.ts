@@ -1,6 +1,8 @@
 /** The files of an image after all its layers: later ones replace, whiteouts remove, links of folders lead elsewhere. */
 
 import type { FileInspection } from "../file-inspection.ts";
+import { confPath } from "../loader/ld-conf.ts";
+import type { LoaderRecord } from "../loader/loader-record.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { type LayerInspection, normalPath } from "./layer.ts";
@@ -27,6 +29,10 @@ export interface ImageFiles {
   readonly packages: readonly PackageRecords[];
   /** Package databases that could not be read. */
   readonly unread: readonly UnopenedFile[];
+  /** Files that tell a loader where libraries are, by path. */
+  readonly loader: ReadonlyMap<string, LoaderRecord>;
+  /** The path behind all links; null if nothing is there. */
+  readonly realPath: (path: string) => string | null;
 }
 
 interface Node {
@@ -52,7 +58,7 @@ export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
   };
   let nodes = 0;
   for (const [layer, { changes }] of layers.entries()) {
-    // What this layer removes is gone before it adds anything, wherever in it the whiteout stands.
+    // This layer removes its files before it adds any, wherever in it the whiteout stands.
     for (const { kind, path } of changes) {
       if (kind === "removed") remove(root, path);
       else if (kind === "opaque") find(root, path)?.children.clear();
@@ -68,14 +74,15 @@ export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
       else node.opened = change.kind === "file" && change.opened ? { layer, file: change.opened } : null;
     }
   }
-  return collectFiles(root);
+  return { ...collectFiles(root), realPath: (path) => realPath(root, path) };
 }
 
-function collectFiles(root: Node): ImageFiles {
+function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
   const files: FoundFile[] = [];
   const unopened: UnopenedFile[] = [];
   const packages: PackageRecords[] = [];
   const unread: UnopenedFile[] = [];
+  const loader = new Map<string, LoaderRecord>();
   const open: { node: Node; path: string }[] = [{ node: root, path: "" }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { node, path } = next;
@@ -86,9 +93,13 @@ function collectFiles(root: Node): ImageFiles {
       for (const [inner, reason] of Object.entries(file.unopened))
         unopened.push({ path: path + inner, layer, reason });
       if (file.packages !== undefined) packages.push(file.packages);
+      if (file.loader !== undefined) loader.set(path, file.loader);
       const reason = file.packages?.unread;
       if (reason !== undefined) unread.push({ path, layer, reason });
     }
+    // As ldconfig reads it, which follows the link.
+    if (node.link !== null && confPath.test(path.slice(1)))
+      loader.set(path, { kind: "conf", lines: [`include ${linked(path, node.link)}`] });
     for (const [name, child] of node.children) open.push({ node: child, path: `${path}/${name}` });
   }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
@@ -97,7 +108,12 @@ function collectFiles(root: Node): ImageFiles {
     unopened: unopened.sort(byPath),
     packages,
     unread: unread.sort(byPath),
+    loader,
   };
+}
+
+function linked(path: string, target: string): string {
+  return `/${normalPath(target.startsWith("/") ? target : `${path.slice(0, path.lastIndexOf("/"))}/${target}`)}`;
 }
 
 function emptyNode(): Node {
@@ -119,6 +135,12 @@ function place(root: Node, path: string, made: () => Node): Node | null {
 
 function find(root: Node, path: string): Node | null {
   return walk(root, realFolder(root, path) ?? []);
+}
+
+/** A part behind it has its own link followed as well. */
+function realPath(root: Node, path: string): string | null {
+  const parts = realFolder(root, `${path}/_`)?.slice(0, -1) ?? null;
+  return parts === null || walk(root, parts) === null ? null : `/${parts.join("/")}`;
 }
 
 function remove(root: Node, path: string): void {

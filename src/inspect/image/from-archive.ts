@@ -37,7 +37,7 @@ export async function isArchive(chunks: Chunks, name: string): Promise<boolean> 
   }
 }
 
-/** What says of an archive that it is an image, at its top. */
+/** Files at the top of an archive that say that it is an image. */
 const imageFiles = new Set(["manifest.json", "index.json", "oci-layout"]);
 
 /** Throws `IMAGE_INVALID` for an archive that is damaged before that is told. */
@@ -62,7 +62,7 @@ async function readParts(
   chunks: Chunks,
   name: string,
   source: ImageSourceKind,
-  { cache, onProgress = () => {} }: OpenOptions,
+  { cache, inspector, onProgress = () => {} }: OpenOptions,
 ): Promise<Held> {
   const json = new Map<string, Uint8Array>();
   const layers = new Map<string, LayerInspection>();
@@ -94,10 +94,11 @@ async function readParts(
     }
     if (!isLayerHead(head)) continue;
     const blob = checked(reader.behind(head), digest, `${path} of ${name}`);
-    const layer = await inspectLayer(blob.chunks, `${path} of ${name}`, (count) => {
+    const onBytes = (count: number) => {
       bytes += count;
       onProgress({ layer: layers.size, layers: null, bytes });
-    });
+    };
+    const layer = await inspectLayer(blob.chunks, `${path} of ${name}`, onBytes, inspector);
     await blob.finish();
     if (key !== null) await cache.keep(key, layer);
     layers.set(path, layer);

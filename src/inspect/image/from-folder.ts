@@ -1,15 +1,15 @@
 /** A root file system in a folder, or one file, as it lies there: no link is followed, no device read. */
 
 import { fstatSync, open } from "node:fs";
-import { opendir } from "node:fs/promises";
+import { opendir, readlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
 import { closeSpooled, maxSpool, sourceOf, type SpooledFile } from "./spool.ts";
+import { loaderReader } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
-import type { FileInspector } from "../workers/file-inspector.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
 import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
 import { layerChanges } from "./layer.ts";
@@ -20,31 +20,30 @@ import { chunksOf } from "./zip.ts";
 /** Of the system, not of the image, where a running system is looked at. */
 const notRead = new Set(["proc", "sys", "dev"]);
 
-export function openFromFolder(
-  folder: string,
-  options: OpenOptions,
-  inspector = sharedInspector(),
-): Promise<OpenedImage> {
-  return openFiles(folder, filesBelow(folder, ""), { source: "folder", name: folder }, options, inspector);
+export function openFromFolder(folder: string, options: OpenOptions): Promise<OpenedImage> {
+  return openFiles(folder, filesBelow(folder, ""), { source: "folder", name: folder }, options);
 }
 
 /** A wheel, a library, an archive that is no image. */
 export function openFromFile(path: string, options: OpenOptions): Promise<OpenedImage> {
   const named = { source: "file", name: path } as const;
-  return openFiles(dirname(path), [basename(path)], named, options, sharedInspector());
+  return openFiles(dirname(path), [basename(path)], named, options);
 }
 
 async function openFiles(
   folder: string,
-  paths: AsyncIterable<string> | Iterable<string>,
+  paths: AsyncIterable<string | FoundLink> | Iterable<string>,
   named: Pick<OpenedImage, "source" | "name">,
-  { onProgress = () => {} }: OpenOptions,
-  inspector: FileInspector,
+  { onProgress = () => {}, inspector = sharedInspector() }: OpenOptions,
 ): Promise<OpenedImage> {
   const changes = layerChanges();
   const budget = archiveBudget();
   let size = 0;
   for await (const path of paths) {
+    if (typeof path !== "string") {
+      changes.add({ kind: "symlink", ...path });
+      continue;
+    }
     const { sink, opened } = collect(path, inspector);
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
       // Gone since, or not for this user: said, not passed over.
@@ -74,7 +73,7 @@ async function openFile(path: string): Promise<OpenFile> {
   return { kind: "open", descriptor, size: fstatSync(descriptor).size };
 }
 
-/** What lies on the disk is read where it lies; archives, as a stream. */
+/** Inspects a file on the disk in its place; archives, as a stream. */
 async function inspectOpen(
   file: OpenFile,
   path: string,
@@ -86,6 +85,8 @@ async function inspectOpen(
     const source = sourceOf(file);
     const database = databaseReader(path, file.size);
     if (database !== null) return sink.packages(await database(async () => source.read(0, file.size)));
+    const loader = loaderReader(path, file.size);
+    if (loader !== null) return sink.loader(loader(source.read(0, file.size)));
     isTaken = file.size <= maxSpool && holdsCode(source.read(0, headBytes));
     if (isTaken) await inspectProgram(file, sink, budget);
     else await inspectContent("", chunksOf(source), sink, budget, path);
@@ -94,7 +95,13 @@ async function inspectOpen(
   }
 }
 
-async function* filesBelow(root: string, path: string): AsyncGenerator<string> {
+/** Not followed here: it says where in the image it leads. */
+interface FoundLink {
+  readonly path: string;
+  readonly target: string;
+}
+
+async function* filesBelow(root: string, path: string): AsyncGenerator<string | FoundLink> {
   let folder: Awaited<ReturnType<typeof opendir>>;
   try {
     folder = await opendir(join(root, path));
@@ -110,5 +117,9 @@ async function* filesBelow(root: string, path: string): AsyncGenerator<string> {
     if (entry.isDirectory()) {
       if (path !== "" || !notRead.has(entry.name)) yield* filesBelow(root, inner);
     } else if (entry.isFile()) yield inner;
+    else if (entry.isSymbolicLink()) {
+      const target = await readlink(join(root, inner)).catch(() => null);
+      if (target !== null) yield { path: inner, target };
+    }
   }
 }

@@ -42,7 +42,7 @@ export async function openFromLayout(folder: string, options: OpenOptions): Prom
       digest,
       name,
     );
-    const found = await inspectLayer(blob.chunks, name, onBytes);
+    const found = await inspectLayer(blob.chunks, name, onBytes, options.inspector);
     await blob.finish();
     return found;
   });

@@ -37,7 +37,7 @@ export async function openFromRegistry(
     // Its digest is compared by who streams it, once the last piece has come: also of what lies behind the archive's end.
     const { chunks, finish, close } = checked(client.streamBlob(reference, digest, size), null, layer);
     try {
-      const inspection = await inspectLayer(chunks, layer, onBytes);
+      const inspection = await inspectLayer(chunks, layer, onBytes, options.inspector);
       await finish();
       return inspection;
     } catch (error) {

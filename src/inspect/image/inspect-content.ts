@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { headBytes, holdsCode, holdsCodeFrom } from "../file-inspection.ts";
+import { maxScript } from "../loader/shell-path.ts";
 import { closeSpooled, maxSpool, sourceOf, spool, type SpooledFile, withSpooled } from "./spool.ts";
 import { type Chunks, createChunkReader } from "./checked.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
@@ -11,7 +12,7 @@ import type { ContentSink } from "./opened-file.ts";
 import { readTar } from "./read-tar.ts";
 import { chunksOf, endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
 
-/** What is left of what the archives of one layer may unpack to, and of the names in them, both in bytes and all together. */
+/** The bytes that the archives of one layer may still unpack to, and those of the names in them, all together. */
 export interface ArchiveBudget {
   left: number;
   names: number;
@@ -162,7 +163,7 @@ async function openProgram(path: string, file: SpooledFile, own: Opening, depth:
   await own.sink.file(path, file);
 }
 
-/** Answers whether there is one. What is wrong with it hides nothing else of the file. */
+/** Answers whether there is one. A fault of it hides nothing else of the file. */
 async function openZipAtEnd(path: string, source: ByteSource, own: Opening, depth: number): Promise<boolean> {
   if (!endsWithZip(source)) return false;
   if (depth >= maxDepth) own.sink.unopened(path, tooDeep);
@@ -174,11 +175,12 @@ async function openZipAtEnd(path: string, source: ByteSource, own: Opening, dept
   return true;
 }
 
-/** What begins with no mark: a script, data, an archive of somebody's own. Nothing is kept of it before the first mark. */
+/** Opens a file that begins with no mark: a script, data, somebody's own archive. Nothing is kept of it before the first mark. */
 async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own: Opening, depth: number) {
   const { sink } = own;
   const isScript = head[0] === 0x23 && head[1] === 0x21;
   const seen = { bytes: 0, firstZero: Number.POSITIVE_INFINITY };
+  const text: Uint8Array[] = [];
   const watched = async function* (): Chunks {
     for await (const chunk of chunks) {
       if (seen.bytes > maxSearched) {
@@ -189,11 +191,13 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
         const zero = chunk.indexOf(0);
         if (zero !== -1) seen.firstZero = seen.bytes + zero;
       }
+      if (isScript && path === "" && seen.bytes <= maxScript) text.push(chunk);
       seen.bytes += chunk.length;
       yield chunk;
     }
   };
   const first = await findMark(watched(), ["zip", "gpu", "program"]);
+  if (text.length > 0) sink.script(Buffer.concat(text).toString("utf8"));
   if (first === null) {
     if (seen.bytes - seen.firstZero >= holdsCodeFrom) sink.unopened(path, behindScript);
     return;
@@ -285,7 +289,7 @@ class ArchiveBomb extends Error {
   override readonly name = "ArchiveBomb";
 }
 
-/** What the content does, and not the disk or the registry: our own words for it, zlib's, or a bomb. */
+/** Whether the content is at fault, and not the disk or the registry: our own words for it, zlib's, or a bomb. */
 function isDamage(error: unknown): error is Error {
   if (error instanceof ImgmatchError) return error.code === "IMAGE_INVALID";
   if (error instanceof ArchiveBomb) return true;

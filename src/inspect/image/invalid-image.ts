@@ -1,4 +1,4 @@
-/** What is no image, or a damaged one, said with the place. */
+/** The error for a file that is no image, or a damaged one, with the place. */
 
 import { ImgmatchError } from "../../errors.ts";
 

@@ -29,13 +29,15 @@ import type { Checksums } from "../checksums.ts";
 import type { CpuCode, FeatureUse } from "../cpu/cpu-code.ts";
 import type { LibcNeed } from "../elf/dynamic.ts";
 import type { FileInspection, ProgramFacts } from "../file-inspection.ts";
+import type { LoaderRecord } from "../loader/loader-record.ts";
+import type { PathSetting } from "../loader/shell-path.ts";
 import type { GpuCode, TargetCount, ToolkitCount } from "../gpu/gpu-inspection.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import type { LayerChange, LayerInspection } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */
-export const analyserVersion = 9;
+export const analyserVersion = 10;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
@@ -52,7 +54,7 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>>): 
 
 const maxUnpacked = 512 * 2 ** 20;
 
-/** What others may write is not read: an entry that leaves out a feature would call an image fit for what it crashes on. */
+/** A folder that others may write is not read: an entry that leaves out a feature would call an image fit for hosts on which it crashes. */
 export function folderCache(folder: string): LayerCache {
   const own = join(folder, `layers-${analyserVersion}`);
   const fileOf = (digest: Digest) => join(own, `${digest.slice("sha256:".length)}.json.gz`);
@@ -132,9 +134,11 @@ const inspection = shape<FileInspection>({
       needed: texts,
       soname: orNull(anyText),
       interpreter: orNull(anyText),
+      runPath: ifPresent(anyText),
       machine: anyText,
       neededLevel: orNull(anyText),
       kernel: orNull(anyText),
+      branches: ifPresent(texts),
       libc: orNull(shape<LibcNeed>({ name: oneOf("glibc", "musl"), version: orNull(anyText) })),
     }),
   ),
@@ -151,6 +155,16 @@ const opened = shape<OpenedFile>({
       distribution: texts,
       files: record(record(anyText)),
       unread: ifPresent(anyText),
+    }),
+  ),
+  loader: ifPresent(
+    variants<LoaderRecord>("kind", {
+      conf: shape<Extract<LoaderRecord, { kind: "conf" }>>({ kind: oneOf("conf"), lines: texts }),
+      cache: shape<Extract<LoaderRecord, { kind: "cache" }>>({ kind: oneOf("cache"), libcuda: texts }),
+      script: shape<Extract<LoaderRecord, { kind: "script" }>>({
+        kind: oneOf("script"),
+        settings: list(shape<PathSetting>({ value: anyText, isConditional: truth })),
+      }),
     }),
   ),
 });

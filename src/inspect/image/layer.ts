@@ -1,5 +1,6 @@
 /** One layer, opened: what its files hold, and what it does to the files below. */
 
+import { loaderReader } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
 import { type Chunks, createChunkReader } from "./checked.ts";
@@ -60,8 +61,10 @@ export async function inspectLayer(
     else if (entry.type !== "directory") {
       const { sink, opened } = collect(path, inspector);
       const database = entry.type === "file" ? databaseReader(path, entry.size) : null;
+      const loader = entry.type === "file" ? loaderReader(path, entry.size) : null;
       if (entry.isSparse) sink.unopened("", "a sparse file");
       else if (database !== null) sink.packages(await database(() => whole(entry.content, entry.size)));
+      else if (loader !== null) sink.loader(loader(await whole(entry.content, entry.size)));
       else if (entry.type === "file") await inspectContent("", entry.content, sink, budget, path);
       changes.addFile(path, opened());
     }

@@ -39,14 +39,32 @@ export function manifestParts(json: unknown, name: string): ManifestParts {
   };
 }
 
-/** What an image's configuration says of it. */
-export function configParts(config: unknown): Pick<OpenedImage, "platform" | "diffIds" | "settings" | "env"> {
-  const { Env: env } = fieldsOf(fieldsOf(config).config);
+/** The parts of an image's configuration that an inspection needs. */
+export function configParts(
+  config: unknown,
+): Pick<OpenedImage, "platform" | "diffIds" | "settings" | "start"> {
   return {
     platform: platformName(config),
     diffIds: diffIdsOf(config),
     settings: settingsOf(config),
-    env: (Array.isArray(env) ? env : []).filter((each) => typeof each === "string"),
+    start: startOf(config),
+  };
+}
+
+/** How its containers start; what is not text is not there. */
+function startOf(config: unknown): NonNullable<OpenedImage["start"]> {
+  const { Env, Entrypoint, Cmd, WorkingDir } = fieldsOf(fieldsOf(config).config);
+  const texts = (value: unknown) =>
+    Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+  return {
+    env: Object.fromEntries(
+      texts(Env).flatMap((each) => {
+        const at = each.indexOf("=");
+        return at < 1 ? [] : [[each.slice(0, at), each.slice(at + 1)]];
+      }),
+    ),
+    command: [...texts(Entrypoint), ...texts(Cmd)],
+    folder: typeof WorkingDir === "string" ? WorkingDir : "/",
   };
 }
 

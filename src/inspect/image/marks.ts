@@ -20,8 +20,8 @@ export interface FoundMark {
 const markBytes = 20;
 
 /**
- * Fewer than eight bytes each: Node searches for longer ones in a slower way. What only looks like GPU code is seen by who opens it; of
- * programs those of 64 bits are known.
+ * Fewer than eight bytes each: Node searches for longer ones in a slower way. The reader that opens a match sees whether it only
+ * looks like GPU code; of programs those of 64 bits are known.
  */
 const patterns = [
   { bytes: Buffer.from("PK\x03\x04"), markAt: () => "zip" },

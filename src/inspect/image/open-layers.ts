@@ -1,6 +1,7 @@
 /** The layers of an image that names them in order: each from the cache, or opened and kept. */
 
 import type { Digest } from "../../oci/digest.ts";
+import type { FileInspector } from "../workers/file-inspector.ts";
 import { invalidImage } from "./invalid-image.ts";
 import type { LayerCache } from "./layer-cache.ts";
 import type { LayerInspection } from "./layer.ts";
@@ -40,7 +41,7 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
 const mostChanges = 1_000_000;
 const mostNames = 128 * 2 ** 20;
 
-/** What every source of an image answers: its platform and its opened layers. */
+/** The kinds of sources of an image. */
 export type ImageSourceKind = "registry" | "engine" | "archive" | "layout" | "folder" | "file";
 
 export interface OpenedImage {
@@ -57,8 +58,15 @@ export interface OpenedImage {
   readonly diffIds: readonly Digest[] | null;
   /** Of what its configuration says beside its layers, labels apart: environment, user, command. Absent or null where nothing says it. */
   readonly settings?: Digest | null;
-  /** `NAME=value`, of its configuration. */
-  readonly env?: readonly string[];
+  /** How its containers start, as its configuration says. Absent where nothing says it. */
+  readonly start?: ImageStart;
+}
+
+export interface ImageStart {
+  readonly env: Readonly<Record<string, string>>;
+  /** Entry point and command. */
+  readonly command: readonly string[];
+  readonly folder: string;
 }
 
 export interface OpenOptions {
@@ -66,6 +74,8 @@ export interface OpenOptions {
   readonly platform: string;
   readonly cache: LayerCache;
   readonly onProgress?: (progress: OpenProgress) => void;
+  /** Opens the files; by default the threads of this process. */
+  readonly inspector?: FileInspector;
 }
 
 export interface OpenProgress {

@@ -1,27 +1,33 @@
-/** What stands at one path of an image: a program, an archive with programs in it, a package database. */
+/** The content of one path of an image: a program, an archive with programs in it, a package database. */
 
 import type { FileInspection } from "../file-inspection.ts";
+import { type LoaderRecord, scriptRecord } from "../loader/loader-record.ts";
 import { mayBePackaged } from "../packages/unchanged-files.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import type { SpooledFile } from "./spool.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 
-/** What stands at a path, and in archives there: `app.jar!/lib/x.so`. */
+/** The code at a path, and in archives there: `app.jar!/lib/x.so`. */
 export interface OpenedFile {
   readonly files: Readonly<Record<string, FileInspection>>;
   readonly unopened: Readonly<Record<string, string>>;
   /** Of a file of a package database. */
   readonly packages?: PackageRecords;
+  /** Of a file that tells a loader where libraries are. */
+  readonly loader?: LoaderRecord;
 }
 
 export interface ContentSink {
   /** Takes the file over. Waits until there is room for another. */
   file(path: string, file: SpooledFile): Promise<void>;
   unopened(path: string, reason: string): void;
+  /** The text of a script at the path of the file itself. */
+  script(text: string): void;
 }
 
 export interface FileSink extends ContentSink {
   packages(records: PackageRecords): void;
+  loader(record: LoaderRecord | null): void;
 }
 
 /**
@@ -38,17 +44,19 @@ export function collect(
   const files: { readonly path: string; readonly found: Promise<FileInspection | null> }[] = [];
   const unopened = new Map<string, string>();
   let packages: PackageRecords | undefined;
+  let loader: LoaderRecord | null = null;
   const opened = async (): Promise<OpenedFile | null> => {
     const found = new Map<string, FileInspection>();
     for (const { path, found: inspection } of files) {
       const one = await inspection;
       if (one !== null) found.set(path, one);
     }
-    if (found.size + unopened.size === 0 && packages === undefined) return null;
+    if (found.size + unopened.size === 0 && packages === undefined && loader === null) return null;
     return {
       files: Object.fromEntries(found),
       unopened: Object.fromEntries(unopened),
       ...(packages === undefined ? {} : { packages }),
+      ...(loader === null ? {} : { loader }),
     };
   };
   return {
@@ -61,10 +69,17 @@ export function collect(
         await accepted;
       },
       unopened: (path, reason) => unopened.set(path, reason),
+      script: (text) => {
+        loader ??= scriptRecord(text);
+      },
+      loader: (record) => {
+        loader = record;
+      },
       packages: (records) => {
         packages = records;
       },
     },
-    opened: () => (files.length + unopened.size === 0 && packages === undefined ? null : opened()),
+    opened: () =>
+      files.length + unopened.size === 0 && packages === undefined && loader === null ? null : opened(),
   };
 }

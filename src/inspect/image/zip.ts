@@ -27,7 +27,7 @@ export function isZip(head: Uint8Array): boolean {
   return u32(head, 0) === 0x04034b50;
 }
 
-/** Where a directory stands, and how far behind the places that it names everything is: archives may stand behind something else. */
+/** The place of a directory, and the shift of everything behind the places that it names: archives may stand behind something else. */
 interface Directory {
   readonly at: number;
   readonly size: number;
@@ -89,7 +89,7 @@ function directoryBefore(source: ByteSource, recordAt: number, record: Uint8Arra
   return null;
 }
 
-/** What does not fit into the record stands in a larger one before it, of 56 bytes and perhaps more, and behind that its locator. */
+/** The larger record for numbers that do not fit: it stands before the record, of 56 bytes and perhaps more, and behind it its locator. */
 function largeRecord(source: ByteSource, recordAt: number): { size: number; at: number; end: number } | null {
   const locator = readExactly(source, recordAt - 20, 20);
   if (locator === null || u32(locator, 0) !== 0x07064b50) return null;

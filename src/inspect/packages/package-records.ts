@@ -1,4 +1,4 @@
-/** What a package database says of files, as one file of it holds it. */
+/** The entries of one file of a package database about files. */
 
 export interface PackageRecords {
   /** Packages that the distribution itself maintains, by the name that its list of files has: `libc6:amd64`. */

@@ -1,4 +1,4 @@
-/** What a thread is asked and answers about a file. Errors lose their class on the way between threads, so that they go as data. */
+/** Question and answer of a thread about a file. Errors lose their class on the way between threads, so that they go as data. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { FileInspection } from "../file-inspection.ts";
@@ -44,7 +44,7 @@ export function readAnswer(answer: Answer): FileInspection | null {
   throw error;
 }
 
-/** What of a file moves to the other thread. */
+/** The part of a file that moves to the other thread. */
 export function transfersOf(file: SpooledFile): ArrayBuffer[] {
   return file.kind === "memory" ? [file.buffer] : [];
 }

@@ -1,4 +1,4 @@
-/** Who opens single files while an image is read on: this thread, or others beside it. */
+/** The inspector of single files while an image is read on: this thread, or others beside it. */
 
 import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile, sourceOf } from "../image/spool.ts";

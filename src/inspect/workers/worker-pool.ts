@@ -18,7 +18,7 @@ interface Thread {
   job: Job | null;
 }
 
-/** What accepted files may take together. One that alone takes more is opened alone. */
+/** The bytes that accepted files may take together. A larger file is opened alone. */
 const maxBytes = 12 * 2 ** 20;
 /** Messages, and what is told of a file. */
 const minimalBytes = 2 ** 18;
@@ -73,7 +73,7 @@ export function createWorkerPool(program: URL, maxThreads: number): FileInspecto
       const raise = () => {
         throw error;
       };
-      // What was in memory died with the thread.
+      // A file in memory died with the thread.
       finish(thread, raise, file?.kind === "open" ? file : null);
     };
     thread.worker.on("message", ({ answer, file }: Reply) => finish(thread, () => readAnswer(answer), file));

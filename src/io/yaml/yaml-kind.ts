@@ -1,4 +1,4 @@
-/** What is written in YAML: how much of it is read, and the codes of its mistakes. */
+/** Kinds of YAML files: how much of each is read, and the codes of its mistakes. */
 
 import type { ProblemCode } from "../../errors.ts";
 import { type InputLimit, inputLimits } from "../limits.ts";

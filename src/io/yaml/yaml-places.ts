@@ -1,4 +1,4 @@
-/** Where the values of a YAML document are: each mapping is indexed once, when it is first asked. */
+/** Places of the values of a YAML document: each mapping is indexed once, when it is first asked. */
 
 import { type Document, isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from "yaml";
 

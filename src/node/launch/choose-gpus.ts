@@ -82,7 +82,7 @@ export function chooseGpus(
     case "all":
     case "named": {
       const wanted = wish.kind === "all" ? states : statesNamed(states, wish.names);
-      // Who names a GPU knows it: only use that is proved stands against that.
+      // A user who names a GPU knows it: only use that is proved stands against that.
       const busy = wanted.filter((state) => state.use === "busy").filter(isTaken);
       const choice = take(wanted.map(({ unit }) => unit));
       const needsGpu = choice.ok && choice.ranking.ranked[0]?.image.requires.cuda !== null;

@@ -1,4 +1,4 @@
-/** What a launch on this host runs: the image, and the GPUs that it gets. */
+/** The choice of a launch on this host: the image, and the GPUs that it gets. */
 
 import type { HostFacts } from "../../host/facts.ts";
 import type { Lock, Requirement } from "../../lock/lock.ts";
@@ -9,7 +9,7 @@ import {
   type Candidate,
   type ResolveImageOptions,
 } from "../../resolve/resolve-image.ts";
-import { findUnasked } from "../../resolve/unasked.ts";
+import { findUnasked, type Unasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";
 import { chooseGpus, gpuWish, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
 import { resolvedLabel } from "./labels/vocabulary.ts";
@@ -28,8 +28,8 @@ export interface LaunchChoice {
   readonly ok: true;
   /** All of a launch that the image and the host decide. */
   readonly request: Pick<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
-  /** What was decided though nobody asked for it. */
-  readonly unasked: Pick<Resolution, "unusedGpus" | "openAxes">;
+  /** Choices that nobody asked for. */
+  readonly unasked: Unasked;
   /** Of the image alone. */
   readonly problems: Resolution["problems"];
 }
@@ -57,7 +57,7 @@ export function chooseLaunch(
   const { ranking } = choice;
   const winner = winnerOf(choice, gpus, lock, options);
   const { image } = winner;
-  // Who asked for GPUs has passed over the images before the winner.
+  // A user who asked for GPUs has passed over the images before the winner.
   const ranked = ranking.ranked.slice(ranking.ranked.indexOf(winner));
   return {
     ok: true,
@@ -73,7 +73,7 @@ export function chooseLaunch(
   };
 }
 
-/** Who asks for GPUs by number or name is not served by an image that has no use for them. */
+/** The best image for these GPUs. An image that has no use for GPUs does not serve a user who names some. */
 function winnerOf(
   { ranking, host }: Extract<GpuChoice, { readonly ok: true }>,
   gpus: string | undefined,

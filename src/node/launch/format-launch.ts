@@ -20,7 +20,7 @@ export interface DocumentLaunch {
   readonly documents: readonly Json[];
 }
 
-/** What a target wrote of a request. */
+/** Turns the output of a target into the answer. */
 export function launchAnswer(
   output: LaunchOutput,
   { reference, units = [] }: Pick<LaunchRequest, "reference" | "units">,
@@ -31,7 +31,7 @@ export function launchAnswer(
 }
 
 /**
- * What `imgmatch launch` prints, with the newline at its end. Throws `LAUNCH_UNSUPPORTED` for a word that no line can show.
+ * Writes the output of `imgmatch launch`, with the newline at its end. Throws `LAUNCH_UNSUPPORTED` for a word that no line can show.
  *
  * @example
  * await formatLaunch(await launch({ target: "docker" }), "shell"); // docker run … repo:tag@sha256:…
@@ -67,11 +67,13 @@ function withoutMerge(tags: Tags): Tags {
   return tags.filter((tag) => typeof tag === "string" || tag.tag !== "tag:yaml.org,2002:merge");
 }
 
-/** What YAML 1.1 refuses as it stands, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters), and is printable. */
+/**
+ * Printable characters that YAML 1.1 refuses as they are, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters).
+ */
 const refused = /[\ufffe\uffff]/g;
 
 /**
- * What a reader of YAML 1.1 takes for more or less than this text unless it is quoted: the types of a default value and of a merge
+ * Texts that a reader of YAML 1.1 takes for something else unless they are quoted: the types of a default value and of a merge
  * (yaml.org/type/value.html, merge.html), a tab, at which PyYAML stops, and a block of blank lines, whose blanks count as indentation.
  */
 const quoted = /^(=|<<)$|\t|^[ \n]*$/;

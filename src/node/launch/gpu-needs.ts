@@ -1,4 +1,4 @@
-/** What a target needs to know of the image's GPUs. */
+/** The GPU units that an image gets, and the refusals of a host that cannot hand them over. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { type GpuUnit, unitsOf } from "./gpu-units.ts";
@@ -18,7 +18,7 @@ export function neededUnits({ requires, host, units = unitsOf(host) }: LaunchReq
   return units;
 }
 
-/** Where the host has nothing that hands its GPUs over. */
+/** The refusal for a host that has nothing to hand its GPUs over. */
 export function withoutToolkit(message: string): ImgmatchError {
   const fix =
     "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";

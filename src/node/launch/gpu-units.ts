@@ -1,4 +1,6 @@
-/** What a container can be given of a host's GPUs: a whole GPU, or one instance of a GPU in MIG mode; and whether somebody uses it. */
+/**
+ * The units of a host's GPUs that a container can get: a whole GPU, or one instance of a GPU in MIG mode; and whether somebody uses them.
+ */
 
 import type { GpuFacts, HostFacts, MigInstance } from "../../host/facts.ts";
 

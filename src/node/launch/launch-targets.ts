@@ -1,4 +1,4 @@
-/** What can run an image: each target is one file of `targets/` and one line here. */
+/** The targets that can run an image: each is one file of `targets/` and one line here. */
 
 import { usageError } from "../../errors.ts";
 import type { LaunchTarget } from "./target.ts";

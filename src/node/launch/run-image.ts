@@ -22,7 +22,7 @@ export interface StartEvent {
 export type Spawn = (command: LaunchCommand) => RunningProcess;
 
 /**
- * What to pass on. A terminal sends its keys' signals to every program in the foreground, so the child has them already:
+ * Signals to pass on. A terminal sends its keys' signals to every program in the foreground, so the child has them already:
  * passing them on would count twice, and Docker gives up at the third.
  */
 const signals = {

@@ -1,4 +1,4 @@
-/** What runs an image: the question, the answer, and what answers. */
+/** The interface of launch targets: the question, the answer, and the target that answers. */
 
 import type { HostFacts } from "../../host/facts.ts";
 import type { Requirement } from "../../lock/lock.ts";
@@ -45,7 +45,7 @@ export interface LaunchRequest {
   readonly tty?: boolean;
   /** Further options for the target, placed before the reference: `["-v", "/data:/data"]`. */
   readonly options?: readonly string[];
-  /** What only one target asks, by the name of its flag: `kind`, `schedule`, `master`. */
+  /** Settings of only one target, by the name of its flag: `kind`, `schedule`, `master`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -68,11 +68,11 @@ export type LaunchFormat = "shell" | "yaml" | "json";
 export interface LaunchTarget {
   readonly name: string;
   readonly description: string;
-  /** Who picks the GPUs: `imgmatch` names devices of this host, a `scheduler` is told how many. */
+  /** The chooser of the GPUs: `imgmatch` names devices of this host, a `scheduler` is told how many. */
   readonly gpus: "imgmatch" | "scheduler";
   /** The first is what it writes when nobody asks for another. */
   readonly formats: readonly [LaunchFormat, ...LaunchFormat[]];
-  /** What this target alone can be asked, with the sentence for its help. */
+  /** Settings that only this target takes, with the sentence for its help. */
   readonly settings?: Readonly<Record<string, string>>;
   /**
    * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for what the target has no words for, and `LAUNCH_FAILED` when this host
@@ -106,7 +106,7 @@ export interface LocalTarget extends LaunchTarget {
   command(request: LaunchRequest): LaunchCommand;
 }
 
-/** What all targets on this machine have in common. */
+/** A target with the parts that all targets on this machine share. */
 export function localTarget(
   target: Pick<LocalTarget, "name" | "description" | "engine" | "settings" | "command">,
 ): LocalTarget {

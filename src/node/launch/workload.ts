@@ -27,7 +27,7 @@ export interface LaunchOptions
   readonly memory?: string;
   /** Run this program of the image in place of its entrypoint. */
   readonly command?: string;
-  /** What only this target asks, `NAME=VALUE`. */
+  /** Settings that only this target takes, `NAME=VALUE`. */
   readonly set?: readonly string[];
   /** Further options of the target's command. */
   readonly option?: readonly string[];
@@ -47,7 +47,7 @@ export interface LaunchOptions
 
 export type Workload = Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
 
-/** What runs, whatever the image is. Throws `USAGE` for a value that cannot be read. */
+/** Reads the workload, whatever the image is. Throws `USAGE` for a value that cannot be read. */
 export function workloadOf(target: LaunchTarget, flags: LaunchOptions): Workload {
   const env = pairs("--env", flags.env ?? []);
   for (const name of Object.keys(env)) {

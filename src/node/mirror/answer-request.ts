@@ -32,7 +32,9 @@ export interface MirrorOptions {
   readonly answerBlob: AnswerBlob;
   /** A host that no image fits, or that is broken, gets no image, and other tags are passed on: the mirror is the only one asked. */
   readonly failClosed: boolean;
-  /** Who has to vouch for other tags of the fleets' repositories, and for those of other repositories, where they are passed on. */
+  /**
+   * The signers that have to vouch for other tags of the fleets' repositories, and for those of other repositories, if they are passed on.
+   */
   readonly trust: FindTrust | null;
   readonly policy: FindTrust | null;
   /** Callers log in here as they would there: the registry's own challenge greets them. */
@@ -53,7 +55,7 @@ const mostInside = 4096;
 export function createAnswers(options: MirrorOptions): AnswerRequest {
   const kept = createRecent<Manifest>(mostKept);
   const digests = new WeakMap<Lock, ReadonlySet<string | null>>();
-  /** What lies in images that are indexes: whoever got such an image asks for those by digest. */
+  /** Digests inside images that are indexes: a client that got such an image asks for those by digest. */
   const inside = createRecent<true>(mostInside);
 
   function hasImage(fleet: FleetSource, digest: Digest): boolean {
@@ -64,7 +66,7 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     });
   }
 
-  /** null where the registry does not have it. What a login was needed for is not kept for others. */
+  /** null where the registry does not have it. A manifest that needed a login is not kept for others. */
   async function read(reference: ImageReference, authorization: string | null): Promise<Manifest | null> {
     const key = nameOf(reference);
     const before = reference.digest === null ? undefined : kept.get(key);
@@ -147,7 +149,9 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
   return (request, caller) => answer(request, caller).catch((error: unknown) => refusal(error));
 }
 
-/** What a client asks first. A registry that is away cannot be asked for a login, and an index that was read before needs none. */
+/**
+ * Answers the first request of a client. A registry that is away cannot be asked for a login, and an index that was read before needs none.
+ */
 async function greeting(
   { fleets, passesLogins, readerFor }: MirrorOptions,
   { authorization }: Caller,
@@ -242,7 +246,7 @@ function choose(lock: Lock, host: HostFacts, options: ResolveImageOptions): Choi
     const { match, rejected } = resolveImage(lock, host, options);
     if (match === null) throw noMatch(lock, rejected, host, options);
     const image = lock.images[match.cell];
-    // What resolves has been pushed.
+    // An image that resolves has been pushed.
     if (image === undefined || image.digest === null) throw new Error(`${match.cell} is not built`);
     return { ok: true, cell: match.cell, digest: image.digest, manifest: image.manifest ?? null };
   } catch (error) {

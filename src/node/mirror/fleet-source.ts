@@ -1,6 +1,5 @@
-/** Where the mirror has a fleet from: a lock on this node, or the index in the registry. */
+/** Sources of the mirror's fleets: a lock on this node, or the index in the registry. */
 
-import { leftOutLines } from "../../resolve/answer-lines.ts";
 import { stat } from "node:fs/promises";
 import { exitCodes, ImgmatchError, type ProblemCode } from "../../errors.ts";
 import { fetchLock } from "../../lock/fetch-lock.ts";
@@ -9,6 +8,7 @@ import { readLock } from "../../lock/lock-file.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
+import { leftOutLines } from "../../resolve/answer-lines.ts";
 
 export interface FleetSource {
   readonly registry: string;
@@ -75,7 +75,7 @@ export interface RegistryFleetOptions extends SourceOptions {
   readonly readerFor: (authorization: string | null) => IndexReader;
   /** Folder of the last good answers; null for none. */
   readonly cache: string | null;
-  /** Who has to vouch for an index; null where whatever the registry says is believed. */
+  /** The signers that have to vouch for an index; null to believe the registry. */
   readonly trust: FindTrust | null;
 }
 

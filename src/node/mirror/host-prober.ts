@@ -1,5 +1,5 @@
 /**
- * What this host is, asked of another process: a driver that hangs inside a call, or a file of `/proc` that never ends, stops that
+ * The facts of this host, asked of another process: a driver that hangs inside a call, or a file of `/proc` that never ends, stops that
  * process and not the mirror, which says in time that it does not know.
  */
 
@@ -15,7 +15,7 @@ export type Probed =
   | { readonly ok: false; readonly reason: string };
 
 export interface HostProber {
-  /** The host as it is now. Who asks while a probe is under way hears its answer. Answers within `waitMs`, and rejects never. */
+  /** The host as it is now. A question while a probe is under way gets its answer. Answers within `waitMs`, and rejects never. */
   readonly ask: () => Promise<Probed>;
   /** Processes that were killed and are still there. */
   readonly stuck: () => number;

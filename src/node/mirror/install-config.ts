@@ -17,7 +17,7 @@ export async function installConfig(folder: string, { files }: RuntimeConfig): P
   for (const { path, content } of files) await writeFileAtomic(join(folder, path), content);
 }
 
-/** Removes what was installed for this runtime, and answers the paths. What was changed by hand since stays. Throws `WRITE_FAILED`. */
+/** Removes what was installed for this runtime, and answers the paths. A file that was changed by hand since stays. Throws `WRITE_FAILED`. */
 export function removeConfig(folder: string, runtime: Runtime): readonly string[] {
   const { folder: place, name } = runtimeFiles[runtime];
   const names = attempt(() => readdirSync(join(folder, place)).sort(), []);

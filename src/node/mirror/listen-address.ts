@@ -1,4 +1,4 @@
-/** Where the mirror may listen: on this machine's loopback and nowhere else. */
+/** The address of the mirror: on this machine's loopback and nowhere else. */
 
 import { usageError } from "../../errors.ts";
 import type { MirrorAddress } from "./server.ts";

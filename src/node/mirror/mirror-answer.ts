@@ -1,9 +1,9 @@
-/** What the mirror says, apart from the connection that it goes over. */
+/** Answers of the mirror, apart from the connection that they go over. */
 
 import type { Readable } from "node:stream";
 import type { Digest } from "../../oci/digest.ts";
 
-/** What became of a request, for logs and metrics: a closed set. */
+/** The result of a request, for logs and metrics: a closed set. */
 export type Outcome =
   /** The manifest of this node's image. */
   | "image"
@@ -28,7 +28,7 @@ export type Outcome =
   | "health"
   | "metrics";
 
-/** Who asks, as far as it decides the answer. */
+/** The caller, as far as it decides the answer. */
 export interface Caller {
   /** `Authorization` as it came: for the registry alone. */
   readonly authorization: string | null;
@@ -45,7 +45,7 @@ export interface Answer {
   readonly body: Uint8Array | string;
   /** In place of `body`: what is passed on as it comes. */
   readonly stream?: Readable;
-  /** What HEAD says of a body that is not at hand; null where nobody knows how long it is. */
+  /** The length that HEAD gives of a body that is not at hand; null if nobody knows it. */
   readonly length?: number | null;
   /** Why, for the log: what people read in the body of an error. */
   readonly reason?: string;

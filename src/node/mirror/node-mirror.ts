@@ -21,13 +21,13 @@ export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
   readonly lock: string | null;
   /** Folder of the registry's last good answers; null for none. */
   readonly cache: string | null;
-  /** Who has to vouch for an index of a registry; null where whatever it says is believed. */
+  /** The signers that have to vouch for an index of a registry; null to believe the registry. */
   readonly trust: FindTrust | null;
-  /** What policies ask of the registry's other repositories; null for nothing. */
+  /** The demands of policies on the registry's other repositories; null for none. */
   readonly policy: FindTrust | null;
   readonly blobs: BlobMode;
   readonly prober: Pick<HostProber, "ask" | "stuck">;
-  /** What `resolve` is asked with. */
+  /** The options of each `resolve`. */
   readonly choice: ResolveImageOptions;
   readonly registry: Pick<ForwardingOptions, "plainHttp" | "ca" | "proxy">;
   /** Hears one object for each line of the log. */
@@ -39,7 +39,7 @@ const upstreamMs = 1500;
 /** As long as containerd waits for a body. */
 const silenceMs = 30_000;
 
-/** What is the registry's affair, or asked every few seconds, fills no log; the metrics count it. */
+/** Outcomes that are the registry's affair, or come every few seconds: the metrics count them, and no log has them. */
 const unlogged: readonly Outcome[] = ["not-served", "health", "metrics", "login", "passed-on", "content"];
 
 /** Throws `USAGE` for no fleet at all, and as `readLock` and `parseImageReference` do. */

@@ -1,4 +1,4 @@
-/** What a request asks of the mirror: method, address and `Host`, each by its grammar, before anything is looked up. */
+/** Requests to the mirror: method, address and `Host`, each by its grammar, before anything is looked up. */
 
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { isRepositoryPath, isTag } from "../../oci/reference.ts";

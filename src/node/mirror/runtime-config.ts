@@ -1,4 +1,4 @@
-/** What a container runtime is to be given, so that it asks the mirror first: the files, and where they go. */
+/** The files that make a container runtime ask the mirror first, with their paths. */
 
 import { digestOf } from "../../oci/digest-of.ts";
 import type { ImageReference } from "../../oci/reference.ts";
@@ -9,14 +9,14 @@ export type Runtime = (typeof runtimes)[number];
 
 export interface RuntimeConfig {
   readonly files: readonly { readonly path: string; readonly content: string }[];
-  /** What is to be done besides. */
+  /** Further steps for the user. */
   readonly notes: readonly string[];
 }
 
 export interface RuntimeConfigOptions {
-  /** What the mirror serves; tags are left aside. */
+  /** The fleets of the mirror, without tags. */
   readonly fleets: readonly Pick<ImageReference, "registry" | "repository">[];
-  /** Where it listens: `127.0.0.1:5047`. */
+  /** The address of the mirror: `127.0.0.1:5047`. */
   readonly address: string;
   /** Tags come from the mirror or not at all. */
   readonly failClosed: boolean;
@@ -32,7 +32,7 @@ export function runtimeConfig(runtime: Runtime, options: RuntimeConfigOptions): 
   return writers[runtime](options);
 }
 
-/** Where they are; `name`: of the file in a registry's own folder, null where all lie side by side. */
+/** The folder of the files; `name`: of the file in a registry's folder, null if all lie side by side. */
 export const runtimeFiles = {
   containerd: { folder: "/etc/containerd/certs.d", name: "hosts.toml" },
   docker: { folder: "/etc/docker/certs.d", name: "hosts.toml" },
@@ -99,7 +99,7 @@ function hostsToml(
 
 const server = (address: string): string => `server = "${address}"`;
 
-/** Who may resolve is asked for tags; content by digest, which is checked, comes from any of them. */
+/** A host with `resolve` is asked for tags; content by digest, which is checked, comes from any host. */
 function hostTable(address: string, resolves: boolean): string[] {
   return ["", `[host."${address}"]`, `  capabilities = ["pull"${resolves ? ', "resolve"' : ""}]`];
 }

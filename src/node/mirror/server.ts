@@ -105,7 +105,7 @@ export async function startMirror(address: MirrorAddress, options: ServerOptions
   return { port, stop: () => stop(server, limitMs) };
 }
 
-/** Whatever is still under way behind it has limits of its own. */
+/** Answers within the limit. Work that is still under way behind it has other limits. */
 async function within(limitMs: number, answer: Promise<Answer>): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Answer>((resolve) => {
@@ -168,7 +168,7 @@ async function stop(server: Server, limitMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** What the mirror has done, in the text format of Prometheus (exposition format 0.0.4). */
+/** Counters of the mirror, in the text format of Prometheus (exposition format 0.0.4). */
 interface Metrics {
   readonly count: (outcome: Outcome, status: number, seconds: number) => void;
   readonly text: () => string;

@@ -5,7 +5,7 @@ import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { parseCudaVersion, parseDriverVersion } from "../../hardware/driver-version.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { Lock } from "../../lock/lock.ts";
-import type { HostView, NvidiaView } from "../../resolve/host-view.ts";
+import { compatAdds, type CompatView, type HostView, type NvidiaView } from "../../resolve/host-view.ts";
 import { compareKeys, type OrderStep, type Placed, type SortKey } from "../../resolve/order-steps.ts";
 import { orderBy } from "../../resolve/rank.ts";
 import { tiers } from "../../resolve/verdict.ts";
@@ -101,7 +101,13 @@ interface SyntheticGpu {
   readonly class?: GpuClass;
   readonly compute?: ComputeCapability | null;
   readonly brand?: string | null;
+  readonly compat?: CompatView;
 }
+
+/** All that may become of a compatibility package on a host: a script cannot see which. */
+export const compatViews: readonly CompatView[] = [...compatAdds, null].flatMap((adds) =>
+  [true, false].map((hostFirst) => ({ adds, hostFirst })),
+);
 
 export function nvidiaView(driver: string, cuda: string | null, gpu: SyntheticGpu): NvidiaView {
   return {
@@ -110,6 +116,7 @@ export function nvidiaView(driver: string, cuda: string | null, gpu: SyntheticGp
     module: gpu.module ?? null,
     cuda: cuda === null ? null : parseCudaVersion(cuda),
     scale: gpu.scale,
+    compat: gpu.compat ?? { adds: null, hostFirst: null },
     gpus: [
       {
         label: "GPU 0",

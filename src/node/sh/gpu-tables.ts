@@ -1,4 +1,4 @@
-/** What the rules say about a requirement for each driver and each GPU, as texts that a script looks up. */
+/** The answers of the rules about a requirement for each driver and each GPU, as texts that a script looks up. */
 
 import { InternalError } from "../../errors.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
@@ -6,32 +6,47 @@ import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
-import { checkDriver, type DriverService, driverSteps } from "../../resolve/rules/driver.ts";
+import { checkDriver, driverSteps } from "../../resolve/rules/driver.ts";
 import { checkGpuCode } from "../../resolve/rules/gpu-code.ts";
 import { checkGpuPresence, presenceSteps } from "../../resolve/rules/gpu-presence.ts";
-import { type CodeFit, type ReasonCode, tiers } from "../../resolve/verdict.ts";
-import { codeNumber, type gpuClasses, hostView, nvidiaView, scales } from "./compile-order.ts";
+import { type CodeFit, type DriverService, type ReasonCode, tiers } from "../../resolve/verdict.ts";
+import { codeNumber, compatViews, type gpuClasses, hostView, nvidiaView, scales } from "./compile-order.ts";
 import { tabulate } from "./require-tables.ts";
 
-/** A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. A letter is a reason. */
+/**
+ * A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. A letter is a reason; `u`,
+ * `v` and `w` are fits or none, in no better tier than their place, by the host's container toolkit: of that a script sees nothing.
+ */
 export function driverGrid(
   requirement: CudaRequirement,
   scale: (typeof scales)[number],
   gpuClass: (typeof gpuClasses)[number],
 ): string {
+  const views = requirement.driver.mode === "compat" ? compatViews : compatViews.slice(0, 1);
   return tabulate((driver, cuda) => {
-    const service = checkDriver(requirement, nvidiaView(driver, cuda, { scale, class: gpuClass }));
-    return service.ok
-      ? String(2 * tiers.indexOf(service.tier) + Number(service.ptx))
-      : (reasonLetters[service.code] ?? "?");
+    const answers = views.map((compat) => {
+      const view = nvidiaView(driver, cuda, { scale, class: gpuClass, compat });
+      const service = checkDriver(requirement, view);
+      return service.ok
+        ? String(2 * tiers.indexOf(service.tier) + Number(service.ptx))
+        : (reasonLetters[service.code] ?? "?");
+    });
+    const [first = "?"] = answers;
+    const fits = answers.filter((each) => /\d/.test(each)).map(Number);
+    if (answers.every((each) => each === first) || fits.length === 0) return first;
+    return doubts[Math.floor(Math.min(...fits) / 2)] ?? "u";
   }, driverSteps(requirement));
 }
+
+/** Of the tiers, in their order. */
+const doubts = ["u", "v", "w"] as const;
 
 /** Why a driver does not serve an image, in one letter. */
 const reasonLetters: Partial<Record<ReasonCode, string>> = {
   DRIVER_TOO_OLD: "o",
   DRIVER_NOT_EXACT: "x",
   COMPAT_NOT_SUPPORTED: "c",
+  FACT_UNKNOWN: "c",
 };
 
 /** GPUs that some driver does not drive: their compute capabilities, and for each scale and module which drivers do (`+`). */

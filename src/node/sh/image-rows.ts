@@ -26,7 +26,8 @@ export interface FleetRows {
 
 /**
  * The rows of the images that a host may get: built, and as the pins ask. An image has a row for each part of its march that it
- * may count as built for, and for each of several of a kind that it carries; the best rank of those that the host meets counts. What images share stands in a row before them.
+ * may count as built for, and for each of several of a kind that it carries; the best rank of those that the host meets counts. The needs that
+ * images share stand in a row before them.
  */
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],
@@ -146,7 +147,7 @@ function compileFeatureSets(all: readonly (readonly string[])[]): FeatureSets {
   return { numberOf: (features) => numbers.get(keyOf(features)) ?? 0, rows };
 }
 
-/** What a fleet asks of a script: what none of its images needs stays out of it. */
+/** The parts of a script that a fleet needs: the others stay out of it. */
 export interface FleetNeeds {
   /** There are Arm images, so a Jetson may get one. */
   readonly arm: boolean;

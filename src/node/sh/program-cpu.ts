@@ -34,7 +34,7 @@ const hiddenFeatures = String.raw`
         if (many["vendor_id"] == 1 && h[1] == value["vendor_id"] && many["cpu family"] == 1 && h[2] == value["cpu family"] && many["model"] == 1 && index("," h[3] ",", "," value["model"] ",") && lists && have[h[4]] == lists) have[h[5]] = lists
       }`;
 
-/** Where no CPU of an architecture tells features, only images that need none fit. */
+/** The reader of CPU features of each platform. On a platform without one, only images that need none fit. */
 export const cpuParts: Readonly<Record<string, (needs: FleetNeeds) => string>> = {
   amd64: ({ hidden }) => String.raw`
     if (host == "linux/amd64") {

@@ -3,7 +3,7 @@
 import { enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 
-export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.raw`
+export const judgeFunctions = ({ brands, arm, classes }: FleetNeeds): string => String.raw`
   # What a rule says for this driver and its CUDA version; an unknown one takes the first answer.
   function look(g) {
     if (!(g in memo)) memo[g] = upto("=" upto(row["D", g], ";", ":", drvkey), ",", "=", cudakey)
@@ -46,8 +46,10 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
     split(y[scale == "linux" ? 3 : ${arm ? 'scale == "l4t" ? 5 : ' : ""}4], x, "/")
     for (j = 0; j < V; j++) {
       s = look(pick(x[1], class[seenby[j]] + 1))
+      ${classes ? 'if (s ~ /^[uvw]$/) { k = 2 * index("uvw", s) - 1; if (!doubtful || k < doubtful) doubtful = k; continue }' : ""}
       if (s !~ /^[0-9]$/) return version(6, s == "o" ? "DRIVER_TOO_OLD" : s == "x" ? "DRIVER_NOT_EXACT" : "COMPAT_NOT_SUPPORTED")
     }
+    ${classes ? "if (doubtful) s = doubtful" : ""}
     tier = int(s / 2)
     t = s % 2
     worst = 0
@@ -76,6 +78,7 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
   }
   function fits(i,  k) {
     current = tag[i]
+    doubtful = 0
     if (plat[i] != host) return why(1, "ARCH_MISMATCH", "it is for " plat[i] ", this host is " host)
     if (fault != "" && (req[i] != "-" || !cpuwanted)) { hurt = 1; return 0 }
     if (unknown != "" && gpuimages) { unsure = 1; return 0 }
@@ -96,7 +99,7 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
   function say(s) { gsub(/[^ -~]/, "?", s); print "imgmatch: " s > "/dev/stderr" }
 `;
 
-/** What an expression of `NVIDIA_REQUIRE_CUDA` asks of a GPU. */
+/** Asks an expression of `NVIDIA_REQUIRE_CUDA` about a GPU. */
 export const requireFunctions = String.raw`
   function required(list, g,  a, k, i, b, p) {
     b = brand[g]
@@ -145,7 +148,7 @@ export const runtimeFunctions = String.raw`
   .replace("PROGRAMS", runtimePrograms.join(" "))
   .replace("ENGINES", enginePrograms.join(" "));
 
-export const judgeMain = ({ brands, repositories }: FleetNeeds): string => String.raw`
+export const judgeMain = ({ brands, classes, repositories }: FleetNeeds): string => String.raw`
   END {
     R = ENVIRON["IMGMATCH_ROOT"]
     n_ = split(ENVIRON["IMGMATCH_FACTS"], facts_, "\n")
@@ -178,9 +181,10 @@ export const judgeMain = ({ brands, repositories }: FleetNeeds): string => Strin
     # Without a driver no image with GPU code runs, whatever the GPU is.
     for (j = V - 1; drv != "" && j >= 0; j--) if (cc[seenby[j]] == "") unknown = seenby[j]
     for (i = 1; i <= n; i++) if (req[i] != "-") gpuimages = 1
-    for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (winner == 0 || k_ < least) { winner = i; least = k_ } }
+    for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (doubtful) { if (doubt == "" || k_ < doubt) { doubt = k_; doubted = tag[i] } } else if (winner == 0 || k_ < least) { winner = i; least = k_ } }
     if (refusal != "") { say(refusal); exit 4 }
     if (unsure) { say("FACT_UNKNOWN: the compute capability of GPU " idx[unknown] (nm[unknown] == "" ? "" : " (" nm[unknown] ")") " is unknown, and an image with GPU code may be the better one; update the NVIDIA driver, export the script with a newer imgmatch, ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }
+    ${classes ? `if (doubt != "" && (winner == 0 || doubt < least)) { say("FACT_UNKNOWN: whether the container toolkit of this host loads the forward-compatibility package of " doubted " is nothing that a script sees; ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }` : ""}
     if (winner == 0) {
       if (hurt) { say("HOST_BROKEN: " fault); exit 4 }
       say("NO_MATCH: no image fits this host" (reason == "" ? "" : "; the closest: " reason))

@@ -11,7 +11,7 @@ export function compact(text: string): string {
     .join("\n");
 }
 
-/** What awk means by these words itself; some awks take more of them than POSIX does. */
+/** Words that awk uses itself; some awks take more of them than POSIX does. */
 const awkWords = new Set(
   (
     "BEGIN END function func if else while for do break continue next nextfile exit return delete in getline print printf " +

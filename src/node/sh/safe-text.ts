@@ -1,4 +1,4 @@
-/** What may stand in a script: values of strict grammars, in which no shell and no awk finds anything to do. */
+/** Values that may stand in a script: by strict grammars, in which no shell and no awk finds anything to do. */
 
 import { InternalError, throwProblems } from "../../errors.ts";
 import { isAdopted } from "../../lock/adopted-lock.ts";

@@ -1,4 +1,4 @@
-/** What the Docker Engine API answers, as far as it is read. Podman's imitation of it has null where there is nothing. */
+/** Answers of the Docker Engine API, as far as they are read. Podman's imitation of it has null where there is nothing. */
 
 import { anyObject, anyText, fields, list, optional, wholeNumber } from "../../io/checks.ts";
 import type { DockerApi } from "./api.ts";

@@ -1,4 +1,4 @@
-/** Where the Docker Engine listens, found as the docker command finds it. */
+/** The address of the Docker Engine, found as the docker command finds it. */
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ export interface TlsFiles {
   readonly verify: boolean;
 }
 
-/** What finding an endpoint reads. `readText` answers null for a missing file. */
+/** Reads for the search of an endpoint. `readText` answers null for a missing file. */
 export interface EndpointIo {
   readonly readText: (path: string) => Promise<string | null>;
   readonly exists: (path: string) => Promise<boolean>;

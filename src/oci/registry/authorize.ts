@@ -18,7 +18,7 @@ interface Authorization {
 
 // A shared token can be out of date when it arrives, so one more is fetched before the registry's no is believed.
 const mostRenewals = 2;
-// Token servers retry and wait as others do. What is sent only once rests on a look that must not be old by then.
+// Token servers retry and wait as others do. A request that is sent only once rests on a look that must not be old by then.
 const longestRenewalMs = 1000;
 
 /**

@@ -11,9 +11,8 @@ import { findImageConfig, type ImageConfig } from "./platform-image.ts";
 type LookupOptions = Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal">;
 
 /**
- * Digest of the manifest or index behind a base's reference; a reference without tag means `latest`, as in a
- * Dockerfile, and one with a digest is its own answer.
- * What cannot be had is null, and `onProblem` hears why.
+ * Digest of the manifest or index behind a base's reference; a reference without tag means `latest`, as in a Dockerfile, and one with a
+ * digest is its own answer. Null if it cannot be read; `onProblem` hears why.
  */
 export function createBaseLookup(
   env: Readonly<Record<string, string | undefined>>,
@@ -40,7 +39,7 @@ export function createBaseLookup(
 }
 
 /**
- * The configuration of a base's image for one platform. What cannot be had is null: a build without it takes its whole context.
+ * The configuration of a base's image for one platform. Null if it cannot be read: a build without it takes its whole context.
  */
 export function createBaseReader(
   env: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** What imgmatch asks of an OCI registry. Only 404 means absent; everything else that is not success throws. */
+/** Requests of imgmatch to an OCI registry. Only 404 means absent; everything else that is not success throws. */
 
 import type { Digest } from "../digest.ts";
 import type { ImageReference } from "../reference.ts";
@@ -31,7 +31,7 @@ export interface RegistryClient {
   listTags(repository: ImageReference): AsyncIterable<string>;
 }
 
-/** What names an image as its subject: signatures, attestations (OCI distribution-spec, "Listing Referrers"). */
+/** Reads the manifests that name an image as their subject: signatures, attestations (OCI distribution-spec, "Listing Referrers"). */
 export interface ReferrersReader {
   /** null where the registry has no such API (404): then the tag `sha256-<hex>` lists them. Throws where the list does not end. */
   readReferrers(repository: ImageReference, subject: Digest): Promise<readonly Referrer[] | null>;
@@ -51,7 +51,7 @@ export interface BlobWriter {
 /** The one write beside manifests: what an index names has to lie in the index's repository. */
 export interface BlobCopier {
   /**
-   * Brings a blob from one repository into another, of the same registry or of two. What is copied is checked against its digest on
+   * Brings a blob from one repository into another, of the same registry or of two. The copy is checked against its digest on
    * both sides. Throws `RegistryError`; the copy may then be begun anew.
    */
   copyBlob(

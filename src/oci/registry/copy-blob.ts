@@ -80,7 +80,7 @@ export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): Bl
         const body = piece.subarray(at, at + sentBytes);
         const range = `${sent}-${sent + body.byteLength - 1}`;
         const headers = { "content-type": "application/octet-stream", "content-range": range };
-        // What has arrived must not be sent a second time: the whole blob is.
+        // Bytes that have arrived must not be sent a second time: the whole blob is.
         const request = requestTo(to, "PATCH", url, { headers, body, once: true });
         const response = await send(request);
         if (response.status !== 202) throw refused(request, response);

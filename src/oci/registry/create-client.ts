@@ -38,7 +38,7 @@ export interface RegistryOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** What a registry can be asked for. Most need less, and say so: {@link RegistryClient}. */
+/** All requests to a registry. Most need less, and say so: {@link RegistryClient}. */
 export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & ReferrersReader;
 
 /**

@@ -117,7 +117,7 @@ export async function askCredentialHelper(
   if (status !== 0) {
     // The helpers' library prints exactly this (errors.go, errCredentialsNotFoundMessage); the exit status is 1 for every failure.
     if (output.includes("credentials not found")) return null;
-    // What it wrote is not quoted: it can hold the secret that was asked for.
+    // Its output is not quoted: it can hold the secret that was asked for.
     throw failed(`failed with status ${status}`);
   }
   const json = parseJson(output);

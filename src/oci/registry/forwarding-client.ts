@@ -61,7 +61,7 @@ export function createForwardingClient(
     return {
       findManifest,
       readManifest,
-      // What vouches for a manifest: small, and read whole.
+      // Evidence that vouches for a manifest: small, and read whole.
       streamBlob: blobOperations({ plainHttp, send: ask }).streamBlob,
       ...referrersOperations({ plainHttp, send: ask }),
       knock: async (registry) => {

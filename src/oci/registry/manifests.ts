@@ -86,7 +86,7 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     return digest;
   }
 
-  /** Registries with immutable tags refuse also the manifest that the tag already has, each with a status of its own. */
+  /** Registries with immutable tags refuse also the manifest that the tag already has, each with another status. */
   async function isRefusalOfTheSame(
     reference: ImageReference,
     digest: Digest,
@@ -133,7 +133,7 @@ function noName(reference: ImageReference): never {
   });
 }
 
-/** What a HEAD says, or null when a part is missing and the manifest itself must be read. */
+/** The descriptor in the answer to a HEAD; null if a part is missing and the manifest itself must be read. */
 function describedBy(response: HttpResponse): ManifestDescriptor | null {
   const digest = response.headers["docker-content-digest"];
   const mediaType = mediaTypeOf(response);

@@ -77,7 +77,7 @@ export function createBlobOpener(options: OpenBlobOptions): (blob: BlobRequest) 
     });
 }
 
-/** A timer of its own, because the socket's would go on to the next request. */
+/** A timer besides the socket's, which would go on to the next request. */
 function breakSilence(body: IncomingMessage, silenceMs: number): void {
   let before = body.socket.bytesRead;
   const timer = setInterval(() => {

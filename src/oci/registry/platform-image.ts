@@ -15,7 +15,7 @@ export interface PlatformImage {
   readonly digest: Digest;
   readonly configDigest: Digest;
   readonly config: ImageConfig;
-  /** What it takes in the registry; null where its manifest does not tell. */
+  /** Its blobs in the registry; null if its manifest does not tell. */
   readonly blobs: StoredBlobs | null;
 }
 
@@ -31,7 +31,7 @@ export interface ImageConfig {
   readonly onbuild: boolean;
 }
 
-/** What a reference holds that is no image for the platform: a chart, an index of others. */
+/** The content of a reference that is no image for the platform: a chart, an index of others. */
 export interface OtherContent {
   /** `its index has no image for linux/arm64, only for linux/amd64`. */
   readonly isNot: string;
@@ -110,7 +110,7 @@ export function platformDigest(index: Manifest, platform: string): Digest | Othe
   return entryFor(parseJson(index.bytes), platform);
 }
 
-/** What a manifest names below itself: the images and attestations of an index; nothing where it is an image. */
+/** The manifests below this one: the images and attestations of an index; none of an image. */
 export function partsOf(manifest: Manifest): readonly Digest[] {
   if (!isIndexType(manifest.mediaType)) return [];
   return platformEntries(parseJson(manifest.bytes)).flatMap(({ digest }) =>

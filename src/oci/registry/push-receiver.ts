@@ -15,7 +15,7 @@ import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
 
 export interface PushReceiver {
-  /** What to push to. Nobody can guess its repository, and there is no other. */
+  /** The reference to push to. Nobody can guess its repository, and there is no other. */
   readonly reference: ImageReference;
   /** Layers that did not come, because they are known. */
   readonly known: ReadonlySet<Digest>;

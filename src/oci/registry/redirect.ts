@@ -4,7 +4,7 @@ import { malformed } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 
-/** What a redirect is read from. */
+/** The part of an answer that a redirect is read from. */
 type Answered = Pick<HttpResponse, "status" | "headers">;
 
 const redirects = new Set([301, 302, 303, 307, 308]);

@@ -1,4 +1,4 @@
-/** Who names an image as its subject: the referrers API, and the list that stands in its place under a tag. */
+/** Manifests that name an image as their subject: the referrers API, and the list that stands in its place under a tag. */
 
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";

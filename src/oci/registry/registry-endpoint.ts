@@ -1,4 +1,4 @@
-/** Where a registry is: the API's address for a reference. */
+/** The address of a registry: the API's URL for a reference. */
 
 import type { ImageReference } from "../reference.ts";
 

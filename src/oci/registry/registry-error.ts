@@ -1,4 +1,4 @@
-/** What a registry refused or did not answer, as data: whoever decides by it need not read its words. */
+/** A refusal of a registry, or its silence, as data: code that decides by it need not read its words. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 
@@ -59,7 +59,7 @@ const kinds = {
   tls: { temporary: false },
   /** The name does not resolve, or nothing listens there. */
   unreachable: { temporary: false },
-  /** What came is not HTTP. */
+  /** The answer is not HTTP. */
   garbage: { temporary: false },
   tooLarge: { temporary: false },
   interrupted: { temporary: false },
@@ -105,7 +105,7 @@ function kindOf(error: Error): TransportErrorKind {
 
 function describe(cause: TransportErrorKind | Error): string {
   if (typeof cause === "string") return cause;
-  // Node tries IPv6 and IPv4 and then throws both refusals together, with an empty message of its own.
+  // Node tries IPv6 and IPv4 and then throws both refusals together, with an empty message.
   if (cause instanceof AggregateError) return cause.errors.map((error: Error) => error.message).join(", ");
   return cause.message;
 }

@@ -1,4 +1,4 @@
-/** What an image takes in a registry, from its manifest. */
+/** The blobs of an image in a registry, from its manifest. */
 
 import { fieldsOf } from "../../io/json.ts";
 import { isDigest } from "../digest.ts";

@@ -75,7 +75,7 @@ function oauthRequest({ url, parameters, scopes }: Wanted, token: string): HttpR
   };
 }
 
-/** What the registry says it needs, and what is about to be done, each once. */
+/** The scopes that the registry asks for, and that of the request, each once. */
 function scopesOf({ scope }: HttpRequest, challenge: BearerChallenge): string[] {
   const wanted = challenge.scope?.split(" ").filter((each) => each !== "") ?? [];
   return [...new Set(scope === undefined ? wanted : [...wanted, scope])];

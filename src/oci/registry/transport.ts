@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly maxBytes: number;
   /** Of a longer body that is answered with 200 the rest may be read too: {@link HttpResponse.rest}. */
   readonly inPieces?: boolean;
-  /** What the request needs permission for, in the words of the token protocol: `repository:team/app:pull`. */
+  /** The permission that the request needs, in the words of the token protocol: `repository:team/app:pull`. */
   readonly scope?: string;
   /**
    * Not to be repeated by any wrapper: what it rests on may no longer be so. The write of a tag follows a look at it, and
@@ -29,9 +29,9 @@ export interface HttpResponse {
   readonly statusText: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Uint8Array;
-  /** What comes behind `body`; missing where that is all. Whoever does not read it to its end cancels it. */
+  /** The rest behind `body`; missing if there is none. A reader that does not read it to its end cancels it. */
   readonly rest?: BodyRest;
-  /** Where the answer came from, after redirects. */
+  /** The URL of the answer, after redirects. */
   readonly url: URL;
   /** How often it was asked for. */
   readonly attempts: number;
@@ -89,7 +89,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
         };
         const interrupt = (): void => fail(transportError("interrupted"));
         const watch = (): void => {
-          // What is sent may take as long as what comes.
+          // Bytes that are sent may take as long as bytes that come.
           const flowed = received - before + (request.body?.byteLength ?? 0);
           const leftMs = timeoutMs + (flowed / leastBytesPerSecond) * 1000 - (performance.now() - started);
           if (leftMs > 0) timer = setTimeout(watch, leftMs);

@@ -64,8 +64,8 @@ interface RetryPolicy {
 }
 
 /**
- * The last answer is returned whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. What may
- * be sent only once is: see {@link HttpRequest.once}.
+ * The last answer is returned whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. A request
+ * that may be sent only once is: see {@link HttpRequest.once}.
  */
 export function withRetries(send: Send, policy: RetryPolicy): Send {
   return async (request) => {

@@ -7,7 +7,7 @@ import { packageOf } from "../packages.ts";
 import type { StackImage } from "../stack-images.ts";
 import type { GivenNow, ImageBuild, ImageMeans, ImageProvider } from "./provider.ts";
 
-/** All that an image is made of. What is not in it, logins and secrets, may change and builds nothing. */
+/** All that an image is made of. Logins and secrets are not in it: they may change and build nothing. */
 const inputs = [
   ...["buildArgs", "buildOnPreview", "builder", "cacheFrom", "cacheTo", "context", "dockerfile", "labels"],
   ...["load", "network", "platforms", "push", "ssh", "tags", "target"],

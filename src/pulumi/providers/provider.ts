@@ -1,4 +1,4 @@
-/** What makes the images of a stack: a provider of Pulumi, with the resource that it has for one image. */
+/** The interface of a stack's image maker: a provider of Pulumi, with the resource that it has for one image. */
 
 import type { CustomResourceOptions, Output } from "@pulumi/pulumi";
 import type { StackImage } from "../stack-images.ts";
@@ -18,7 +18,7 @@ export interface ImageBuild {
   readonly push: boolean;
   /** null for that of `docker login`. */
   readonly login: Output<ServerLogin> | null;
-  /** What not every provider takes. */
+  /** The means that not every provider takes. */
   readonly means: ImageMeans;
 }
 
@@ -55,7 +55,7 @@ export interface SshAgent {
   readonly paths: readonly string[];
 }
 
-/** What the program gives of what changes without another image. null for what it does not give, or a preview does not know. */
+/** Values of the program that change without another image. null for those that it does not give, or that a preview does not know. */
 export interface GivenNow {
   readonly login: { readonly server: string; readonly username: string } | null;
   /** Names. */

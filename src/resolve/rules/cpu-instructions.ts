@@ -8,11 +8,11 @@ import { listSome, misfit } from "../misfit.ts";
 import type { Cure } from "./rule-remedy.ts";
 import type { Misfit } from "../verdict.ts";
 
-/** What of a host the rule asks. */
+/** The part of a host that the rule reads. */
 export type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknown">;
 
 export interface CpuOrigin {
-  /** What its binaries use of what was declared, in words, where `features` is not all of that. */
+  /** Describes the declared features that its binaries use, if `features` is not all of them. */
   readonly measured?: () => string | null;
   /** Of an image that others built. */
   readonly adopted?: LockedAdoption | undefined;
@@ -36,7 +36,7 @@ export function checkCpu(
   if (missing.length === 0) return null;
   // Names of x86: an Arm kernel does print its sha512, sm3 and sm4.
   const x86 = host.platform === "linux/amd64";
-  // What another system lists is not what Linux would: macOS, for one, has AVX2 on another list.
+  // The list of another system is not that of Linux: macOS, for one, has AVX2 on another list.
   const foreign = !host.platform.startsWith("linux/");
   const open = missing.filter((feature) => foreign || host.unknown.has(feature));
   const hidden = missing.filter(
@@ -84,7 +84,7 @@ function otherImage(
     unknownWithout(march, missing).length === 0 &&
     rest.every((feature) => host.features?.has(feature)) &&
     rest.length > (level?.features.length ?? 0);
-  // What was estimated is no march: there is nothing to leave out of it.
+  // An estimate is no march: there is nothing to leave out of it.
   if (!serves || adopted?.cpu === "estimated") return lowerMarch(host, name);
   return [
     {
@@ -119,7 +119,7 @@ function adoptWithout(features: readonly string[]): string {
   return `adopt it again with ${features.map((feature) => `--without ${feature}`).join(" ")}, where no program uses ${features.length === 1 ? "it" : "them"}`;
 }
 
-/** What no kernel prints stays unseen in a guest, too: there the image has to do without. */
+/** Exposes features to the guest. A feature that no kernel prints stays unseen there too: the image has to do without it. */
 function exposed(
   visible: readonly string[],
   hidden: readonly string[],

@@ -1,12 +1,11 @@
 /** Rule: the host's kernel driver, or a driver library inside the image, serves the image's CUDA toolkit. */
 
 import { cudaOfDriver, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
-import { compatAllowsClass } from "../../hardware/forward-compat.ts";
+import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import {
   type CudaVersion,
   compareDriverVersions,
-  compareVersions,
-  type DriverVersion,
+  compareMinor,
   driverBranch,
   minorOf,
   parseCudaVersion,
@@ -15,17 +14,9 @@ import {
 import type { CudaRequirement, DriverRequirement } from "../../lock/lock.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import { type Cure, type RuleSteps, updateDriver } from "./rule-remedy.ts";
-import type { Misfit, Tier } from "../verdict.ts";
-
-/** How the toolkit is served. `cuda` is the version that the program meets, for messages. */
-export interface DriverService {
-  readonly ok: true;
-  readonly tier: Tier;
-  /** Whether the driver library understands the PTX of the image's toolkit. */
-  readonly ptx: boolean;
-  readonly cuda: CudaVersion | null;
-}
+import type { DriverService, Misfit } from "../verdict.ts";
+import { checkCompatPackage } from "./compat-package.ts";
+import { type RuleSteps, updateDriver } from "./rule-remedy.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;
 
@@ -45,11 +36,16 @@ export function checkDriver(requirement: CudaRequirement, nvidia: NvidiaView): D
     case "bundled":
       return checkBundledDriver(driver, toolkit, nvidia);
     case "compat":
-      return checkCompatPackage(driver, toolkit, nvidia);
+      return checkCompatPackage(
+        driver,
+        toolkit,
+        nvidia,
+        checkHostDriver(floorOf(toolkit) ?? driver.package, toolkit, nvidia),
+      );
   }
 }
 
-/** Where the answer of {@link checkDriver} can change: every version that is compared below. */
+/** The versions at which the answer of {@link checkDriver} can change: every one that is compared below. */
 export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
   const known = findToolkit(toolkit);
   const own = known === null ? [] : [known.minimumDriver, driverFloor(known)?.minimum];
@@ -57,7 +53,7 @@ export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
   const offered = drivers.map(cudaOfDriver).filter((cuda) => cuda !== null);
   const cudas = [toolkit, ...(driver.mode === "compat" ? [driver.cuda] : []), ...offered];
   // Toolkits differ from drivers in major and minor alone, see compareMinor.
-  return { drivers, cudas: cudas.map(minorOf), after: driver.mode === "bundled" };
+  return { drivers, cudas: cudas.map(minorOf), after: driver.mode !== "host" };
 }
 
 function comparedDrivers(driver: DriverRequirement): readonly string[] {
@@ -67,7 +63,9 @@ function comparedDrivers(driver: DriverRequirement): readonly string[] {
     case "bundled":
       return [driver.version];
     case "compat": {
-      const branches = driver.branches.filter((branch) => /^\d{1,4}$/.test(branch));
+      const listed = driver.listed ?? findCompatPackage(driver.cuda)?.enforced ?? [];
+      const own = String(driver.package.split(".")[0]);
+      const branches = [own, ...driver.branches, ...listed].filter((each) => /^\d{1,4}$/.test(each));
       return [driver.package, ...branches.flatMap((branch) => [branch, String(Number(branch) + 1)])];
     }
   }
@@ -143,77 +141,6 @@ function checkBundledDriver(
   return byHost(toolkit, nvidia);
 }
 
-/**
- * NVIDIA's forward-compatibility package: a newer libcuda on an older kernel driver of a listed branch, not on GeForce.
- * Source: CUDA Compatibility, "Forward Compatibility"; the container toolkit's cuda-compat hook compares the same three.
- */
-function checkCompatPackage(
-  compat: Mode<"compat">,
-  toolkit: CudaVersion,
-  nvidia: NvidiaView,
-): DriverService | Misfit {
-  const { driver } = nvidia;
-  const packaged = parseDriverVersion(compat.package);
-  const packageCuda = parseCudaVersion(compat.cuda);
-  if (driver === null || packaged === null || packageCuda === null) {
-    return misfit(
-      "COMPAT_NOT_SUPPORTED",
-      `its forward-compatibility package ${compat.package} (CUDA ${compat.cuda}) cannot be compared with driver ${nvidia.driverText ?? "unknown"}`,
-      "correct requires.cuda.driver in the lock",
-    );
-  }
-  if (isNewEnough(nvidia, packaged, packageCuda)) {
-    // The package is ignored, so what remains is an image that takes the host's driver.
-    return checkHostDriver(floorOf(toolkit) ?? compat.package, toolkit, nvidia);
-  }
-  const refused = refuseCompat(compat, toolkit, packageCuda, nvidia, driver);
-  if (refused !== null) return refused;
-  // "Unlike minor-version compatibility, restrictions on PTX do not apply": the package brings its own PTX compiler.
-  return { ok: true, tier: "forward", ptx: compareMinor(packageCuda, toolkit) >= 0, cuda: packageCuda };
-}
-
-function refuseCompat(
-  compat: Mode<"compat">,
-  toolkit: CudaVersion,
-  packageCuda: CudaVersion,
-  nvidia: NvidiaView,
-  driver: DriverVersion,
-): Misfit | null {
-  const no = (why: string, fix: string | readonly Cure[]) =>
-    misfit("COMPAT_NOT_SUPPORTED", `its forward-compatibility package ${compat.package} ${why}`, fix);
-  const update = updateDriver(compat.package, nvidia, ", which needs no package");
-  if (nvidia.scale === "wsl") {
-    return no(
-      `works on Linux drivers only, this host is WSL with driver ${driver.text}`,
-      `update the Windows driver until it offers CUDA: ${nvidia.cuda?.text ?? "unknown"} → >= ${packageCuda.text}`,
-    );
-  }
-  const branch = String(driverBranch(driver));
-  if (!compat.branches.includes(branch)) {
-    return no(
-      `works on driver branches ${compat.branches.join(", ")}, this host has ${driver.text} (branch ${branch})`,
-      update,
-    );
-  }
-  if ((packageCuda.parts[0] ?? 0) < (toolkit.parts[0] ?? 0)) {
-    return no(
-      `brings CUDA ${packageCuda.text}, which is too old for toolkit ${toolkit.text}`,
-      "rebuild the image with the package of its own toolkit",
-    );
-  }
-  const refused = nvidia.gpus.find((gpu) => compatAllowsClass(gpu.class) !== true);
-  if (refused === undefined) return null;
-  const kind = refused.class === "unknown" ? "of an unknown class" : `a ${refused.class} product`;
-  return no(`works on data-center and workstation GPUs, ${refused.label} is ${kind}`, update);
-}
-
-function isNewEnough(nvidia: NvidiaView, packaged: DriverVersion, packageCuda: CudaVersion): boolean {
-  if (nvidia.cuda !== null && compareMinor(nvidia.cuda, packageCuda) >= 0) return true;
-  return (
-    nvidia.scale === "linux" && nvidia.driver !== null && compareDriverVersions(nvidia.driver, packaged) >= 0
-  );
-}
-
 /** Whether the driver knows all of the toolkit. With an unknown CUDA version, the toolkit's own minimum driver proves it. */
 function reachesToolkit(toolkit: CudaVersion, { cuda, driver, scale }: NvidiaView): boolean {
   if (cuda !== null) return compareMinor(cuda, toolkit) >= 0;
@@ -224,11 +151,6 @@ function reachesToolkit(toolkit: CudaVersion, { cuda, driver, scale }: NvidiaVie
 function floorOf(toolkit: CudaVersion): string | null {
   const found = findToolkit(toolkit.text);
   return found === null ? null : (driverFloor(found)?.minimum ?? null);
-}
-
-/** Toolkits differ from drivers in major and minor alone: 12.8.1 asks for a driver of CUDA 12.8. */
-function compareMinor(driver: CudaVersion, toolkit: CudaVersion): number {
-  return compareVersions(driver.parts.slice(0, 2), toolkit.parts.slice(0, 2));
 }
 
 function tooOld(minimum: string, nvidia: NvidiaView): Misfit {

@@ -9,8 +9,7 @@ import { compareText } from "../../io/collections.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { addCode, type Cure, someDriverOffers } from "./rule-remedy.ts";
-import type { CodeFit, Misfit } from "../verdict.ts";
-import type { DriverService } from "./driver.ts";
+import type { CodeFit, DriverService, Misfit } from "../verdict.ts";
 
 /** Best first. Machine code made for this device beats that of its family, of its major, and what the driver compiles. */
 export const codeKinds = ["specific", "family", "sass", "ptx"] as const satisfies readonly CodeFit["kind"][];

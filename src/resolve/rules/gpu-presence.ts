@@ -170,7 +170,7 @@ function branchToCome({ compute }: GpuView, nvidia: NvidiaView): number | null {
   return first !== null && isOlderThanBranch(nvidia, first) ? first : null;
 }
 
-/** Where it can change with the driver whether a GPU of this compute capability is driven. */
+/** The driver branches at which it can change whether a GPU of this compute capability is driven. */
 export function presenceSteps(compute: ComputeCapability): RuleSteps {
   const { firstDriverBranch: first = null, lastDriverBranch: last = null } = findArchitecture(compute) ?? {};
   const branches = [first, last].filter((branch) => branch !== null);

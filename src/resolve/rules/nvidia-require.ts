@@ -7,7 +7,7 @@ import { evaluateRequire, parseRequire, type RequireSubject } from "../parse-nvi
 import type { Misfit } from "../verdict.ts";
 import type { RuleSteps } from "./rule-remedy.ts";
 
-/** What of a host the rule asks. */
+/** The part of a host that the rule reads. */
 type RequireView = Pick<HostView, "nvidia" | "runtime">;
 
 export function checkNvidiaRequire(requirement: CudaRequirement, host: RequireView): Misfit | null {
@@ -59,7 +59,7 @@ function findUnsatisfied({ require }: CudaRequirement, { nvidia }: RequireView):
   return null;
 }
 
-/** Where the answer can change with the driver: every version in the expression. */
+/** The versions at which the answer can change: every one in the expression. */
 export function requireSteps({ require }: CudaRequirement): RuleSteps {
   const conditions = parseRequire(require ?? "")?.alternatives.flat() ?? [];
   const versionsOf = (name: keyof RequireSubject) =>
@@ -67,7 +67,7 @@ export function requireSteps({ require }: CudaRequirement): RuleSteps {
   return { drivers: versionsOf("driver"), cudas: versionsOf("cuda"), after: true };
 }
 
-/** What a GPU under its driver offers to an expression. */
+/** The values of a GPU under its driver that an expression compares. */
 export function subjectOf(
   gpu: Pick<GpuView, "compute" | "brand">,
   { cuda, driver, scale }: NvidiaView,

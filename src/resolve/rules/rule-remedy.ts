@@ -73,11 +73,11 @@ function lastBranch(gpus: Gpus): { readonly branch: number; readonly label: stri
   }, null);
 }
 
-/** What a fix would change, as data: so that it can be tried before it is offered, and by tests. */
+/** The change of a fix, as data: so that it can be tried before it is offered, and by tests. */
 export type Remedy =
   /** Another driver: this version, or with `atLeast` any newer one that still drives the GPUs. */
   | { readonly kind: "driver"; readonly version: string; readonly atLeast: boolean }
-  /** A cell that the fleet does not have: the image's own axes with these in place of its own. */
+  /** A cell that the fleet does not have: the image's axes with these in place of some of them. */
   | { readonly kind: "cell"; readonly axes: Readonly<Record<string, string>> }
   /** A cell that serves where no march is known, of this platform. */
   | { readonly kind: "platform"; readonly platform: string }
@@ -100,13 +100,13 @@ export interface Cure {
   readonly text: string;
   /** null for what only a person can do or know. */
   readonly remedy: Remedy | null;
-  /** What to do instead where others built the image, of which there is no cell: `adopt an image for linux/arm64`. */
+  /** The fix if others built the image, of which there is no cell: `adopt an image for linux/arm64`. */
   readonly adopted?: string;
 }
 
 /** Between two neighbours of these lists a rule gives one answer, so that asking it once for each stretch is asking it everywhere. */
 export interface RuleSteps {
-  /** Of drivers. From each on, the answer may be another. What cannot be read as a version is compared with nothing. */
+  /** Of drivers. From each on, the answer may be another. An unreadable version is compared with nothing. */
   readonly drivers: readonly string[];
   /** Of CUDA, as the driver offers it. */
   readonly cudas: readonly string[];

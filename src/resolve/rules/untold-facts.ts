@@ -1,4 +1,4 @@
-/** Rule: an answer that depends on a fact that nobody has told is refused. What is not told is not "no". */
+/** Rule: an answer that depends on a fact that nobody has told is refused. An open fact is not "no". */
 
 import { isLabelled } from "../../host/host-problems.ts";
 import type { HostView } from "../host-view.ts";

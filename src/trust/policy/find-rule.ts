@@ -1,7 +1,7 @@
-/** What a policy asks of one repository: the rule that says most of it. */
+/** The demands of a policy on one repository: its most specific rule. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import { formatRepository, type ImageReference } from "../../oci/reference.ts";
 import { matchesRepository, moreSpecific, type TrustPolicy, type TrustRule } from "./policy.ts";
 
 /**
@@ -12,7 +12,7 @@ export function findRule(policy: TrustPolicy, reference: ImageReference): TrustR
   const [first, second] = policy.rules
     .filter(({ pattern }) => matchesRepository(pattern, reference))
     .sort((one, other) => moreSpecific(other.pattern, one.pattern));
-  const repository = formatImageReference({ ...reference, tag: null, digest: null });
+  const repository = formatRepository(reference);
   if (first === undefined) {
     if (policy.otherwise === "unsigned") return null;
     throw new ImgmatchError({

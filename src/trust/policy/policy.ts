@@ -1,4 +1,4 @@
-/** Who may have signed the fleets of which repositories, as a file says it. */
+/** A trust policy: the signers that each repository's fleets may have, as a file names them. */
 
 import type { Place } from "../../errors.ts";
 import { matchesGlob } from "../../io/glob.ts";
@@ -9,7 +9,7 @@ export interface TrustPolicy {
   /** For messages; what the policy names lies beside it. */
   readonly file: string;
   readonly rules: readonly TrustRule[];
-  /** What becomes of a repository that no rule names. */
+  /** The treatment of a repository that no rule names. */
   readonly otherwise: "refuse" | "unsigned";
   /** Folder of what was seen last, for rules that refuse to go back; null: the folder of `--cache`. */
   readonly memory: string | null;
@@ -20,9 +20,9 @@ export interface TrustRule {
   readonly at: Place;
   /** One of them is enough; `unsigned`: no signature is asked for. */
   readonly signers: readonly PolicySigner[] | "unsigned";
-  /** What the index calls its fleet; null: the last part of the repository. */
+  /** The name of the fleet in the index; null: the last part of the repository. */
   readonly name: string | null;
-  /** Where the index says that it was published, without the registry, with `*`; null: where it is found. */
+  /** The repository in which the index says that it was published, without the registry, with `*`; null: the one that it is found in. */
   readonly repository: string | null;
   /** Tags, with `*`, that may hold any version. */
   readonly moving: readonly string[];
@@ -66,7 +66,7 @@ export function parseRepositoryPattern(text: string): RepositoryPattern | { read
   if (slash < 0) return { wrong: "it names no registry" };
   const [host, path] = [text.slice(0, slash), text.slice(slash + 1)];
   if (text.toLowerCase() !== text) return { wrong: "it has upper-case letters" };
-  // What has no dot and no port is a path of Docker Hub to every other tool.
+  // A name without dot and port is a path of Docker Hub to every other tool.
   if (!/[.:*]/.test(host) && host !== "localhost") return { wrong: `${host} is no registry` };
   if (!hostGrammar.test(host))
     return { wrong: "its registry may be a host, * for all, or begin with *. for all below a host" };

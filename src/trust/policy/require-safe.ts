@@ -1,4 +1,4 @@
-/** What says whom to trust must be nobody else's to write. */
+/** Nobody else may write the file that says whom to trust. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { findWritableByOthers } from "../../io/writable-by-others.ts";

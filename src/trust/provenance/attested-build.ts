@@ -1,16 +1,16 @@
-/** What a statement of provenance says of an image, whoever wrote it: each claim, or null where it says nothing. */
+/** The claims of a statement of provenance about an image, whoever wrote it: null for each that it does not make. */
 
 import { attempt } from "../../io/attempt.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
 import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { formatImageReference, type ImageReference, parseImageReference } from "../../oci/reference.ts";
+import { formatRepository, type ImageReference, parseImageReference } from "../../oci/reference.ts";
 import type { Statement } from "../statement.ts";
 
 /** The words of SLSA provenance that imgmatch writes and reads (slsa.dev, spec v1.0 and v0.2, "Provenance"). */
 export const provenanceTypes = {
   v1: "https://slsa.dev/provenance/v1",
-  /** What BuildKit writes unless it is told otherwise. */
+  /** The version that BuildKit writes unless it is told otherwise. */
   v02: "https://slsa.dev/provenance/v0.2",
 } as const;
 
@@ -53,7 +53,7 @@ export interface AttestedBuild {
 
 export interface AttestedBase {
   readonly digest: Digest;
-  /** What it is called there; null of what only an engine had. */
+  /** The image under its name there; null if only an engine had it. */
   readonly image: PurlImage | null;
 }
 
@@ -179,9 +179,9 @@ function dependenciesIn(list: unknown): readonly Dependency[] {
 
 /** `pkg:docker/nvidia/cuda@12.8.1-base?digest=sha256:…&platform=linux%2Famd64` */
 export function imagePurl(ref: string, digest: Digest, platform: string): string {
-  const { tag, ...rest } = parseImageReference(ref);
-  const name = formatImageReference({ ...rest, tag: null, digest: null });
-  const path = name.split("/").map(encodeURIComponent).join("/");
+  const reference = parseImageReference(ref);
+  const { tag } = reference;
+  const path = formatRepository(reference).split("/").map(encodeURIComponent).join("/");
   const version = tag === null ? "" : `@${encodeURIComponent(tag)}`;
   return `pkg:docker/${path}${version}?digest=${digest}&platform=${encodeURIComponent(platform)}`;
 }

@@ -1,4 +1,4 @@
-/** What a lock says of an image beside what its provenance says: where they differ, and what only the lock says. */
+/** The claims of a lock about an image beside those of its provenance: the differences, and those that only the lock makes. */
 
 import type { Lock, LockedBase, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -55,7 +55,7 @@ function isDifferent({ isSilent, locked, attested }: Pair): boolean {
   return !isSilent && locked !== attested;
 }
 
-/** What the lock does not say is not compared. */
+/** Pairs of the claims that the lock makes. */
 function pairsOf({ lock, cell, image }: LockedClaims, build: AttestedBuild): readonly Pair[] {
   const { inputDigest, platform, builder, axes, attested } = image;
   const pair = (claim: string, locked: string | null | undefined, said: string | null): readonly Pair[] =>

@@ -11,7 +11,10 @@ import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";
 
 export interface CountOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
   readonly registry: EvidenceReader;
-  /** Who has to have signed: one of each list. Empty: nobody, and what anybody has written who may write to the repository counts. */
+  /**
+   * Lists of signers, one of each of which has to have signed. Empty: no signature is asked for, and any statement in the repository
+   * counts.
+   */
   readonly demands?: readonly (readonly TrustedSigner[])[];
 }
 

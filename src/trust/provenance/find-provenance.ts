@@ -26,7 +26,7 @@ export interface FoundProvenance {
   /** `index`: an attestation of BuildKit; `attached`: a statement without a signature; `signed`: one in a bundle, not verified yet. */
   readonly held: "index" | "attached" | "signed";
   readonly evidence: Evidence | null;
-  /** What it lies beside: the digest that was asked for, or that of the image in it. */
+  /** The digest beside which it lies: the one that was asked for, or that of the image in it. */
   readonly about: Digest;
 }
 
@@ -48,7 +48,7 @@ export interface ProvenanceQuery {
 const wanted: readonly string[] = Object.values(provenanceTypes);
 
 /**
- * null where the registry does not have the image. What is no statement, or is too large or too damaged to be one, is none. Throws
+ * null where the registry does not have the image. A part that is no statement, or too large or too damaged to be one, is left out. Throws
  * `REGISTRY_…`: no answer is never "no provenance".
  */
 export async function findProvenance(

@@ -16,7 +16,7 @@ export interface ProvenanceOptions extends CountOptions {
   readonly concurrency?: number;
 }
 
-/** What was found of one image. */
+/** The provenance of one image. */
 export interface ImageProvenance extends ClaimComparison {
   readonly cell: string;
   readonly reference: string;

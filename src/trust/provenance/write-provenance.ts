@@ -170,7 +170,7 @@ async function signed(statement: ProvenanceStatement, signer: StatementSigner): 
   };
 }
 
-/** What imgmatch knows of a build that it has just done: what its provenance says. Unknown is null, and left out of what is written. */
+/** A build that imgmatch has just done, for its provenance. Unknown is null, and left out of the statement. */
 export interface BuildRecord {
   /** Of the image as the registry has it. */
   readonly repository: string;
@@ -182,14 +182,14 @@ export interface BuildRecord {
   readonly inputDigest: Digest;
   readonly inputs: LockedInputs | null;
   readonly bases: readonly LockedBase[];
-  /** What built, as the lock has it: `docker 28.2.2`. */
+  /** The engine, as the lock has it: `docker 28.2.2`. */
   readonly engine: string;
   readonly origin: BuildOrigin;
   readonly started: Date;
   readonly finished: Date;
 }
 
-/** Where a build runs and what of. All of it is said by the machine that builds. */
+/** The machine and the sources of a build. All of it is said by the machine that builds. */
 export interface BuildOrigin {
   /** Version of imgmatch. */
   readonly program: string | null;

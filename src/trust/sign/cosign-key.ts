@@ -11,14 +11,14 @@ import { signingFailed } from "./key-mistakes.ts";
 export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface SigningKey {
-  /** What people call it: a file, `env://NAME`, the address at a key service. */
+  /** The name for people: a file, `env://NAME`, the address at a key service. */
   readonly name: string;
   /** SPKI as PEM. */
   readonly publicKey: string;
   sign(message: Uint8Array): Promise<Buffer>;
 }
 
-/** What cosign knows beside files and variables (sigstore/cosign, pkg/signature/keys.go), and what its plug-ins may add. */
+/** Schemes that cosign knows beside files and variables (sigstore/cosign, pkg/signature/keys.go), and those that its plug-ins may add. */
 const schemes = /^(?:pkcs11:|(?!env:)[a-z][a-z0-9+.-]*:\/\/)/;
 /** A key service may be far, a token may want to be touched. */
 const longestMs = 120_000;
@@ -77,7 +77,7 @@ export async function openCosignKey(name: string, env: Env): Promise<SigningKey>
   }
 }
 
-/** What is signed is no secret; that nobody changes it meanwhile is what the folder's permissions are for. */
+/** The content is no secret; the folder's permissions let nobody change it meanwhile. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-sign-"));
   try {

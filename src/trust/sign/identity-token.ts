@@ -1,4 +1,4 @@
-/** Where a token of OpenID Connect comes from: a file, a variable, or the CI that runs this. */
+/** Sources of a token of OpenID Connect: a file, a variable, or the CI that runs this. */
 
 import { usageError } from "../../errors.ts";
 import { readTextFile } from "../../io/files.ts";

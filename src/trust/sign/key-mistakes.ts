@@ -1,4 +1,4 @@
-/** What is wrong with a key that is to sign: the mistakes that people can mend. */
+/** Faults of a key that is to sign: those that people can mend. */
 
 import { ImgmatchError } from "../../errors.ts";
 
@@ -12,7 +12,7 @@ export function invalidKey(name: string, what: string, fix: string): ImgmatchErr
   return new ImgmatchError({ code: "KEY_INVALID", message: `${name} ${what}`, fix });
 }
 
-/** What was to sign, or to vouch for it, did not. */
+/** The error of a signer, or of a service that vouches for its signature. */
 export function signingFailed(who: string, why: string, fix: string, cause?: unknown): ImgmatchError {
   return new ImgmatchError({ code: "SIGNING_FAILED", message: `${who}: ${why}`, fix }, { cause });
 }

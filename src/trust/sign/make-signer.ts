@@ -12,7 +12,7 @@ import type { Signer, SignServices } from "./signer.ts";
 import { signingFailed } from "./key-mistakes.ts";
 import { certificateText, logEntryText, timestampText } from "./simple-signing-notes.ts";
 
-/** Who signs with a key of its own. */
+/** A signer with a key. */
 export function signWithKey(key: SigningKey, services: SignServices = {}): Signer {
   const { name, publicKey } = key;
   const known = parsePublicKey({ name, pem: publicKey });

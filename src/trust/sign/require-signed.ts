@@ -1,4 +1,4 @@
-/** What somebody else has put under a tag is taken over, and signed, where it is known who has signed it. */
+/** An image that somebody else has put under a tag is taken over, and signed, if its signer is known. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
@@ -8,11 +8,14 @@ import type { TrustedSigner } from "../trusted-signer.ts";
 import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 
 export interface RequireSignedOptions {
-  /** Who signs now; null where nothing here can know its signatures again. */
+  /** The present signer; null if nothing here can know its signatures again. */
   readonly own: TrustedSigner | null;
-  /** Who else counts: one of each list has to have signed. Empty where no policy names anybody. Asked where the signer itself has not signed. */
+  /**
+   * Further signers that count: one of each list has to have signed. Empty if no policy names any. Asked if the signer itself has not
+   * signed.
+   */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
-  /** What to do where it is refused. */
+  /** For a refusal. */
   readonly fix: string;
 }
 

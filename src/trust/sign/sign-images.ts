@@ -3,7 +3,7 @@
 import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import { formatRepository, type ImageReference } from "../../oci/reference.ts";
 import { type TryOptions, waitFor } from "../../oci/registry/try-again.ts";
 import { attachListed, attachSimpleSigning, type AttachmentRegistry } from "../attach.ts";
 import { bundleAnnotations, bundleType, type Evidence, signPredicate } from "../evidence.ts";
@@ -138,7 +138,7 @@ function signatureStatement(digest: Digest): object {
 
 /** As cosign 2 words it. */
 function signaturePayload({ reference, digest }: Subject): Buffer {
-  const name = formatImageReference({ ...reference, tag: null, digest: null });
+  const name = formatRepository(reference);
   const critical = {
     identity: { "docker-reference": name },
     image: { "docker-manifest-digest": digest },

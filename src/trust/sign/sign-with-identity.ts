@@ -86,7 +86,7 @@ function openSession({ token, fulcioUrl }: IdentityOptions) {
   };
 }
 
-/** Who the certificate says it is: it is our own, so nothing of it is checked. */
+/** The identity in the certificate: it is our own, so nothing of it is checked. */
 async function identityOf(pem: string): Promise<{ readonly name: string; readonly issuer: string }> {
   const { X509Certificate: Certificate } = await import("@sigstore/core");
   const certificate = Certificate.parse(pem);

@@ -1,4 +1,4 @@
-/** Who signs. Apart from what makes one, whose types a user of the library does not have. */
+/** The interface of a signer. Apart from the code that makes one, whose types a user of the library does not have. */
 
 import type { SimpleSigning } from "../evidence.ts";
 import type { TrustedSigner } from "../trusted-signer.ts";

@@ -1,4 +1,4 @@
-/** What proves a signature beside itself, as annotations of simple signing have it (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
+/** Proofs beside a signature, as annotations of simple signing have them (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
 
 import type { Bundle } from "@sigstore/bundle";
 

@@ -150,20 +150,17 @@ describe("imgmatch inspect --expect", () => {
       version: "2.1.0",
       runs: [{ tool: { driver: { name: "imgmatch", rules: [{ id: "target" }] } } }],
     });
+    const physicalLocation = {
+      artifactLocation: { uri: "b%201.whl" },
+      region: { startLine: 1, startColumn: 1 },
+    };
     expect(log.runs[0].results).toEqual([
       {
         ruleId: "target",
         ruleIndex: 0,
         level: "error",
         message: { text: "b 1.whl: expected sm_80, found sm_70" },
-        locations: [
-          {
-            physicalLocation: {
-              artifactLocation: { uri: "b%201.whl" },
-              region: { startLine: 1, startColumn: 1 },
-            },
-          },
-        ],
+        locations: [{ physicalLocation }],
       },
       {
         ruleId: "target",
@@ -172,10 +169,7 @@ describe("imgmatch inspect --expect", () => {
         message: { text: "b 1.whl: expected !sm_70, found sm_70 in /b 1.whl!/app/kernels.fatbin" },
         locations: [
           {
-            physicalLocation: {
-              artifactLocation: { uri: "b%201.whl" },
-              region: { startLine: 1, startColumn: 1 },
-            },
+            physicalLocation,
             logicalLocations: [{ fullyQualifiedName: "/b 1.whl!/app/kernels.fatbin" }],
           },
         ],

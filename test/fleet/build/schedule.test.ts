@@ -162,8 +162,7 @@ describe("buildFleet", () => {
     const { run } = fleet({
       build: async (_, { onLog }) => {
         onLog("first line");
-        await sleep(50);
-        expect(await readFile(join(folder, "streaming.log"), "utf8")).toBe("first line\n");
+        await expect.poll(() => readFile(join(folder, "streaming.log"), "utf8")).toBe("first line\n");
       },
     });
     expect(statuses((await run([job("streaming")])).cells)).toEqual(["streaming built"]);

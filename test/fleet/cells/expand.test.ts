@@ -238,12 +238,14 @@ describe("requirements", () => {
       mode: "bundled",
       version: "570.124.06",
     });
-    const compat = 'driver: { mode: compat, package: "570.124.06", cuda: "12.8", branches: ["535"] }';
+    const compat =
+      'driver: { mode: compat, package: "570.124.06", cuda: "12.8", branches: ["535"], onPath: cache }';
     expect(only(axes(cudaEntry("12.8.1", compat)))?.cuda?.driver).toEqual({
       mode: "compat",
       package: "570.124.06",
       cuda: "12.8",
       branches: ["535"],
+      onPath: "cache",
     });
   });
 

@@ -102,7 +102,7 @@ test("the values of the hardware axes are parsed", () => {
   expect(cuda.values.map(({ driver }) => driver)).toEqual([
     { mode: "bundled", version: "396.44" },
     { mode: "host", minimum: "525.60.13" },
-    { mode: "compat", package: known?.libcuda, cuda: "12.6", branches: known?.branches },
+    { mode: "compat", package: known?.libcuda, cuda: "12.6", branches: known?.branches, onPath: "never" },
     null,
   ]);
 });

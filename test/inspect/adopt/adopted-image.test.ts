@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { adoptedImage, type Statement } from "../../../src/inspect/adopt/adopted-image.ts";
-import { type MadeProgram, madeFile, madeImage, unopenedFile } from "../support/made-opened.ts";
+import { ldConf, type MadeProgram, madeFile, madeImage, unopenedFile } from "../support/made-opened.ts";
 
 const lib = (name: string, more: Partial<MadeProgram>) => madeFile({ path: `/opt/lib${name}.so`, ...more });
 const cu118 = lib("cu118", { targets: ["sm_80", "compute_80"], toolkit: "11.8", uses: ["avx", "avx2"] });
@@ -68,6 +68,20 @@ describe("an adopted image", () => {
     );
     expect(codeOf(() => adopt([cu118], { march: "neoverse-v1" }))).toContain("USAGE");
     expect(codeOf(() => adopt([cu118], { cuda: "1.2.3" }))).toContain("USAGE: no CUDA toolkit 1.2.3");
+  });
+
+  it("has the package as its loader finds it, and says where that is not decided", () => {
+    const compat = madeFile({ path: "/usr/local/cuda/compat/libcuda.so.570.124.06" });
+    const driver = (...files: readonly ReturnType<typeof madeFile>[]) => adopt([cu128, compat, ...files]);
+    expect(driver().requires.cuda?.driver).toMatchObject({ mode: "compat", onPath: "never" });
+    expect(driver(ldConf("/usr/local/cuda/compat")).requires.cuda?.driver).toMatchObject({ onPath: "cache" });
+    const elsewhere = madeFile({ path: "/opt/cuda-12.8/compat/libcuda.so.570.124.06" });
+    expect(adopt([cu128, elsewhere]).requires.cuda?.driver).toMatchObject({ mode: "host" });
+    const open = driver(ldConf("/usr/local/cuda/compat/lib"));
+    expect(open.requires.cuda?.driver).not.toHaveProperty("onPath");
+    expect(open.notes).toEqual([
+      "whether the forward-compatibility package is loaded: /etc/ld.so.conf names /usr/local/cuda/compat/lib, which is not there before it starts",
+    ]);
   });
 
   it("is undecided with code of two majors, until the loaded one is stated: then only its code counts", () => {

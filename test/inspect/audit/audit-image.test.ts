@@ -12,6 +12,7 @@ import {
   cuda12,
   databaseFile,
   declared,
+  ldConf,
   madeFile,
   madeImage,
   md5Of,
@@ -321,7 +322,8 @@ describe("toolkit and driver", () => {
   });
 
   const bundled = gpu(["sm_80"], { driver: { mode: "bundled", version: "570.124.06" } });
-  const withDriver = (path: string) => madeImage([madeFile(sm80), madeFile({ path })]);
+  const withDriver = (path: string, ...more: readonly LayerChange[]) =>
+    madeImage([madeFile(sm80), madeFile({ path }), ...more]);
 
   it.each([
     ["the declared driver", "/usr/lib/libcuda.so.570.124.06", bundled, []],
@@ -343,6 +345,33 @@ describe("toolkit and driver", () => {
     const compat = (version: string) => withDriver(`/usr/local/cuda/compat/libcuda.so.${version}`);
     expect(lies(compat("570.124.06"), gpu(["sm_80"], { driver }))).toEqual([]);
     expect(lies(compat("560.35.05"), gpu(["sm_80"], { driver }))).toEqual(["AUDIT_DRIVER_OTHER"]);
+  });
+
+  it("the image's loader finds the package otherwise than declared", () => {
+    const path = "/usr/local/cuda/compat/libcuda.so.570.124.06";
+    const opened = withDriver(path, ldConf("/usr/local/cuda/compat"));
+    const compat = (onPath?: "never" | "cache") =>
+      gpu(["sm_80"], {
+        driver: {
+          mode: "compat",
+          package: "570.124.06",
+          cuda: "12.8",
+          branches: ["535"],
+          ...(onPath && { onPath }),
+        },
+      });
+    expect(lies(opened, compat("cache"))).toEqual([]);
+    expect(lies(opened, compat())).toEqual([]);
+    expect(lies(opened, compat("never"))).toEqual(["AUDIT_DRIVER_OTHER"]);
+    expect(lies(withDriver(path), compat("cache"))).toEqual(["AUDIT_DRIVER_OTHER"]);
+    // An image that is to take the host's driver.
+    expect(audit(opened, gpu(["sm_80"])).lies).toMatchObject([
+      {
+        code: "AUDIT_DRIVER_OTHER",
+        message:
+          "the driver of the host is declared, and the image puts its forward-compatibility package 570.124.06 before it: /etc/ld.so.conf names /usr/local/cuda/compat",
+      },
+    ]);
   });
 
   it("an image of the CPU-only row has no GPU code to lie about", () =>

@@ -144,6 +144,8 @@ __libunwind_Registers_arm64_za_disable:
 
     it.each([
       ["starts it", "smstart za"],
+      ["starts its streaming mode", "smstart sm"],
+      ["starts it by the register", "msr svcr, x0"],
       ["computes with it", "fmopa za0.s, p0/m, p0/m, z0.s, z1.s"],
     ])("need it where their own code %s", async (_, word) => {
       expect(await needOf(zaDisable + computes("gemm", word))).toBe("needed");

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readDynamic } from "../../../src/inspect/elf/dynamic.ts";
 import { elfMachine, readElf } from "../../../src/inspect/elf/elf.ts";
-import { readGnuNotes, readNotes } from "../../../src/inspect/elf/notes.ts";
+import { forwardBranches, readGnuNotes, readNotes } from "../../../src/inspect/elf/notes.ts";
 import { readSymbols, symbolNames, symbolType } from "../../../src/inspect/elf/symbols.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
@@ -41,6 +41,23 @@ describe("ELF files by gcc", needs(whyNoGcc()), () => {
       soname: null,
       interpreter: expect.stringMatching(/^\/lib.*ld-/),
     });
+  });
+
+  it("say on which drivers they may be used, as NVIDIA's libcuda does", () => {
+    const branches = (json: string) => {
+      const note = `.long 19, ${json.length + 1}, 0\\n.asciz \\"NVIDIA Corporation\\"\\n.balign 4\\n.asciz \\"${json.replaceAll('"', '\\\\\\"')}\\"`;
+      const section = '.section .note.cuda.fwd_compatibility,\\"a\\",@note';
+      const library = compile(`__asm__("${section}\\n${note}\\n");\n`, ["-shared", "-nostdlib"]);
+      const { source, elf } = opened(library);
+      return forwardBranches(readNotes(source, elf));
+    };
+    expect(branches('{"format":1,"CUDA version":"12.9","driver":[535,550],"device":[1]}')).toEqual([
+      "535",
+      "550",
+    ]);
+    expect(branches('{"format":1,"CUDA version":"13.2"}')).toBeNull();
+    expect(branches('{"driver":["535",-1,5.5]}')).toEqual([]);
+    expect(branches("{")).toBeNull();
   });
 
   it("have a name of their own", () => {

@@ -43,6 +43,12 @@ export function databaseFile(path: string, packages: PackageRecords): LayerChang
   return { kind: "file", path, opened: { files: {}, unopened: {}, packages } };
 }
 
+/** `/etc/ld.so.conf` with these lines. */
+export function ldConf(...lines: readonly string[]): LayerChange {
+  const loader = { kind: "conf", lines } as const;
+  return { kind: "file", path: "etc/ld.so.conf", opened: { files: {}, unopened: {}, loader } };
+}
+
 export function unopenedFile(path: string, reason = "encrypted"): LayerChange {
   return { kind: "file", path, opened: { files: {}, unopened: { "": reason } } };
 }

@@ -8,27 +8,23 @@ export function makeZip(files: readonly MadeFile[]): Buffer {
   let at = 0;
   for (const { path, content = Buffer.alloc(0) } of files) {
     const name = Buffer.from(path);
-    const local = Buffer.alloc(30);
-    local.writeUInt32LE(0x04034b50, 0);
-    local.writeUInt32LE(content.length, 18);
-    local.writeUInt32LE(content.length, 22);
-    local.writeUInt16LE(name.length, 26);
-    const central = Buffer.alloc(46);
-    central.writeUInt32LE(0x02014b50, 0);
-    central.writeUInt32LE(content.length, 20);
-    central.writeUInt32LE(content.length, 24);
-    central.writeUInt16LE(name.length, 28);
-    central.writeUInt32LE(at, 42);
+    const local = record(0x04034b50, 30, { 18: content.length, 22: content.length, 26: name.length });
     parts.push(local, name, Buffer.from(content));
-    directory.push(central, name);
+    directory.push(
+      record(0x02014b50, 46, { 20: content.length, 24: content.length, 28: name.length, 42: at }),
+      name,
+    );
     at += local.length + name.length + content.length;
   }
   const index = Buffer.concat(directory);
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(files.length, 8);
-  end.writeUInt16LE(files.length, 10);
-  end.writeUInt32LE(index.length, 12);
-  end.writeUInt32LE(at, 16);
+  const end = record(0x06054b50, 22, { 8: files.length, 10: files.length, 12: index.length, 16: at });
   return Buffer.concat([...parts, index, end]);
+}
+
+/** A record of the format: its signature, and numbers by offset. A number of two bytes is below 65,536, and the next one follows it. */
+function record(signature: number, size: number, numbers: Readonly<Record<number, number>>): Buffer {
+  const bytes = Buffer.alloc(size);
+  for (const [at, number] of Object.entries({ 0: signature, ...numbers }))
+    bytes.writeUInt32LE(number, Number(at));
+  return bytes;
 }

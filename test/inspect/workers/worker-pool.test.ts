@@ -80,7 +80,7 @@ describe("what is found", () => {
     }
     const options = { platform: "linux/amd64", cache: noCache };
     const found = async (inspector: FileInspector) =>
-      JSON.stringify(await openFromFolder(root, options, inspector));
+      JSON.stringify(await openFromFolder(root, { ...options, inspector }));
     expect(await found(createWorkerPool(program, 3))).toBe(await found(inThisThread));
   });
 });

@@ -2,6 +2,7 @@
 
 import type { Digest } from "../../../src/oci/digest.ts";
 import fc from "fast-check";
+import { onPaths } from "../../../src/hardware/requirement.ts";
 import type { DriverRequirement, Lock, LockedImage, Measured } from "../../../src/lock/lock.ts";
 
 const digest = fc
@@ -16,12 +17,16 @@ const created = fc
 const driver: fc.Arbitrary<DriverRequirement> = fc.oneof(
   fc.record({ mode: fc.constant("host" as const), minimum: dotted }),
   fc.record({ mode: fc.constant("bundled" as const), version: dotted }),
-  fc.record({
-    mode: fc.constant("compat" as const),
-    package: dotted,
-    cuda: fc.constant("12.8"),
-    branches: fc.array(fc.constantFrom("535", "550")),
-  }),
+  fc.record(
+    {
+      mode: fc.constant("compat" as const),
+      package: dotted,
+      cuda: fc.constant("12.8"),
+      branches: fc.array(fc.constantFrom("535", "550")),
+      onPath: fc.constantFrom(...onPaths),
+    },
+    { requiredKeys: ["mode", "package", "cuda", "branches"] },
+  ),
 );
 
 const cuda = fc.record(

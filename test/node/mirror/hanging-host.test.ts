@@ -71,7 +71,7 @@ describe.each(Object.entries(hangs))("A mirror on a host with %s", (_, hang) => 
   );
 
   it("refuses the host, failing closed, and says why", needs(whyNoNamespace, whyNoCompiler), async () => {
-    const { port, log } = await startIn(hang, "--fail-closed");
+    const { port, log, child, ended } = await startIn(hang, "--fail-closed");
     const refused = await ask(port, tagged);
     expect(refused.status).toBe(403);
     const [error] = ((await refused.json()) as { errors: { code: string; message: string }[] }).errors;
@@ -80,6 +80,9 @@ describe.each(Object.entries(hangs))("A mirror on a host with %s", (_, hang) => 
       /^HOST_UNREADABLE: this host's facts were not read within 1000 ms.*; fix: /,
     );
     await expect.poll(() => log().at(-1)).toMatchObject({ outcome: "host-broken", status: 403 });
+    // With it ends the process that hangs.
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
   });
 });
 

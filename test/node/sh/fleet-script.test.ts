@@ -258,6 +258,32 @@ describe("states that only a script meets", () => {
     expect(run(script, root, ["--cpu"]).stdout).toContain(":none_x86-64-v3@");
   });
 
+  test("an image whose package decides is refused by name, and no image is named in its place", async () => {
+    const script = await write(
+      "toolkit.sh",
+      wholeFleet((cell) => /^(none|13.0c)_x86-64$/.test(cell)),
+    );
+    const on = (driver: string) =>
+      machine(`toolkit-${driver}`, {
+        "/proc/driver/nvidia/version": `NVRM version: NVIDIA UNIX x86_64 Kernel Module  ${driver}  x\n`,
+        "/proc/driver/nvidia/gpus/0000:01:00.0/information":
+          "Model: NVIDIA A100-SXM4-80GB\nBus Location: 0000:01:00.0\n",
+        "/sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n",
+        "/sys/bus/pci/devices/0000:01:00.0/device": "0x20b2\n",
+        "/sys/bus/pci/devices/0000:01:00.0/class": "0x030200\n",
+      });
+    expect(run(script, on("535.183.06"), ["--unchecked"])).toMatchObject({
+      status: 4,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /FACT_UNKNOWN: whether the container toolkit .* package of \S*13\.0c_x86-64 /,
+      ),
+    });
+    // Too old with the package and without, and new enough to need none.
+    expect(run(script, on("470.256.02"), ["--unchecked"]).stdout).toContain(":none_x86-64@");
+    expect(run(script, on("580.95.05"), ["--unchecked"]).stdout).toContain(":13.0c_x86-64@");
+  });
+
   test("a GPU whose compute capability nobody tells gets no image that knowing it could better", async () => {
     const script = await write("unknown.sh", wholeFleet());
     const root = machine("unknown", {

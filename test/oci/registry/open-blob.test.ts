@@ -3,14 +3,15 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { type BlobRequest, createBlobOpener } from "../../../src/oci/registry/open-blob.ts";
 import { isLoopback } from "../../../src/oci/registry/registry-endpoint.ts";
+import { fakeTime } from "../../support/fake-time.ts";
 import { type Answer, startFaultServer } from "./support/fault-server.ts";
 
 const bytes = Buffer.alloc(300_000, "layer ");
 const digest = digestOf(bytes);
 
-async function serving(answer: Answer) {
+async function serving(answer: Answer, { timeoutMs = 60_000, silenceMs = 60_000 } = {}) {
   const server = await startFaultServer(answer);
-  const open = createBlobOpener({ timeoutMs: 500, silenceMs: 300, plainHttp: isLoopback });
+  const open = createBlobOpener({ timeoutMs, silenceMs, plainHttp: isLoopback });
   const ask = (more: Partial<BlobRequest> = {}) =>
     open({
       repository: parseImageReference(`${server.host}/team/app`),
@@ -69,7 +70,7 @@ describe("A blob that is passed on", () => {
   });
 
   it("that does not begin, or whose registry is away, is an error in time", async () => {
-    const { ask } = await serving(() => {});
+    const { ask } = await serving(() => {}, { timeoutMs: 500 });
     await expect(ask()).rejects.toMatchObject({
       code: "REGISTRY_UNREACHABLE",
       message: expect.stringMatching(/no answer in 500 ms/),
@@ -82,18 +83,24 @@ describe("A blob that is passed on", () => {
     const { ask } = await serving(
       (_, response) =>
         void response.writeHead(200, { "content-length": bytes.length }).write(bytes.subarray(9)),
+      { silenceMs: 300 },
     );
     const { body } = await ask();
     await expect(all(body)).rejects.toThrow(/nothing moved in 300 ms/);
   });
 
   it("that keeps coming, however slowly, is not", async () => {
-    const { ask } = await serving((_, response) => {
-      let left = 8;
-      const timer = setInterval(() => (left-- > 0 ? response.write("more ") : response.end()), 100);
-      response.once("close", () => clearInterval(timer));
-    });
-    expect((await all((await ask()).body)).toString()).toBe("more ".repeat(8));
+    const pass = fakeTime();
+    const { ask } = await serving(
+      (_, response) => {
+        let left = 8;
+        const timer = setInterval(() => (left-- > 0 ? response.write("more ") : response.end()), 100);
+        response.once("close", () => clearInterval(timer));
+      },
+      { timeoutMs: 500, silenceMs: 300 },
+    );
+    const reading = ask().then(({ body }) => all(body));
+    await Promise.all([pass(1500, 20), expect(reading.then(String)).resolves.toBe("more ".repeat(8))]);
   });
 
   it("that is refused is not read: an endless page of an error ends", async () => {

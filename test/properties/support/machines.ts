@@ -1,8 +1,10 @@
 /** Random hosts and locks, drawn from few values so that most rules decide often. */
 
 import fc from "fast-check";
+import { compatModes } from "../../../src/host/facts.ts";
 import type { DriverScale, GpuFacts, HostFacts, HostProblem } from "../../../src/host/facts.ts";
 import type { CudaRequirement, DriverRequirement, Lock, LockedImage } from "../../../src/lock/lock.ts";
+import { onPaths } from "../../../src/hardware/requirement.ts";
 import { gpu } from "../../resolve/support/hosts.ts";
 import { digest, lockOf } from "../../resolve/support/locks.ts";
 
@@ -117,7 +119,14 @@ const hosts = (nvidia: fc.Arbitrary<HostFacts["nvidia"]>, scale?: DriverScale): 
       kernel: mostly<string | null>("6.8.0", "5.10", "3.10.0", null),
       features,
       nvidia,
-      runtime: fc.constantFrom("cdi", "cdi", "legacy", "none", null),
+      runtime: fc.record(
+        {
+          nvidia: fc.constantFrom("cdi" as const, "cdi" as const, "legacy" as const, "none" as const, null),
+          toolkit: fc.constantFrom("1.16.2", "1.17.4", "1.17.8", "1.18.1", "1.20.0"),
+          compat: fc.constantFrom(...compatModes),
+        },
+        { requiredKeys: ["nvidia"] },
+      ),
       broken: fc.oneof(
         { weight: 9, arbitrary: fc.constant([]) },
         { weight: 1, arbitrary: fc.constantFrom(...problems).map((problem) => [problem]) },
@@ -129,7 +138,7 @@ const hosts = (nvidia: fc.Arbitrary<HostFacts["nvidia"]>, scale?: DriverScale): 
       kernel,
       cpu: { vendor: null, model: null, features: present, level: present === null ? null : "x86-64-v3" },
       nvidia: facts == null || scale === undefined ? facts : { ...facts, driverScale: scale },
-      runtime: { nvidia: runtime },
+      runtime,
       problems: broken,
       sources: {},
     }));
@@ -188,12 +197,20 @@ const toolkits: readonly (readonly [string, string])[] = [
   ["13.3.0", "580.65.06"],
 ];
 
-/** NVIDIA's packages, with the branches of its published matrix. */
-const packages: readonly (DriverRequirement & { readonly mode: "compat" })[] = [
-  { mode: "compat", package: "535.104.05", cuda: "12.2", branches: ["470", "525"] },
-  { mode: "compat", package: "575.57.08", cuda: "12.9", branches: ["535", "570"] },
-  { mode: "compat", package: "580.95.05", cuda: "13.0", branches: ["535", "570"] },
-];
+/** NVIDIA's packages, with the branches of its published matrix, in images that do each thing for them. */
+const packages: readonly (DriverRequirement & { readonly mode: "compat" })[] = (
+  [
+    { mode: "compat", package: "535.104.05", cuda: "12.2", branches: ["470", "525"] },
+    { mode: "compat", package: "575.57.08", cuda: "12.9", branches: ["535", "570"] },
+    { mode: "compat", package: "580.95.05", cuda: "13.0", branches: ["535", "570"] },
+  ] as const
+).flatMap((each) => [
+  { ...each, listed: ["525", "535"] },
+  ...onPaths.flatMap((onPath) => [
+    { ...each, onPath },
+    { ...each, onPath, listed: ["535", "570"] },
+  ]),
+]);
 
 const expressions = [
   "cuda>=12.4",

@@ -1,4 +1,4 @@
-/** What else a report may hold: policies that do not hold, and the cells that were suggested. */
+/** Further parts of a report: policies that do not hold, and the cells that were suggested. */
 
 import { suggestionHead, suggestionNotes } from "../../cover-rows.ts";
 import type { App } from "./app.ts";

@@ -1,4 +1,4 @@
-/** What all parts of the page share: what was read, what is asked, and who wants to know when that changes. */
+/** The state that all parts of the page share: the data, the question, and the listeners for its changes. */
 
 import { type Answers, answersOf } from "../ask.ts";
 import type { Status } from "../class-status.ts";

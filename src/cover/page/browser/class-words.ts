@@ -43,7 +43,7 @@ export function someOf(items: readonly HTMLElement[], most: number, noun: string
   return [...between(items.slice(0, most)), ", ", rest];
 }
 
-/** What kind of sentence follows. */
+/** The kind of sentence that follows. */
 export function lead(word: string): Child {
   return [h("span", { class: "lead" }, word), " "];
 }

@@ -4,7 +4,7 @@ import { type Child, h, mark } from "./element.ts";
 
 export interface Column<Row> {
   readonly head: string;
-  /** What rows are sorted by. */
+  /** The key that rows are sorted by. */
   readonly key: (row: Row) => number | string;
   readonly show: (row: Row) => Child;
   /** Numbers stand at the right, the most first. */

@@ -2,7 +2,7 @@
 
 import { type Child, h } from "./element.ts";
 
-/** What is null is left out: nobody has asked for it. */
+/** Leaves out null: nobody has asked for it. */
 export function factsList(facts: readonly (readonly [string, Child] | null)[]): HTMLElement {
   return h(
     "dl",

@@ -1,4 +1,4 @@
-/** Where the page stands, as its address says it: `#class=c3&image=12.8.1_8.0` can be sent to others, and the way back works. */
+/** The place on the page, as its address says it: `#class=c3&image=12.8.1_8.0` can be sent to others, and the way back works. */
 
 export interface Place {
   readonly class: string | null;
@@ -19,7 +19,7 @@ export function whyNotAddress(id: string, cell: string): Address {
   return `#class=${encodeURIComponent(id)}&image=${encodeURIComponent(cell)}`;
 }
 
-/** What is no such place is none. */
+/** Reads the place of an address; null for members that it lacks. */
 export function readPlace(hash: string): Place {
   const members = new URLSearchParams(hash.replace(/^#/, "").replaceAll("+", "%2B"));
   return { class: members.get("class"), image: members.get("image") };

@@ -86,7 +86,7 @@ function tileOf(
   hosts: number,
   classes: readonly PageClass[],
 ): readonly HTMLElement[] {
-  // What is not asked of a fleet is not shown as a good zero; the two ends of the scale always are.
+  // An answer that nobody asked for is not shown as a good zero; the two ends of the scale always are.
   if (hosts === 0 && status !== "none" && status !== "native") return [];
   const all = classes.reduce((sum, each) => sum + each.hosts, 0);
   const { mark: sign, hosts: words } = statusWords[status];

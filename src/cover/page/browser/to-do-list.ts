@@ -1,4 +1,4 @@
-/** What to do so that more hosts are served: the first thing to read after the numbers. */
+/** Steps to serve more hosts: the first thing to read after the numbers. */
 
 import { type Status, type ToDo, toDoOf } from "../class-status.ts";
 import { cpuWords, gpuWords } from "../../cover-rows.ts";
@@ -98,7 +98,7 @@ function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest 
   );
 }
 
-/** What they are and how some of them are called; of several classes what the first is stands for none of the others. */
+/** The kind of the hosts and some of their names; of several classes the names alone, as no kind stands for all. */
 function whoWords(classes: readonly PageClass[]): string {
   const [first, ...others] = classes;
   if (first === undefined) return "";

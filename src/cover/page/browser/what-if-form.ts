@@ -1,4 +1,4 @@
-/** What changes would do, class by class. */
+/** The effect of changes, class by class. */
 
 import type { CoverChange } from "../../compare-covers.ts";
 import { groupBy } from "../../../io/collections.ts";

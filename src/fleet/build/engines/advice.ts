@@ -1,4 +1,4 @@
-/** What is to be done about an engine, and where: it has a disk of its own, and its own list of whom to trust. */
+/** Advice about an engine and its place: it has its own disk, and its own list of registries to trust. */
 
 export interface Advice {
   /** For a registry that it does not trust; null when the words are about something else. `host`: the registry, if known. */
@@ -7,7 +7,7 @@ export interface Advice {
   readonly full: (folder?: string) => string;
 }
 
-/** What builds: a Docker Engine, a BuildKit of its own, or Podman and Buildah. */
+/** The kinds of builders: a Docker Engine, a separate BuildKit, or Podman and Buildah. */
 export type Builder = keyof typeof places;
 
 /** `ca`: the certificates that imgmatch itself was given, which `--ca` tells no engine but Podman. */

@@ -12,7 +12,7 @@ export interface BuildSecret {
   readonly flag: string;
 }
 
-/** What steps mount a secret by. */
+/** The id by which steps mount a secret. */
 export const secretName = /^[A-Za-z0-9_.-]+$/;
 
 /**
@@ -55,7 +55,7 @@ function usage(message: string): ImgmatchError {
   return usageError(message, "write --secret id=token,env=NPM_TOKEN");
 }
 
-/** What the steps of every build are given, and no image, log or digest has. */
+/** Options for the steps of every build that no image, log or digest has. */
 export interface StepOptions {
   /** For steps that mount them. */
   readonly secrets?: readonly BuildSecret[] | undefined;

@@ -1,4 +1,4 @@
-/** Where engines take build cache from and put it to: references with `{cell}`, so that each cell has its own. */
+/** The references of build caches to read and to write: with `{cell}`, so that each cell has its own. */
 
 import { createHash } from "node:crypto";
 import { usageError } from "../../../errors.ts";
@@ -46,7 +46,7 @@ export function createCacheTargets({ to }: CacheOptions): (cell: string) => read
       .map((reference) => cacheReference(reference, cell));
 }
 
-/** What may stand in a tag; one that had to be changed or is long ends with a hash, so that no two cells meet. */
+/** The cell's id as a part of a tag; a changed or long one ends with a hash, so that no two cells meet. */
 function tagPart(cell: string): string {
   const plain = cell.replace(/[^A-Za-z0-9._-]/g, "-").slice(0, 90);
   if (plain === cell) return cell;

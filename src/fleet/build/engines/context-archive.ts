@@ -6,7 +6,8 @@ import { Readable } from "node:stream";
 import { createTarPacker, type TarHeader, type TarPackController } from "modern-tar";
 import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { remember } from "../../../io/collections.ts";
-import { type ContextEntry, folderEntry, readHashedFile } from "../../dockerfile/context.ts";
+import { type ContextEntry, folderEntry } from "../../dockerfile/context.ts";
+import { readHashedFile } from "../../dockerfile/hashed-file.ts";
 
 /** The files of a build context with what an engine is told of each: the same on every machine. */
 export interface ContextItem {
@@ -100,7 +101,7 @@ const types = { file: "file", link: "symlink", folder: "directory" } as const sa
   TarHeader["type"]
 >;
 
-/** What an entry's content throws ends the stream before the archive is whole. */
+/** Packs a stream. An error of an entry's content ends it before the archive is whole. */
 export function tarStream(entries: Iterable<ContextItem>): Readable {
   const { readable, controller } = createTarPacker();
   fill(controller, entries).catch((error: unknown) => controller.error(error));
@@ -143,7 +144,7 @@ function paxOf(texts: Readonly<Record<string, string>>): Record<string, string> 
   return records.length === 0 ? null : Object.fromEntries(records);
 }
 
-/** Where the rendered Dockerfile lies inside the context. */
+/** The path of the rendered Dockerfile inside the context. */
 export const dockerfileName = ".imgmatch.Dockerfile";
 
 interface ContextSource {

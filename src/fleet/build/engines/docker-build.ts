@@ -37,7 +37,7 @@ export interface DockerBuilt {
   readonly config: Digest | null;
   /** By which an engine knows the image: what BuildKit calls its digest. */
   readonly digest: Digest | null;
-  /** What went wrong; the digests are null then. */
+  /** The failure; the digests are null then. */
   readonly failure: BuildFailure | null;
 }
 
@@ -50,7 +50,7 @@ export async function runDockerBuild(
 ): Promise<DockerBuilt> {
   const context = await stage(request);
   const text = Buffer.from(request.dockerfile);
-  // A name of its own for each text: BuildKit takes a file of the same name, size and time for the one that it has.
+  // Each text has another name: BuildKit takes a file of the same name, size and time for the one that it has.
   const name = `${digestOf(text).slice("sha256:".length, "sha256:".length + 16)}.Dockerfile`;
   const isBuildx = command[0] === "buildx";
   return shared.during(onLog, (complete) =>
@@ -91,7 +91,7 @@ export async function runDockerBuild(
 
 const nothing: DockerBuilt = { config: null, digest: null, failure: null };
 
-/** What `docker buildx build`, `podman build` and `buildah build` call by the same flags. */
+/** The flags that `docker buildx build`, `podman build` and `buildah build` share. */
 export function buildFlags(
   request: BuildRequest,
   { secrets = [], ssh = [], network = "default" }: StepOptions,

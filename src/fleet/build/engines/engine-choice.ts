@@ -26,14 +26,14 @@ export interface EngineChoice {
   readonly ca?: string;
 }
 
-/** What builds one image. Throws `USAGE` for flags that do not go together, and what the engine throws when it is not there. */
+/** Opens the engine that builds one image. Throws `USAGE` for flags that do not go together, and the engine's errors if it is not there. */
 export async function engineFor(flags: EngineChoice, world: Pick<World, "env">): Promise<Engine> {
   const options = await engineOptions(flags, world);
   const { engines } = await import("./engines.ts");
   return engines[flags.engine ?? defaultEngine](options);
 }
 
-/** What builds a fleet cell by cell; throws as {@link engineFor}. Pulumi's is its own hall's. */
+/** Opens a builder of fleets, cell by cell; throws as {@link engineFor}. Pulumi's is in the hall of Pulumi. */
 export async function cellBuilderFor(flags: EngineChoice, world: Pick<World, "env">): Promise<FleetBuilder> {
   const { cellBuilder } = await import("../cell-builder.ts");
   return cellBuilder(await engineFor(flags, world));

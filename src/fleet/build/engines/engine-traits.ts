@@ -1,11 +1,11 @@
-/** What can be asked of each engine, without loading any. */
+/** The abilities of each engine, without loading any. */
 
 import type { LocalEngine } from "../../../lock/lock.ts";
 
 export interface EngineTraits {
   /** `--builder`: it has builders with names. */
   readonly builders: boolean;
-  /** `--stack`: it keeps a state of its own, which `build --dry-run` compares with. */
+  /** `--stack`: it keeps a state, which `build --dry-run` compares with. */
   readonly stacks: boolean;
   /** `--cache-from` and `--cache-to`. */
   readonly cache: boolean;
@@ -15,7 +15,7 @@ export interface EngineTraits {
   readonly ssh: boolean;
   /** The values of `--network`; null for names of the engine's own. */
   readonly networks: readonly string[] | null;
-  /** What keeps what it builds, so that it can be used without a push; null for builders that keep it to themselves. */
+  /** The engine that keeps its images, so that they can be used without a push; null for builders that keep them to themselves. */
   readonly keeper: LocalEngine | null;
 }
 

@@ -9,7 +9,7 @@ import { createPodmanEngine } from "./podman/podman-engine.ts";
 /** Of all engines; each takes what it knows. */
 export type EngineOptions = BuildxOptions & DockerEngineOptions;
 
-/** What builds single images; Pulumi's are built by the Docker Engine that its plug-in uses. */
+/** The engines that build single images; Pulumi's are built by the Docker Engine that its plug-in uses. */
 export const engines = {
   docker: createDockerEngine,
   buildx: createBuildxEngine,

@@ -1,4 +1,4 @@
-/** What an engine says of a push that failed → the problem that a person reads. */
+/** An engine's words about a push that failed → the problem that a person reads. */
 
 import { RegistryError } from "../../../oci/registry/registry-error.ts";
 import { tryAgain, type TryOptions } from "../../../oci/registry/try-again.ts";

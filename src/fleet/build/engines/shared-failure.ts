@@ -1,6 +1,6 @@
 /**
- * What a failing step printed, for all cells that it fails. BuildKit runs a step that several builds have in common once, and sends
- * what it prints to those that were there when it was printed (moby/buildkit, solver/jobs.go); the others hear of its end alone.
+ * The output of a failing step, for all cells that it fails. BuildKit runs a step that several builds have in common once, and sends its
+ * output to the builds that were there when it came (moby/buildkit, solver/jobs.go); the others hear of its end alone.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

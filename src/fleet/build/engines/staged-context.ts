@@ -81,7 +81,7 @@ async function stage({ contextDir, contextFiles, contextDigest }: Staged, mtime:
   await mkdir(folder);
   const items = contextItems(contextDir, contextFiles, mtime);
   await writeContextItems(folder, items);
-  // What a folder holds changes its time, so from the end.
+  // A new entry changes a folder's time, so from the end.
   for (const { path } of [...items].reverse()) await lutimes(join(folder, path), mtime, mtime);
   return folder;
 }

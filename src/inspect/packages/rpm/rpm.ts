@@ -7,7 +7,7 @@ import { DamagedDatabase, readRpmHeader } from "./rpm-header.ts";
 import { sqliteHeaders } from "./sqlite.ts";
 
 /**
- * What distributions write into the packages that they build. Exactly: whoever builds for one without being it ("Fedora Copr - user …",
+ * The vendors that distributions write into the packages that they build. Exactly: another builder for one ("Fedora Copr - user …",
  * "obs://build.opensuse.org/…", NVIDIA) says something else.
  */
 const vendors: ReadonlySet<string> = new Set([

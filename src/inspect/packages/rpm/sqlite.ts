@@ -1,6 +1,6 @@
 /**
  * rpm's database since 2020, `rpmdb.sqlite`: the rows of its table `Packages`. Source: SQLite, "Database File Format", 1.3, 1.5 and 1.6,
- * 2.1; rpm, `lib/backend/sqlite`. What a journal beside it holds is not read.
+ * 2.1; rpm, `lib/backend/sqlite`. A journal beside it is not read.
  */
 
 import { u16be, u32be } from "../../little-endian.ts";
@@ -31,7 +31,7 @@ export function* sqliteHeaders(bytes: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** Where a table begins, as the first table says: type, name, table, page, statement. */
+/** The first page of a table, as the table of tables says: type, name, table, page, statement. */
 function rootOf(database: Database, name: string): number {
   let root = 0;
   for (const row of rows(database, 1)) {

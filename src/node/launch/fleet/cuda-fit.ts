@@ -1,12 +1,12 @@
 /**
- * What the driver and the GPUs of a node serve of an image, as a function of the node's labels. The rules themselves are asked,
- * once for each stretch of versions between the numbers at which an answer can change: nothing of them is said here a second time.
+ * The fit of an image to driver and GPUs of a node, as a function of the node's labels. The rules themselves are asked, once for each
+ * stretch of versions between the numbers at which an answer can change: nothing of them is said here a second time.
  */
 
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
 import { parseDriverVersion, parseVersion, type VersionParts } from "../../../hardware/driver-version.ts";
 import type { CudaRequirement } from "../../../lock/lock.ts";
-import type { HostView, NvidiaView } from "../../../resolve/host-view.ts";
+import { compatAdds, type CompatView, type HostView, type NvidiaView } from "../../../resolve/host-view.ts";
 import { evaluateRequire, parseRequire } from "../../../resolve/parse-nvidia-require.ts";
 import { checkDriver, driverSteps } from "../../../resolve/rules/driver.ts";
 import { checkGpuCode } from "../../../resolve/rules/gpu-code.ts";
@@ -35,7 +35,7 @@ export interface DriverMode {
 
 export function driverModes(cuda: CudaRequirement, conditions: Conditions): readonly DriverMode[] {
   const modes = new Map<string, DriverMode>();
-  for (const { nvidia, when } of driverStretches(driverSteps(cuda), conditions)) {
+  for (const { nvidia, when } of driverStretches(driverSteps(cuda), conditions, cuda)) {
     const service = checkDriver(cuda, nvidia);
     if (!service.ok) continue;
     const { tier, ptx } = service;
@@ -54,6 +54,7 @@ interface DriverStretch {
 function driverStretches(
   { drivers, cudas, after }: RuleSteps,
   conditions: Conditions,
+  cuda?: CudaRequirement,
 ): readonly DriverStretch[] {
   const { of, and } = conditions;
   // Labels say 0 for a version that is not known, so every number is above it.
@@ -73,21 +74,49 @@ function driverStretches(
     (["wsl", "l4t"] as const).map((scale) => [scale, of(label.is(keys.driverScale, scale))]),
   );
   const compats = lastThatHolds(conditions, false, [[true, of(label.exists(keys.forwardCompat))]]);
+  const toolkits = cuda?.driver.mode === "compat" ? compatStretches(conditions) : [unknownToolkit];
   const byDriver = along(keys.driverNumber, numbers(drivers));
   const byCuda = along(keys.cudaNumber, [1, ...numbers(cudas)]);
   return scales.flatMap((scale) =>
     compats.flatMap((compat) =>
       byDriver.flatMap((driver) =>
-        byCuda.map((cuda) => ({
-          nvidia: viewOf(scale.value, compat.value, driver.value, cuda.value),
-          when: and(cuda.when, driver.when, compat.when, scale.when),
-        })),
+        byCuda.flatMap((cuda) =>
+          toolkits.map((toolkit) => ({
+            nvidia: viewOf(scale.value, compat.value, driver.value, cuda.value, toolkit.value),
+            when: and(cuda.when, driver.when, compat.when, scale.when, toolkit.when),
+          })),
+        ),
       ),
     ),
   );
 }
 
-function viewOf(scale: NvidiaView["scale"], compat: boolean, driver: number, cuda: number): NvidiaView {
+const unknownToolkit = { value: { adds: null, hostFirst: null }, when: always };
+
+/** The ways in which the container toolkits of nodes treat a compatibility package. */
+function compatStretches(conditions: Conditions): readonly { value: CompatView; when: Node }[] {
+  const { of, and } = conditions;
+  const adds = lastThatHolds<CompatView["adds"]>(
+    conditions,
+    null,
+    compatAdds.map((each) => [each, of(label.is(keys.compatAdds, each))]),
+  );
+  const orders = lastThatHolds(conditions, false, [[true, of(label.exists(keys.hostFirst))]]);
+  return adds.flatMap((each) =>
+    orders.map((order) => ({
+      value: { adds: each.value, hostFirst: order.value },
+      when: and(each.when, order.when),
+    })),
+  );
+}
+
+function viewOf(
+  scale: NvidiaView["scale"],
+  compat: boolean,
+  driver: number,
+  cuda: number,
+  toolkit: CompatView,
+): NvidiaView {
   const text = versionText(driver);
   return {
     driver: parseDriverVersion(text),
@@ -95,6 +124,7 @@ function viewOf(scale: NvidiaView["scale"], compat: boolean, driver: number, cud
     module: null,
     cuda: cuda === 0 ? null : { text: versionText(cuda), parts: parseVersion(versionText(cuda)) ?? [] },
     scale,
+    compat: toolkit,
     gpus: [{ label: "GPU", compute: null, class: compat ? "datacenter" : "geforce", brand: null }],
   };
 }
@@ -104,7 +134,7 @@ function numberOf(text: string): readonly number[] {
   return parts === null ? [] : [exactNumber(parts, `version ${text}`)];
 }
 
-/** Throws `LAUNCH_UNSUPPORTED` for a version that has no number of its own. */
+/** The version as one number. Throws `LAUNCH_UNSUPPORTED` if it shares that number with others. */
 export function exactNumber(parts: VersionParts, what: string): number {
   if (isExact(parts)) return versionNumber(parts);
   const fix = "leave that image out with --pin";

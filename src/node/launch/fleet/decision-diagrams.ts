@@ -26,7 +26,7 @@ export interface Diagrams {
   readonly or: (...nodes: readonly Node[]) => Node;
   /** The variable that is tested first; {@link afterAll} for {@link never} and {@link always}. */
   readonly test: (node: Node) => string;
-  /** What is left where the variable does not hold, and where it does; the function itself where it does not test it first. */
+  /** The function without the variable, first if it does not hold, then if it does; the function itself if it does not test it first. */
   readonly split: (node: Node, variable: string) => readonly [Node, Node];
   /** `no` where the variable does not hold, `yes` where it does; both test later variables only. */
   readonly make: (variable: string, no: Node, yes: Node) => Node;
@@ -107,7 +107,7 @@ export function coverNode(
     return remember(covers, pair(low, high), () => divided(low, high));
   }
 
-  /** What needs the variable not to hold, what needs it to hold, and the rest, which does not ask it. */
+  /** Cubes that need the variable not to hold, cubes that need it to hold, and the rest, which do not test it. */
   function divided(low: Node, high: Node) {
     const variable = first(test(low), test(high));
     const [low0, low1] = split(low, variable);

@@ -1,4 +1,4 @@
-/** Where an image fits, as a function of a node's labels: the rules of resolve, one after the other. */
+/** The nodes that an image fits, as a function of their labels: the rules of resolve, one after the other. */
 
 import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import { parseVersion } from "../../../hardware/driver-version.ts";

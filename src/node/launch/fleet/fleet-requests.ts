@@ -1,4 +1,4 @@
-/** What `launch --fleet` asks a target for: one workload for each image of a lock, on the nodes on which resolve picks it. */
+/** The requests of `launch --fleet` to a target: one workload for each image of a lock, on the nodes on which resolve picks it. */
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
@@ -83,7 +83,7 @@ function gpuUnits(text = "1", target: string): readonly GpuUnit[] {
   }));
 }
 
-/** What stands for the host in targets that ask it for nothing. */
+/** The host for targets that ask it for nothing. */
 const anyNode = unknownHost("linux/amd64");
 
 /** Tags are longer and richer than DNS names: what is cut, or meets another, gets a hash of its tag. */

@@ -1,6 +1,6 @@
 /**
- * Where one image comes before another, as a function of a node's labels. What comes before what is said by the steps of
- * resolve alone; here only on which nodes an image has which of a step's keys.
+ * The nodes on which one image comes before another, as a function of their labels. The steps of resolve alone decide the order; this file
+ * knows on which nodes an image has which of a step's keys.
  */
 
 import type { LockedImage } from "../../../lock/lock.ts";
@@ -33,14 +33,14 @@ export function createOrder(conditions: Conditions, order: readonly OrderStep[])
         const nodes = keyedNodes(step, contender);
         return { nodes, name: JSON.stringify(nodes) };
       });
-    /** Where the step puts `a` before `b`: contenders of equal keys are compared once. */
+    /** The nodes on which the step puts `a` before `b`: contenders of equal keys are compared once. */
     return (a: Contender, b: Contender): Node => {
       const [one, other] = [keyed(a), keyed(b)];
       return remember(compared, `${one.name}|${other.name}`, () => before(one.nodes, other.nodes));
     };
   });
 
-  /** Where `a` comes before `b`. Steps are asked from the last to the first: an earlier one overrules. */
+  /** The nodes on which `a` comes before `b`. Steps are asked from the last to the first: an earlier one overrules. */
   return (a: Contender, b: Contender): Node =>
     steps.reduceRight<Node>((later, first) => or(first(a, b), and(not(first(b, a)), later)), never);
 

@@ -76,7 +76,7 @@ function impliedBy(one: Condition): (other: Condition) => boolean {
   const march = one.key.startsWith(keys.march("")) ? findMarch(one.key.slice(keys.march("").length)) : null;
   if (march === null) return () => false;
   const has = new Set(march.features);
-  // A march is a word of its own architecture alone.
+  // A march speaks of its architecture alone.
   const marches = marchesOn(marchPlatform(march)).filter(({ features }) =>
     features.every((each) => has.has(each)),
   );
@@ -91,7 +91,7 @@ function excludes(one: Condition, other: Condition): boolean {
   return one.kind === "is" && other.kind === "is" && one.key === other.key && one.value < other.value;
 }
 
-/** Platform and CPU, then the driver, then the GPUs. What ends with a dot begins the names of many. */
+/** Platform and CPU, then the driver, then the GPUs. A key that ends with a dot begins the names of many. */
 const keyOrder: readonly string[] = [
   keys.platform,
   keys.broken,
@@ -102,6 +102,8 @@ const keyOrder: readonly string[] = [
   keys.gpuUsable,
   keys.driverScale,
   keys.forwardCompat,
+  keys.compatAdds,
+  keys.hostFirst,
   keys.driverNumber,
   keys.cudaNumber,
   keys.runtime,

@@ -15,7 +15,7 @@ import { fitModes } from "./fit-modes.ts";
 import { type Contender, createOrder } from "./image-order.ts";
 import { type Condition, type Conditions, createConditions, possibleNodes } from "./node-conditions.ts";
 
-/** What is asked of one label, for every system to write in its own words. Numbers are there on every node. */
+/** A demand on one label, for every system to write in its words. Labels with numbers are there on every node. */
 export interface LabelTerm {
   readonly key: string;
   readonly operator: "Exists" | "DoesNotExist" | "In" | "NotIn" | "AtLeast" | "Below";

@@ -1,4 +1,4 @@
-/** What a node says about itself: what follows from its facts alone, whatever the lock, and which image resolve picks there. */
+/** The labels of a node: those that follow from its facts, whatever the lock, and the image that resolve picks there. */
 
 import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import { compatAllowsClass } from "../../../hardware/forward-compat.ts";
@@ -114,6 +114,8 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
     [keys.driverScale]: nvidia.scale,
     ...(checkGpuPresence(view).ok ? { [keys.gpuUsable]: "true" } : {}),
     ...(compat && nvidia.gpus.length > 0 ? { [keys.forwardCompat]: "true" } : {}),
+    ...(nvidia.compat.adds === null ? {} : { [keys.compatAdds]: nvidia.compat.adds }),
+    ...(nvidia.compat.hostFirst === true ? { [keys.hostFirst]: "true" } : {}),
     ...(product === "" ? {} : { [keys.gpuProduct]: product }),
     ...counted(kinds.map(({ compute }) => keys.compute(compute))),
     ...counted(kinds.map(({ brand }) => keys.brand(brand))),

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { allMarches } from "../../../hardware/cpu-marches.ts";
 import type { VersionParts } from "../../../hardware/driver-version.ts";
 
-/** What a node says of itself to a scheduler, without the prefix that each system writes before the key. */
+/** A label of a node, without the prefix that each system writes before the key. */
 export interface NodeLabel {
   readonly key: string;
   readonly value: string;
@@ -22,7 +22,7 @@ export const knownComputes = [
   ],
 ] as const satisfies readonly (readonly string[])[];
 
-/** What {@link keys.vocabulary} says on a node that some version describes: a node of newer words, or of none, may be anything. */
+/** Values of {@link keys.vocabulary} that this version knows: a node with newer words, or with none, may be anything. */
 export const vocabularyVersions: readonly string[] = knownComputes.map((_, index) => String(index + 1));
 
 /** Brands as `NVIDIA_REQUIRE_CUDA` knows them: see resolve/gpu-brand.ts. */
@@ -67,6 +67,10 @@ export const keys = {
   gpuUsable: "gpu.usable",
   /** `true` where every visible GPU is of a class that NVIDIA's forward-compatibility packages support. */
   forwardCompat: "gpu.forward-compat",
+  /** `newer`, `listed` or `never`: when the container toolkit puts an image's compatibility package before the host's library. */
+  compatAdds: "gpu.compat-adds",
+  /** `true` where the host's library comes before whatever an image's `ld.so.conf` names. */
+  hostFirst: "gpu.host-first",
   compute: (compute: string) => `gpu.compute.${compute}`,
   brand: (brand: string) => `gpu.brand.${brand}`,
   kind: (compute: string, brand: string) => `gpu.kind.${compute}-${brand}`,
@@ -74,13 +78,13 @@ export const keys = {
   image: (lockName: string) => `image.${imagePart(lockName)}`,
 } as const;
 
-/** What `resolve` picks on a node of this lock; the value is a word that every system takes. */
+/** The image that `resolve` picks on a node of this lock; the value is a word that every system takes. */
 export function resolvedLabel(lockName: string, tag: string): NodeLabel {
   return { key: keys.image(lockName), value: labelValue(tag) };
 }
 
 /**
- * Text as the value of a Kubernetes label: at most 63 of `[A-Za-z0-9_.-]`, letters or digits at the ends. What has to be
+ * Text as the value of a Kubernetes label: at most 63 of `[A-Za-z0-9_.-]`, letters or digits at the ends. A text that has to be
  * changed or cut gets a hash, so that different texts stay different.
  */
 export function labelValue(text: string): string {
@@ -137,7 +141,7 @@ const widths = [8999, 9999, 9999, 9999] as const;
 
 /**
  * `570.124.06` → 570012400060000. Numbers compare as the versions do. A part beyond its width counts as the widest, so that
- * an absurd version is newer than every real one; {@link isExact} says whether a version has a number of its own.
+ * an absurd version is newer than every real one; {@link isExact} says whether no other version has the same number.
  */
 export function versionNumber(parts: VersionParts): number {
   return widths.reduce((number, widest, index) => number * 10_000 + Math.min(parts[index] ?? 0, widest), 0);

@@ -45,7 +45,7 @@ function gpus(request: LaunchRequest): JsonObject {
   return { deploy: { resources: { reservations: { devices: [{ ...devices, capabilities: ["gpu"] }] } } } };
 }
 
-/** What a service says of its container, in a stack file of a swarm too. */
+/** The fields of a service about its container, in a stack file of a swarm too. */
 export function serviceFields({ program, args, env = {}, mounts = [] }: LaunchRequest): JsonObject {
   return {
     ...(program === undefined ? {} : { entrypoint: [literal(program)] }),

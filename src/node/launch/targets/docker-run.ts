@@ -182,7 +182,7 @@ function containerOptions(
 
 /**
  * A folder of the host: one line of CSV, so that paths may hold commas and colons (docker/cli, opts/mount.go; containers/podman
- * likewise). Apptainer has words of its own.
+ * likewise). Apptainer has other words.
  */
 export function bindOption(
   { source, target, readOnly }: Mount,

@@ -60,7 +60,7 @@ function fleetObject({ request, member }: FleetLaunch): KubernetesObject {
   );
 }
 
-/** etcd refuses requests beyond 1.5 MiB (etcd, "System limits"); the API server adds fields of its own. */
+/** etcd refuses requests beyond 1.5 MiB (etcd, "System limits"); the API server adds fields. */
 const mostBytes = 1_400_000;
 
 /** How node affinity says it: `Gt` and `Lt` leave the number itself out (API reference, NodeSelectorRequirement). */
@@ -222,7 +222,7 @@ function literal(text: string): string {
   return text.replaceAll("$", "$$$$");
 }
 
-/** What the API refuses (validation of VolumeMount.mountPath and of HostPathVolumeSource.path). */
+/** Throws for mounts that the API refuses (validation of VolumeMount.mountPath and of HostPathVolumeSource.path). */
 function checkMounts(mounts: readonly Mount[]): void {
   const seen = new Set<string>();
   for (const { source, target } of mounts) {

@@ -1,5 +1,5 @@
 /**
- * What runs on Mesos: one task of `mesos-execute`, an app of Marathon, which is kept running, and a job of Chronos, for images
+ * Workloads of Mesos: one task of `mesos-execute`, an app of Marathon, which is kept running, and a job of Chronos, for images
  * without GPU code. Sources:
  *
  * - apache/mesos 1.11, src/cli/execute.cpp (flags), include/mesos/v1/mesos.proto (`Volume`) and docs/gpu-support.md. An image that
@@ -237,7 +237,7 @@ function retriesOf(text = "2"): number {
 }
 
 /**
- * Only agents whose attribute is exactly this; an agent without the attribute is refused. What reads as a number Mesos keeps as one
+ * Only agents whose attribute is exactly this; an agent without the attribute is refused. Mesos keeps a text that reads as a number as one
  * (apache/mesos, src/common/values.cpp, parse): Marathon then sees 1.10 as 1.1, and Chronos sees no text at all.
  */
 function attributeConstraint(target: string, operator: string, { node }: LaunchRequest): readonly Json[] {

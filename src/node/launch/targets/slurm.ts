@@ -93,7 +93,7 @@ function containerOptions({
 }
 
 /**
- * The task starts beside the entrypoint, not through it: pyxis runs that once, with a shell of its own as its arguments
+ * The task starts beside the entrypoint, not through it: pyxis runs that once, with another shell as its arguments
  * (pyxis_slurmstepd.c, enroot_container_start). An entrypoint that is itself the program never gets the task's arguments.
  */
 function programOf({ program, args, settings = {} }: LaunchRequest): readonly string[] {
@@ -112,7 +112,7 @@ function programOf({ program, args, settings = {} }: LaunchRequest): readonly st
     );
   if (line.length === 0)
     throw cannot("start an image without a command: srun wants one", "add the command after --");
-  // What begins with a hyphen would be read as an option of srun.
+  // srun would read a word that begins with a hyphen as its option.
   return line[0]?.startsWith("-") ? ["--", ...line] : line;
 }
 

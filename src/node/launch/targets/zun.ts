@@ -42,7 +42,7 @@ function appcontainerRun(request: LaunchRequest): LaunchCommand {
       ...(program === undefined ? [] : ["--entrypoint", shellWord(program)]),
       ...options,
       imageOf(request),
-      // The client takes options of its own, such as -v and --debug, from every place but behind these (cliff, app.py).
+      // The client takes its options, such as -v and --debug, from every place but behind these (cliff, app.py).
       ...(args.some((arg) => arg.startsWith("-")) ? ["--"] : []),
       ...args,
     ],

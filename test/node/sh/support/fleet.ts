@@ -25,7 +25,13 @@ export const requirements: Readonly<Record<string, CudaRequirement | null>> = {
     driver: { mode: "host", minimum: "580.65.06" },
   }),
   "13.0c": cuda("13.0.2", ["sm_70", "sm_80", "sm_89"], {
-    driver: { mode: "compat", package: "580.95.05", cuda: "13.0", branches: ["535", "550", "570"] },
+    driver: {
+      mode: "compat",
+      package: "580.95.05",
+      cuda: "13.0",
+      branches: ["535", "550", "570"],
+      onPath: "never",
+    },
   }),
   "12.2b": cuda("12.2.2", ["sm_75", "sm_80", "sm_86"], {
     driver: { mode: "bundled", version: "535.183.06" },

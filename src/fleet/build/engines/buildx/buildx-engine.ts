@@ -188,7 +188,7 @@ function idOf({ cell }: BuildRequest, digest: string | null): string {
   return digest;
 }
 
-/** What a build writes to registries. */
+/** The writes of a build to registries. */
 interface Writes {
   readonly image?: string;
   readonly caches?: readonly string[];

@@ -1,4 +1,4 @@
-/** What `docker buildx inspect` tells of a builder. */
+/** The answer of `docker buildx inspect` about a builder. */
 
 import type { Environment } from "../../../../io/world.ts";
 import { ImgmatchError } from "../../../../errors.ts";

@@ -1,4 +1,4 @@
-/** What the engine says while it builds → log lines, the image's id, and the step that failed. */
+/** The engine's output of a build → log lines, the image's id, and the step that failed. */
 
 import { StringDecoder } from "node:string_decoder";
 import { ImgmatchError, type ProblemCode } from "../../../../errors.ts";

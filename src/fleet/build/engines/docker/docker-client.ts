@@ -32,7 +32,7 @@ export async function findClient(api: DockerApi, env: Environment): Promise<Foun
   const [, major, context] = /^(\d+)\.\S* (\S+)/.exec(stdout) ?? [];
   if (status !== 0 || context === undefined) return none(words);
   if (Number(major) < firstWithBuildx) {
-    // Where `docker buildx install` has been, `docker build` is buildx with the builder that was last used.
+    // After `docker buildx install`, `docker build` is buildx with the builder that was last used.
     const builtIn = { ...own, DOCKER_BUILDKIT: "1", BUILDX_BUILDER: context };
     return { client: { env: builtIn, command: ["build"] }, isBuildx: false };
   }

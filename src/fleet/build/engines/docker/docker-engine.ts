@@ -184,7 +184,7 @@ async function imageOf(
   if (failure !== null) {
     // The docker command calls an engine that died a failed build: asked itself, it says ENGINE_UNREACHABLE.
     await api.read("/version", versionAnswer, { signal });
-    // Where the engine keeps its data.
+    // The folder of the engine's data.
     const info = isFull(failure) ? await api.read("/info", infoAnswer).catch(() => null) : null;
     throw buildFailure(cell, failure, advice, info?.DockerRootDir ?? undefined);
   }

@@ -31,7 +31,7 @@ export function pullBases(
       } catch (error) {
         // The next cell may try again: a registry that was down for one need not be for all.
         pulls.delete(key);
-        // Where nobody has to log in the build tells: the engine may have the base already.
+        // Without a login the build tells: the engine may have the base already.
         if (credential !== null) throw error;
         watch.signal.throwIfAborted();
         watch.onLog(error instanceof Error ? error.message : String(error));

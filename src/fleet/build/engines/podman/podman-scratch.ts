@@ -4,7 +4,7 @@ import type { Environment } from "../../../../io/world.ts";
 import { runProgram } from "../program.ts";
 import { findProgram } from "./find-podman-image.ts";
 
-/** `--> 39bb9d9d015`: the step's own image. What comes from the cache has more words. */
+/** `--> 39bb9d9d015`: the step's own image. A step from the cache has more words. */
 export function imageOfLine(line: string): string | null {
   return /^(?:\[\d+\/\d+\] )?--> ([0-9a-f]{11,64})$/.exec(line)?.[1] ?? null;
 }

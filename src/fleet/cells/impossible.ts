@@ -1,0 +1,74 @@
+/** Combinations that nobody can build, or that could run nowhere: each with its reason. */
+
+import { formatComputeCapability } from "../../hardware/compute-capability.ts";
+import { marchCompiles, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { type CudaToolkit, driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
+import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
+import { findArchitecture } from "../../hardware/gpu-architectures.ts";
+import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
+import type { DriverRequirement } from "../../lock/lock.ts";
+import type { ComputeValue, CudaValue, MarchValue, Matrix } from "../matrix/matrix.ts";
+import type { Cell } from "./cell.ts";
+import { oncePer, oncePerHardware } from "./once-per.ts";
+
+/** Why this combination cannot be built or could run nowhere, or null when nothing speaks against it. */
+export function whyImpossible(
+  { march, cuda, compute, unmatched }: Pick<Cell, "march" | "cuda" | "compute" | "unmatched">,
+  matrix: Pick<Matrix, "compiler">,
+): string | null {
+  return unmatched ?? reasons(matrix)(march, cuda, compute);
+}
+
+const reasons = oncePer((matrix: Pick<Matrix, "compiler">) =>
+  oncePerHardware((march, cuda, compute) => reasonOf(march, cuda, compute, matrix)),
+);
+
+function reasonOf(
+  { march }: MarchValue,
+  cuda: CudaValue | null,
+  compute: ComputeValue | null,
+  matrix: Pick<Matrix, "compiler">,
+): string | null {
+  const platform = marchPlatform(march);
+  if (cuda?.platforms && !cuda.platforms.includes(platform)) {
+    return `the base images of cuda ${cuda.label} are for ${cuda.platforms.join(", ")}, not ${platform}`;
+  }
+  const compiler = cuda?.compiler ?? matrix.compiler;
+  if (compiler !== null && marchCompiles(march, compiler.family, compiler.version) === false) {
+    const first = march.compiler[compiler.family];
+    return `${compiler.family} ${compiler.version} does not know ${march.name}, which came with ${compiler.family} ${first}`;
+  }
+  const toolkit = cuda?.toolkit ?? null;
+  if (toolkit === null || compute === null) return null;
+  const bundled = whyBundledFails(toolkit, cuda?.driver ?? null, compute.targets);
+  if (bundled !== null) return bundled;
+  for (const target of compute.targets) {
+    if (toolkitCompiles(toolkit, target) === false) {
+      return `CUDA ${toolkit.release} cannot compile for ${formatGpuTarget(target)}`;
+    }
+    const architecture = findArchitecture(target.compute);
+    if (architecture?.platform === "tegra" && platform !== "linux/arm64") {
+      return `compute capability ${formatComputeCapability(target.compute)} is a Tegra chip, which has an Arm CPU, not ${platform}`;
+    }
+  }
+  return null;
+}
+
+/** The driver inside the image is the only one that it will ever meet: it has to serve the toolkit and to drive the cards. */
+function whyBundledFails(
+  toolkit: CudaToolkit,
+  driver: DriverRequirement | null,
+  targets: readonly GpuTarget[],
+): string | null {
+  const version = driver?.mode === "bundled" ? parseDriverVersion(driver.version) : null;
+  if (version === null) return null;
+  const floor = parseDriverVersion(driverFloor(toolkit)?.minimum ?? "");
+  if (floor !== null && compareDriverVersions(version, floor) < 0)
+    return `CUDA ${toolkit.release} needs driver >= ${floor.text}, the bundled one is ${version.text}`;
+  const dropped = targets.map((target) => {
+    const last = target.kind === "sass" ? findArchitecture(target.compute)?.lastDriverBranch : null;
+    return last != null && driverBranch(version) > last ? `${formatGpuTarget(target)} (until ${last})` : null;
+  });
+  if (dropped.length === 0 || dropped.includes(null)) return null;
+  return `the bundled driver ${version.text} drives no card of ${dropped.join(", ")}`;
+}

@@ -1,0 +1,150 @@
+/** `axes` of a matrix → checked axes. */
+
+import type { Place, Problem } from "../../errors.ts";
+import { marchesOn, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { isRecord } from "../../io/json.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import type { Axis } from "./matrix.ts";
+import { type MatrixInput, valueSchemas } from "./matrix-schema.ts";
+import { broughtProblems } from "./settings.ts";
+import { mistake } from "./unsafe-text.ts";
+import { checkAxisName, checkIsFree } from "./value-labels.ts";
+import {
+  parseComputeValue,
+  parseCudaValue,
+  type Parsed,
+  parseFreeValue,
+  parseMarchValue,
+  parsePlatformValue,
+  valueProblem,
+} from "./values.ts";
+
+export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
+  const axes: Axis[] = [];
+  // Hardware axes first, whatever the order of the file: to move a line changes no cell's name.
+  for (const name of new Set(["cuda", "compute", "platform", "march", ...Object.keys(input.axes)])) {
+    const given = input.axes[name];
+    if (given === undefined) continue;
+    const at = source.placeOfKey(["axes", name]);
+    const isList = Array.isArray(given);
+    const inputs: readonly unknown[] = isList ? given : given.values;
+    const above = ["axes", name, ...(isList ? [] : ["values"])];
+    for (const [index, value] of inputs.entries())
+      problems.push(...broughtProblems(value, kindOf(name), source, [...above, index]));
+    const valuesOf = <Input, Value extends { label: string; at: Place }>(
+      parse: (value: Input, place: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
+    ) => collect(inputs as Input[], parse, (path) => source.placeOf([...above, ...path]), name, problems);
+    if (name === "cuda") axes.push({ kind: "cuda", name, at, values: valuesOf(parseCudaValue) });
+    else if (name === "compute")
+      axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
+    else if (name === "platform")
+      axes.push({ kind: "platform", name, at, values: valuesOf(parsePlatformValue) });
+    else if (name === "march") axes.push({ kind: "march", name, at, values: valuesOf(parseMarchValue) });
+    else {
+      checkAxisName(name, at, problems);
+      const values = valuesOf(parseFreeValue);
+      if (isList || given.free !== "true") checkIsFree(name, values, at, problems);
+      axes.push({ kind: "free", name, at, values });
+    }
+  }
+  checkGpuAxes(axes, source, problems);
+  checkPlatforms(axes, problems);
+  if (axes.length === 0 && problems.length === 0) {
+    const fix = "add one, for example march: [x86-64-v3]";
+    problems.push(mistake("the matrix has no axis", fix, source.placeOfKey(["axes"])));
+  }
+  return axes;
+}
+
+function collect<Input, Value extends { label: string; at: Place }>(
+  inputs: readonly Input[],
+  parse: (input: Input, at: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
+  placeAt: (path: YamlPath) => Place,
+  axis: string,
+  problems: Problem[],
+): Value[] {
+  const byLabel = new Map<string, Value>();
+  for (const [index, input] of inputs.entries()) {
+    if (input === undefined) continue;
+    // For each, the nearest known word is looked for.
+    if (problems.length > enoughProblems) break;
+    const parsed = parse(input, placeAt([index]), (path) => placeAt([index, ...path]));
+    if ("problems" in parsed) {
+      problems.push(...parsed.problems);
+      continue;
+    }
+    const twin = byLabel.get(parsed.value.label);
+    if (twin === undefined) byLabel.set(parsed.value.label, parsed.value);
+    else {
+      problems.push({
+        code: "MATRIX_DUPLICATE",
+        message: `${axis} ${JSON.stringify(parsed.value.label)} stands twice, first in line ${twin.at.line}`,
+        fix: "remove one, or give one another label",
+        at: parsed.value.at,
+      });
+    }
+  }
+  return [...byLabel.values()];
+}
+
+/** Not all of them are listed. */
+const enoughProblems = 200;
+
+/** CUDA code without targets, or targets without a toolkit, can never be matched to a GPU. */
+function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Problem[]): void {
+  const cuda = axes.find(({ kind }) => kind === "cuda");
+  const compute = axes.find(({ kind }) => kind === "compute");
+  const hasToolkit = cuda?.kind === "cuda" && cuda.values.some(({ toolkit }) => toolkit !== null);
+  if (hasToolkit && compute === undefined) {
+    const fix = "add axes.compute with the compute capabilities to compile for";
+    problems.push(mistake("axis cuda needs axis compute", fix, source.placeOfKey(["axes", "cuda"])));
+  }
+  if (compute !== undefined && cuda === undefined) {
+    const fix = "add axes.cuda with the toolkits";
+    problems.push(mistake("axis compute needs axis cuda", fix, compute.at));
+  }
+}
+
+/** A platform without a march, or a march without its platform, would make no cell, and nobody would notice. */
+function checkPlatforms(axes: readonly Axis[], problems: Problem[]): void {
+  const platforms = axes.find((axis) => axis.kind === "platform");
+  const marches = axes.find((axis) => axis.kind === "march");
+  if (platforms?.kind !== "platform" || marches?.kind !== "march") return;
+  const [listed, reached] = [
+    platforms.values.map(({ label }) => label),
+    marches.values.map(({ march }) => marchPlatform(march)),
+  ];
+  for (const { label, at } of platforms.values) {
+    if (reached.some((platform) => platform === label)) continue;
+    const [lowest] = marchesOn(label);
+    const fix = `add one to axes.march, such as ${lowest?.name}, or remove the platform`;
+    problems.push(valueProblem(`no march of the matrix is for ${label}`, fix, at));
+  }
+  for (const { label, march, at } of marches.values) {
+    const platform = marchPlatform(march);
+    if (listed.includes(platform)) continue;
+    const fix = `add ${platform} to axes.platform, or remove the march`;
+    problems.push(
+      valueProblem(`march ${label} is for ${platform}, which axis platform does not have`, fix, at),
+    );
+  }
+}
+
+function kindOf(axis: string): keyof typeof valueSchemas {
+  return Object.hasOwn(valueSchemas, axis) ? (axis as keyof typeof valueSchemas) : "free";
+}
+
+/** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
+export function wellFormedAxes(data: unknown): MatrixInput["axes"] {
+  const axes: Record<string, unknown> = {};
+  const found = isRecord(data) && isRecord(data.axes) ? data.axes : {};
+  for (const [name, given] of Object.entries(found)) {
+    const schema = valueSchemas[kindOf(name)];
+    const wellFormed = (values: readonly unknown[]) => values.map((value) => schema.safeParse(value).data);
+    if (Array.isArray(given)) axes[name] = wellFormed(given);
+    else if (isRecord(given) && Array.isArray(given.values))
+      axes[name] = { ...given, values: wellFormed(given.values) };
+  }
+  return axes as MatrixInput["axes"];
+}

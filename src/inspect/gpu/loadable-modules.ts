@@ -1,0 +1,137 @@
+/** GPU code that a driver can be given by itself: one module of each target, out of the files of an image or made here. */
+
+import { supportedTargets, toolkitCompiles, cudaToolkits } from "../../hardware/cuda-toolkits.ts";
+import { formatGpuTarget, type GpuTarget, parseGpuTarget } from "../../hardware/gpu-target.ts";
+import type { ByteSource } from "../byte-source.ts";
+import { readElf } from "../elf/elf.ts";
+import { headBytes } from "../file-inspection.ts";
+import { closeSpooled, sourceOf, type SpooledFile } from "../image/spool.ts";
+import type { FileInspector } from "../workers/file-inspector.ts";
+import { findGpuCode, type FoundPiece } from "./find-gpu-code.ts";
+import { compareTargets, createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
+import { ptxOfToolkit, readPtxEntry } from "./ptx-versions.ts";
+
+/** The part of a module that a verdict reads. */
+export interface ModuleFacts {
+  /** `sm_90a`, `compute_90` */
+  readonly target: string;
+  /** PTX ISA, or 1.7 and 1.8 for the formats of machine code. */
+  readonly version: string;
+  /** The toolkit that made it; null if nothing tells. */
+  readonly made: Omit<ToolkitCount, "entries"> | null;
+}
+
+export interface LoadableModule extends ModuleFacts {
+  readonly bytes: Uint8Array;
+}
+
+/** Of each target the smallest is taken, and none that is larger: what the driver says of it does not depend on what it computes. */
+const maxModule = 4 * 2 ** 20;
+/** Real images have some dozen, of some kilobytes each. */
+const maxModules = 256;
+const maxBytes = 128 * 2 ** 20;
+
+export interface ModuleCollection {
+  /** Opens files in place of who inspects them, and finds nothing but modules. */
+  readonly inspector: FileInspector;
+  readonly modules: () => readonly LoadableModule[];
+  /** Targets whose code stands by itself nowhere, or is too large. */
+  readonly leftOut: () => readonly string[];
+}
+
+/** One module for each target and version. */
+export function collectModules(): ModuleCollection {
+  const found = new Map<string, LoadableModule>();
+  const targets = new Set<string>();
+  let bytes = 0;
+  const onPiece = ({ place, entry, size, read }: FoundPiece) => {
+    const facts = factsOf(entry);
+    if (facts === null || place === relocatablePlace) return;
+    targets.add(facts.target);
+    const key = `${facts.target} ${facts.version}`;
+    const before = found.get(key)?.bytes.length;
+    if (read === null || size === 0 || size >= (before ?? maxModule)) return;
+    if (before === undefined && (found.size === maxModules || bytes + size > maxBytes)) return;
+    const module = { ...facts, bytes: Uint8Array.from(read()) };
+    bytes += module.bytes.length - (before ?? 0);
+    found.set(key, module);
+  };
+  const open = async (file: SpooledFile) => {
+    try {
+      searchFile(sourceOf(file), onPiece);
+    } finally {
+      closeSpooled(file);
+    }
+    return null;
+  };
+  const modules = () => [...found.values()].sort((a, b) => compareTargets(a.target, b.target));
+  return {
+    inspector: {
+      inspect(file) {
+        const opened = open(file);
+        return {
+          found: opened,
+          accepted: opened.then(
+            () => {},
+            () => {},
+          ),
+        };
+      },
+    },
+    modules,
+    leftOut: () => {
+      const taken = new Set(modules().map(({ target }) => target));
+      return [...targets].filter((target) => !taken.has(target)).sort(compareTargets);
+    },
+  };
+}
+
+function searchFile(source: ByteSource, onPiece: (piece: FoundPiece) => void): void {
+  const entry = readPtxEntry(source.read(0, headBytes));
+  if (entry === null) findGpuCode(source, readElf(source), onPiece);
+  else onPiece({ place: "file", entry, size: source.size, read: () => source.read(0, source.size) });
+}
+
+/** null for what no driver loads. */
+function factsOf(entry: FoundPiece["entry"]): ModuleFacts | null {
+  const tally = createGpuTally();
+  tally.add({ place: "", bytes: 0, entries: [entry] });
+  const { targets = [], toolkits = [] } = tally.result() ?? {};
+  const [target] = targets;
+  if (target === undefined) return null;
+  const [made = null] = toolkits.map(({ entries: _, ...each }) => each);
+  return { target: target.target, version: `${entry.version.major}.${entry.version.minor}`, made };
+}
+
+/**
+ * Empty kernels in PTX: one of each target, by the first toolkit that has it, and one of each PTX ISA, for the oldest target of its
+ * toolkit.
+ */
+export function carriedModules(): readonly LoadableModule[] {
+  const modules = new Map<string, LoadableModule>();
+  const targets = new Set<string>();
+  for (const toolkit of cudaToolkits) {
+    const isa = ptxOfToolkit(toolkit.minor);
+    const { sm = [], specific = [] } = supportedTargets(toolkit.minor) ?? {};
+    const compiled = [...sm, ...specific]
+      .flatMap((name) => parseGpuTarget(`compute_${name}`) ?? [])
+      .filter((target) => isa !== null && toolkitCompiles(toolkit, target) === true);
+    for (const target of compiled) {
+      const name = formatGpuTarget(target);
+      const module = targets.has(name) && target !== compiled[0] ? null : emptyKernel(isa ?? "", target);
+      targets.add(name);
+      if (module !== null) modules.set(`${name} ${isa}`, module);
+    }
+  }
+  return [...modules.values()].sort((a, b) => compareTargets(a.target, b.target));
+}
+
+function emptyKernel(isa: string, target: GpuTarget): LoadableModule | null {
+  const name = formatGpuTarget({ ...target, kind: "sass" });
+  const bytes = Buffer.from(
+    `.version ${isa}\n.target ${name}\n.address_size 64\n\n.visible .entry imgmatch()\n{\n\tret;\n}\n`,
+  );
+  const entry = readPtxEntry(bytes);
+  const facts = entry && factsOf(entry);
+  return facts && { ...facts, bytes };
+}

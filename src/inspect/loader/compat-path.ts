@@ -1,0 +1,239 @@
+/**
+ * Whether the loader of an image finds the libcuda of its forward-compatibility package, and before that of the host. Pure.
+ *
+ * A container runtime puts the host's library into a folder of the system and writes `ld.so.cache` anew from `ld.so.conf`: what the image's
+ * own cache says is over then. Before the cache come `LD_LIBRARY_PATH` and the run path of a program (ld.so(8)).
+ */
+
+import type { OnPath } from "../../hardware/requirement.ts";
+import type { LibraryFile } from "../gpu/driver-files.ts";
+import type { ImageStart } from "../image/open-layers.ts";
+import { ldFolders } from "./ld-conf.ts";
+import { driverLibrary, type LoaderRecord } from "./loader-record.ts";
+import type { PathSetting } from "./shell-path.ts";
+
+export interface CompatPath {
+  /** null: not known. */
+  readonly onPath: OnPath | null;
+  /** The reason, in words for people. */
+  readonly reason: string;
+  /** It lies where container toolkits look for it. */
+  readonly isMountable: boolean;
+  /** The libcuda that its loader finds where nothing is put into the container. */
+  readonly loaded: string | null;
+  /** Branches of kernel drivers in the note of the package's libcuda; null where it has none. */
+  readonly listed: readonly string[] | null;
+}
+
+export interface LoaderView {
+  /** Libraries of the package, as they lie there. */
+  readonly compat: readonly LibraryFile[];
+  readonly loader: ReadonlyMap<string, LoaderRecord>;
+  readonly realPath: (path: string) => string | null;
+  readonly start: ImageStart | undefined;
+  readonly programs: readonly {
+    readonly path: string;
+    readonly needed: readonly string[];
+    readonly runPath?: string;
+    readonly branches?: readonly string[];
+  }[];
+}
+
+/** Of ld.so on the distributions that there are, for both architectures, in its order (`ld.so --list-diagnostics`, `path.system_dirs`). */
+const systemFolders = [
+  "/lib/x86_64-linux-gnu",
+  "/usr/lib/x86_64-linux-gnu",
+  "/lib/aarch64-linux-gnu",
+  "/usr/lib/aarch64-linux-gnu",
+  "/lib64",
+  "/usr/lib64",
+  "/lib",
+  "/usr/lib",
+];
+
+/** Programs that look for the package themselves when a variable says so. Source: vLLM, `vllm/env_override.py`. */
+const switches: readonly string[] = ["VLLM_ENABLE_CUDA_COMPATIBILITY"];
+
+/** null for an image without the package. */
+export function compatPath(view: LoaderView): CompatPath | null {
+  if (view.compat.length === 0) return null;
+  const found = byScripts(view) ?? byEnvironment(view) ?? byRunPath(view) ?? byConf(view);
+  const folder = view.realPath(toolkitFolder);
+  const listed = view.programs.find(({ path }) => path === view.compat[0]?.path)?.branches ?? null;
+  const isMountable = view.compat.some(({ path }) => path.slice(0, path.lastIndexOf("/")) === folder);
+  return { ...found, isMountable, loaded: loadedLibrary(view), listed };
+}
+
+/** Source: nvidia-container-toolkit, `cudacompat.go`; libnvidia-container, `src/nvc_container.c`. */
+const toolkitFolder = "/usr/local/cuda/compat";
+
+type Found = Pick<CompatPath, "onPath" | "reason">;
+
+function byEnvironment({ start, ...view }: LoaderView): Found | null {
+  const set = switches.find((name) => /^(?:1|true|yes|on)$/i.test(start?.env[name] ?? ""));
+  if (set !== undefined) return { onPath: "always", reason: `${set} of its environment` };
+  const path = start?.env.LD_LIBRARY_PATH;
+  return path !== undefined && isBefore(view, folders(path)) === true
+    ? { onPath: "always", reason: "LD_LIBRARY_PATH of its environment" }
+    : null;
+}
+
+/** Of what it starts: what depends on a condition, and what is written in any other script, may be done or not. */
+function byScripts(view: LoaderView): Found | null {
+  const { start, loader } = view;
+  const scripts = [...loader].flatMap(([path, record]) =>
+    record.kind === "script" ? [{ path, settings: record.settings }] : [],
+  );
+  if (start === undefined || scripts.length === 0) return null;
+  const words = start.command.flatMap((word) => pathsOf(word, start).map((path) => view.realPath(path)));
+  const own = scripts.find(({ path }) => words.includes(path));
+  for (const { value, isConditional } of own?.settings ?? []) {
+    const said = settle({ value, isConditional }, view, start);
+    if (said !== null) return { onPath: said, reason: `LD_LIBRARY_PATH in ${own?.path}` };
+  }
+  const undecided = own ?? scripts.find(() => startsScript(view, start));
+  if (undecided === undefined) return null;
+  const why = own === undefined ? "which may run or not" : "which depends on what it finds";
+  return { onPath: null, reason: `${undecided.path} says where libraries are, ${why}` };
+}
+
+/** null where it is not known. */
+function settle({ value, isConditional }: PathSetting, view: LoaderView, { env }: ImageStart): OnPath | null {
+  if (isConditional) return null;
+  const own = env.LD_LIBRARY_PATH ?? "";
+  const text = value
+    .replace(/\$\{LD_LIBRARY_PATH:?\+[^{}]*(?:\{[^{}]*\}[^{}]*)?\}/g, own && `:${own}`)
+    .replace(/\$(?:\{(\w+)\}|(\w+))/g, (whole, braced?: string, plain?: string) => {
+      const name = braced ?? plain ?? "";
+      return name === "LD_LIBRARY_PATH" ? own : (env[name] ?? whole);
+    });
+  return !/[$`]/.test(text) && isBefore(view, folders(text)) === true ? "always" : null;
+}
+
+/** It starts another program, or reads other scripts. */
+function startsScript({ realPath, programs }: LoaderView, start: ImageStart): boolean {
+  if (start.env.BASH_ENV !== undefined || start.env.ENV !== undefined) return true;
+  const [first] = start.command;
+  const path =
+    first === undefined
+      ? null
+      : pathsOf(first, start)
+          .map(realPath)
+          .find((each) => each !== null);
+  return path != null && !programs.some((program) => program.path === path);
+}
+
+function pathsOf(word: string, { env, folder }: ImageStart): readonly string[] {
+  if (word.startsWith("/")) return [word];
+  if (word.includes("/")) return [`${folder}/${word}`];
+  const path = env.PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  return [
+    ...path
+      .split(":")
+      .slice(0, 100)
+      .map((each) => `${each}/${word}`),
+    `${folder}/${word}`,
+  ];
+}
+
+function byRunPath(view: LoaderView): Found | null {
+  for (const { path, needed, runPath } of view.programs) {
+    // The runtime library opens it by its name.
+    const opens = needed.includes(driverLibrary) || /\/libcudart[-\w]*\.so[.\d]*$/.test(path);
+    if (runPath === undefined || !opens) continue;
+    if (isBefore(view, runFolders(path, runPath)) === true)
+      return { onPath: "always", reason: `the run path of ${path}` };
+  }
+  return null;
+}
+
+function runFolders(path: string, runPath: string): readonly string[] {
+  const origin = path.slice(0, path.lastIndexOf("/")) || "/";
+  return folders(runPath.replace(/\$(?:ORIGIN\b|\{ORIGIN\})/g, origin));
+}
+
+function byConf(view: Omit<LoaderView, "start">): Found {
+  const packaged = new Set(view.compat.map(({ path }) => path.slice(0, path.lastIndexOf("/"))));
+  let system: string | null = null;
+  for (const { folder, conf, isUnread } of ldFolders(confsOf(view.loader))) {
+    if (isUnread && system === null && (/[*?]/.test(folder) || view.realPath(folder) !== null))
+      return { onPath: null, reason: `${conf} includes ${folder}, which is not read` };
+    if (isUnread) continue;
+    if (isSystem(view, folder)) system ??= folder;
+    const real = view.realPath(folder);
+    const isMissing = real === null && /\bcompat\b/.test(folder);
+    // ldconfig makes the link of the library's own name where there is none.
+    if (!isMissing && (real === null || !packaged.has(real))) continue;
+    if (system !== null)
+      return {
+        onPath: "never",
+        reason: `${conf} names it behind ${system}, where the host's libcuda is put`,
+      };
+    return isMissing
+      ? { onPath: null, reason: `${conf} names ${folder}, which is not there before it starts` }
+      : { onPath: "cache", reason: `${conf} names ${folder}` };
+  }
+  return {
+    onPath: "never",
+    reason: cachedOf(view).some((path) => isCompat(view, path))
+      ? "only /etc/ld.so.cache names its folder: a container runtime writes that anew from /etc/ld.so.conf"
+      : "neither LD_LIBRARY_PATH nor /etc/ld.so.conf names its folder",
+  };
+}
+
+/** Whether a search along the folders ends at the package; null where it does not end at all. */
+function isBefore(view: Pick<LoaderView, "compat" | "realPath">, path: readonly string[]): boolean | null {
+  for (const folder of path) {
+    if (isSystem(view, folder)) return false;
+    const found = view.realPath(`${folder}/${driverLibrary}`);
+    if (found !== null) return isCompat(view, found);
+  }
+  return null;
+}
+
+function isSystem({ realPath }: Pick<LoaderView, "realPath">, folder: string): boolean {
+  const real = realPath(folder);
+  return systemFolders.some((each) => each === folder || (real !== null && real === realPath(each)));
+}
+
+function isCompat({ compat, realPath }: Pick<LoaderView, "compat" | "realPath">, path: string): boolean {
+  const real = realPath(path);
+  return compat.some((each) => each.path === real);
+}
+
+/** Of a folder that is no absolute path nobody knows where it is. */
+function folders(path: string): readonly string[] {
+  return path
+    .split(/[:;]/)
+    .slice(0, 1000)
+    .filter((each) => each.startsWith("/"))
+    .map((each) => each.replace(/\/+$/, "") || "/");
+}
+
+function confsOf(loader: LoaderView["loader"]): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    [...loader].flatMap(([path, record]) => (record.kind === "conf" ? [[path, record.lines]] : [])),
+  );
+}
+
+function cachedOf({ loader }: Pick<LoaderView, "loader">): readonly string[] {
+  return [...loader.values()].flatMap((record) => (record.kind === "cache" ? record.libcuda : []));
+}
+
+/** In the order of ld.so: `LD_LIBRARY_PATH`, the run path, the cache, the folders of the system. */
+function loadedLibrary(view: LoaderView): string | null {
+  const wanting = view.programs.filter(({ needed }) => needed.includes(driverLibrary));
+  const places = [
+    ...folders(view.start?.env.LD_LIBRARY_PATH ?? "").map((folder) => `${folder}/${driverLibrary}`),
+    ...wanting
+      .flatMap(({ path, runPath = "" }) => runFolders(path, runPath))
+      .map((each) => `${each}/${driverLibrary}`),
+    ...cachedOf(view),
+    ...systemFolders.map((folder) => `${folder}/${driverLibrary}`),
+  ];
+  for (const place of places) {
+    const real = view.realPath(place);
+    if (real !== null) return real;
+  }
+  return null;
+}

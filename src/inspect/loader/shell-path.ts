@@ -1,0 +1,51 @@
+/** Each value that a shell script gives to `LD_LIBRARY_PATH`, and whether it always does. */
+
+export interface PathSetting {
+  /** As it is written, without quotes. */
+  readonly value: string;
+  /** It stands in a condition, a function, or behind `&&`: whether it is done is not known. */
+  readonly isConditional: boolean;
+}
+
+/** Nobody writes a longer script to start a program. */
+export const maxScript = 2 ** 18;
+const maxValue = 4096;
+
+const opens = /^(?:if|case|for|while|until|select)\b|(?:^|\s)\{$|\(\)\s*\{|^\($/;
+const closes = /^(?:fi|esac|done)\b|^[})]/;
+const setting = /(?:^|[\s;&|({])LD_LIBRARY_PATH=("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;&|]*)/;
+/** Other ways to the same: only that there are some is told. */
+const otherWays = /\b(?:ldconfig|ld\.so\.(?:conf|cache))\b|\bln\s/;
+
+/** Empty for a script that does not speak of a folder `compat`. */
+export function pathSettings(script: string): readonly PathSetting[] {
+  if (!/compat/i.test(script)) return [];
+  const found: PathSetting[] = [];
+  let depth = 0;
+  let here: string | null = null;
+  for (const line of script.replace(/\\\r?\n/g, " ").split("\n")) {
+    if (here !== null) {
+      if (line.trim() === here) here = null;
+      continue;
+    }
+    const text = line.replace(/(^|\s)#.*$/, "$1").trim();
+    here = /(?<!<)<<(?!<)-?\s*(["']?)([A-Za-z_]\w*)\1/.exec(text)?.[2] ?? null;
+    for (const part of text.split(/;(?!;)/).map((each) => each.trim().replace(/^(?:then|else|do)\s+/, ""))) {
+      if (closes.test(part)) depth = Math.max(0, depth - 1);
+      const set = setting.exec(part);
+      const before = set === null ? "" : part.slice(0, set.index);
+      if (set?.[1] !== undefined)
+        found.push({
+          value: set[1].replace(/^(["'])(.*)\1$/s, "$2").slice(0, maxValue),
+          isConditional:
+            depth > 0 || opens.test(part) || set[1].length > maxValue || /&&|\|\||\bif\b/.test(before),
+        });
+      else if (otherWays.test(part) && /compat/i.test(part))
+        found.push({ value: part.slice(0, 200), isConditional: true });
+      if (opens.test(part)) depth++;
+      // Nothing behind it is done by this script.
+      if (depth === 0 && /^exec\s+[^<>\d&]/.test(part)) return found;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,69 @@
+/** One module of GPU code on one GPU: what the rules of imgmatch say, and whether the driver says the same. Pure. */
+
+import { parseGpuTarget, targetRunsOn } from "../hardware/gpu-target.ts";
+import type { CudaResult } from "../host/cuda-koffi.ts";
+import type { GpuFacts, NvidiaFacts } from "../host/facts.ts";
+import { unknownHost } from "../host/unknown.ts";
+import { driverFiles } from "../inspect/gpu/driver-files.ts";
+import { measureFloor } from "../inspect/gpu/driver-floor.ts";
+import type { ModuleFacts } from "../inspect/gpu/loadable-modules.ts";
+import { viewHost } from "../resolve/host-view.ts";
+import { checkDriver } from "../resolve/rules/driver.ts";
+import { checkGpuCode } from "../resolve/rules/gpu-code.ts";
+import type { ReasonCode } from "../resolve/verdict.ts";
+
+export interface ModuleVerdict {
+  /** null where the rules do not decide it. */
+  readonly loads: boolean | null;
+  readonly code: ReasonCode | null;
+  /** Why not, or why it is not decided; null for a module that loads. */
+  readonly message: string | null;
+}
+
+/** By the rules that `resolve` goes by, as for an image that holds this module alone. */
+export function judgeModule(
+  { target, made }: ModuleFacts,
+  nvidia: NvidiaFacts,
+  gpu: GpuFacts,
+): ModuleVerdict {
+  const undecided = (message: string): ModuleVerdict => ({ loads: null, code: null, message });
+  const view = viewHost({ ...unknownHost("linux/amd64"), nvidia: { ...nvidia, gpus: [gpu] } }).nvidia;
+  const parsed = parseGpuTarget(target);
+  const compute = view?.gpus[0]?.compute ?? null;
+  if (view === null || parsed === null || compute === null)
+    return undecided("the target, or the compute capability of the GPU, is not known");
+  const floor = measureFloor(
+    made === null ? [] : [{ path: target, gpu: { toolkits: [{ ...made, entries: 1 }] }, needed: [] }],
+    driverFiles([]),
+  );
+  const [toolkit, minimum] =
+    floor !== null && "minimum" in floor ? [floor.toolkit, floor.minimum] : ["", null];
+  const requirement = { toolkit, code: [target], driver: { mode: "host", minimum: minimum ?? "" } } as const;
+  const service = minimum === null || view.driver === null ? null : checkDriver(requirement, view);
+  const refused =
+    service?.ok === false ? service : checkGpuCode(requirement, view.gpus, service?.ok ? service : null);
+  if ("ok" in refused) return { loads: false, code: refused.code, message: refused.message };
+  if (minimum === null) return undecided("its toolkit, and so the oldest driver for it, is not known");
+  if (view.driver === null) return undecided("the version of the driver is not known");
+  return { loads: targetRunsOn(parsed, compute), code: null, message: null };
+}
+
+/** The `CUresult`s that speak of the module, and of nothing else (cuda.h). */
+const refusals: ReadonlySet<number> = new Set([
+  200, // CUDA_ERROR_INVALID_IMAGE
+  209, // CUDA_ERROR_NO_BINARY_FOR_GPU
+  218, // CUDA_ERROR_INVALID_PTX
+  222, // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+]);
+
+/** Whether the driver loads it; null where it failed for another reason, or ended the process. */
+export function loadedBy(answer: CudaResult | null): boolean | null {
+  if (answer === null) return null;
+  return answer.code === 0 ? true : refusals.has(answer.code) ? false : null;
+}
+
+/** null where either says nothing. */
+export function agreement({ loads }: ModuleVerdict, answer: CudaResult | null): boolean | null {
+  const loaded = loadedBy(answer);
+  return loads === null || loaded === null ? null : loads === loaded;
+}

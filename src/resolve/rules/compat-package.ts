@@ -1,0 +1,226 @@
+/**
+ * Rule: NVIDIA's forward-compatibility package in an image, a newer libcuda on an older kernel driver, serves where something loads it.
+ * Which libcuda is loaded is decided by the image and by the host's container toolkit, before anybody asks whether it works.
+ */
+
+import { compatAllowsClass, findCompatPackage } from "../../hardware/forward-compat.ts";
+import {
+  type CudaVersion,
+  compareDriverVersions,
+  compareMinor,
+  type DriverVersion,
+  driverBranch,
+  parseCudaVersion,
+  parseDriverVersion,
+} from "../../hardware/driver-version.ts";
+import type { DriverRequirement } from "../../lock/lock.ts";
+import type { NvidiaView } from "../host-view.ts";
+import { misfit } from "../misfit.ts";
+import { type DriverService, type Misfit, tiers } from "../verdict.ts";
+import { type Cure, updateDriver } from "./rule-remedy.ts";
+
+export type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
+
+/** Whose libcuda a program gets; `either` where nobody can say. */
+type Loaded = "package" | "host" | "either";
+
+/** The values that the rule compares, read once. */
+interface Pair {
+  readonly compat: CompatRequirement;
+  readonly packaged: DriverVersion;
+  readonly packageCuda: CudaVersion;
+  readonly driver: DriverVersion;
+  readonly toolkit: CudaVersion;
+  readonly nvidia: NvidiaView;
+}
+
+/** `alone` is what the host's driver does for the toolkit without the package. */
+export function checkCompatPackage(
+  compat: CompatRequirement,
+  toolkit: CudaVersion,
+  nvidia: NvidiaView,
+  alone: DriverService | Misfit,
+): DriverService | Misfit {
+  const { driver } = nvidia;
+  const packaged = parseDriverVersion(compat.package);
+  const packageCuda = parseCudaVersion(compat.cuda);
+  if (driver === null || packaged === null || packageCuda === null) {
+    return misfit(
+      "COMPAT_NOT_SUPPORTED",
+      `its forward-compatibility package ${compat.package} (CUDA ${compat.cuda}) cannot be compared with driver ${nvidia.driverText ?? "unknown"}`,
+      "correct requires.cuda.driver in the lock",
+    );
+  }
+  const pair = { compat, packaged, packageCuda, driver, toolkit, nvidia };
+  switch (loadedOf(pair)) {
+    case "host":
+      return alone.ok ? alone : withoutPackage(pair, alone);
+    case "package":
+      return byPackage(pair, alone);
+    case "either":
+      return byEither(pair, alone);
+  }
+}
+
+/**
+ * The library that the image's own search finds, then the changes that the toolkit makes to it. A library by `LD_LIBRARY_PATH` comes before all that a runtime
+ * does (ld.so(8)); the toolkit never takes a package that is not newer than the driver (libnvidia-container, `src/cli/compat_mode.c`; of
+ * two in one folder ldconfig takes the newer).
+ */
+function loadedOf(pair: Pair): Loaded {
+  const { onPath } = pair.compat;
+  if (onPath === "always") return "package";
+  const added = isAdded(pair);
+  if (added === true) return "package";
+  const own = { cache: pair.nvidia.compat.hostFirst === true ? "host" : "either", never: "host" } as const;
+  const found = onPath === undefined ? "either" : own[onPath];
+  return added === null ? "either" : found;
+}
+
+/** Whether the container toolkit puts the package before the host's library; null where nobody can say. */
+function isAdded({ compat, packaged, driver, nvidia, packageCuda }: Pair): boolean | null {
+  const { scale, cuda } = nvidia;
+  const { adds } = nvidia.compat;
+  if (scale !== "linux") {
+    const isNewer = cuda !== null && compareMinor(cuda, packageCuda) >= 0;
+    return isNewer || adds === "never" ? false : null;
+  }
+  if (compareDriverVersions(driver, packaged) >= 0) return false;
+  const branch = driverBranch(driver);
+  switch (adds) {
+    case "never":
+      return false;
+    case "newer":
+      return driverBranch(packaged) > branch;
+    case "listed": {
+      // The note lists the package's own branch too.
+      if (driverBranch(packaged) === branch) return true;
+      const listed = compat.listed ?? findCompatPackage(compat.cuda)?.enforced ?? null;
+      return listed?.includes(String(branch)) ?? (compat.branches.includes(String(branch)) ? true : null);
+    }
+    case null:
+      return null;
+  }
+}
+
+/** The package's libcuda is loaded, whatever the host has. */
+function byPackage(pair: Pair, alone: DriverService | Misfit): DriverService | Misfit {
+  const { packaged, packageCuda, driver, toolkit, nvidia } = pair;
+  if (nvidia.scale === "linux" && compareDriverVersions(driver, packaged) === 0) return alone;
+  const refused = refuseCompat(pair, alone);
+  if (refused !== null) return refused;
+  // "Unlike minor-version compatibility, restrictions on PTX do not apply": the package brings its own PTX compiler.
+  return { ok: true, tier: "forward", ptx: compareMinor(packageCuda, toolkit) >= 0, cuda: packageCuda };
+}
+
+/** The parts that hold in both cases. */
+function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Misfit {
+  const other = byPackage(pair, alone);
+  if (alone.ok && other.ok)
+    return {
+      ok: true,
+      tier: tiers.indexOf(alone.tier) > tiers.indexOf(other.tier) ? alone.tier : other.tier,
+      ptx: alone.ptx && other.ptx,
+      cuda: alone.cuda,
+    };
+  const { compat, driver, nvidia } = pair;
+  // In CDI the folders of the host stand in ld.so.conf.d themselves: which come first, goes by names and by what was there before.
+  const isKept = compat.onPath === "cache" && nvidia.compat.hostFirst === false;
+  if (!other.ok && (!alone.ok || isKept)) return other;
+  const isHosts =
+    compat.onPath !== undefined && (nvidia.compat.adds === null || nvidia.compat.hostFirst === null);
+  const works = alone.ok ? "without" : "with";
+  const message = `runs on driver ${driver.text} only ${works} its forward-compatibility package ${compat.package}`;
+  const adopted = "adopt the image again, so that imgmatch looks at its loader's path";
+  if (!isHosts)
+    return misfit("COMPAT_NOT_SUPPORTED", `${message}, and nothing says whether it is loaded`, [
+      alone.ok ? leaveOut : takeIn,
+      ...(compat.onPath === undefined ? [{ text: "build the image again", remedy: null, adopted }] : []),
+    ]);
+  return misfit(
+    "FACT_UNKNOWN",
+    `${message}, and nothing says whether this host's container toolkit has it loaded`,
+    [
+      { text: "run imgmatch probe --json on the host and pass its output", remedy: null },
+      { text: "add runtime.toolkit and runtime.compat to its facts", remedy: null },
+      alone.ok ? leaveOut : takeIn,
+    ],
+  );
+}
+
+const leaveOut: Cure = {
+  text: "take the package out of the image, or its folder off the path of its loader",
+  remedy: null,
+  adopted: "adopt an image that leaves the package off the path of its loader",
+};
+
+const takeIn: Cure = {
+  text: 'have the container toolkit load it (cuda-compat-mode = "ldconfig", and for CDI nvidia-ctk cdi generate, of 1.17.7 or newer)',
+  remedy: null,
+};
+
+const turnOff: Cure = {
+  text: 'have the container toolkit leave it (cuda-compat-mode = "disabled", or for CDI nvidia-ctk cdi generate --disable-hook=enable-cuda-compat)',
+  remedy: null,
+};
+
+/** The host's driver does not serve, and the package that would is not loaded. */
+function withoutPackage(pair: Pair, alone: Misfit): Misfit {
+  const { compat } = pair;
+  if (refuseCompat(pair, alone) !== null) return alone;
+  const message = `${alone.message}, and nothing loads its forward-compatibility package ${compat.package}`;
+  return misfit(alone.code, message, [takeIn, ...alone.cures], alone.by);
+}
+
+/** Error 803 or 804 of libcuda. Source: CUDA Compatibility, "Forward Compatibility". */
+function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null {
+  const { compat, packaged, packageCuda, driver, toolkit, nvidia } = pair;
+  const no = (why: string, fix: string | readonly Cure[]) =>
+    misfit("COMPAT_NOT_SUPPORTED", `its forward-compatibility package ${compat.package} ${why}`, fix);
+  const isOwn = compat.onPath === "always" || compat.onPath === "cache";
+  // The cheapest first: without the package the host's own driver may do.
+  const without = alone.ok ? [isOwn ? leaveOut : turnOff] : [];
+  const update = isOwn
+    ? ([
+        {
+          text: `install that driver: ${driver.text} → ${compat.package}`,
+          remedy: { kind: "driver", version: compat.package, atLeast: false },
+        },
+      ] as const)
+    : updateDriver(compat.package, nvidia, ", which needs no package");
+  if (nvidia.scale === "wsl") {
+    return no(
+      `works on Linux drivers only, this host is WSL with driver ${driver.text}`,
+      alone.ok
+        ? without
+        : `update the Windows driver until it offers CUDA: ${nvidia.cuda?.text ?? "unknown"} → >= ${packageCuda.text}`,
+    );
+  }
+  if (nvidia.scale === "linux" && compareDriverVersions(driver, packaged) > 0) {
+    return no(
+      `is loaded before the newer driver ${driver.text} of this host, which then fails with error 803`,
+      without.length > 0 ? without : [leaveOut],
+    );
+  }
+  const branch = String(driverBranch(driver));
+  const isListed = compat.branches.includes(branch) || driverBranch(driver) === driverBranch(packaged);
+  if (!isListed) {
+    return no(
+      `works on driver branches ${compat.branches.join(", ")}, this host has ${driver.text} (branch ${branch})`,
+      [...without, ...update],
+    );
+  }
+  if ((packageCuda.parts[0] ?? 0) < (toolkit.parts[0] ?? 0)) {
+    return no(
+      `brings CUDA ${packageCuda.text}, which is too old for toolkit ${toolkit.text}`,
+      "rebuild the image with the package of its own toolkit",
+    );
+  }
+  const refused = nvidia.gpus.find((gpu) => compatAllowsClass(gpu.class) !== true);
+  if (refused === undefined) return null;
+  const kind = refused.class === "unknown" ? "of an unknown class" : `a ${refused.class} product`;
+  return no(`works on data-center and workstation GPUs, ${refused.label} is ${kind}`, [
+    ...without,
+    ...update,
+  ]);
+}
