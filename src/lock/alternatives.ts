@@ -1,15 +1,19 @@
 /** An image that carries several of a kind, as the images that it is: each with one of them. */
 
-import type { Requirement } from "../hardware/requirement.ts";
+import type { Measured, Requirement } from "../hardware/requirement.ts";
 import { remember } from "../io/collections.ts";
+import { measuredOf } from "./needed-requirement.ts";
 import { unknownNeeds } from "./parse-requirement.ts";
+
+interface Several {
+  readonly requires: Requirement;
+  readonly measured?: Measured;
+}
 
 const known = new WeakMap<object, readonly object[]>();
 
 /** Best first; the image itself where it carries one of each. The same objects for the same image. */
-export function alternativesOf<Image extends { readonly requires: Requirement }>(
-  image: Image,
-): readonly Image[] {
+export function alternativesOf<Image extends Several>(image: Image): readonly Image[] {
   const { cpu, cuda } = image.requires;
   if (cpu.or === undefined && cuda?.or === undefined) return [image];
   // An alternative that nobody understands may ask for anything.
@@ -17,13 +21,18 @@ export function alternativesOf<Image extends { readonly requires: Requirement }>
   return remember(known, image, () => singles(image)) as readonly Image[];
 }
 
-function singles<Image extends { readonly requires: Requirement }>(image: Image): readonly Image[] {
+function singles<Image extends Several>(image: Image): readonly Image[] {
   const { cpu, cuda } = image.requires;
   const cpus = [alone(cpu), ...(cpu.or ?? [])];
   const cudas = cuda === null ? [null] : [alone(cuda), ...(cuda.or ?? [])];
   return cudas.flatMap((oneCuda) =>
-    cpus.map((oneCpu) => ({ ...image, requires: { ...image.requires, cpu: oneCpu, cuda: oneCuda } })),
+    cpus.map((oneCpu) => imageAs(image, { ...image.requires, cpu: oneCpu, cuda: oneCuda })),
   );
+}
+
+/** The image as one of the alternatives. Features that all its files do not use say nothing of one variant. */
+export function imageAs<Image extends Several>(image: Image, requires: Requirement): Image {
+  return { ...image, ...(image.measured && { measured: measuredOf(image) }), requires };
 }
 
 function alone<One extends { readonly or?: unknown }>({ or: _, ...one }: One): Omit<One, "or"> {

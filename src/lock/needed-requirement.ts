@@ -28,8 +28,12 @@ export function neededRequirement(image: Declared): Requirement {
   return requires;
 }
 
-/** Declared features that need not be there, sorted; empty for an image that nobody opened, or by other rules. */
+/**
+ * Declared features that need not be there, sorted. Empty for an image that nobody opened, or by other rules, and for one with several CPU
+ * variants: its files together say nothing of one of them.
+ */
 export function unusedFeatures({ requires, measured }: Declared): readonly string[] {
+  if (requires.cpu.or !== undefined) return [];
   if (measured?.rules !== measuredRules || measured.cpu.unused.length === 0) return [];
   const declared = new Set(requires.cpu.features);
   return [...new Set(measured.cpu.unused)]

@@ -3,7 +3,7 @@
 import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { repositoryOf } from "../lock/image-repository.ts";
-import { chosenNames } from "../lock/alternatives.ts";
+import { chosenNames, imageAs } from "../lock/alternatives.ts";
 import type { LocalEngine, Lock, LockedImage, Requirement } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../io/collections.ts";
@@ -121,7 +121,8 @@ export function rank(
   const refused: Refused[] = [];
   for (const [cell, image] of cells) {
     const verdict = checkFitBy(ask, image, view, judge);
-    if (verdict.ok) fits.push({ cell, image: imageAs(image, verdict.as), fit: verdict });
+    if (verdict.ok)
+      fits.push({ cell, image: verdict.as === undefined ? image : imageAs(image, verdict.as), fit: verdict });
     else refused.push({ cell, image, misfit: verdict });
   }
   const ranked = sortCandidates(order, fits);
@@ -147,11 +148,6 @@ export function rank(
     problems: [...host.problems, ...notes],
     order,
   };
-}
-
-/** The image as it counts on this host, if it carries several of a kind. */
-function imageAs(image: LockedImage, requires: Requirement | undefined): LockedImage {
-  return requires === undefined ? image : { ...image, requires };
 }
 
 interface Refused {

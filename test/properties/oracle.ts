@@ -104,10 +104,13 @@ export interface OracleAnswer {
 /** An image that carries several GPU sides or CPU sides is, on a host, any pair of them that runs there. */
 export function eachOf(image: LockedImage): readonly LockedImage[] {
   const { cpu, cuda } = image.requires;
+  const { measured, ...rest } = image;
   const pairs: LockedImage[] = [];
+  // Files of several variants together tell nothing of one.
+  const own = cpu.or === undefined && measured !== undefined ? { measured } : {};
   for (const gpuSide of [cuda, ...(cuda?.or ?? [])])
     for (const cpuSide of [cpu, ...(cpu.or ?? [])])
-      pairs.push({ ...image, requires: { ...image.requires, cpu: cpuSide, cuda: gpuSide } });
+      pairs.push({ ...rest, ...own, requires: { ...image.requires, cpu: cpuSide, cuda: gpuSide } });
   return pairs;
 }
 

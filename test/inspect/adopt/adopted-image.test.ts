@@ -79,7 +79,7 @@ describe("an adopted image", () => {
     expect(adopt([cu128, elsewhere]).requires.cuda?.driver).toMatchObject({ mode: "host" });
     const open = driver(ldConf("/usr/local/cuda/compat/lib"));
     expect(open.requires.cuda?.driver).not.toHaveProperty("onPath");
-    expect(open.notes).toEqual([
+    expect(open.undecided).toEqual([
       "whether the forward-compatibility package is loaded: /etc/ld.so.conf names /usr/local/cuda/compat/lib, which is not there before it starts",
     ]);
   });
