@@ -6,13 +6,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { findAmdArchitecture } from "../../src/hardware/amd-architectures.ts";
 import type { AmdGpuFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
-import { whyNoPython } from "../support/programs.ts";
+import { whyNot } from "../support/programs.ts";
 import { amdHost, captured, devices, node } from "./support/amd-host.ts";
 
 const folder = fileURLToPath(new URL("../../../shared/samples/amd", import.meta.url));
@@ -173,51 +174,47 @@ describe("single machines (../shared/samples/amd/nodes)", needs(missing), () => 
   });
 });
 
-const python = process.env.IMGMATCH_ROCM_BOOTSTRAP_PYTHON ?? "python3";
-const install =
-  "python3 -m venv V && V/bin/pip install rocm-bootstrap; IMGMATCH_ROCM_BOOTSTRAP_PYTHON=V/bin/python";
+const bootstrap = process.env.IMGMATCH_ROCM_BOOTSTRAP;
+const env = { ...process.env, ...(bootstrap === undefined ? {} : { PYTHONPATH: bootstrap }) };
+const install = "pip3 install --target FOLDER rocm-bootstrap, and IMGMATCH_ROCM_BOOTSTRAP=FOLDER";
+const whyNoBootstrap = whyNot("python3", ["-c", "import rocm_bootstrap"], { install, env });
 
-/** AMD's own detection (rocm-bootstrap, MIT). It skips a GPU whose kernel prints no target. */
+/** AMD's own detection (rocm-bootstrap, MIT), which skips a GPU whose kernel prints no target; without a tree, all that it knows. */
 const script = `
 import json, pathlib, sys
-from rocm_bootstrap import _platform, detect
-_platform.KFD_TOPOLOGY = pathlib.Path(sys.argv[1])
-gpus = sorted(detect._detect_via_kfd_topology(), key=lambda gpu: gpu.node_id)
-print(json.dumps([[gpu.target.name, gpu.pci_id] for gpu in gpus]))
+from rocm_bootstrap import _platform, detect, targets
+if len(sys.argv) > 1:
+    _platform.KFD_TOPOLOGY = pathlib.Path(sys.argv[1])
+    gpus = sorted(detect._detect_via_kfd_topology(), key=lambda gpu: gpu.node_id)
+    print(json.dumps([gpu.target.name for gpu in gpus]))
+else:
+    print(json.dumps([target.gfx_target_version for target in targets._TARGET_BY_GTV.values()]))
 `;
 
-describe(
-  "AMD's own reading of the same trees",
-  needs(missing ?? whyNoPython("rocm_bootstrap", install, python)),
-  () => {
-    const amdSays = (tree: string) => {
-      const { stdout, stderr } = spawnSync(python, ["-c", script, tree], { encoding: "utf8" });
-      if (stdout === "") throw new Error(stderr);
-      return JSON.parse(stdout) as unknown;
-    };
-    const weSay = (gpus: readonly AmdGpuFacts[]) =>
-      gpus.map(({ target, pci }) => [target, `0x${Number.parseInt(pci?.slice(5) ?? "", 16).toString(16)}`]);
+describe("AMD's own reading", needs(whyNoBootstrap), () => {
+  const amdSays = (...tree: readonly string[]) => {
+    const { stdout, stderr } = spawnSync("python3", ["-c", script, ...tree], { encoding: "utf8", env });
+    if (stdout === "") throw new Error(stderr);
+    return JSON.parse(stdout) as readonly (number | string)[];
+  };
 
+  it("names every target that it knows as we do, and we know them all", async () => {
+    const versions = amdSays().map(Number);
+    expect(versions.length).toBeGreaterThan(20);
+    const nodes = versions.map((version, index) => node(index + 1, { gfx_target_version: version }));
+    const all = Object.assign({}, ...nodes) as Record<string, string>;
+    const inTree = Object.entries(all).map(([path, text]) => [path.split("/nodes/")[1] ?? "", text]);
+    const { amd } = await probeHost(amdHost({ files: all, devices: devices(1) }));
+    const targets = amd?.gpus.map(({ target }) => target) ?? [];
+    expect(amdSays(makeFolder(Object.fromEntries(inTree)))).toEqual(targets);
+    expect(targets.filter((target) => findAmdArchitecture(target ?? "") === null)).toEqual([]);
+  });
+
+  describe("of captured topologies", needs(missing), () => {
     it.each(Object.keys(topologies) as Topology[])("%s", async (name) => {
       const gpus = (await probed(name)).amd?.gpus ?? [];
-      const tree = join(folder, topologies[name], "nodes");
-      expect(amdSays(tree)).toEqual(name === "topology-parsing" ? [] : weSay(gpus));
+      const said = amdSays(join(folder, topologies[name], "nodes"));
+      expect(said).toEqual(name === "topology-parsing" ? [] : gpus.map(({ target }) => target));
     });
-
-    it("single machines, all in one tree", async () => {
-      const written = listed.map((machine, index) =>
-        node(index + 1, {
-          gfx_target_version: machine.gfx_target_version ?? 0,
-          device_id: Number.parseInt(machine.pci ?? "0", 16),
-        }),
-      );
-      const all = Object.assign({}, ...written) as Record<string, string>;
-      const root = makeFolder(
-        Object.fromEntries(Object.entries(all).map(([path, text]) => [path.split("/nodes/")[1] ?? "", text])),
-      );
-      const { amd } = await probeHost(amdHost({ files: all, devices: devices(1) }));
-      expect(amdSays(root)).toEqual(weSay(amd?.gpus ?? []));
-      expect(amd?.gpus.length).toBe(written.length);
-    });
-  },
-);
+  });
+});
