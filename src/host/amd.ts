@@ -21,7 +21,7 @@ export interface AmdResult {
 export interface AmdOptions {
   /** As `--gpus`, where the host has no GPUs of another vendor. */
   readonly gpus: string | undefined;
-  /** Whether a GPU of another vendor is there: then nobody misses the one of the processor. */
+  /** Whether a GPU of another vendor is there: then nobody misses that of a processor, as in a container. */
   readonly others: boolean;
 }
 
@@ -44,13 +44,18 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
   const driver = readDriver(io);
   const runtime = readAmdRuntime(io);
   const missed = gpus.length > 0 ? gpus : cards.map(undrivenGpu);
-  const ofProcessor = missed.every(({ integrated }) => integrated === true);
+  const container = isContainer(io);
+  const ofProcessor = missed.length > 0 && missed.every(({ integrated }) => integrated === true);
+  const unmissed = ofProcessor && (options.others || container);
   return {
     facts: { driver: driver.value, gpus: visible.gpus },
     runtime,
     problems: [
-      ...(options.others && ofProcessor ? [] : [...reached.problems, ...unlisted(rest, isContainer(io))]),
-      ...visible.gpus.filter(({ target }) => target === null).map((gpu) => problem.targetUnknown(label(gpu))),
+      ...(unmissed ? [] : [...reached.problems, ...unlisted(rest, container)]),
+      // Without its driver no card says more, and one that the table does not know may be too old for any code.
+      ...(loaded ? visible.gpus : [])
+        .filter(({ target }) => target === null)
+        .map((gpu) => problem.targetUnknown(label(gpu))),
       ...visible.problems,
     ],
     sources: {
@@ -71,7 +76,7 @@ function readDriver(io: HostIo) {
 }
 
 /**
- * GPUs that ROCm can open: those whose render node it can (libhsakmt, topology.c: a node without is not listed), all through `/dev/kfd`.
+ * GPUs that ROCm can open: those whose render node it can (libhsakmt, topology.c, topology_sysfs_check_node_supported), all through `/dev/kfd`.
  * Where that holds for none of them, they are the GPUs of the host all the same, but for a container: its sysfs shows what it does not have.
  */
 function reach(io: HostIo, gpus: readonly AmdGpuFacts[], masked: number) {

@@ -165,6 +165,12 @@ describe("devices that are missing", () => {
     expect(codes(facts)).toEqual([]);
   });
 
+  it("are not missed where they are a processor's, in a container", async () => {
+    const files = node(1, { gfx_target_version: 100306, device_id: 0x164e, drm_render_minor: 128 });
+    expect(codes(await probed({ files, env: container }))).toEqual([]);
+    expect(codes(await probed({ files }))).toEqual(["HOST_AMD_NO_DEVICES"]);
+  });
+
   it("leaves out nodes that the device cgroup masks", async () => {
     const masked = "/sys/class/kfd/kfd/topology/nodes/1/properties";
     const one = await probed({ files: two, devices: devices(2), denied: [masked], env: container });
@@ -220,6 +226,9 @@ describe("PCI devices that are no node", () => {
     });
     expect(old.amd).toBeNull();
     expect(codes(old)).toEqual([]);
+    const bare = await probed({ files: pci("0000:01:00.0", "1002:515e") });
+    expect(bare.amd?.gpus.map(({ pci, target }) => [pci, target])).toEqual([["1002:515e", null]]);
+    expect(codes(bare)).toEqual([]);
     const desktop = fixtureHostIo("test/fixtures/hosts/ubuntu2404-zen4-rtx4090");
     expect(codes(await probeHost(desktop))).toEqual([]);
   });
