@@ -154,6 +154,18 @@ export const problemCodes = {
   HOST_NO_PERMISSION: host,
   /** `CUDA_VISIBLE_DEVICES` names no GPU, or counts unlike GPUs by speed. → Correct it, name GPUs by UUID, set `CUDA_DEVICE_ORDER=PCI_BUS_ID`, or use `--gpus`. */
   HOST_VISIBLE_DEVICES_UNCLEAR: host,
+  /** There is an AMD GPU that no amdgpu module drives. → Run `modprobe amdgpu`; bind the GPU to amdgpu. */
+  HOST_AMD_NO_DRIVER: host,
+  /** The amdgpu driver is loaded and leaves out an AMD GPU. → See dmesg for lines of kfd and amdgpu. */
+  HOST_AMD_GPU_SKIPPED: host,
+  /** `/dev/kfd` or the render nodes of AMD GPUs are not there. → Start the container with them: `docker run --device /dev/kfd --device /dev/dri`. */
+  HOST_AMD_NO_DEVICES: host,
+  /** `/dev/kfd` or the render nodes of AMD GPUs may not be opened. → Join the group render or video, or be root; `docker run --group-add`. */
+  HOST_AMD_NO_PERMISSION: host,
+  /** The kernel does not tell an AMD GPU's target, and the tables do not know its device id. → Update the kernel, or write `target` into a facts file. */
+  HOST_AMD_TARGET_UNKNOWN: host,
+  /** `HIP_VISIBLE_DEVICES` or `ROCR_VISIBLE_DEVICES` names a GPU that is not there. → Correct the variable, or unset it. */
+  HOST_AMD_VISIBLE_DEVICES_UNCLEAR: host,
   /** The labels of a Kubernetes node do not prove a fact, which stays unknown. → Probe the node itself: `imgmatch probe --json`. */
   HOST_LABELS_INCOMPLETE: host,
   /** No source tells this fact of a machine type, which stays unknown. → Probe one machine of that type: `imgmatch probe --json`. */

@@ -119,6 +119,8 @@ export type {
 } from "./hardware/requirement.ts";
 export type { SourceKey } from "./hardware/sources.ts";
 export type {
+  AmdFacts,
+  AmdGpuFacts,
   CpuFacts,
   DriverScale,
   GpuFacts,

@@ -62,6 +62,8 @@ export type {
 export type { SourceKey } from "./hardware/sources.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type {
+  AmdFacts,
+  AmdGpuFacts,
   CpuFacts,
   DriverScale,
   GpuFacts,

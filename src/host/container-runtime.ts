@@ -1,8 +1,7 @@
 /** How containers on this host get the GPU: a CDI specification, the NVIDIA runtime (legacy hook), or not at all. */
 
 import { fieldsOf, parseJson } from "../io/json.ts";
-import { readContainerToolkit } from "./container-toolkit.ts";
-import type { HostFacts } from "./facts.ts";
+import type { ContainerGpus } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
 
 export const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
@@ -28,54 +27,64 @@ export const enginePrograms = [
   "/run/containerd/containerd.sock",
 ] as const;
 
+/** The container toolkit's runtime (ROCm/container-toolkit, commit 192fe8e: build/deb), whose name in `daemon.json` is `amd`. */
+const amdPrograms = ["/usr/bin/amd-container-runtime", "/usr/local/bin/amd-container-runtime"];
+
 export interface RuntimeReading {
-  readonly facts: HostFacts["runtime"];
-  /** By the paths of their facts. */
-  readonly sources: Readonly<Record<string, string>>;
-}
-
-/** With what is known of the toolkit where it gives containers the GPU. */
-export function readContainerRuntime(io: HostIo): RuntimeReading {
-  const { nvidia, source } = findRuntime(io);
-  const toolkit =
-    nvidia === "cdi" || nvidia === "legacy"
-      ? readContainerToolkit(io, nvidia === "cdi" ? source : null)
-      : null;
-  return {
-    facts: { nvidia, ...toolkit?.facts },
-    sources: { ...(source === null ? {} : { "runtime.nvidia": source }), ...toolkit?.sources },
-  };
-}
-
-interface FoundRuntime {
-  readonly nvidia: HostFacts["runtime"]["nvidia"];
+  readonly way: ContainerGpus | null;
   readonly source: string | null;
 }
 
+/** A vendor's words in specifications of CDI and in `daemon.json`, and its own programs. */
+interface Vendor {
+  readonly kind: RegExp;
+  readonly runtime: string;
+  readonly programs: readonly string[];
+}
+
+/** The kind of a specification decides, its file name is free. */
+const nvidia: Vendor = {
+  kind: /["']?kind["']?\s*:\s*["']?(?:[\w.-]+\.)?nvidia\.com\//,
+  runtime: "nvidia",
+  programs: runtimePrograms,
+};
+
+const amd: Vendor = {
+  // Podman's users meet `rocm.com/gpu` too (LocalAI, docs/content/docs/features/GPU-acceleration.md).
+  kind: /["']?kind["']?\s*:\s*["']?(?:amd|rocm)\.com\/gpu/,
+  runtime: "amd",
+  programs: amdPrograms,
+};
+
 /** `cdi` before `legacy`; `none` when there is an engine and neither; null when there is no engine to be seen. */
-function findRuntime(io: HostIo): FoundRuntime {
+export function readContainerRuntime(io: HostIo): RuntimeReading {
+  return readRuntime(io, nvidia);
+}
+
+/** The same of AMD GPUs. */
+export function readAmdRuntime(io: HostIo): RuntimeReading {
+  return readRuntime(io, amd);
+}
+
+function readRuntime(io: HostIo, { kind, runtime, programs }: Vendor): RuntimeReading {
   for (const folder of cdiFolders) {
-    const spec = io.list(folder).find((name) => isNvidiaSpec(io, folder, name));
-    if (spec !== undefined) return { nvidia: "cdi", source: `${folder}/${spec}` };
+    const spec = io
+      .list(folder)
+      .find((name) => /\.(?:ya?ml|json)$/.test(name) && kind.test(textOf(io, `${folder}/${name}`) ?? ""));
+    if (spec !== undefined) return { way: "cdi", source: `${folder}/${spec}` };
   }
-  const program = runtimePrograms.find((path) => io.exists(path));
-  if (program !== undefined) return { nvidia: "legacy", source: program };
-  if (hasNvidiaRuntime(textOf(io, "/etc/docker/daemon.json") ?? "")) {
-    return { nvidia: "legacy", source: "/etc/docker/daemon.json" };
+  const program = programs.find((path) => io.exists(path));
+  if (program !== undefined) return { way: "legacy", source: program };
+  if (hasRuntime(textOf(io, "/etc/docker/daemon.json") ?? "", runtime)) {
+    return { way: "legacy", source: "/etc/docker/daemon.json" };
   }
   const engine = enginePrograms.find((path) => io.exists(path));
-  return engine === undefined ? { nvidia: null, source: null } : { nvidia: "none", source: engine };
+  return engine === undefined ? { way: null, source: null } : { way: "none", source: engine };
 }
 
-function isNvidiaSpec(io: HostIo, folder: string, name: string): boolean {
-  if (!/\.(?:ya?ml|json)$/.test(name)) return false;
-  // The kind of the specification decides, its file name is free.
-  return /["']?kind["']?\s*:\s*["']?(?:[\w.-]+\.)?nvidia\.com\//.test(textOf(io, `${folder}/${name}`) ?? "");
-}
-
-/** Whether a `daemon.json` names a runtime called nvidia. Docker refuses a broken file, so it counts as none here. */
-export function hasNvidiaRuntime(text: string): boolean {
-  return Object.hasOwn(fieldsOf(fieldsOf(parseJson(text)).runtimes), "nvidia");
+/** Whether a `daemon.json` names a runtime so. Docker refuses a broken file, so it counts as none here. */
+export function hasRuntime(text: string, name: string): boolean {
+  return Object.hasOwn(fieldsOf(fieldsOf(parseJson(text)).runtimes), name);
 }
 
 /** Whether the probe itself runs inside a container, where missing devices mean something else than on a host. */

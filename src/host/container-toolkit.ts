@@ -4,6 +4,7 @@
  */
 
 import { compareVersions, parseVersion } from "../hardware/driver-version.ts";
+import { readContainerRuntime } from "./container-runtime.ts";
 import type { CompatMode, HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
 
@@ -24,22 +25,27 @@ const libraries = [
 
 const dpkg = "/var/lib/dpkg/status";
 
-export interface ToolkitReading {
-  readonly facts: Pick<HostFacts["runtime"], "toolkit" | "compat">;
+export interface NvidiaRuntimeReading {
+  readonly facts: Pick<HostFacts["runtime"], "nvidia" | "toolkit" | "compat">;
   /** By the paths of their facts. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
-/** `spec` is the CDI specification through which containers get the GPU, null where they get it from the NVIDIA runtime. */
-export function readContainerToolkit(io: HostIo, spec: string | null): ToolkitReading {
+/** The way of containers to NVIDIA's GPUs, and the toolkit that gives it, as far as it is known. */
+export function readNvidiaRuntime(io: HostIo): NvidiaRuntimeReading {
+  const { way, source } = readContainerRuntime(io);
+  const sources = source === null ? {} : { "runtime.nvidia": source };
+  if (way !== "cdi" && way !== "legacy") return { facts: { nvidia: way }, sources };
   const version = readVersion(io);
-  const compat = spec === null ? modeOfRuntime(io, version?.text ?? null) : modeOfSpec(io, spec);
+  const compat = way === "cdi" ? modeOfSpec(io, source ?? "") : modeOfRuntime(io, version?.text ?? null);
   return {
     facts: {
+      nvidia: way,
       ...(version === null ? {} : { toolkit: version.text }),
       ...(compat === null ? {} : { compat: compat.mode }),
     },
     sources: {
+      ...sources,
       ...(version === null ? {} : { "runtime.toolkit": version.source }),
       ...(compat === null ? {} : { "runtime.compat": compat.source }),
     },

@@ -5,7 +5,7 @@
 
 import { findMarch } from "../hardware/cpu-marches.ts";
 import { isPrintable, printable } from "../printable.ts";
-import type { CpuFacts, GpuFacts, HostFacts, NvidiaFacts } from "./facts.ts";
+import type { AmdFacts, CpuFacts, GpuFacts, HostFacts, NvidiaFacts } from "./facts.ts";
 
 export const factGrammar = {
   /** GOOS/GOARCH, with the variant of an OCI platform. */
@@ -20,11 +20,14 @@ export const factGrammar = {
   toolkit: /^\d{1,4}(?:\.\d{1,4}){1,3}$/,
   cuda: /^\d{1,3}\.\d{1,2}$/,
   compute: /^\d{1,2}\.\d$/,
+  /** Major, and a hexadecimal digit each for minor and stepping. */
+  target: /^gfx\d{1,2}[0-9a-f]{2}$/,
   /** `GPU-…`, `MIG-…`, older `MIG-GPU-…/1/0`, and the bare digits of a Tegra. */
   uuid: /^[A-Za-z0-9][A-Za-z0-9/-]{0,95}$/,
   pci: /^[0-9a-f]{4}:[0-9a-f]{4}$/i,
   /** A domain of four or eight digits. */
   bus: /^(?:[0-9a-f]{4}){1,2}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/i,
+  render: /^\/dev\/dri\/renderD\d{1,4}$/,
   /** `3g.40gb`, `1c.3g.40gb`, `1g.10gb+me`, `1g.24gb-me` (MIG User Guide, "Supported MIG profiles"). */
   profile: /^[A-Za-z0-9][A-Za-z0-9.+-]{0,31}$/,
   /** A dotted path of facts. */
@@ -43,12 +46,13 @@ export function plainText(text: string): string {
 
 /** The same facts without what is outside the grammar: that is unknown, as if it had not been told. */
 export function withinGrammar(facts: HostFacts): HostFacts {
-  const { kernel, cpu, nvidia, runtime, problems, sources } = facts;
+  const { kernel, cpu, nvidia, amd, runtime, problems, sources } = facts;
   return {
     ...facts,
     kernel: fitting(kernel, factGrammar.kernel),
     cpu: cpuWithin(cpu),
     nvidia: nvidia == null ? nvidia : nvidiaWithin(nvidia),
+    amd: amd == null ? amd : amdWithin(amd),
     runtime: runtimeWithin(runtime),
     problems: problems.map(({ code, message, fix }) => ({
       code,
@@ -74,6 +78,22 @@ function nvidiaWithin(nvidia: NvidiaFacts): NvidiaFacts {
     library: fitting(nvidia.library, factGrammar.driver),
     cuda: fitting(nvidia.cuda, factGrammar.cuda),
     gpus: nvidia.gpus.map(gpuWithin),
+  };
+}
+
+function amdWithin(amd: AmdFacts): AmdFacts {
+  return {
+    ...amd,
+    driver: fitting(amd.driver, factGrammar.driver),
+    gpus: amd.gpus.map((gpu) => ({
+      ...gpu,
+      uuid: fitting(gpu.uuid, factGrammar.uuid),
+      name: gpu.name === null ? null : plainText(gpu.name),
+      target: fitting(gpu.target, factGrammar.target),
+      pci: fitting(gpu.pci, factGrammar.pci),
+      bus: fitting(gpu.bus, factGrammar.bus),
+      render: fitting(gpu.render, factGrammar.render),
+    })),
   };
 }
 

@@ -16,8 +16,12 @@ export interface HostFacts {
   readonly cpu: CpuFacts;
   /** null when there is neither an NVIDIA device nor a driver; absent where nobody has said. */
   readonly nvidia?: NvidiaFacts | null | undefined;
+  /** null when there is neither an AMD GPU nor its driver; absent where nobody has said. */
+  readonly amd?: AmdFacts | null | undefined;
   readonly runtime: {
-    readonly nvidia: "cdi" | "legacy" | "none" | null;
+    readonly nvidia: ContainerGpus | null;
+    /** Only of a host with `amd`. */
+    readonly amd?: ContainerGpus | null | undefined;
     /** Version of NVIDIA's container toolkit, for example `1.17.8`; absent where it is not known, as is `compat`. */
     readonly toolkit?: string;
     readonly compat?: CompatMode;
@@ -26,6 +30,11 @@ export interface HostFacts {
   /** Dotted path of a fact → where it was read, for example `cpu.features` → `/proc/cpuinfo`. */
   readonly sources: Readonly<Record<string, string>>;
 }
+
+export const containerGpus = ["cdi", "legacy", "none"] as const;
+
+/** The way of containers to GPUs: a CDI specification, the vendor's own runtime, or none. */
+export type ContainerGpus = (typeof containerGpus)[number];
 
 /**
  * How the container toolkit has a container find the forward-compatibility package of its image: `ldconfig` and `mount` by
@@ -64,11 +73,11 @@ export interface NvidiaFacts {
   readonly cuda: string | null;
   readonly gpus: readonly GpuFacts[];
   /** Of these nobody has said anything: their values stand for nothing. */
-  readonly unknown?: readonly OpenNvidiaFact[];
+  readonly unknown?: readonly OpenGpuFact[];
 }
 
-export const openNvidiaFacts = ["driver", "gpus"] as const;
-export type OpenNvidiaFact = (typeof openNvidiaFacts)[number];
+export const openGpuFacts = ["driver", "gpus"] as const;
+export type OpenGpuFact = (typeof openGpuFacts)[number];
 
 export const driverScales = ["linux", "wsl", "l4t"] as const;
 
@@ -100,6 +109,40 @@ export interface MigInstance {
   /** For example `3g.40gb`. */
   readonly profile: string;
 }
+
+export interface AmdFacts {
+  /** Version of the loaded kernel module; null for the kernel's own module, which has none, and for a device without a driver. */
+  readonly driver: string | null;
+  /** In the order of ROCm's own numbers. A partition of a card is a GPU. */
+  readonly gpus: readonly AmdGpuFacts[];
+  /** Of these nobody has said anything: their values stand for nothing. */
+  readonly unknown?: readonly OpenGpuFact[];
+}
+
+export interface AmdGpuFacts {
+  readonly index: number;
+  /** As ROCm prints it, for example `GPU-675bce773a2403eb`; the partitions of a card share it. */
+  readonly uuid: string | null;
+  readonly name: string | null;
+  /** For example `gfx942`. */
+  readonly target: string | null;
+  /** Whether error correction of the chip's own memories is on: code may ask for either. */
+  readonly sramecc: boolean | null;
+  /** `vendor:device` in hexadecimal, for example `1002:74a1`. */
+  readonly pci: string | null;
+  /** PCI address of the card, as Linux writes it: `0000:83:00.0`. */
+  readonly bus: string | null;
+  /** Its device node, for example `/dev/dri/renderD128`. */
+  readonly render: string | null;
+  readonly memoryMiB: number | null;
+  readonly partition: ComputePartition | null;
+  /** Part of a processor. */
+  readonly integrated: boolean | null;
+}
+
+/** A card as one GPU (SPX), as two, three or four, or as one for each of its compute dies (CPX). */
+export const computePartitions = ["SPX", "DPX", "TPX", "QPX", "CPX"] as const;
+export type ComputePartition = (typeof computePartitions)[number];
 
 /** A {@link Problem} whose code begins with `HOST_`, without a place. */
 export type HostProblem = Pick<Problem, "code" | "message" | "fix">;

@@ -1,8 +1,9 @@
 /** Host facts as canonical JSON, and as lines for a person. */
 
+import { assertNever } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
 import { printable } from "../printable.ts";
-import type { CompatMode, GpuFacts, HostFacts } from "./facts.ts";
+import type { AmdFacts, AmdGpuFacts, CompatMode, ContainerGpus, GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
 import { sortedEntries } from "../io/collections.ts";
 
@@ -22,7 +23,7 @@ function canonical(facts: HostFacts) {
 
 /** Of all objects in the facts: each has some of these, and no two of them have them in different orders. */
 const keyOrder =
-  "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda gpus index uuid name compute pci bus processes memoryMiB class integrated mig profile use runtime toolkit compat problems code message fix".split(
+  "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda gpus index uuid name compute target sramecc pci bus render processes memoryMiB class partition integrated mig profile use amd runtime toolkit compat problems code message fix".split(
     " ",
   );
 
@@ -38,7 +39,7 @@ const unknown = "unknown";
 
 /** Lines for a terminal: platform, CPU, driver, each GPU, then each problem with its cure. */
 export function describeHostFacts(facts: HostFacts): string[] {
-  const { platform, kernel, cpu, nvidia, runtime, problems } = facts;
+  const { platform, kernel, cpu, nvidia, amd, runtime, problems } = facts;
   const labelled = isLabelled(problems);
   return [
     row("platform", `${platform}${kernel === null ? "" : `, kernel ${kernel}`}`),
@@ -58,14 +59,16 @@ export function describeHostFacts(facts: HostFacts): string[] {
           driver: driverless(problems) ? "none" : unknown,
           gpus: labelled || nvidia.unknown?.includes("gpus") ? unknown : "none visible",
         })),
+    ...(amd == null ? [] : describeAmd(amd, problems)),
     row(
       "containers",
       [
-        labelled && runtime.nvidia === null ? unknown : runtimes[runtime.nvidia ?? "null"],
+        labelled && runtime.nvidia === null ? unknown : containers("NVIDIA", runtime.nvidia),
         ...(runtime.toolkit === undefined ? [] : [`toolkit ${runtime.toolkit}`]),
         ...(runtime.compat === undefined ? [] : [compats[runtime.compat]]),
       ].join(", "),
     ),
+    ...(runtime.amd === undefined ? [] : [row("", containers("AMD", runtime.amd))]),
     ...problems.flatMap(({ code, message, fix }) => [
       row("problem", `${code}: ${message}`),
       ...(fix === undefined ? [] : [row("", `fix: ${fix}`)]),
@@ -73,12 +76,20 @@ export function describeHostFacts(facts: HostFacts): string[] {
   ].map(printable);
 }
 
-const runtimes = {
-  cdi: "NVIDIA GPUs through CDI",
-  legacy: "NVIDIA GPUs through the NVIDIA runtime",
-  none: "an engine without NVIDIA support",
-  null: "no container engine seen",
-} as const;
+function containers(vendor: "AMD" | "NVIDIA", way: ContainerGpus | null): string {
+  switch (way) {
+    case "cdi":
+      return `${vendor} GPUs through CDI`;
+    case "legacy":
+      return `${vendor} GPUs through the ${vendor} runtime`;
+    case "none":
+      return `an engine without ${vendor} support`;
+    case null:
+      return "no container engine seen";
+    default:
+      return assertNever(way);
+  }
+}
 
 const compats = {
   ldconfig: "loads forward-compatibility packages (ldconfig)",
@@ -120,6 +131,34 @@ function describeGpu(gpu: GpuFacts): string[] {
     row(`gpu ${gpu.index}`, `${gpu.name ?? gpu.pci ?? unknown}: ${details.join(", ")}`),
     ...gpu.mig.map(({ profile, uuid }) => row("", `MIG ${profile} ${uuid}`)),
   ];
+}
+
+function describeAmd(
+  { driver, gpus, unknown: open = [] }: AmdFacts,
+  problems: HostFacts["problems"],
+): string[] {
+  const absent = open.includes("driver")
+    ? `driver ${unknown}`
+    : problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER")
+      ? "no driver"
+      : "driver of the kernel, without a version";
+  const none = open.includes("gpus") ? unknown : "none visible";
+  return [
+    row("amd", driver === null ? absent : `driver ${driver}`),
+    ...(gpus.length === 0 ? [row("amd gpus", none)] : gpus.map(describeAmdGpu)),
+  ];
+}
+
+function describeAmdGpu({ index, name, target, pci, bus, ...gpu }: AmdGpuFacts): string {
+  const details = [
+    target ?? `target ${unknown}`,
+    gpu.memoryMiB === null ? null : `${gpu.memoryMiB} MiB`,
+    gpu.partition,
+    gpu.sramecc === true ? "sramecc" : null,
+    gpu.integrated === true ? "integrated" : null,
+    bus,
+  ].filter((part) => part !== null);
+  return row(`amd ${index}`, `${name ?? pci ?? unknown}: ${details.join(", ")}`);
 }
 
 function row(label: string, text: string): string {

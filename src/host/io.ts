@@ -15,7 +15,8 @@ export interface HostIo {
   readonly endianness: "BE" | "LE";
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The text of a file; null when there is none (or it is no file), {@link denied} when it may not be read. */
-  readText(path: string): string | null | Denied;
+  /** `limit`: of a plain file alone, and so many bytes of it. */
+  readText(path: string, limit?: number): string | null | Denied;
   /** Names in a folder, sorted; empty when there is no such folder or it may not be read. */
   list(path: string): readonly string[];
   exists(path: string): boolean;

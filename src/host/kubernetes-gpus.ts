@@ -5,7 +5,7 @@
 
 import { classifyGpu } from "../hardware/gpu-class.ts";
 import { findGpuByName } from "../hardware/gpu-products.ts";
-import { type GpuFacts, type NvidiaFacts, openNvidiaFacts } from "./facts.ts";
+import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "./facts.ts";
 import { isNumber } from "./kubernetes-cpu.ts";
 import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
 import { unknownGpu } from "./unknown.ts";
@@ -48,7 +48,7 @@ function withoutDiscovery(labels: Labels, gpuCapacity: number | null): LabelledN
   if (onBus || announced) {
     const nothing = { driver: null, module: null, library: null, cuda: null, gpus: [] };
     return {
-      facts: { ...nothing, unknown: openNvidiaFacts },
+      facts: { ...nothing, unknown: openGpuFacts },
       open: ["an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?"],
     };
   }

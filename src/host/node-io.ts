@@ -1,6 +1,17 @@
 /** This machine, as the probe asks for it. */
 
-import { accessSync, constants, existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+} from "node:fs";
 import { endianness } from "node:os";
 import { attempt } from "../io/attempt.ts";
 import { isErrno } from "../io/files.ts";
@@ -27,11 +38,26 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
   };
 }
 
-function readText(path: string): string | null | Denied {
+function readText(path: string, limit?: number): string | null | Denied {
   try {
-    return readFileSync(path, "utf8");
+    return limit === undefined ? readFileSync(path, "utf8") : readStart(path, limit);
   } catch (error) {
     return isErrno(error, "EACCES") || isErrno(error, "EPERM") ? denied : null;
+  }
+}
+
+function readStart(path: string, limit: number): string | null {
+  // A pipe in the place of the file would be waited for.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    if (!fstatSync(file).isFile()) return null;
+    const bytes = Buffer.alloc(limit);
+    let length = 0;
+    for (let more = -1; more !== 0 && length < limit; length += more)
+      more = readSync(file, bytes, length, limit - length, null);
+    return bytes.toString("utf8", 0, length);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -10,8 +10,8 @@ import { readDriver, tegraReading } from "./read-driver.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 
 /** `facts` is null when there is neither an NVIDIA device nor a driver. */
-export async function readNvidia(io: HostIo): Promise<NvidiaResult> {
-  const around = readSurroundings(io);
+export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<NvidiaResult> {
+  const around = readSurroundings(io, pci);
   if (around === null) return { facts: null, problems: [], sources: {} };
   if (around.driver) return nvidiaFacts(io, around, await readDriver(io, around));
   return around.tegra === null ? withoutDriver(around) : nvidiaFacts(io, around, tegraReading(around.tegra));

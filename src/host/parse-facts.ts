@@ -25,6 +25,10 @@ import { inputLimits, requireSize } from "../io/limits.ts";
 import { compareFirst } from "../io/collections.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
+  type AmdFacts,
+  type AmdGpuFacts,
+  computePartitions,
+  containerGpus,
   type CpuFacts,
   compatModes,
   driverScales,
@@ -34,7 +38,8 @@ import {
   type HostProblem,
   type MigInstance,
   type NvidiaFacts,
-  openNvidiaFacts,
+  openGpuFacts,
+  type OpenGpuFact,
 } from "./facts.ts";
 import { unknownUse } from "./unknown.ts";
 
@@ -131,12 +136,34 @@ const gpu: Check<GpuFacts> = exactly({
   use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
 
-const gpus: Check<readonly GpuFacts[]> = (value, report) => {
-  const sorted = [...(optional(list(gpu), [])(value, report) ?? [])].sort((a, b) => a.index - b.index);
-  const twice = sorted.find(({ index }, place) => index !== undefined && sorted[place - 1]?.index === index);
-  if (twice !== undefined) report("", `two GPUs have the index ${twice.index}`);
-  return sorted;
-};
+const amdGpu: Check<AmdGpuFacts> = exactly({
+  index: wholeNumber,
+  uuid: optional(uuid),
+  name: optional(forPeople),
+  target: optional(text(factGrammar.target, 'a target such as "gfx942"')),
+  sramecc: optional(truth),
+  pci: optional(text(factGrammar.pci, 'a PCI id such as "1002:74a1"')),
+  bus: optional(text(factGrammar.bus, 'a PCI address such as "0000:83:00.0"')),
+  render: optional(text(factGrammar.render, 'a device such as "/dev/dri/renderD128"')),
+  memoryMiB: number,
+  partition: optional(oneOf(...computePartitions)),
+  integrated: optional(truth),
+});
+
+function byIndex<Gpu extends { readonly index: number }>(gpu: Check<Gpu>): Check<readonly Gpu[]> {
+  return (value, report) => {
+    const sorted = [...(optional(list(gpu), [])(value, report) ?? [])].sort((a, b) => a.index - b.index);
+    const twice = sorted.find(
+      ({ index }, place) => index !== undefined && sorted[place - 1]?.index === index,
+    );
+    if (twice !== undefined) report("", `two GPUs have the index ${twice.index}`);
+    return sorted;
+  };
+}
+
+const unknown = map(optional(list(oneOf(...openGpuFacts)), []), (open) =>
+  open.length === 0 ? undefined : open,
+);
 
 const knownNvidia: Check<NvidiaFacts> = exactly({
   driver: version,
@@ -144,19 +171,23 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   module: optional(oneOf("open", "proprietary")),
   library: version,
   cuda: optional(text(factGrammar.cuda, 'a CUDA version such as "12.4"')),
-  gpus,
-  unknown: map(optional(list(oneOf(...openNvidiaFacts)), []), (open) =>
-    open.length === 0 ? undefined : open,
-  ),
+  gpus: byIndex(gpu),
+  unknown,
 });
 
+const knownAmd: Check<AmdFacts> = exactly({ driver: version, gpus: byIndex(amdGpu), unknown });
+
 /** Lists missing facts as unknown: the values in their place would mean that there is nothing. */
-const nvidia: Check<NvidiaFacts> = (value, report) => {
-  const read = knownNvidia(value, report);
-  if (read === undefined || !isRecord(value)) return read;
-  const unknown = openNvidiaFacts.filter((fact) => value[fact] === undefined || read.unknown?.includes(fact));
-  return unknown.length === 0 ? read : { ...read, unknown };
-};
+function withOpen<Facts extends { readonly unknown?: readonly OpenGpuFact[] }>(
+  known: Check<Facts>,
+): Check<Facts> {
+  return (value, report) => {
+    const read = known(value, report);
+    if (read === undefined || !isRecord(value)) return read;
+    const open = openGpuFacts.filter((fact) => value[fact] === undefined || read.unknown?.includes(fact));
+    return open.length === 0 ? read : { ...read, unknown: open };
+  };
+}
 
 const code: Check<ProblemCode> = (value, report) => {
   const read = text(/^HOST_[A-Z_]+$/, "a HOST_… code")(value, report);
@@ -195,10 +226,12 @@ const anyHostFacts: Check<HostFacts> = exactly({
   platform: text(factGrammar.platform, 'a platform such as "linux/amd64"'),
   kernel: optional(text(factGrammar.kernel, 'a kernel number such as "6.8.0"')),
   cpu: (value, report) => cpu(value ?? {}, report),
-  nvidia: ifPresent(optional(nvidia)),
+  nvidia: ifPresent(optional(withOpen(knownNvidia))),
+  amd: ifPresent(optional(withOpen(knownAmd))),
   runtime: optional(
     exactly<HostFacts["runtime"]>({
-      nvidia: optional(oneOf("cdi", "legacy", "none")),
+      nvidia: optional(oneOf(...containerGpus)),
+      amd: ifPresent(optional(oneOf(...containerGpus))),
       toolkit: map(
         optional(text(factGrammar.toolkit, 'a version such as "1.17.8"')),
         (version) => version ?? undefined,

@@ -1,4 +1,4 @@
-/** `/sys/bus/pci/devices`: NVIDIA GPUs, also those without a driver or with another one. */
+/** `/sys/bus/pci/devices`: GPUs of NVIDIA and AMD, also those without a driver or with another one. */
 
 import { type HostIo, textOf } from "./io.ts";
 import { compareText } from "../io/collections.ts";
@@ -8,15 +8,21 @@ export interface PciGpu {
   readonly bus: string;
   /** `10de:2330`. */
   readonly id: string;
-  /** Name of the kernel driver that holds the device (`nvidia`, `nouveau`, `vfio-pci`), null when none does. */
+  /** Name of the kernel driver that holds the device (`nvidia`, `amdgpu`, `vfio-pci`), null when none does. */
   readonly driver: string | null;
 }
 
 export const pciPath = "/sys/bus/pci/devices";
-const nvidiaVendor = "10de";
+
+/** Vendor → the classes of its GPUs: VGA (0x0300) and 3D controllers (0x0302), and what AMD's accelerators call themselves. */
+const vendors: Readonly<Record<string, (pciClass: string) => boolean>> = {
+  "10de": isGpuClass,
+  // Other display controllers and processing accelerators: MI210 is the one, MI300X the other (Linux, amdgpu_drv.c, pciidlist).
+  "1002": (pciClass) => isGpuClass(pciClass) || /^\s*0x(?:0380|1200)/i.test(pciClass),
+};
 
 /**
- * All NVIDIA display controllers by PCI address. Not the virtual functions that a vGPU host keeps for its machines: there they
+ * All display controllers of both vendors by PCI address. Not the virtual functions that a vGPU host keeps for its machines: there they
  * bear the card's class and driver, and NVML lists none of them (Linux, PCI Express I/O Virtualization: `physfn`; go-nvlib, nvpci).
  */
 export function readPciGpus(io: HostIo): readonly PciGpu[] {
@@ -28,15 +34,15 @@ export function readPciGpus(io: HostIo): readonly PciGpu[] {
 
 function readPciGpu(io: HostIo, address: string): readonly PciGpu[] {
   const read = (name: string) => textOf(io, `${pciPath}/${address}/${name}`) ?? "";
-  if (hex(read("vendor"), 4) !== nvidiaVendor) return [];
+  const vendor = hex(read("vendor"), 4) ?? "";
+  const isGpu = Object.hasOwn(vendors, vendor) ? vendors[vendor] : undefined;
+  if (isGpu === undefined) return [];
   if (io.readLink(`${pciPath}/${address}/physfn`) !== null) return [];
   const bus = formatBus(address);
   const device = hex(read("device"), 4);
-  if (bus === null || device === null || !isGpuClass(read("class"))) return [];
+  if (bus === null || device === null || !isGpu(read("class"))) return [];
   const driver = io.readLink(`${pciPath}/${address}/driver`)?.split("/").at(-1);
-  return [
-    { bus, id: `${nvidiaVendor}:${device}`, driver: driver === undefined || driver === "" ? null : driver },
-  ];
+  return [{ bus, id: `${vendor}:${device}`, driver: driver === undefined || driver === "" ? null : driver }];
 }
 
 /** VGA (0x0300) and 3D controllers (0x0302); not NVSwitch (0x0680), audio (0x0403) or USB (0x0c03) of the same vendor. */

@@ -1,13 +1,16 @@
 /** The probe of this machine. */
 
-import { readContainerRuntime } from "./container-runtime.ts";
+import type { AmdOptions, AmdResult } from "./amd.ts";
+import { readNvidiaRuntime } from "./container-toolkit.ts";
 import { readCpu } from "./cpu-facts.ts";
 import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
 import { kernelNumber } from "./kernel-facts.ts";
 import { readNvidia } from "./nvidia.ts";
+import { type PciGpu, readPciGpus } from "./pci.ts";
 import { applyVisibility } from "./visible-devices.ts";
+import { isWsl } from "./wsl.ts";
 
 export interface ProbeOptions {
   /** GPUs to look at: `0,2`, uuids, `all`. Takes the place of the environment's `…_VISIBLE_DEVICES`. */
@@ -33,24 +36,48 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
   }
   const architecture = ociArchitecture(io);
   const cpu = readCpu(io, architecture);
-  const nvidia = await readNvidia(io);
-  const runtime = readContainerRuntime(io);
-  const visible = applyVisibility(io, nvidia.facts?.gpus ?? [], options.gpus);
+  const pci = readPciGpus(io);
+  const nvidia = await readNvidia(io, ofVendor(pci, "10de"));
+  const runtime = readNvidiaRuntime(io);
+  const found = nvidia.facts?.gpus ?? [];
+  const amd = await probeAmd(io, ofVendor(pci, "1002"), {
+    gpus: found.length === 0 ? options.gpus : undefined,
+    others: nvidia.facts !== null,
+  });
+  // The option is about AMD's GPUs where no others are.
+  const ofAmd = found.length === 0 && amd?.facts != null;
+  const visible = applyVisibility(io, found, ofAmd ? undefined : options.gpus);
   return {
     schemaVersion: factsSchemaVersion,
     platform: `linux/${architecture}`,
     kernel: kernelNumber(textOf(io, "/proc/sys/kernel/osrelease") ?? ""),
     cpu: cpu.facts,
     nvidia: nvidia.facts === null ? null : { ...nvidia.facts, gpus: visible.gpus },
-    runtime: runtime.facts,
-    problems: [...cpu.problems, ...nvidia.problems, ...visible.problems],
+    amd: amd === null && isWsl(io) ? undefined : (amd?.facts ?? null),
+    runtime: {
+      ...runtime.facts,
+      ...(amd?.runtime == null ? {} : { amd: amd.runtime.way }),
+    },
+    problems: [...cpu.problems, ...nvidia.problems, ...visible.problems, ...(amd?.problems ?? [])],
     sources: {
       ...cpu.sources,
       ...nvidia.sources,
       ...(visible.source === null ? {} : { "nvidia.visible": visible.source }),
       ...runtime.sources,
+      ...amd?.sources,
     },
   };
+}
+
+function ofVendor(pci: readonly PciGpu[], vendor: string): readonly PciGpu[] {
+  return pci.filter(({ id }) => id.startsWith(`${vendor}:`));
+}
+
+/** null on most machines: they have neither a GPU of AMD nor its driver, and load nothing about either. */
+async function probeAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): Promise<AmdResult | null> {
+  if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) return null;
+  const { readAmd } = await import("./amd.ts");
+  return readAmd(io, pci, options);
 }
 
 /** Node's architecture names → those of OCI image platforms (Go's GOARCH), where they differ. */

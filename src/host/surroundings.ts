@@ -4,7 +4,7 @@ import { isContainer } from "./container-runtime.ts";
 import { type LibraryReading, readDriverLibraries } from "./driver-library.ts";
 import type { HostProblem } from "./facts.ts";
 import { denied, type HostIo } from "./io.ts";
-import { type PciGpu, readPciGpus } from "./pci.ts";
+import type { PciGpu } from "./pci.ts";
 import { noPermission } from "./host-problems.ts";
 import { type KernelModuleReading, procVersionPath, readKernelModule } from "./proc-reading.ts";
 import { readTegra, type Tegra } from "./tegra.ts";
@@ -26,9 +26,8 @@ export interface Surroundings {
 }
 
 /** null when there is neither an NVIDIA device nor a driver. */
-export function readSurroundings(io: HostIo): Surroundings | null {
+export function readSurroundings(io: HostIo, pci: readonly PciGpu[]): Surroundings | null {
   const module = readKernelModule(io);
-  const pci = readPciGpus(io);
   const tegra = io.arch === "arm64" ? readTegra(io) : null;
   const wsl = isWsl(io);
   const control = io.exists("/dev/nvidiactl");

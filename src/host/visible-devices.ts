@@ -28,18 +28,33 @@ export function selectGpus(gpus: readonly GpuFacts[], text: string, grammar: Sel
   // No index, and the usual way to hide every GPU from CUDA: on purpose, not a slip.
   if (list === "-1" && grammar === "cuda") return { gpus: [], invalid: null };
   if (list === "all" && grammar === "nvidia") return { gpus, invalid: null };
+  const find = (entry: string) => findEntry(gpus, entry.trim(), grammar);
+  const { found, invalid } = readEntries(list, find, grammar === "cuda");
   const picked = new Map<number, GpuFacts>();
+  for (const gpu of found) picked.set(gpu.index, merge(picked.get(gpu.index), gpu, gpus));
+  return {
+    gpus: [...picked.values()].sort((a, b) => a.index - b.index),
+    invalid: invalid === null ? null : invalid.trim(),
+  };
+}
+
+/** The items that the entries of a list name, in its order. `stops`: the first that names nothing ends it; else such are left out. */
+export function readEntries<Found>(
+  list: string,
+  find: (entry: string, before: readonly Found[]) => Found | null,
+  stops: boolean,
+): { readonly found: readonly Found[]; readonly invalid: string | null } {
+  const all: Found[] = [];
   let invalid: string | null = null;
-  for (const entry of list.split(",").map((each) => each.trim())) {
-    const found = findEntry(gpus, entry, grammar);
-    if (found === null) {
+  for (const entry of list.split(",")) {
+    const found = find(entry, all);
+    if (found !== null) all.push(found);
+    else {
       invalid ??= entry;
-      if (grammar === "cuda") break;
-      continue;
+      if (stops) break;
     }
-    picked.set(found.index, merge(picked.get(found.index), found, gpus));
   }
-  return { gpus: [...picked.values()].sort((a, b) => a.index - b.index), invalid };
+  return { found: all, invalid };
 }
 
 function findEntry(gpus: readonly GpuFacts[], entry: string, grammar: SelectionGrammar): GpuFacts | null {
@@ -84,16 +99,24 @@ function merge(before: GpuFacts | undefined, found: GpuFacts, gpus: readonly Gpu
 export function narrowGpus(gpus: readonly GpuFacts[], option: string): readonly GpuFacts[] {
   const { gpus: narrowed, invalid } = selectGpus(gpus, option, "nvidia");
   if (invalid === null) return narrowed;
+  throw refuseSelection(gpus, option, invalid);
+}
+
+export function refuseSelection(
+  gpus: readonly Pick<GpuFacts, "index" | "uuid">[],
+  option: string,
+  invalid: string,
+): ImgmatchError {
   const known = gpus.map(({ index, uuid }) => (uuid === null ? `${index}` : `${index} (${uuid})`)).join(", ");
-  throw new ImgmatchError({
+  return new ImgmatchError({
     code: "SELECTION_INVALID",
     message: `--gpus ${option}: there is no GPU ${JSON.stringify(invalid)}`,
     fix: known === "" ? "this host has no GPU; leave out --gpus" : `choose among ${known}`,
   });
 }
 
-export interface Narrowing {
-  readonly gpus: readonly GpuFacts[];
+export interface Narrowing<Gpu = GpuFacts> {
+  readonly gpus: readonly Gpu[];
   readonly problems: readonly HostProblem[];
   /** The option or variable that narrowed them, or null. */
   readonly source: string | null;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readContainerRuntime } from "../../src/host/container-runtime.ts";
+import { readNvidiaRuntime } from "../../src/host/container-toolkit.ts";
 import type { HostIo } from "../../src/host/io.ts";
 
 const config = "/etc/nvidia-container-runtime/config.toml";
@@ -15,7 +15,7 @@ function runtimeOf(files: Readonly<Record<string, string>>, version?: string) {
     readLink: (path) =>
       path === library && version !== undefined ? `libnvidia-container.so.${version}` : null,
   };
-  return readContainerRuntime(io as HostIo);
+  return readNvidiaRuntime(io as HostIo);
 }
 
 const legacy = (mode: string) =>

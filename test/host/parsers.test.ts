@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasNvidiaRuntime } from "../../src/host/container-runtime.ts";
+import { hasRuntime } from "../../src/host/container-runtime.ts";
 import { parseLibraryTarget } from "../../src/host/driver-library.ts";
 import { kernelNumber } from "../../src/host/kernel-facts.ts";
 import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../src/host/nvidia-smi.ts";
@@ -161,9 +161,9 @@ it("knows a Tegra by its device tree and by its GPU's name", () => {
 });
 
 it("finds the nvidia runtime of docker, and none in a broken file", () => {
-  expect(hasNvidiaRuntime('{"runtimes":{"nvidia":{"path":"x"}}}')).toBe(true);
-  expect(hasNvidiaRuntime('{"runtimes":{}}')).toBe(false);
-  expect(hasNvidiaRuntime('{"runtimes":{"nvidia"')).toBe(false);
+  expect(hasRuntime('{"runtimes":{"nvidia":{"path":"x"}}}', "nvidia")).toBe(true);
+  expect(hasRuntime('{"runtimes":{}}', "nvidia")).toBe(false);
+  expect(hasRuntime('{"runtimes":{"nvidia"', "nvidia")).toBe(false);
 });
 
 it("reduces a kernel release to its number", () => {

@@ -106,7 +106,8 @@ function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }
 
 function plain(facts: HostFacts): HostFacts {
   const { nvidia } = facts;
-  const asked = { ...facts, sources: {} };
+  // No rule asks for AMD's GPUs, which have numbers of their own as NVIDIA's do.
+  const { amd: _, ...asked } = { ...facts, sources: {} };
   return nvidia == null ? asked : { ...asked, nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } };
 }
 

@@ -5,6 +5,7 @@ import { named } from "../../../src/cover/image-use.ts";
 import { type HostClass, classifyHosts } from "../../../src/cover/host-classes.ts";
 import { coverReport } from "../../../src/cover/cover-report.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
+import { checkHostFacts } from "../../../src/host/parse-facts.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { plannedFleet } from "../../../src/cover/planned-fleet.ts";
 import { answersOf } from "../../../src/cover/page/ask.ts";
@@ -98,6 +99,17 @@ describe("what the page is told", () => {
     const classes = classifyHosts(hosts, [demo.lock]);
     const data = told(demo, hosts, coverReport(demo, hosts, options), options);
     expectAnswers(data, demo, classes, options, 20);
+  });
+
+  it("holds no number of a single card", () => {
+    const amd = { driver: "6.14.14", gpus: [{ index: 0, uuid: "GPU-675bce773a2403eb" }] };
+    const hosts = captured.map(({ name, facts }) => ({
+      name,
+      facts: checkHostFacts({ ...facts, amd }, { file: name }),
+    }));
+    const text = JSON.stringify(told(demo, hosts, coverReport(demo, hosts), {}));
+    expect(text).toContain("GeForce");
+    expect(text).not.toContain("675bce773a2403eb");
   });
 
   it("answers about a host and a cell by name", () => {

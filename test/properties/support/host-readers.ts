@@ -2,7 +2,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 
-import { hasNvidiaRuntime } from "../../../src/host/container-runtime.ts";
+import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseCpuinfo } from "../../../src/host/cpuinfo.ts";
 import { parseLibraryTarget } from "../../../src/host/driver-library.ts";
 import { kernelNumber } from "../../../src/host/kernel-facts.ts";
@@ -72,7 +72,7 @@ export const hostReaders: Readonly<Record<string, Reader>> = {
       parseDeviceTree(text);
       parseLibraryTarget(text);
       kernelNumber(text);
-      hasNvidiaRuntime(text);
+      hasRuntime(text, "nvidia");
       formatBus(text);
     },
     texts: {
