@@ -4,7 +4,7 @@ import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { repositoryOf } from "../lock/image-repository.ts";
 import { chosenNames, imageAs } from "../lock/alternatives.ts";
-import type { LocalEngine, Lock, LockedImage, Requirement } from "../lock/lock.ts";
+import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { describeMeasured } from "./describe-measured.ts";

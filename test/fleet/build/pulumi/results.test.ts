@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import { adviceFor } from "../../../../src/fleet/build/engines/advice.ts";
 import { createRecorder, type RecorderOptions } from "../../../../src/pulumi/results.ts";
