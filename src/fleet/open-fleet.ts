@@ -7,8 +7,6 @@ import { attempt } from "../io/attempt.ts";
 import { openPlainFile } from "../io/plain-file.ts";
 import { isTemporaryName } from "../io/write-file.ts";
 import { lockPath } from "../lock/lock.ts";
-import type { Digest } from "../oci/digest.ts";
-import { digestOf } from "../oci/digest-of.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { ContextFolder, FleetSources } from "./build/fleet-builder.ts";
 import type { Cell } from "./cells/cell.ts";
@@ -51,8 +49,8 @@ export interface CellDockerfile extends RenderedFile {
   readonly bases: readonly Base[];
   /** The file that has the lines of `bases`: the Dockerfile that is used as it stands, or the rendered one. */
   readonly basesIn: string;
-  /** Digest of all that can make a difference to the image; labels, for one, cannot. */
-  readonly effect: Digest;
+  /** All of it that can make a difference to the image; labels, for one, cannot. */
+  readonly effect: string;
   /** Its use of the context, if its bases do nothing that it does not say. */
   readonly use: ContextUse;
 }
@@ -244,7 +242,7 @@ function checkFile(
   );
   for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
   throwProblems(problems);
-  const effect = digestOf(effectiveText(own, cell.settings.target?.value ?? null, options, stages));
+  const effect = effectiveText(own, cell.settings.target?.value ?? null, options, stages);
   return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effect, use });
 }
 

@@ -119,24 +119,21 @@ function checkCount({ axes, include, file }: Matrix): void {
   ]);
 }
 
-function* combinations(axes: readonly Axis[], chosen: CellValues = {}): Generator<CellValues> {
-  const [axis, ...rest] = axes;
-  if (axis === undefined) {
-    yield chosen;
-    return;
-  }
+/** In the order of the axes, the last one fastest. */
+function combinations(axes: readonly Axis[]): readonly CellValues[] {
+  return axes.reduce<readonly CellValues[]>(
+    (all, axis) =>
+      all.flatMap((chosen) => valuesBeside(axis, chosen).map((value) => ({ ...chosen, [axis.name]: value }))),
+    [{}],
+  );
+}
+
+function valuesBeside(axis: Axis, { cuda, platform }: CellValues): readonly (AxisValue | null)[] {
   // A CPU-only row has no compute capability. cuda stands before compute.
-  const cuda = chosen.cuda;
-  if (axis.kind === "compute" && cuda?.kind === "cuda" && cuda.toolkit === null) {
-    yield* combinations(rest, { ...chosen, compute: null });
-    return;
-  }
-  const platform = chosen.platform?.label ?? null;
-  for (const value of axis.values) {
-    // platform stands before march.
-    if (platform !== null && value.kind === "march" && marchPlatform(value.march) !== platform) continue;
-    yield* combinations(rest, { ...chosen, [axis.name]: value });
-  }
+  if (axis.kind === "compute" && cuda?.kind === "cuda" && cuda.toolkit === null) return [null];
+  // platform stands before march.
+  if (axis.kind !== "march" || platform == null) return axis.values;
+  return axis.values.filter(({ march }) => marchPlatform(march) === platform.label);
 }
 
 /** The march of a matrix that has no such axis: what every machine of the platform runs. */

@@ -79,12 +79,13 @@ function keyOf(dockerfile: Instructions, options: StageOptions): string {
   const variable = taking.filter(({ text }) => text.includes("$"));
   const isDecided = variable.every(({ keyword }) => keyword === "FROM");
   const deciding = isDecided ? [] : instructions.filter(({ keyword }) => decides.has(keyword));
-  return JSON.stringify([
-    ...[syntax?.value, syntax?.line, platform, args?.[frontEndArgument]],
-    ...taking.flatMap(({ text, line }) => [line, text]),
-    ...(variable.length === 0 ? [] : readStages(dockerfile, options).map(({ ref }) => ref)),
-    ...(isDecided ? [] : [deciding.map(({ text }) => text), args]),
-  ]);
+  // No instruction's text has a line end.
+  return [
+    JSON.stringify([syntax?.value, syntax?.line, platform, args?.[frontEndArgument]]),
+    ...taking.map(({ text, line }) => `${line} ${text}`),
+    variable.length === 0 ? "" : JSON.stringify(readStages(dockerfile, options).map(({ ref }) => ref)),
+    isDecided ? "" : JSON.stringify([deciding.map(({ text }) => text), args]),
+  ].join("\n");
 }
 
 /** Instructions that decide what a variable means. */

@@ -20,50 +20,51 @@ export const requiresLabel = "dev.imgmatch.requires";
 
 /** Instructions for the end of the stage that becomes the image. `base` is the reference that it starts from. */
 export function metadataInstructions(cell: Cell, matrix: Matrix, base: string): string {
-  const { labels, environment } = sharedParts(matrix)(cell.requires);
-  const own: Readonly<Record<string, string>> = {
-    [cellLabel]: cell.id,
-    [axesLabel]: JSON.stringify(cell.axes),
-  };
-  return [
-    "# Added by imgmatch: what this image is and what it needs from a host.",
-    `ARG ${describingArgs.revision}=`,
-    `ARG ${describingArgs.baseName}=${quote(base)}`,
-    `ARG ${describingArgs.baseDigest}=`,
-    ...labels.map(({ key, line }) => line ?? `LABEL ${key}=${quote(own[key] ?? "")}`),
-    `LABEL org.opencontainers.image.revision="\${${describingArgs.revision}}"`,
-    `LABEL org.opencontainers.image.base.name="\${${describingArgs.baseName}}"`,
-    `LABEL org.opencontainers.image.base.digest="\${${describingArgs.baseDigest}}"`,
-    ...environment,
-    "",
-  ].join("\n");
+  return sharedParts(matrix)(cell.requires)
+    .map((part) => (typeof part === "string" ? part : part(cell, base)))
+    .join("");
 }
 
-/** The common part of cells of one requirement: labels in their order, without a line for those that each cell has for itself. */
+type Part = string | ((cell: Cell, base: string) => string);
+
+/** The common text of cells of one requirement, with a function at each place where a cell has its own words. */
 const sharedParts = oncePer((matrix: Matrix) =>
-  oncePer((requires: Requirement) => {
+  oncePer((requires: Requirement): readonly Part[] => {
     const { cuda } = requires;
-    const labels: Readonly<Record<string, string | null>> = {
+    const labels: Readonly<Record<string, string | ((cell: Cell) => string)>> = {
       ...matrix.labels,
       "org.opencontainers.image.title": matrix.name,
       "org.opencontainers.image.version": matrix.version,
       ...(matrix.source === null ? {} : { "org.opencontainers.image.source": matrix.source }),
-      [cellLabel]: null,
-      [axesLabel]: null,
+      [cellLabel]: ({ id }) => id,
+      [axesLabel]: ({ axes }) => JSON.stringify(axes),
       [requiresLabel]: JSON.stringify(requires),
       ...nvidiaDockerLabels(cuda),
     };
-    return {
-      labels: sortedEntries(labels).map(([key, value]) => ({
-        key,
-        line: value === null ? null : `LABEL ${key}=${quote(value)}`,
-      })),
-      environment: Object.entries(nvidiaEnvironment(cuda)).map(
-        ([key, value]) => `ENV ${key}=${quote(value)}`,
+    return [
+      "# Added by imgmatch: what this image is and what it needs from a host.\n",
+      `ARG ${describingArgs.revision}=\n`,
+      (_: Cell, base: string) => `ARG ${describingArgs.baseName}=${quote(base)}\n`,
+      `ARG ${describingArgs.baseDigest}=\n`,
+      ...sortedEntries(labels).map(([key, value]) =>
+        typeof value === "string"
+          ? `LABEL ${key}=${quote(value)}\n`
+          : (cell: Cell) => `LABEL ${key}=${quote(value(cell))}\n`,
       ),
-    };
+      `LABEL org.opencontainers.image.revision="\${${describingArgs.revision}}"\n`,
+      `LABEL org.opencontainers.image.base.name="\${${describingArgs.baseName}}"\n`,
+      `LABEL org.opencontainers.image.base.digest="\${${describingArgs.baseDigest}}"\n`,
+      ...Object.entries(nvidiaEnvironment(cuda)).map(([key, value]) => `ENV ${key}=${quote(value)}\n`),
+    ].reduce<Part[]>(joinTexts, []);
   }),
 );
+
+function joinTexts(parts: Part[], part: Part): Part[] {
+  const last = parts.at(-1);
+  return typeof last === "string" && typeof part === "string"
+    ? [...parts.slice(0, -1), last + part]
+    : [...parts, part];
+}
 
 function nvidiaDockerLabels(cuda: CudaRequirement | null): Record<string, string> {
   if (cuda === null) return {};

@@ -6,6 +6,9 @@
 import { z } from "zod";
 import { onPaths } from "../../hardware/requirement.ts";
 
+// A matrix is read once: functions made for its shapes would take longer to compile than they save.
+z.config({ jitless: true });
+
 const text = z.string().min(1);
 
 const parent = z.strictObject({
