@@ -3,7 +3,7 @@ import { forgetTried } from "./test/support/programs.ts";
 
 forgetTried();
 
-/** `npm test` leaves these out: each takes a minute or more, by compilers, emulators, shells, a browser, bombs or an installed package. */
+/** `npm test` leaves these out: each takes half a minute or more, by compilers, emulators, shells, a browser, bombs, sizes that double or an installed package. */
 const longUnit = [
   "test/cover/page/browser/**/*.test.ts",
   "test/docs/examples.test.ts",
@@ -15,9 +15,11 @@ const longUnit = [
   "test/inspect/image/bombs.test.ts",
   "test/lock/update-lock.test.ts",
   "test/node/launch/fleet.test.ts",
+  "test/node/launch/nfd-compat.test.ts",
   "test/node/sh/fixtures.test.ts",
   "test/node/sh/random.test.ts",
   "test/package/**/*.test.ts",
+  "test/properties/linear.test.ts",
 ];
 /** Of the end-to-end tests `npm test` takes the main path: build, push, publish, resolve, run, inspect. */
 const quickE2e = ["inspect", "launch", "local-images", "publish", "registry"].map(
