@@ -1,6 +1,10 @@
 /** Sources of the rows of the hardware tables. Every row names one or more of these keys. */
 
 export const hardwareSources = {
+  AMDGPUDOC: "torvalds/linux: Documentation/gpu/amdgpu/dgpu-asic-info-table.csv and apu-asic-info-table.csv",
+  AMDGPUIDS: "libdrm 2.4.134: data/amdgpu.ids (Debian package libdrm-common 2.4.134-3)",
+  AMDGPUOP: "ROCm/gpu-operator, commit 6df13c17: helm-charts-k8s/templates/gpu-nfd-default-rule.yaml",
+  AMDGPUUSAGE: "LLVM 22.1.8: llvm/docs/AMDGPUUsage.rst (processors, generic processors and their versions)",
   ARCHSPEC: "archspec/archspec-json, commit 90b453f: cpu/microarchitectures.json and tests/targets/",
   AZUREDOCS:
     "MicrosoftDocs/azure-compute-docs: articles/virtual-machines/sizes/gpu-accelerated/ (learn.microsoft.com/azure/virtual-machines/sizes/gpu-accelerated/), the page of each series",
@@ -8,6 +12,8 @@ export const hardwareSources = {
   CFCOMPAT: "conda-forge/cuda-compat-feedstock, commit b36f15b8: recipe/meta.yaml and its history",
   CLANG22:
     "clang 13.0.1, 14.0.6, 15.0.6, 16.0.6, 19.1.7 and 22.1.8 (Debian 12 packages): -march=X -dM -E, also for AArch64 and RISC-V; for AArch64 --print-enabled-extensions",
+  CLANG22HIP:
+    "clang 22.1.8 (Debian package clang-22): -x hip --offload-arch=X, code object V6; e_flags of each object by llvm-readelf",
   CLUSTERTOOLKIT:
     "GoogleCloudPlatform/cluster-toolkit, commit 10473750: examples/gke-a4, gke-a4x and gke-a4x-max-bm (machine_type and accelerator_type)",
   CMAKE: "Kitware/CMake, commit 03676b05: Modules/Internal/CMakeCUDAArchitecturesAll.cmake",
@@ -26,15 +32,22 @@ export const hardwareSources = {
   GCCWWW:
     "gcc.gnu.org release notes, htdocs/gcc-*/changes.html (mirror cooljeanius/gcc-wwwdocs, commit 32694ec)",
   GRAYSKY: "graysky2/kernel_compiler_patch, commit a814e64: README.md",
+  HIPFFT7: "https://github.com/ROCm/hipFFT/releases/tag/rocm-7.0.0: gfx950 added, gfx940 and gfx941 removed",
+  HSAKMT:
+    "ROCm/rocm-systems, commit 1b1610fc: projects/rocr-runtime/libhsakmt/src/topology.c (gfxip_lookup_table)",
   K8SDP: "NVIDIA/k8s-device-plugin, commit 1b826ac: internal/lm/resource.go",
   KARPENTER:
     "aws/karpenter-provider-aws, commit 1d927085: website/content/en/docs/reference/instance-types.md (https://karpenter.sh/docs/reference/instance-types/), written from what EC2 answers",
+  KFDDEVICE:
+    "Linux: drivers/gpu/drm/amd/amdkfd/kfd_device.c (version of the graphics core → gfx_target_version)",
   KMOD: "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
   LINUX:
     "Linux 6.12: arch/x86/include/asm/cpufeatures.h and intel-family.h; arch/arm64/kernel/cpuinfo.c (hwcap_str)",
   LLVM: "llvm/llvm-project, commit 026c6392: clang/lib/Basic/Cuda.cpp (knows CUDA up to 12.4)",
   LLVM19: "llvm/llvm-project, pull request 90143: clang/docs/ReleaseNotes.rst (Neoverse V3 and V3AE)",
   LLVM20: "llvm/llvm-project, pull request 113826: RVA23 profiles are no longer experimental",
+  LLVMELF: "LLVM 22.1.8: llvm/include/llvm/BinaryFormat/ELF.h (EF_AMDGPU_MACH_*)",
+  LLVMMACH: "LLVM main, newer than 22.1.8: llvm/test/CodeGen/AMDGPU/elf-header-flags-mach.ll",
   LLVMREV: "LLVM reviews D45056, D137153 and D140950 (names of Intel CPUs in clang)",
   MATRIX: "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
   MEMORY: "not confirmed by a document that was read; used only where a wrong value cannot make an image fit",
@@ -58,6 +71,7 @@ export const hardwareSources = {
     "https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/ (Blackwell: open kernel modules alone)",
   OGKM: "NVIDIA/open-gpu-kernel-modules, 595.45.04: g_nv_name_released.h; README.md of 193 tags from 515.43.04 on",
   PCIIDS: "pciutils/pciids, commit c1c12547: pci.ids 2026.08.22, vendor 10de",
+  PCIIDSAMD: "pci.ids 2026.10.24, vendor 1002 (Debian package pci.ids 0.0~2026.10.24-1)",
   PG: "CUDA C++ Programming Guide, Compute Capabilities (family-specific targets)",
   PGBIN: "CUDA C++ Programming Guide, Binary Compatibility",
   REQ: "NVIDIA container-images/cuda Dockerfiles, ENV NVIDIA_REQUIRE_CUDA (mirror taehun-kmu/FMCL-Docker, commit 31bd822f)",
@@ -65,6 +79,8 @@ export const hardwareSources = {
   RN134: "CUDA 13.4 Update 1 release notes (https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/)",
   RNQUOTE:
     "third parties quoting NVIDIA's release notes of CUDA 13.0.3, 13.3.1 and of the 13.4 developer preview",
+  ROCRISA:
+    "ROCm/rocm-systems, commit 1b1610fc: projects/rocr-runtime/runtime/hsa-runtime/core/runtime/isa.cpp",
   RVPROFILES: "riscv/riscv-profiles: src/rva20-profile.adoc, rva22-profile.adoc and rva23-profile.adoc",
   SPACK:
     "spack/spack-packages, commit 1e8cf059: packages/cuda/package.py (runfile names carry the bundled driver)",
@@ -73,6 +89,7 @@ export const hardwareSources = {
     "SpareCores/sc-inspector-data, commit 804d3c71 (CC BY-SA 4.0): data/CLOUD/TYPE/lscpu/stdout and nvidia_smi/stdout, read on the machine types themselves",
   SURVEYOR: "mlmon/surveyor, README.md: an AWS host with NVIDIA H100 80GB HBM3 and AMD EPYC 7R13",
   TELE: "influxdata/telegraf, commit b2726314: plugins/inputs/nvidia_smi/testdata/*.xml",
+  THEROCK: "ROCm/TheRock, commit 89553ce3: cmake/therock_amdgpu_targets.cmake and RELEASES.md",
   VULTR: "https://docs.vultr.com/inference-cookbook/cuda/getting-started/hardware-overview (HGX B200)",
 } as const satisfies Record<string, string>;
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { amdArchitectures, amdGenerics } from "../../src/hardware/amd-architectures.ts";
+import { amdProducts } from "../../src/hardware/amd-products.ts";
 import { hiddenFeatureRows } from "../../src/hardware/cpu-hidden-features.ts";
 import { armRows, powerRows, riscvRows, x86Rows } from "../../src/hardware/cpu-marches.ts";
 import { branchRows } from "../../src/hardware/cuda-branch-table.ts";
@@ -24,6 +26,9 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   targets: targetRows.map((row) => ({ ...row, key: row.minor })),
   packages: compatRows.map((row) => ({ ...row, key: row.cuda })),
   architectures: architectureRows.map((row) => ({ ...row, key: row.compute })),
+  amdArchitectures: amdArchitectures.map((row) => ({ ...row, key: row.name })),
+  amdGenerics: amdGenerics.map((row) => ({ ...row, key: row.name })),
+  amdProducts: amdProducts.map((row) => ({ ...row, key: row.id })),
   pci: pciRows.map((row) => ({ ...row, key: row.id })),
   virtual: virtualRows.map((row) => ({ ...row, key: row.board })),
   names: nameRows.map((row) => ({ ...row, key: row.name })),
@@ -96,8 +101,31 @@ describe("values", () => {
     expect(wrong.map((row) => [row.id, row.chip, row.compute])).toEqual([]);
   });
 
+  test("targets of AMD's products are architectures, and their generic targets are in the table", () => {
+    const known = new Set(amdArchitectures.map((row) => row.name));
+    expect(amdProducts.filter((row) => !known.has(row.target))).toEqual([]);
+    const generics = new Set<string | null>([null, ...amdGenerics.map((row) => row.name)]);
+    expect(amdArchitectures.filter((row) => !generics.has(row.generic))).toEqual([]);
+  });
+
+  test("a target of AMD is integrated where each of its products is", () => {
+    const wrong = amdProducts.filter((row) => {
+      const architecture = amdArchitectures.find((each) => each.name === row.target);
+      return architecture?.integrated !== row.integrated;
+    });
+    // MI300A is a processor with the target of the cards MI300X and MI325X.
+    expect(wrong.map((row) => row.names)).toEqual([["AMD Instinct MI300A"]]);
+  });
+
+  test("no two targets of AMD share a machine value", () => {
+    const machines = [...amdArchitectures, ...amdGenerics].map((row) => row.machine);
+    expect(machines.filter((machine) => !/^0x[0-9a-f]{2}$/.test(machine))).toEqual([]);
+    expect(new Set(machines).size).toBe(machines.length);
+  });
+
   test("PCI ids have the form of host facts", () => {
     expect(pciRows.filter((row) => !/^10de:[0-9a-f]{4}$/.test(row.id))).toEqual([]);
+    expect(amdProducts.filter((row) => !/^1002:[0-9a-f]{4}$/.test(row.id))).toEqual([]);
   });
 
   test("the features of a march are Linux names, each in one list only", () => {

@@ -1,0 +1,32 @@
+/**
+ * GPUs of AMD by device id, for kernels that do not print the target, and for names. Loaded only where a host has one: the table is large.
+ */
+
+import table from "./amd-products.json" with { type: "json" };
+import { readRows } from "./read-rows.ts";
+import type { SourceKey } from "./sources.ts";
+
+/** GPUs by `vendor:device` (`1002:74a1`). */
+export interface AmdProduct {
+  readonly id: string;
+  readonly target: string;
+  /** Part of a processor, and not a card. */
+  readonly integrated: boolean;
+  /** A card as a hypervisor gives it to a guest. */
+  readonly virtual?: true;
+  /** Of every board with this id: they differ in their revision. */
+  readonly names: readonly string[];
+  readonly source: readonly SourceKey[];
+}
+
+const products = readRows<Omit<AmdProduct, "id"> & { readonly ids: string }>(table.products);
+
+/** A row for each device, by its id. */
+export const amdProducts: readonly AmdProduct[] = products
+  .flatMap(({ ids, ...row }) => ids.split(" ").map((id) => ({ id: `1002:${id}`, ...row })))
+  .sort((a, b) => (a.id < b.id ? -1 : 1));
+
+/** null for a device that the table does not have. */
+export function findAmdProduct(pci: string): AmdProduct | null {
+  return amdProducts.find((row) => row.id === pci) ?? null;
+}
