@@ -25,6 +25,7 @@ import { makeFolders } from "../../io/folders.ts";
 import { parseJson } from "../../io/json.ts";
 import { findWritableByOthers } from "../../io/writable-by-others.ts";
 import type { Digest } from "../../oci/digest.ts";
+import type { AmdCode, AmdTargetCount } from "../amd/amd-inspection.ts";
 import type { Checksums } from "../checksums.ts";
 import type { CpuCode, FeatureUse } from "../cpu/cpu-code.ts";
 import type { LibcNeed } from "../elf/dynamic.ts";
@@ -35,7 +36,7 @@ import type { LayerChange, LayerInspection } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */
-export const analyserVersion = 9;
+export const analyserVersion = 10;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
@@ -115,6 +116,18 @@ const gpuCode = shape<GpuCode>({
   damage: texts,
 });
 
+const amdCode = shape<AmdCode>({
+  modules: wholeNumber,
+  bytes: wholeNumber,
+  targets: list(
+    shape<AmdTargetCount>({ target: anyText, version: orNull(wholeNumber), modules: wholeNumber }),
+  ),
+  unlinked: wholeNumber,
+  unknown: record(wholeNumber),
+  places: record(wholeNumber),
+  damage: texts,
+});
+
 const cpuCode = shape<CpuCode>({
   architecture: oneOf("x86_64", "x86", "aarch64"),
   codeBytes: wholeNumber,
@@ -140,6 +153,8 @@ const inspection = shape<FileInspection>({
   ),
   cpu: orNull(cpuCode),
   gpu: orNull(gpuCode),
+  amd: orNull(amdCode),
+  sycl: texts,
   unopened: texts,
 });
 

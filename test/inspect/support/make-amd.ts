@@ -88,3 +88,36 @@ export function makeCompressed(
   }
   return Buffer.concat([head, packed]);
 }
+
+export interface MadeSection {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A library for x86-64 of these sections, which are loaded, and of no code. */
+export function makeProgram(sections: readonly MadeSection[]): Buffer {
+  const all = [...sections, { name: ".shstrtab", bytes: new Uint8Array(0) }];
+  const names = Buffer.from(`\0${all.map(({ name }) => name).join("\0")}\0`);
+  const contents = all.map(({ name, bytes }) => (name === ".shstrtab" ? names : Buffer.from(bytes)));
+  const head = Buffer.alloc(64);
+  head.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
+  head.writeUInt16LE(3, 16);
+  head.writeUInt16LE(62, 18);
+  head.writeBigUInt64LE(BigInt(64 + contents.reduce((sum, { length }) => sum + length, 0)), 40);
+  head.writeUInt16LE(64, 58);
+  head.writeUInt16LE(all.length + 1, 60);
+  head.writeUInt16LE(all.length, 62);
+  let at = head.length;
+  const table = all.map(({ name }, index) => {
+    const row = Buffer.alloc(64);
+    const length = contents[index]?.length ?? 0;
+    row.writeUInt32LE(names.indexOf(`${name}\0`), 0);
+    row.writeUInt32LE(1, 4);
+    row.writeBigUInt64LE(2n, 8);
+    row.writeBigUInt64LE(BigInt(at), 24);
+    row.writeBigUInt64LE(BigInt(length), 32);
+    at += length;
+    return row;
+  });
+  return Buffer.concat([head, ...contents, Buffer.alloc(64), ...table]);
+}
