@@ -20,8 +20,8 @@ export interface FileInspection {
   /** NVIDIA's. */
   readonly gpu: GpuCode | null;
   readonly amd: AmdCode | null;
-  /** Kinds of SYCL code, which nobody judges: `spir64`, and `spir64_gen` for GPUs of Intel. */
-  readonly sycl: readonly string[];
+  /** Bytes of SYCL code by its kind, `spir64`, or `spir64_gen` for GPUs of Intel. It is named, and nobody judges it. */
+  readonly sycl: Readonly<Record<string, number>>;
   /** The reasons why parts of it could not be read. */
   readonly unopened: readonly string[];
 }

@@ -44,7 +44,7 @@ export async function inspectFile(
     program: null,
     cpu: null,
     ...found,
-    sycl: [],
+    sycl: {},
     unopened: [...(elf?.damage ?? []), ...damageOf(found)],
   };
 }
@@ -78,19 +78,17 @@ async function inspectElf(
     program: { machine: machineName(elf), ...readDynamic(source, elf), neededLevel, kernel },
     cpu,
     ...code,
-    sycl: syclKinds(elf),
+    sycl: syclCode(elf),
     unopened,
   };
 }
 
 const syclSection = "__CLANG_OFFLOAD_BUNDLE__sycl-";
 
-/** Sections that the compiler names by what they are for. */
-function syclKinds({ sections }: Elf): readonly string[] {
-  const kinds = sections.flatMap(({ name, size }) =>
-    name.startsWith(syclSection) && size > 0 ? [name.slice(syclSection.length)] : [],
-  );
-  return [...new Set(kinds)].sort();
+/** In sections that the compiler names by what they are for. */
+function syclCode({ sections }: Elf): FileInspection["sycl"] {
+  const found = sections.filter(({ name, size }) => name.startsWith(syclSection) && size > 0);
+  return Object.fromEntries(found.map(({ name, size }) => [name.slice(syclSection.length), size]));
 }
 
 function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode> | null {

@@ -3,6 +3,7 @@
 import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
 import { compareFirst } from "../io/collections.ts";
+import { amdOf, type ImageAmd } from "./amd/amd-libraries.ts";
 import { type CpuNeed, findCpuNeed } from "./cpu/cpu-need.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
@@ -24,8 +25,10 @@ export interface ImageInspection {
   readonly platform: string | null;
   readonly layers: readonly ImageLayer[];
   readonly cpu: ImageCpu;
-  /** null for an image without GPU code. */
+  /** null for an image without GPU code for NVIDIA. */
   readonly gpu: ImageGpu | null;
+  /** null for an image without GPU code for AMD. */
+  readonly amd: ImageAmd | null;
   readonly driver: DriverFiles;
   readonly requires: MeasuredRequirement;
   readonly unopened: readonly { readonly path: string; readonly layer: number; readonly reason: string }[];
@@ -123,6 +126,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   ].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const cpu = cpuOf(files, image.platform);
   const gpu = gpuOf(files);
+  const amd = amdOf(files);
   const floor = measureFloor(
     files.flatMap(({ path, gpu: code, program }) =>
       code === null ? [] : [{ path, gpu: code, needed: program?.needed ?? [] }],
@@ -142,8 +146,12 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     })),
     cpu,
     gpu,
+    amd,
     driver,
-    requires: requirementOf(cpu, gpu, driver, floor, unreadMachines(files, cpu)),
+    requires: requirementOf(cpu, gpu, driver, floor, [
+      ...unreadMachines(files, cpu),
+      ...unreadAmd(files, amd),
+    ]),
     unopened,
     unreadPackages: found.unread,
     files,
@@ -213,13 +221,27 @@ export function gpuOf(files: readonly InspectedFile[]): ImageGpu | null {
   };
 }
 
-/** Of an image whose own code is not read, the machines that its programs are for. */
+/** Of an image whose own code is not read: the machines that its programs are for. */
 function unreadMachines(files: readonly InspectedFile[], { architecture }: ImageCpu): readonly string[] {
   if (architecture !== null) return [];
   const machines = files.flatMap(({ cpu, program }) =>
     cpu === null && program !== null ? [program.machine] : [],
   );
-  return [...new Set(machines)].sort();
+  const names = [...new Set(machines)].sort();
+  if (names.length === 0) return [];
+  return [`code for ${names.join(", ")} is not read: what it needs of a CPU is unknown`];
+}
+
+function unreadAmd(files: readonly InspectedFile[], amd: ImageAmd | null): readonly string[] {
+  const unknown = amd?.unknown ?? [];
+  return [
+    ...(unknown.length === 0
+      ? []
+      : [`GPU code for AMD that is not known (${unknown.join(", ")}): more targets may be there`]),
+    ...(files.some(({ amd: code }) => (code?.damage ?? []).length > 0)
+      ? ["GPU code for AMD that was not read: more targets may be there"]
+      : []),
+  ];
 }
 
 function requirementOf(
@@ -230,9 +252,7 @@ function requirementOf(
   unread: readonly string[],
 ): MeasuredRequirement {
   const features = Object.keys(cpu.features).filter((name) => cpu.features[name] === "needed");
-  const undecided: string[] = [];
-  if (unread.length > 0)
-    undecided.push(`code for ${unread.join(", ")} is not read: what it needs of a CPU is unknown`);
+  const undecided = [...unread];
   if (floor !== null && "unknown" in floor) undecided.push(floor.unknown);
   if (gpu !== null && gpu.unknownKinds.length > 0)
     undecided.push(`GPU code of unknown kind (${gpu.unknownKinds.join(", ")}): more targets may be there`);

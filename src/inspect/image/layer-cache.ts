@@ -154,7 +154,7 @@ const inspection = shape<FileInspection>({
   cpu: orNull(cpuCode),
   gpu: orNull(gpuCode),
   amd: orNull(amdCode),
-  sycl: texts,
+  sycl: record(wholeNumber),
   unopened: texts,
 });
 

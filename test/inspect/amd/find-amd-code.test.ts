@@ -141,7 +141,7 @@ describe("a program", () => {
     ).toMatchObject({
       gpu: null,
       amd: { targets: [{ target: "gfx90a" }], places: { ".hip_fatbin": 1 }, damage: [] },
-      sycl: ["spir64_gen"],
+      sycl: { spir64_gen: 600 },
       unopened: [],
     });
   });

@@ -31,8 +31,8 @@ export interface MadeProgram {
   readonly needed?: readonly string[];
   readonly libc?: LibcNeed;
   readonly gpuBytes?: number;
-  readonly amd?: AmdCode;
-  readonly sycl?: readonly string[];
+  readonly amd?: Partial<AmdCode>;
+  readonly sycl?: FileInspection["sycl"];
   /** What tells it from another file of the same path. */
   readonly content?: string;
 }
@@ -94,11 +94,21 @@ function inspectionOf(program: MadeProgram): FileInspection {
             asks,
           },
     gpu: program.targets === undefined && program.unknownKind === undefined ? null : gpuCode(program),
-    amd: program.amd ?? null,
-    sycl: program.sycl ?? [],
+    amd: program.amd === undefined ? null : { ...noAmdCode, ...program.amd },
+    sycl: program.sycl ?? {},
     unopened,
   };
 }
+
+const noAmdCode: AmdCode = {
+  modules: 1,
+  bytes: 1000,
+  targets: [],
+  unlinked: 0,
+  unknown: {},
+  places: {},
+  damage: [],
+};
 
 function gpuCode({
   targets = [],
