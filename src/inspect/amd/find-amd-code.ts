@@ -76,15 +76,21 @@ export function amdCodeSearch(
   };
 }
 
+/** Linkers set one bundle after another at multiples of so much, so that only headers are read of a section of a gigabyte. */
+const bundleStep = 4096;
+
 function foundBundle({ source, tally, place }: Search, at: number): number {
-  const bundle = readBundle(partOf(source, at, source.size - at), at);
-  if (bundle === null) return at;
-  tally.complain(bundle.damage);
-  // It stands there as it is, so that the search goes on inside it.
-  if (bundle.hasMore) return at;
-  if (bundle.images.length > 0)
-    tally.add({ place: place(at), bytes: Math.min(bundle.end, source.size - at), images: bundle.images });
-  return at + bundle.end;
+  for (let [next, end] = [at, at]; ; ) {
+    const bundle = readBundle(partOf(source, next, source.size - next), next);
+    if (bundle === null) return end;
+    tally.complain(bundle.damage);
+    // It stands there as it is, so that the search goes on inside it.
+    if (bundle.hasMore) return next + 1;
+    const bytes = Math.min(bundle.end, source.size - next);
+    if (bundle.images.length > 0) tally.add({ place: place(next), bytes, images: bundle.images });
+    end = next + bytes;
+    next += Math.ceil(bytes / bundleStep) * bundleStep;
+  }
 }
 
 function foundCompressed({ source, tally, place, budget }: Search, at: number): number {
