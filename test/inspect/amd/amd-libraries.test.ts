@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { inspectLines } from "../../../src/cli/inspect-lines.ts";
 import { styleFor } from "../../../src/cli/report/style.ts";
+import { folderCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspectionOf } from "../../../src/inspect/inspection.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
+import { makeFolder } from "../../support/folders.ts";
 import { audit, cuda12, declared, madeFile, madeImage, type MadeProgram } from "../support/made-opened.ts";
 
 const amd = (path: string, ...targets: readonly string[]): MadeProgram => ({
@@ -74,4 +77,17 @@ it("the answer for people has both, and the cards", () => {
   expect(lines).toMatch(/GPU code +sm_90 gfx942 gfx11-generic gfx1201 sycl:spir64/);
   expect(lines).toMatch(/AMD cards +gfx942\n/);
   expect(lines).toMatch(/AMD, partly +gfx1100 .* gfx1201: no code in \/blas\/k\.co/);
+});
+
+it("what is known of an opened layer keeps it", async () => {
+  const [layer] = madeImage([
+    madeFile({ ...amd("/a.so", "gfx11-generic", "gfx90a:xnack-"), sycl: { spir64: 9 } }),
+    madeFile({ path: "/b.so", amd: { unknown: { "machine value 0x7f": 2 }, damage: ["far"], unlinked: 1 } }),
+  ]).layers;
+  const cache = folderCache(makeFolder({}));
+  const digest = digestOf("layer");
+  if (layer === undefined) throw new Error("no layer");
+  const { changes, size } = layer;
+  await cache.keep(digest, { changes, size });
+  expect(await cache.find(digest)).toEqual({ changes, size });
 });

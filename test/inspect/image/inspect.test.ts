@@ -264,7 +264,7 @@ describe("layers", () => {
       cpu,
       gpu: null,
       amd: null,
-      sycl: [],
+      sycl: {},
       unopened: [],
     };
     for (const content of [
