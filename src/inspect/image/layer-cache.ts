@@ -38,7 +38,7 @@ import type { LayerChange, LayerInspection } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */
-export const analyserVersion = 10;
+export const analyserVersion = 11;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
