@@ -11,6 +11,7 @@ const longUnit = [
   "test/fleet/publish/race.test.ts",
   "test/hardware/cpu-compilers.test.ts",
   "test/hostile/memory.test.ts",
+  "test/inspect/amd/llvm.test.ts",
   "test/inspect/gpu/compilers.test.ts",
   "test/inspect/image/bombs.test.ts",
   "test/lock/update-lock.test.ts",

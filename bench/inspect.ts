@@ -56,12 +56,12 @@ async function gpuHeaders(folder: string, path: string): Promise<void> {
   mkdirSync(folder);
   const copy = join(folder, "library.so");
   copyFileSync(path, copy);
-  const { findGpuCode } = await import("../src/inspect/gpu/find-gpu-code.ts");
+  const { findCode } = await import("../src/inspect/find-code.ts");
   const { memorySource } = await import("../src/inspect/byte-source.ts");
   const { readElf } = await import("../src/inspect/elf/elf.ts");
   const source = memorySource(readFileSync(copy));
   const before = process.cpuUsage();
-  const code = findGpuCode(source, readElf(source));
+  const { gpu: code } = findCode(source, readElf(source));
   const { user, system } = process.cpuUsage(before);
   const ms = (user + system) / 1000;
   line(

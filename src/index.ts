@@ -187,6 +187,8 @@ export type {
 export type { CudaResult } from "./host/cuda-koffi.ts";
 export type { HostChoice } from "./host/probe.ts";
 export type { Statement } from "./inspect/adopt/adopted-image.ts";
+export type { AmdCode, AmdTargetCount } from "./inspect/amd/amd-inspection.ts";
+export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";
 export type { Checksums } from "./inspect/checksums.ts";
 export type { CpuChoice } from "./inspect/cpu/cpu-choices.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";

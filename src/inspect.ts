@@ -22,6 +22,8 @@ export type {
   Measured,
   Requirement,
 } from "./hardware/requirement.ts";
+export type { AmdCode, AmdTargetCount } from "./inspect/amd/amd-inspection.ts";
+export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";
 export type { Checksums } from "./inspect/checksums.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
 export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";

@@ -4,8 +4,11 @@ import { formatPlace } from "../errors.ts";
 import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
 import type { ImageInspection, InspectedFile } from "../inspect/inspection.ts";
 import type { CompatPath } from "../inspect/loader/compat-path.ts";
-import type { TargetCount } from "../inspect/gpu/gpu-inspection.ts";
+import type { AmdCode, AmdTargetCount } from "../inspect/amd/amd-inspection.ts";
+import type { ImageAmd } from "../inspect/amd/amd-libraries.ts";
+import type { GpuCode, TargetCount } from "../inspect/gpu/gpu-inspection.ts";
 import type { Style } from "./report/style.ts";
+import { groupBy } from "../io/collections.ts";
 import { count, formatTable } from "../io/table.ts";
 
 export interface InspectReport {
@@ -22,7 +25,7 @@ export function inspectLines(
   { allFiles, style }: InspectReport,
 ): readonly string[] {
   const { files, unopened, unreadPackages, layers } = inspection;
-  const deciding = files.filter((file) => file.gpu !== null || needed(file).length > 0);
+  const deciding = files.filter((file) => gpuText(file) !== "" || needed(file).length > 0);
   const shown = allFiles ? files : [...deciding].sort((a, b) => weight(b) - weight(a)).slice(0, mostFiles);
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
   const hidden = files.length - shown.length;
@@ -89,7 +92,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 
 /** GPU code first, by its modules, then what demands most of a CPU. */
 function weight(file: InspectedFile): number {
-  return (file.gpu?.modules ?? 0) * 1000 + needed(file).length;
+  return ((file.gpu?.modules ?? 0) + (file.amd?.modules ?? 0)) * 1000 + needed(file).length;
 }
 
 function needed({ answer }: InspectedFile): readonly string[] {
@@ -106,19 +109,39 @@ function cpuText(file: InspectedFile): string {
   return [names.join(" "), asks].filter(Boolean).join(", ") || "baseline";
 }
 
-function gpuText({ gpu }: InspectedFile): string {
-  if (gpu === null) return "";
+function gpuText({ gpu, amd, sycl }: InspectedFile): string {
+  return [
+    ...(gpu === null ? [] : nvidiaTexts(gpu)),
+    ...(amd === null ? [] : amdTexts(amd)),
+    ...Object.keys(sycl).map((kind) => `sycl:${kind}`),
+  ].join(" ");
+}
+
+function nvidiaTexts(gpu: GpuCode): readonly string[] {
   const counted = ({ target, modules }: TargetCount): string =>
     gpu.modules === 1 ? target : `${target}×${modules}`;
-  const targets = gpu.targets.map(counted);
-  const relocatable = gpu.relocatable
-    .filter(({ target }) => target.startsWith("compute_"))
-    .map((each) => `rdc:${counted(each)}`);
-  const unknown = gpu.unknown.map(({ kind }) => `unknown kind ${kind}`);
-  const zstd = (gpu.compression.zstd ?? 0) > 0 ? "zstd" : "";
-  return [...targets, ...relocatable, ...gpu.lto.map(({ target }) => `lto:${target}`), ...unknown, zstd]
-    .filter(Boolean)
-    .join(" ");
+  return [
+    ...gpu.targets.map(counted),
+    ...gpu.relocatable
+      .filter(({ target }) => target.startsWith("compute_"))
+      .map((each) => `rdc:${counted(each)}`),
+    ...gpu.lto.map(({ target }) => `lto:${target}`),
+    ...gpu.unknown.map(({ kind }) => `unknown kind ${kind}`),
+    ...((gpu.compression.zstd ?? 0) > 0 ? ["zstd"] : []),
+  ];
+}
+
+function amdTexts(amd: AmdCode): readonly string[] {
+  return [
+    ...amd.targets.map((each) => (amd.modules === 1 ? amdName(each) : `${amdName(each)}×${each.modules}`)),
+    ...(amd.unlinked > 0 ? ["not linked"] : []),
+    ...Object.keys(amd.unknown).map((what) => `unknown ${what}`),
+  ];
+}
+
+/** Every generic target is in its first version so far. */
+function amdName({ target, version }: Pick<AmdTargetCount, "target" | "version">): string {
+  return version === null || version <= 1 ? target : `${target} (version ${version})`;
 }
 
 function driverLines({ driver }: ImageInspection): readonly string[] {
@@ -157,7 +180,7 @@ function unopenedLines(unopened: ImageInspection["unopened"], allFiles: boolean)
 }
 
 function needLines(inspection: ImageInspection): readonly string[] {
-  const { requires, cpu, gpu } = inspection;
+  const { requires, cpu, amd } = inspection;
   const none = isUnread(inspection) ? "unknown" : "none beyond the baseline";
   const mayUse = Object.entries(cpu.features)
     .filter(([, use]) => use === "mayBeUsed")
@@ -169,7 +192,8 @@ function needLines(inspection: ImageInspection): readonly string[] {
     ...(mayUse.length > 0 ? [["may be used", mayUse.join(" ")]] : []),
     ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
     ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),
-    ["GPU code", gpu === null ? "none" : gpu.targets.map(({ target }) => target).join(" ") || "unknown"],
+    ["GPU code", codeText(inspection)],
+    ...(amd === null ? [] : cardLines(amd)),
     ...(cuda === null
       ? []
       : [
@@ -201,6 +225,30 @@ function compatText({ minimum, onPath, package: version }: Extract<Driver, { mod
 }
 
 type Driver = NonNullable<NonNullable<ImageInspection["requires"]["cuda"]>["driver"]>;
+
+function codeText({ gpu, amd, files }: ImageInspection): string {
+  const targets = [...(gpu?.targets ?? []).map(({ target }) => target), ...(amd?.targets ?? []).map(amdName)];
+  const sycl = [...new Set(files.flatMap((file) => Object.keys(file.sycl)))].map((kind) => `sycl:${kind}`);
+  return [...targets, ...sycl].join(" ") || (gpu === null && amd === null ? "none" : "unknown");
+}
+
+/** The cards that all libraries have code for, and the others with the first library that has none. */
+function cardLines({ cards }: ImageAmd): readonly (readonly string[])[] {
+  const groups = groupBy(cards, ({ without }) => without.join("\n"));
+  const names = (of: readonly { readonly target: string }[]) => of.map(({ target }) => target).join(" ");
+  const served = groups.get("") ?? [];
+  groups.delete("");
+  return [
+    ["AMD cards", names(served) || "none that all its libraries have code for"],
+    ...[...groups.values()].map((of) => {
+      const [first, ...more] = of[0]?.without ?? [];
+      return [
+        "AMD, partly",
+        `${names(of)}: no code in ${first}${more.length === 0 ? "" : ` and ${more.length} more`}`,
+      ];
+    }),
+  ];
+}
 
 function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["driver"]): string {
   if (driver === null) return "unknown";

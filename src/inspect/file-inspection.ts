@@ -1,5 +1,8 @@
 /** The findings in one file: plain data, as it goes between threads and into the cache. */
 
+import type { AmdCode } from "./amd/amd-inspection.ts";
+import { isBundle } from "./amd/bundle.ts";
+import { isCompressedBundle } from "./amd/compressed-bundle.ts";
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import type { ElfDynamic } from "./elf/dynamic.ts";
@@ -14,7 +17,11 @@ export interface FileInspection {
   readonly checksums: Checksums;
   readonly program: ProgramFacts | null;
   readonly cpu: CpuCode | null;
+  /** NVIDIA's. */
   readonly gpu: GpuCode | null;
+  readonly amd: AmdCode | null;
+  /** Bytes of SYCL code by its kind, `spir64`, or `spir64_gen` for GPUs of Intel. It is named, and nobody judges it. */
+  readonly sycl: Readonly<Record<string, number>>;
   /** The reasons why parts of it could not be read. */
   readonly unopened: readonly string[];
 }
@@ -50,5 +57,11 @@ export const holdsCodeFrom = 512;
 
 /** Whether a file that begins so holds code itself. */
 export function holdsCode(head: Uint8Array): boolean {
-  return isElf(head) || isContainer(head) || readPtxText(head) !== null;
+  return (
+    isElf(head) ||
+    isContainer(head) ||
+    isBundle(head) ||
+    isCompressedBundle(head) ||
+    readPtxText(head) !== null
+  );
 }

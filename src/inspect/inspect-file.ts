@@ -10,8 +10,8 @@ import { readX86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
 import { forwardBranches, hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
+import { findCode, type FoundCode } from "./find-code.ts";
 import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
-import { findGpuCode } from "./gpu/find-gpu-code.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
 import { readPtxEntry } from "./gpu/ptx-versions.ts";
 
@@ -33,18 +33,24 @@ export async function inspectFile(
 ): Promise<FileInspection | null> {
   const head = source.read(0, headBytes);
   const elf = readElf(source);
-  if (elf !== null && elf.machine !== elfMachine.cuda) return inspectElf(source, elf, mayBePackaged);
-  const gpu = ptxCode(head, source.size) ?? findGpuCode(source, elf);
-  return gpu === null
-    ? null
-    : {
-        size: source.size,
-        checksums: await checksumsOf(source, mayBePackaged),
-        program: null,
-        cpu: null,
-        gpu,
-        unopened: [...(elf?.damage ?? []), ...gpu.damage],
-      };
+  if (elf !== null && elf.machine !== elfMachine.cuda && elf.machine !== elfMachine.amdgpu)
+    return inspectElf(source, elf, mayBePackaged);
+  const ptx = ptxCode(head, source.size);
+  const found = ptx === null ? findCode(source, elf) : { gpu: ptx, amd: null };
+  if (found.gpu === null && found.amd === null) return null;
+  return {
+    size: source.size,
+    checksums: await checksumsOf(source, mayBePackaged),
+    program: null,
+    cpu: null,
+    ...found,
+    sycl: {},
+    unopened: [...(elf?.damage ?? []), ...damageOf(found)],
+  };
+}
+
+function damageOf({ gpu, amd }: FoundCode): readonly string[] {
+  return [...(gpu?.damage ?? []), ...(amd?.damage ?? [])];
 }
 
 async function inspectElf(
@@ -54,8 +60,8 @@ async function inspectElf(
 ): Promise<FileInspection | null> {
   const isLoaded = elf.type === elfType.executable || elf.type === elfType.shared;
   if (!isLoaded && elf.damage.length === 0) return null;
-  const gpu = findGpuCode(source, elf);
-  const unopened = [...elf.damage, ...(gpu?.damage ?? [])];
+  const code = findCode(source, elf);
+  const unopened = [...elf.damage, ...damageOf(code)];
   if (isPacked(source, elf)) unopened.push("packed by UPX: the code is unpacked when it runs");
   if (elf.damage.length === 0) unopened.push(...hiddenPayloads(source, elf));
   const found = elf.damage.length > 0 ? null : await cpuCode(source, elf);
@@ -76,9 +82,18 @@ async function inspectElf(
       ...(branches === null ? {} : { branches }),
     },
     cpu,
-    gpu,
+    ...code,
+    sycl: syclCode(elf),
     unopened,
   };
+}
+
+const syclSection = "__CLANG_OFFLOAD_BUNDLE__sycl-";
+
+/** In sections that the compiler names by what they are for. */
+function syclCode({ sections }: Elf): FileInspection["sycl"] {
+  const found = sections.filter(({ name, size }) => name.startsWith(syclSection) && size > 0);
+  return Object.fromEntries(found.map(({ name, size }) => [name.slice(syclSection.length), size]));
 }
 
 function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode> | null {

@@ -4,6 +4,7 @@ import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
 import type { OnPath } from "../hardware/requirement.ts";
 import { compareFirst } from "../io/collections.ts";
+import { amdOf, type ImageAmd } from "./amd/amd-libraries.ts";
 import { type CpuNeed, findCpuNeed } from "./cpu/cpu-need.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
@@ -28,8 +29,10 @@ export interface ImageInspection {
   readonly platform: string | null;
   readonly layers: readonly ImageLayer[];
   readonly cpu: ImageCpu;
-  /** null for an image without GPU code. */
+  /** null for an image without GPU code for NVIDIA. */
   readonly gpu: ImageGpu | null;
+  /** null for an image without GPU code for AMD. */
+  readonly amd: ImageAmd | null;
   readonly driver: DriverFiles & {
     /** Whether the image's loader finds the forward-compatibility package; null for an image without one. */
     readonly compatPath: CompatPath | null;
@@ -155,6 +158,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   ].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const cpu = cpuOf(files, image.platform);
   const gpu = gpuOf(files);
+  const amd = amdOf(files);
   const holders = holdersOf(files);
   const floor = measureFloor(holders, driver);
   const choices = gpuChoices(holders, driver);
@@ -171,8 +175,9 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     })),
     cpu,
     gpu,
+    amd,
     driver,
-    requires: requirementOf({ files, cpu, gpu, driver, floor, choices }),
+    requires: requirementOf({ files, cpu, gpu, amd, driver, floor, choices }),
     unopened,
     unreadPackages: found.unread,
     files,
@@ -242,13 +247,27 @@ export function gpuOf(files: readonly InspectedFile[]): ImageGpu | null {
   };
 }
 
-/** Of an image whose own code is not read, the machines that its programs are for. */
+/** Of an image whose own code is not read: the machines that its programs are for. */
 function unreadMachines(files: readonly InspectedFile[], { architecture }: ImageCpu): readonly string[] {
   if (architecture !== null) return [];
   const machines = files.flatMap(({ cpu, program }) =>
     cpu === null && program !== null ? [program.machine] : [],
   );
-  return [...new Set(machines)].sort();
+  const names = [...new Set(machines)].sort();
+  if (names.length === 0) return [];
+  return [`code for ${names.join(", ")} is not read: what it needs of a CPU is unknown`];
+}
+
+function unreadAmd(files: readonly InspectedFile[], amd: ImageAmd | null): readonly string[] {
+  const unknown = amd?.unknown ?? [];
+  return [
+    ...(unknown.length === 0
+      ? []
+      : [`GPU code for AMD that is not known (${unknown.join(", ")}): more targets may be there`]),
+    ...(files.some(({ amd: code }) => (code?.damage ?? []).length > 0)
+      ? ["GPU code for AMD that was not read: more targets may be there"]
+      : []),
+  ];
 }
 
 /** Files with GPU code, as the search for their driver sees them. */
@@ -264,6 +283,7 @@ interface Found {
   readonly files: readonly InspectedFile[];
   readonly cpu: ImageCpu;
   readonly gpu: ImageGpu | null;
+  readonly amd: ImageAmd | null;
   readonly driver: ImageInspection["driver"];
   readonly floor: FloorAnswer | null;
   readonly choices: GpuChoices<Holder>;
@@ -272,12 +292,9 @@ interface Found {
 /** How the reason begins that no statement of a toolkit answers. */
 export const undecidedPath = "whether the forward-compatibility package is loaded";
 
-function requirementOf({ files, cpu, gpu, driver, floor, choices }: Found): MeasuredRequirement {
-  const unread = unreadMachines(files, cpu);
+function requirementOf({ files, cpu, gpu, amd, driver, floor, choices }: Found): MeasuredRequirement {
   const features = Object.keys(cpu.features).filter((name) => cpu.features[name] === "needed");
-  const undecided: string[] = [];
-  if (unread.length > 0)
-    undecided.push(`code for ${unread.join(", ")} is not read: what it needs of a CPU is unknown`);
+  const undecided = [...unreadMachines(files, cpu), ...unreadAmd(files, amd)];
   const chosen = "unknown" in choices ? [] : choices.choices;
   if (floor !== null && "unknown" in floor && chosen.length === 0)
     undecided.push("unknown" in choices ? `${floor.unknown}: ${choices.unknown}` : floor.unknown);

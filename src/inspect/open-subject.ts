@@ -30,7 +30,7 @@ export async function openSubject(subject: string, cwd: string, request: OpenReq
   return path === null ? openImage(subject, request) : openPath(path, request);
 }
 
-const fileNames = /\.(tar|tgz|tar\.\w+|whl|zip|jar|so(\.\d+)*|cubin|fatbin|ptx)$/;
+const fileNames = /\.(tar|tgz|tar\.\w+|whl|zip|jar|so(\.\d+)*|cubin|fatbin|ptx|co|hsaco)$/;
 
 /** Null for a name: `from` says where to look for one. */
 function pathOf(subject: string, cwd: string, from: OpenRequest["from"]): string | null {

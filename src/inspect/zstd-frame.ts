@@ -1,6 +1,6 @@
 /** The header of a zstd frame, so that nobody decompresses what claims more memory than there is. Source: RFC 8878, 3.1.1. */
 
-import { Decompress } from "fzstd";
+import { Decompress, decompress } from "fzstd";
 import type { ByteSource } from "./byte-source.ts";
 import { u16, u32, u64 } from "./little-endian.ts";
 
@@ -95,6 +95,35 @@ export function decompressZstd(input: Uint8Array, most: number): Uint8Array | nu
     if (error !== enough) return null;
   }
   return filled === 0 ? null : output.subarray(0, filled);
+}
+
+/** Blocks of clang's bundles hold 43 KB and more. Each may claim 128 KiB, whatever the frame claims. */
+const smallBlocks = 64;
+const bytesPerBlock = 4096;
+
+/**
+ * The frame that begins the input, whole, where it holds exactly `size` bytes, and how long it is; null for what is not. Takes no memory
+ * but for them, however large its window is.
+ */
+export function inflateZstd(
+  input: Uint8Array,
+  size: number,
+): { readonly plain: Uint8Array; readonly used: number } | null {
+  const frame = readZstdFrame(input);
+  if (frame === null || frame.skip !== null || (frame.content ?? size) !== size) return null;
+  let blocks = 0;
+  const read = (at: number, length: number) => {
+    blocks++;
+    return input.subarray(at, at + length);
+  };
+  const used = endOfZstdFrame(read, frame, input.length);
+  if (used === null || blocks > smallBlocks + size / bytesPerBlock) return null;
+  try {
+    return { plain: decompress(input.subarray(0, used), new Uint8Array(size)), used };
+  } catch {
+    // The library throws whatever its arrays throw on damaged input.
+    return null;
+  }
 }
 
 /** Of the frame that begins at a place, what `most` bytes of content can take, and nothing behind it: a library has thousands. */

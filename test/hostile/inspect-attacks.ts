@@ -16,6 +16,7 @@ import { inThisThread } from "../../src/inspect/workers/file-inspector.ts";
 import { inspectFile } from "../../src/inspect/inspect-file.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
 import { inspectLines } from "../../src/cli/inspect-lines.ts";
+import { makeBundle, makeCodeObject, makeCompressed, makeProgram } from "../inspect/support/make-amd.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { gpuFile, layoutFiles, makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { mutateBytes, pick, type Random } from "./mutate.ts";
@@ -51,6 +52,21 @@ const containers = [
     ]),
   ]),
   Buffer.from("// made\n.version 8.4\n.target sm_90a\n.address_size 64\n"),
+];
+const bundle = makeBundle(
+  [
+    { id: "hipv4-amdgcn-amd-amdhsa--gfx90a", bytes: makeCodeObject(0x53f) },
+    { id: "hip-amdgcn-amd-amdhsa--gfx11-generic", bytes: makeCodeObject(0x1000054) },
+  ],
+  { align: 64 },
+);
+const bundles = [
+  Buffer.concat([Buffer.alloc(33), bundle, bundle, makeCodeObject(0x41)]),
+  ...([1, 2, 3] as const).map((version) => Buffer.concat([makeCompressed(bundle, version), bundle])),
+  makeProgram([
+    { name: ".hip_fatbin", bytes: makeCompressed(bundle, 3) },
+    { name: ".rocm_kpack_ref", bytes: Buffer.from("\xb0../.kpack/a.kpack", "latin1") },
+  ]),
 ];
 const tar = makeTar([
   { path: "a/x", content: gpuFile(70) },
@@ -108,6 +124,9 @@ export const inspectAttacks = {
   },
   gpuCode: async (random: Random) => {
     await inspectFile(memorySource(mutateBytes(pick(random, containers), random)), false);
+  },
+  amdCode: async (random: Random) => {
+    await inspectFile(memorySource(mutateBytes(pick(random, bundles), random)), false);
   },
   zip: async (random: Random) => {
     const { sink } = collect("file", inThisThread);

@@ -77,6 +77,9 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
         : [
             `${unopened === 1 ? "1 file" : `${unopened} files`} could not be opened: imgmatch inspect lists them`,
           ]),
+      ...(inspection.amd === null
+        ? []
+        : ["its GPU code for AMD is not in the lock: imgmatch inspect shows it"]),
       ...audit.notes.map(({ message }) => message),
     ],
   };

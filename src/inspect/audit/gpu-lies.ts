@@ -67,16 +67,17 @@ function mayCompile({ files }: ImageInspection, { own }: ImageOrigin): boolean {
 function isUnread({ files, gpu, unopened }: ImageInspection): boolean {
   if (gpu !== null && gpu.unknownKinds.length > 0) return true;
   const byPath = new Map(files.map((file) => [file.path, file]));
-  // Unknown CPU instructions, and programs for other CPUs, were searched for GPU code all the same.
-  const isCpuMatter = (path: string, reason: string) => {
+  // Unknown CPU instructions, and programs for other CPUs, were searched for GPU code all the same. Code for AMD hides none for NVIDIA.
+  const isOther = (path: string, reason: string) => {
     const file = byPath.get(path);
+    if (file?.amd?.damage.includes(reason) === true) return true;
     return (
       file?.program != null &&
       /^(\d+ unknown instructions|code for )/.test(reason) &&
       !file.gpu?.damage.includes(reason)
     );
   };
-  return unopened.some(({ path, reason }) => !isCpuMatter(path, reason));
+  return unopened.some(({ path, reason }) => !isOther(path, reason));
 }
 
 const runtimeCompiler = /\/(?:lib(?:nvrtc|nvJitLink|nvvm|nvptxcompiler)[\w.-]*\.so[\d.]*|nvcc|ptxas|cicc)$/;

@@ -36,7 +36,15 @@ export interface ElfSection {
 
 export type ElfSegment = Omit<ElfSection, "name" | "link">;
 
-export const elfMachine = { x86: 3, arm: 40, x86_64: 62, aarch64: 183, cuda: 190, riscv: 243 } as const;
+export const elfMachine = {
+  x86: 3,
+  arm: 40,
+  x86_64: 62,
+  aarch64: 183,
+  cuda: 190,
+  amdgpu: 224,
+  riscv: 243,
+} as const;
 
 export const elfType = { relocatable: 1, executable: 2, shared: 3 } as const;
 

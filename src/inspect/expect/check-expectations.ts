@@ -7,9 +7,10 @@ import { findMarch, levelNeeded, type March } from "../../hardware/cpu-marches.t
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import { concernsCpuAlone } from "../file-inspection.ts";
+import { amdLibraries, amdOf } from "../amd/amd-libraries.ts";
 import { gpuOf, type ImageInspection, type InspectedFile } from "../inspection.ts";
 import { count } from "../../io/table.ts";
-import type { Expectation, Expectations, Operator } from "./parse-expectations.ts";
+import { type Expectation, type Expectations, isAmdTarget, type Operator } from "./parse-expectations.ts";
 
 export interface FailedExpectation {
   readonly kind: Expectation["kind"];
@@ -58,13 +59,14 @@ function findingsOf(
 ): readonly Finding[] {
   switch (each.kind) {
     case "target":
+      if (isAmdTarget(each.target)) return amdTarget(inspection, perLibrary, each);
       return each.isThere
         ? targetIsThere(inspection, perLibrary, each.target)
         : isNowhere(inspection, (name) => name === each.target);
     case "ptx":
       return each.isThere ? ptxIsThere(inspection, perLibrary, each.from) : isNowhere(inspection, isPtx);
     case "no-gpu-code":
-      return isNowhere(inspection, () => true);
+      return noGpuCode(inspection);
     case "gpu-code":
       return gpuCodeAtMost(inspection, each.most);
     case "cuda":
@@ -83,17 +85,28 @@ function findingsOf(
   }
 }
 
-/** The names of all targets of these files together. */
+/** The names of NVIDIA's targets of these files together. */
 function targetsOf(files: readonly InspectedFile[]): readonly string[] {
   return gpuOf(files)?.targets.map(({ target }) => target) ?? [];
 }
 
 function gpuText(files: readonly InspectedFile[]): string {
-  const gpu = gpuOf(files);
-  if (gpu === null) return "no GPU code";
-  const lto = gpu.lto.map((target) => `lto:${target}`);
-  const unknown = gpu.unknownKinds.map((kind) => `unknown kind ${kind}`);
-  return [...targetsOf(files), ...lto, ...unknown].join(" ") || "no code that a driver loads";
+  const [gpu, amd] = [gpuOf(files), amdOf(files)];
+  const sycl = [...new Set(files.flatMap((file) => Object.keys(file.sycl)))].sort();
+  if (gpu === null && amd === null && sycl.length === 0) return "no GPU code";
+  const texts = [
+    ...targetsOf(files),
+    ...(gpu?.lto ?? []).map((target) => `lto:${target}`),
+    ...(gpu?.unknownKinds ?? []).map((kind) => `unknown kind ${kind}`),
+    ...amdTargets(files),
+    ...(amd?.unknown ?? []),
+    ...sycl.map((kind) => `sycl:${kind}`),
+  ];
+  return texts.join(" ") || "no code that a driver loads";
+}
+
+function amdTargets(files: readonly InspectedFile[]): readonly string[] {
+  return [...new Set((amdOf(files)?.targets ?? []).map(({ target }) => target))];
 }
 
 function withGpuCode({ files }: ImageInspection): readonly InspectedFile[] {
@@ -107,7 +120,7 @@ function inEach(
   has: (targets: readonly string[]) => boolean,
 ): readonly Finding[] {
   const holders = withGpuCode(inspection);
-  if (holders.length === 0) return orShut(inspection, { file: null, found: gpuText(holders) });
+  if (holders.length === 0) return orShut(inspection, { file: null, found: gpuText(inspection.files) });
   if (!perLibrary) return has(targetsOf(holders)) ? [] : [{ file: null, found: gpuText(holders) }];
   return holders
     .filter((file) => !has(targetsOf([file])))
@@ -115,13 +128,43 @@ function inEach(
 }
 
 /** The finding, unless a file was not opened: something that no opened file has may be in that one. */
-function orShut(inspection: ImageInspection, finding: Finding): readonly Finding[] {
-  const hidden = shut(inspection);
+function orShut(inspection: ImageInspection, finding: Finding, matter: Matter = "cuda"): readonly Finding[] {
+  const hidden = shut(inspection, matter);
   return hidden.length > 0 ? hidden : [finding];
 }
 
 function targetIsThere(inspection: ImageInspection, perLibrary: boolean, target: string) {
   return inEach(inspection, perLibrary, (targets) => targets.includes(target));
+}
+
+/** There: for exactly this target. Not there: for no state of xnack and sramecc either, where the word names none. */
+function amdTarget(
+  inspection: ImageInspection,
+  perLibrary: boolean,
+  { target, isThere }: Extract<Expectation, { kind: "target" }>,
+): readonly Finding[] {
+  const libraries = amdLibraries(inspection.files);
+  const [first] = libraries;
+  if (!isThere) {
+    const isMeant = (name: string) => name === target || name.startsWith(`${target}:`);
+    const found = libraries
+      .flatMap(({ files }) => files)
+      .flatMap((file): Finding[] => {
+        const targets = amdTargets([file]).filter(isMeant);
+        if (targets.length > 0) return [{ file: file.path, found: targets.join(" ") }];
+        const kinds = Object.keys(file.amd?.unknown ?? {});
+        const hidden = `GPU code that is not known (${kinds.join(", ")}): any target may be in it`;
+        return kinds.length === 0 ? [] : [unknown(file.path, hidden)];
+      });
+    return [...found, ...shut(inspection, "amd")];
+  }
+  if (first === undefined) return orShut(inspection, { file: null, found: gpuText(inspection.files) }, "amd");
+  if (perLibrary)
+    return libraries
+      .filter(({ targets }) => !targets.includes(target))
+      .map(({ path, files }) => ({ file: path, found: gpuText(files) }));
+  if (libraries.some(({ targets }) => targets.includes(target))) return [];
+  return orShut(inspection, { file: null, found: gpuText(inspection.files) }, "amd");
 }
 
 /** PTX of one device or family alone (`compute_90a`) serves no newer one. */
@@ -141,9 +184,7 @@ function isPtx(target: string): boolean {
 
 /** Every file with such a target, and what may hide one. */
 function isNowhere(inspection: ImageInspection, isMeant: (target: string) => boolean): readonly Finding[] {
-  const any = isMeant("");
   const found = withGpuCode(inspection).flatMap((file): Finding[] => {
-    if (any) return [{ file: file.path, found: gpuText([file]) }];
     const targets = targetsOf([file]).filter(isMeant);
     if (targets.length > 0) return [{ file: file.path, found: targets.join(" ") }];
     const kinds = file.gpu?.unknown.map(({ kind }) => kind) ?? [];
@@ -153,25 +194,48 @@ function isNowhere(inspection: ImageInspection, isMeant: (target: string) => boo
   return [...found, ...shut(inspection)];
 }
 
+function noGpuCode(inspection: ImageInspection): readonly Finding[] {
+  const found = inspection.files
+    .filter(holdsGpuCode)
+    .map((file) => ({ file: file.path, found: gpuText([file]) }));
+  return [...found, ...shut(inspection, "gpu")];
+}
+
+function holdsGpuCode(file: InspectedFile): boolean {
+  return (file.gpu?.modules ?? 0) + (file.amd?.modules ?? 0) > 0 || Object.keys(file.sycl).length > 0;
+}
+
 function unknown(file: string | null, why: string): Finding {
   return { file, found: `unknown: ${why}`, isUnknown: true };
 }
 
+/** The code that a word is about: what hides none of it does not matter. */
+type Matter = "cuda" | "amd" | "gpu" | "all";
+
 /** The first file that was not opened, where there is one: anything may be in it. */
-function shut({ unopened }: ImageInspection, isOfCpu = false): readonly Finding[] {
-  const [first, ...more] = unopened.filter(({ reason }) => isOfCpu || !concernsCpuAlone(reason));
+function shut({ unopened, files }: ImageInspection, matter: Matter = "cuda"): readonly Finding[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const hides = (path: string, reason: string) => {
+    if (matter === "all") return true;
+    const file = byPath.get(path);
+    const other = matter === "cuda" ? file?.amd : matter === "amd" ? file?.gpu : null;
+    return !concernsCpuAlone(reason) && other?.damage.includes(reason) !== true;
+  };
+  const [first, ...more] = unopened.filter(({ path, reason }) => hides(path, reason));
   if (first === undefined) return [];
   const others = more.length === 0 ? "" : `, and ${more.length} more could not be read`;
   return [unknown(first.path, `${first.reason}${others}`)];
 }
 
 function gpuCodeAtMost(inspection: ImageInspection, most: number): readonly Finding[] {
-  const holders = withGpuCode(inspection);
-  const bytes = holders.reduce((sum, { gpu }) => sum + (gpu?.bytes ?? 0), 0);
-  const largest = [...holders].sort((a, b) => (b.gpu?.bytes ?? 0) - (a.gpu?.bytes ?? 0))[0];
+  const bytesOf = ({ gpu, amd, sycl }: InspectedFile) =>
+    [gpu?.bytes ?? 0, amd?.bytes ?? 0, ...Object.values(sycl)].reduce((sum, each) => sum + each, 0);
+  const holders = inspection.files.filter(holdsGpuCode);
+  const bytes = holders.reduce((sum, file) => sum + bytesOf(file), 0);
+  const [largest] = [...holders].sort((a, b) => bytesOf(b) - bytesOf(a));
   if (bytes > most)
     return [{ file: largest?.path ?? null, found: `${sizeText(bytes)} in ${count(holders.length, "file")}` }];
-  return shut(inspection);
+  return shut(inspection, "gpu");
 }
 
 function sizeText(bytes: number): string {
@@ -180,7 +244,7 @@ function sizeText(bytes: number): string {
 
 function cudaIs(inspection: ImageInspection, operator: Operator, wanted: VersionParts): readonly Finding[] {
   const { cuda } = inspection.requires;
-  if (cuda === null) return orShut(inspection, { file: null, found: "no GPU code" });
+  if (cuda === null) return orShut(inspection, { file: null, found: gpuText(inspection.files) });
   const { toolkit } = cuda;
   if (toolkit === null)
     return [unknown(null, whyOpen(inspection) || "no file says which toolkit made its code")];
@@ -237,7 +301,7 @@ function cpuAtMost(
       .filter((feature) => !neverNeededFeatures.has(feature));
     return features.length === 0 ? [] : [{ file: file.path, found: cpuText(march, features) }];
   });
-  return [...beyond, ...shut(inspection, true)];
+  return [...beyond, ...shut(inspection, "all")];
 }
 
 /** Told at the first march alone, and not at all where another word names one of this architecture. */

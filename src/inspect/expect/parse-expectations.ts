@@ -1,10 +1,12 @@
 /** The words of `--expect`: `sm_80 !sm_70 ptx>=90 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
 
 import type { Place, Problem } from "../../errors.ts";
+import { amdArchitectures, amdGenerics } from "../../hardware/amd-architectures.ts";
 import { type ComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames } from "../../hardware/cpu-marches.ts";
 import { parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
+import { spirvTarget } from "../amd/code-object.ts";
 import { didYouMean, suggest, suggestMarch } from "../../io/suggest.ts";
 
 export interface Expectations {
@@ -20,7 +22,7 @@ export type Expectation = Meaning & {
 };
 
 type Meaning =
-  /** `sm_90a` or `compute_90`, which has to be there, or must not be. */
+  /** `sm_90a`, `compute_90` or `gfx90a:xnack-`, which has to be there, or must not be. */
   | { readonly kind: "target"; readonly target: string; readonly isThere: boolean }
   | { readonly kind: "ptx"; readonly isThere: boolean; readonly from: ComputeCapability | null }
   | { readonly kind: "no-gpu-code" | "musl" }
@@ -77,6 +79,7 @@ const examples = [
   "sm_80",
   "!sm_70",
   "compute_90",
+  "gfx90a",
   ...Object.values(words).map(({ example }) => example),
   perLibrary,
 ];
@@ -124,6 +127,7 @@ function meaningOf(word: string): Meaning[] | Mistake {
   const targets = readTargets(/^\d{2,3}[af]?$/.test(plain) ? `sm_${plain}` : plain);
   if (targets !== null)
     return targets.map((target) => ({ kind: "target", target: formatGpuTarget(target), isThere }));
+  if (isAmdTarget(plain)) return [{ kind: "target", target: plain, isThere }];
   if (word === "!ptx") return [{ kind: "ptx", isThere, from: null }];
   const [, name = "", operator = "", value = ""] = /^([^<>=]*)([<>=]*)(.*)$/.exec(word) ?? [];
   const known = Object.hasOwn(words, name) ? words[name] : undefined;
@@ -137,6 +141,16 @@ function meaningOf(word: string): Meaning[] | Mistake {
     message: `${word}: ${JSON.stringify(value)} is no value of ${name}`,
     fix: `${didYouMean(near && `${name}${operator}${near}`)}${name} is written ${known.example}`,
   };
+}
+
+/** One that the tables have, or SPIR-V. */
+export function isAmdTarget(name: string): boolean {
+  const [processor, ...features] = name.split(":");
+  return (
+    name === spirvTarget ||
+    ([...amdArchitectures, ...amdGenerics].some((row) => row.name === processor) &&
+      /^(sramecc[+-])?(,?xnack[+-])?$/.test(features.join(",")))
+  );
 }
 
 function unknownWord(word: string, name: string, rest: string): Mistake {

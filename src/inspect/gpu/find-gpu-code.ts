@@ -3,15 +3,9 @@
  * libraries keep code outside `.nv_fatbin` (`.cask_resource`, `.ldata`, C arrays in `.rodata`), where cuobjdump does not look.
  */
 
-import {
-  borrowBuffer,
-  type ByteSource,
-  giveBack,
-  memorySource,
-  partOf,
-  windowBytes,
-} from "../byte-source.ts";
-import { type Elf, endOfTables } from "../elf/elf.ts";
+import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
+import type { CodePattern } from "../code-search.ts";
+import { endOfTables } from "../elf/elf.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
 import { exactToolkits, type Samples } from "./exact-toolkit.ts";
 import { containerMagic, containerOf, readContainer } from "./fatbin.ts";
@@ -26,9 +20,6 @@ import {
 import { decompressLz4, lz4Bound } from "./lz4.ts";
 import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 
-/** Longest pattern, less one byte, so that none is lost between two windows; and one byte before it. */
-const overlap = 16;
-const stepBytes = windowBytes - overlap;
 /** The first block of a zstd frame holds at most 128 KiB (RFC 8878, 3.1.1.2.4). */
 const firstBlock = 2 ** 17 + 64;
 const largestCubin = 64 * 2 ** 20;
@@ -39,30 +30,6 @@ const maxFailures = 2000;
 const freeDecompressed = 256 * 2 ** 20;
 const maxRatio = 4;
 
-interface Pattern {
-  readonly what: "container" | "cubin" | "zstd";
-  /** Searched for from its rarest byte on, which is so many bytes after the beginning. */
-  readonly lead: number;
-  /** Fewer than eight: Node searches for longer ones in another way, which takes five times as long here. */
-  readonly bytes: Buffer;
-  /** One of these has to follow. */
-  readonly endings: readonly (readonly [number, number])[] | null;
-}
-
-const patterns: readonly Pattern[] = [
-  { what: "container", lead: 1, bytes: Buffer.from(containerMagic.subarray(1)), endings: null },
-  {
-    what: "cubin",
-    lead: 0,
-    bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1),
-    endings: [
-      [0x33, 7],
-      [0x41, 8],
-    ],
-  },
-  { what: "zstd", lead: 1, bytes: Buffer.of(0xb5, 0x2f, 0xfd), endings: null },
-];
-
 /** One piece of code, as it is found. `read` is null where its bytes do not stand by themselves. */
 export interface FoundPiece {
   readonly place: string;
@@ -71,34 +38,42 @@ export interface FoundPiece {
   readonly read: (() => Uint8Array) | null;
 }
 
-/** null for a file without any. `onPiece` hears of each piece. */
-export function findGpuCode(
+/** `result` answers null for a file without any. `onPiece` hears of each piece. */
+export function gpuCodeSearch(
   source: ByteSource,
-  elf: Elf | null,
+  place: (at: number) => string,
   onPiece: (piece: FoundPiece) => void = () => {},
-): GpuCode | null {
+): { readonly patterns: readonly CodePattern[]; readonly result: () => GpuCode | null } {
   const tally = createGpuTally();
-  const place = placesOf(elf);
-  const lent = borrowBuffer(windowBytes);
-  const buffer = new Uint8Array(lent);
   const search: Search = {
-    source,
-    buffer,
-    tally,
-    onPiece,
-    place,
-    samples: { left: 16 },
-    failures: 0,
-    decompressed: 0,
+    ...{ source, tally, onPiece, place },
+    ...{ samples: { left: 16 }, failures: 0, decompressed: 0 },
   };
-  for (let at = 0; at < source.size; ) at = searchWindow(search, at);
-  giveBack(lent);
-  return tally.result();
+  return {
+    patterns: [
+      {
+        lead: 1,
+        bytes: Buffer.from(containerMagic.subarray(1)),
+        endings: null,
+        found: (at) => foundContainer(search, at),
+      },
+      {
+        lead: 0,
+        bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1),
+        endings: [
+          [0x33, 7],
+          [0x41, 8],
+        ],
+        found: (at) => foundCubin(search, at),
+      },
+      { lead: 1, bytes: Buffer.of(0xb5, 0x2f, 0xfd), endings: null, found: (at) => foundFrame(search, at) },
+    ],
+    result: () => tally.result(),
+  };
 }
 
 interface Search {
   readonly source: ByteSource;
-  readonly buffer: Uint8Array;
   readonly tally: GpuTally;
   readonly onPiece: (piece: FoundPiece) => void;
   readonly place: (at: number) => string;
@@ -111,38 +86,6 @@ interface Search {
 interface Piece {
   readonly at: number;
   readonly bytes: number;
-}
-
-/** Answers where to go on: behind this window, or behind a container that is larger. */
-function searchWindow(search: Search, start: number): number {
-  const bytes = search.source.readOver(start, search.buffer);
-  const window = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const next = patterns.map((pattern) => indexFrom(window, pattern, 0));
-  for (let done = 0; ; ) {
-    const first = next.indexOf(Math.min(...next));
-    const at = next[first] ?? Number.POSITIVE_INFINITY;
-    const pattern = patterns[first];
-    if (pattern === undefined || at >= stepBytes) return start + stepBytes;
-    done = Math.max(at + 1, found(search, pattern.what, start + at) - start);
-    if (done >= stepBytes) return start + done;
-    for (const [index, each] of patterns.entries())
-      if ((next[index] ?? 0) < done) next[index] = indexFrom(window, each, done);
-  }
-}
-
-function indexFrom(window: Buffer, { bytes, lead, endings }: Pattern, from: number): number {
-  for (let at = window.indexOf(bytes, from + lead); at !== -1; at = window.indexOf(bytes, at + 1)) {
-    const behind = at + bytes.length;
-    if (endings === null || endings.some(([a, b]) => window[behind] === a && window[behind + 1] === b))
-      return at - lead;
-  }
-  return Number.POSITIVE_INFINITY;
-}
-
-/** Answers where what begins here ends; the place itself when it is nothing. */
-function found(search: Search, what: Pattern["what"], at: number): number {
-  if (what === "container") return foundContainer(search, at);
-  return what === "cubin" ? foundCubin(search, at) : foundFrame(search, at);
 }
 
 function foundContainer({ source, tally, onPiece, place, samples }: Search, at: number): number {
@@ -257,22 +200,4 @@ function addCubin(
   tally.add({ place: section, bytes, entries: [entry] });
   const read = compression === "none" ? () => source.read(at, bytes) : null;
   onPiece({ place: section, entry, size: bytes, read });
-}
-
-/** The name of the section that holds a place, by halving: a hostile file has as many of both as it likes. */
-function placesOf(elf: Elf | null): (at: number) => string {
-  const sections = (elf?.sections ?? [])
-    .filter(({ size, name }) => size > 0 && name !== "")
-    .sort((a, b) => a.offset - b.offset);
-  return (at) => {
-    let low = 0;
-    let high = sections.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((sections[middle]?.offset ?? 0) <= at) low = middle + 1;
-      else high = middle;
-    }
-    const last = sections[low - 1];
-    return last !== undefined && at < last.offset + last.size ? last.name : "file";
-  };
 }

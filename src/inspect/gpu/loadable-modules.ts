@@ -3,11 +3,12 @@
 import { supportedTargets, toolkitCompiles, cudaToolkits } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget } from "../../hardware/gpu-target.ts";
 import type { ByteSource } from "../byte-source.ts";
+import { placesOf, searchCode } from "../code-search.ts";
 import { readElf } from "../elf/elf.ts";
 import { headBytes } from "../file-inspection.ts";
 import { closeSpooled, sourceOf, type SpooledFile } from "../image/spool.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
-import { findGpuCode, type FoundPiece } from "./find-gpu-code.ts";
+import { type FoundPiece, gpuCodeSearch } from "./find-gpu-code.ts";
 import { compareTargets, createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
 import { ptxOfToolkit, readPtxEntry } from "./ptx-versions.ts";
 
@@ -88,7 +89,7 @@ export function collectModules(): ModuleCollection {
 
 function searchFile(source: ByteSource, onPiece: (piece: FoundPiece) => void): void {
   const entry = readPtxEntry(source.read(0, headBytes));
-  if (entry === null) findGpuCode(source, readElf(source), onPiece);
+  if (entry === null) searchCode(source, gpuCodeSearch(source, placesOf(readElf(source)), onPiece).patterns);
   else onPiece({ place: "file", entry, size: source.size, read: () => source.read(0, source.size) });
 }
 

@@ -59,6 +59,7 @@ const closed: readonly (readonly [string, RegExp])[] = [
   ["RPM", /^edabeedb/],
   ["cpio", /^30373037303[127]/],
   ["squashfs", /^68737173/],
+  ["kpack", /^4b50414b/],
 ];
 /** A static library is no program, but a package of Debian is an `ar` archive as well. */
 const debianPackage = { name: /\.deb$/, head: /^213c617263683e0a/ };

@@ -25,6 +25,7 @@ import { makeFolders } from "../../io/folders.ts";
 import { parseJson } from "../../io/json.ts";
 import { findWritableByOthers } from "../../io/writable-by-others.ts";
 import type { Digest } from "../../oci/digest.ts";
+import type { AmdCode, AmdTargetCount } from "../amd/amd-inspection.ts";
 import type { Checksums } from "../checksums.ts";
 import type { CpuCode, FeatureUse } from "../cpu/cpu-code.ts";
 import type { LibcNeed } from "../elf/dynamic.ts";
@@ -37,7 +38,7 @@ import type { LayerChange, LayerInspection } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */
-export const analyserVersion = 10;
+export const analyserVersion = 11;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
@@ -117,6 +118,18 @@ const gpuCode = shape<GpuCode>({
   damage: texts,
 });
 
+const amdCode = shape<AmdCode>({
+  modules: wholeNumber,
+  bytes: wholeNumber,
+  targets: list(
+    shape<AmdTargetCount>({ target: anyText, version: orNull(wholeNumber), modules: wholeNumber }),
+  ),
+  unlinked: wholeNumber,
+  unknown: record(wholeNumber),
+  places: record(wholeNumber),
+  damage: texts,
+});
+
 const cpuCode = shape<CpuCode>({
   architecture: oneOf("x86_64", "x86", "aarch64"),
   codeBytes: wholeNumber,
@@ -144,6 +157,8 @@ const inspection = shape<FileInspection>({
   ),
   cpu: orNull(cpuCode),
   gpu: orNull(gpuCode),
+  amd: orNull(amdCode),
+  sycl: record(wholeNumber),
   unopened: texts,
 });
 

@@ -1,8 +1,10 @@
 /** Marks of what has code in it, anywhere in a stream: behind a script, in a format of somebody's own. */
 
+import { bundleMagic } from "../amd/bundle.ts";
+import { compressedMagic } from "../amd/compressed-bundle.ts";
 import { elfMachine, elfType } from "../elf/elf.ts";
 import { containerMagic } from "../gpu/fatbin.ts";
-import { u16 } from "../little-endian.ts";
+import { u16, u32 } from "../little-endian.ts";
 import { type Chunks, createChunkReader } from "./checked.ts";
 
 /** A file of a zip archive, GPU code, a program or library for a CPU. */
@@ -17,7 +19,7 @@ export interface FoundMark {
 }
 
 /** So many bytes tell each. */
-const markBytes = 20;
+const markBytes = 32;
 
 /**
  * Fewer than eight bytes each: Node searches for longer ones in a slower way. The reader that opens a match sees whether it only
@@ -26,18 +28,31 @@ const markBytes = 20;
 const patterns = [
   { bytes: Buffer.from("PK\x03\x04"), markAt: () => "zip" },
   { bytes: Buffer.from(containerMagic.subarray(0, 7)), markAt: () => "gpu" },
+  { bytes: bundleMagic.subarray(0, 7), markAt: bundleMark },
+  { bytes: compressedMagic, markAt: compressedMark },
   { bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1), markAt: elfMark },
 ] as const satisfies readonly {
   readonly bytes: Buffer;
   readonly markAt: (bytes: Buffer, at: number) => Mark | null;
 }[];
 
+/** Texts and programs that know bundles have the magic alone. */
+function bundleMark(bytes: Buffer, at: number): Mark | null {
+  const isBundle = bundleMagic.equals(bytes.subarray(at, at + bundleMagic.length));
+  const count = u32(bytes, at + bundleMagic.length);
+  return isBundle && count > 0 && count < 2 ** 16 ? "gpu" : null;
+}
+
+function compressedMark(bytes: Buffer, at: number): Mark | null {
+  return [1, 2, 3].includes(u16(bytes, at + 4)) && u16(bytes, at + 6) <= 1 ? "gpu" : null;
+}
+
 const cpus: ReadonlySet<number> = new Set(Object.values(elfMachine));
 
 /** Of what a loader or a driver takes. */
 function elfMark(bytes: Buffer, at: number): Mark | null {
   const machine = u16(bytes, at + 18);
-  if (machine === elfMachine.cuda) return "gpu";
+  if (machine === elfMachine.cuda || machine === elfMachine.amdgpu) return "gpu";
   const type = u16(bytes, at + 16);
   return cpus.has(machine) && (type === elfType.executable || type === elfType.shared) ? "program" : null;
 }

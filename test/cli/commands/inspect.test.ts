@@ -127,7 +127,7 @@ describe("imgmatch inspect", () => {
     } = JSON.parse(out);
     expect(rest).toEqual({ schemaVersion: 1, expected: null });
     expect(Object.keys(answer)).toEqual(
-      "schemaVersion subject source digest platform layers cpu gpu driver requires unopened unreadPackages files".split(
+      "schemaVersion subject source digest platform layers cpu gpu amd driver requires unopened unreadPackages files".split(
         " ",
       ),
     );

@@ -35,6 +35,14 @@ describe("an adopted image", () => {
     expect([adopted, measured, notes]).toEqual([{ cpu: "estimated" }, undefined, []]);
   });
 
+  it("says that its code for AMD is not in the lock", () => {
+    const amd = { targets: [{ target: "gfx942", version: null, modules: 1 }] };
+    expect(adopt([lib("rocm", { amd })])).toMatchObject({
+      requires: { cuda: null },
+      notes: ["its GPU code for AMD is not in the lock: imgmatch inspect shows it"],
+    });
+  });
+
   it("has the floor that compression raises", () => {
     expect(adopt([cu12z]).requires.cuda?.driver).toEqual({ mode: "host", minimum: "550.54.14" });
   });

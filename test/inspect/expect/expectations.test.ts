@@ -38,6 +38,70 @@ describe("what is promised and so", () => {
   ])("%s", (words) => expect(failures(words, [cuda])).toEqual([]));
 });
 
+const target = (name: string) => ({ target: name, version: null, modules: 1 });
+const rocm: MadeProgram = {
+  path: "/lib/rocm.so",
+  amd: { targets: [target("gfx90a:xnack-"), target("gfx942"), target("gfx11-generic")] },
+};
+const blas: MadeProgram = { path: "/lib/blas.so", amd: { targets: [target("gfx942")], bytes: 500 } };
+
+describe("AMD's targets", () => {
+  it.each([
+    ["gfx942 gfx11-generic gfx90a:xnack- !gfx803 !gfx90a:xnack+ gpu-code<=1.5KB"],
+    ["gfx942 !gfx1201 per-library"],
+  ])("so: %s", (words) => expect(failures(words, [rocm, blas])).toEqual([]));
+
+  it.each([
+    ["gfx90a", "all: gfx90a:xnack- gfx942 gfx11-generic"],
+    ["gfx1100", "all: gfx90a:xnack- gfx942 gfx11-generic"],
+    ["!gfx90a", "/lib/rocm.so: gfx90a:xnack-"],
+    ["sm_80", "all: gfx90a:xnack- gfx942 gfx11-generic"],
+    ["cuda==12", "all: gfx90a:xnack- gfx942 gfx11-generic"],
+    ["gpu-code<=1KB", "/lib/rocm.so: 1500 B in 2 files"],
+  ])("not so: %s", (word, found) => expect(failures(word, [rocm, blas])).toEqual([`${word}: ${found}`]));
+
+  it("each library has to have them", () => {
+    expect(failures("gfx11-generic per-library", [rocm, blas])).toEqual([
+      "gfx11-generic: /lib/blas.so: gfx942",
+    ]);
+    // Loose code objects of a folder are one library, each for one target.
+    const loose = (name: string): MadeProgram => ({
+      path: `/rocblas/library/k_${name}.co`,
+      amd: { targets: [target(name)] },
+    });
+    expect(failures("gfx942 per-library", [rocm, loose("gfx942"), loose("gfx1100")])).toEqual([]);
+    expect(failures("gfx1201 per-library", [loose("gfx942"), loose("gfx1100")])).toEqual([
+      "gfx1201: /rocblas/library: gfx942 gfx1100",
+    ]);
+  });
+
+  it("unknown is never met, and hides nothing of NVIDIA's", () => {
+    const odd: MadeProgram = {
+      path: "/lib/odd.so",
+      amd: { unknown: { "machine value 0x7f": 1 }, damage: ["archives"] },
+      unopened: ["archives"],
+    };
+    expect(failures("!gfx803 !sm_70 sm_80", [cuda, odd])).toEqual([
+      "!gfx803: /lib/odd.so: unknown: GPU code that is not known (machine value 0x7f): any target may be in it",
+      "!gfx803: /lib/odd.so: unknown: archives",
+    ]);
+    expect(failures("gfx803", [odd])).toEqual(["gfx803: /lib/odd.so: unknown: archives"]);
+  });
+
+  it("are GPU code, as SYCL is", () => {
+    const sycl: MadeProgram = { path: "/lib/xpu.so", sycl: { spir64: 700 } };
+    expect(failures("no-gpu-code gpu-code<=1KB", [blas, sycl])).toEqual([
+      "no-gpu-code: /lib/blas.so: gfx942",
+      "no-gpu-code: /lib/xpu.so: sycl:spir64",
+      "gpu-code<=1KB: /lib/xpu.so: 1200 B in 2 files",
+    ]);
+  });
+
+  it.each(["gfx90", "gfx9999", "gfx90a:xnack", "gfx90a:xnack+:sramecc-"])("%s is none", (word) =>
+    expect(parse(word).problems).toMatchObject([{ code: "EXPECT_INVALID" }]),
+  );
+});
+
 describe("what is promised and not so", () => {
   it.each([
     ["sm_75", "all: sm_80 sm_90a compute_90"],

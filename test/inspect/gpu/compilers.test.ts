@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { readCubin } from "../../../src/inspect/gpu/cubin.ts";
-import { findGpuCode } from "../../../src/inspect/gpu/find-gpu-code.ts";
+import { findCode } from "../../../src/inspect/find-code.ts";
 import { readPtxText } from "../../../src/inspect/gpu/ptx-versions.ts";
 import { makeFolder } from "../../support/folders.ts";
 import {
@@ -26,7 +26,7 @@ int main() { add<<<1, 32>>>(nullptr, nullptr); return 0; }
 `;
 const code = (path: string) => {
   const source = memorySource(readFileSync(path));
-  return findGpuCode(source, readElf(source));
+  return findCode(source, readElf(source)).gpu;
 };
 
 const targets = [
@@ -91,13 +91,13 @@ describe("nvcc", needs(whyNoCuda), () => {
       expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
       expect(cubin?.toolkit).toBe(/release (\d+\.\d+)/.exec(cudaTool("nvcc", ["--version"], cwd))?.[1]);
       const hidden = Buffer.concat([Buffer.alloc(4099), readFileSync(join(cwd, "k.cubin")), Buffer.alloc(9)]);
-      expect(findGpuCode(memorySource(hidden), null)).toMatchObject({
+      expect(findCode(memorySource(hidden), null).gpu).toMatchObject({
         targets: [{ target, modules: 1 }],
         bytes: hidden.length - 4099 - 9,
       });
       execFileSync("zstd", ["-q", "k.cubin", "-o", "k.zst"], { cwd });
       const packed = Buffer.concat([Buffer.alloc(77), readFileSync(join(cwd, "k.zst")), Buffer.alloc(9)]);
-      expect(findGpuCode(memorySource(packed), null)).toMatchObject({
+      expect(findCode(memorySource(packed), null).gpu).toMatchObject({
         targets: [{ target, modules: 1 }],
         compression: { zstd: 1 },
         bytes: packed.length - 77 - 9,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { driverFiles } from "../../../src/inspect/gpu/driver-files.ts";
 import { measureFloor } from "../../../src/inspect/gpu/driver-floor.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
-import { findGpuCode } from "../../../src/inspect/gpu/find-gpu-code.ts";
+import { findCode } from "../../../src/inspect/find-code.ts";
 import { type MadeEntry, makeContainer, makeEntry } from "../support/make-fatbin.ts";
 
 const zstd = { flags: 0x8011, compressedSize: 9 };
@@ -14,7 +14,7 @@ const ptx = (version: readonly [number, number], more: Partial<MadeEntry> = {}):
 });
 
 function file(path: string, entries: readonly MadeEntry[], needed: readonly string[] = []) {
-  const gpu = findGpuCode(memorySource(makeContainer(entries.map(makeEntry))), null);
+  const { gpu } = findCode(memorySource(makeContainer(entries.map(makeEntry))), null);
   if (gpu === null) throw new Error("no code");
   return { path, gpu, needed };
 }

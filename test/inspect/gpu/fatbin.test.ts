@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readContainer } from "../../../src/inspect/gpu/fatbin.ts";
-import { findGpuCode } from "../../../src/inspect/gpu/find-gpu-code.ts";
+import { findCode } from "../../../src/inspect/find-code.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../support/make-fatbin.ts";
 
-const codeOf = (...parts: Uint8Array[]) => findGpuCode(memorySource(Buffer.concat(parts)), null);
+const codeOf = (...parts: Uint8Array[]) => findCode(memorySource(Buffer.concat(parts)), null).gpu;
 const targetsOf = (...parts: Uint8Array[]) => codeOf(...parts)?.targets.map(({ target }) => target);
 
 describe("a container of GPU code", () => {

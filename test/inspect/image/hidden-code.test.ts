@@ -13,6 +13,7 @@ import { inspectionOf } from "../../../src/inspect/inspection.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import { declared } from "../support/made-opened.ts";
+import { makeBundle, makeCodeObject, makeCompressed } from "../support/make-amd.ts";
 import { gpuFile } from "../support/make-image.ts";
 
 const hasGcc = process.arch === "x64" && spawnSync("gcc", ["--version"]).status === 0;
@@ -82,7 +83,9 @@ async function look(files: Readonly<Record<string, Uint8Array>>) {
       }),
     ),
     unopened: unopened.map(({ path, reason }) => `${path}: ${reason}`),
-    gpu: found.flatMap(({ path, gpu }) => (gpu?.targets ?? []).map(({ target }) => `${path} ${target}`)),
+    gpu: found.flatMap(({ path, gpu, amd }) =>
+      [...(gpu?.targets ?? []), ...(amd?.targets ?? [])].map(({ target }) => `${path} ${target}`),
+    ),
   };
 }
 
@@ -235,6 +238,27 @@ describe("GPU code", () => {
       gpu: ["/model.engine sm_80", "/model.engine sm_90"],
       unopened: [],
     }));
+
+  it("of AMD is found in files of any format, and an archive of it is told", async () => {
+    const object = makeCodeObject(0x53f);
+    const bundle = makeBundle([{ id: "hip-amdgcn-amd-amdhsa--gfx90a", bytes: object }]);
+    const packed = makeCompressed(bundle, 3);
+    expect(
+      await look({
+        "a.co": object,
+        "b.hsaco": packed,
+        "c.hsaco": bundle,
+        "d.bin": Buffer.concat([noise, object]),
+        "e.bin": Buffer.concat([noise, packed, noise]),
+        "f.bin": Buffer.concat([noise, bundle]),
+        "g.kpack": Buffer.concat([Buffer.from("KPAK"), noise]),
+        "notes.txt": Buffer.from("a bundle begins with __CLANG_OFFLOAD_BUNDLE__, or with CCOB\n".repeat(99)),
+      }),
+    ).toMatchObject({
+      gpu: ["a.co", "b.hsaco", "c.hsaco", "d.bin", "e.bin", "f.bin"].map((path) => `/${path} gfx90a`),
+      unopened: ["/g.kpack: packed in a format that is not read (kpack)"],
+    });
+  });
 
   it("is found where something looks like an archive before it", async () =>
     expect(

@@ -257,7 +257,16 @@ describe("layers", () => {
     const files = readdirSync(join(cache, folder)).map((file) => join(cache, folder, file));
     const checksums = { md5: null, sha1: null, sha256: "" };
     const cpu = { architecture: "x86_64", codeBytes: 1, features: [], vexOnly: null, asks: [] };
-    const inspection = { size: 1, checksums, program: null, cpu, gpu: null, unopened: [] };
+    const inspection = {
+      size: 1,
+      checksums,
+      program: null,
+      cpu,
+      gpu: null,
+      amd: null,
+      sycl: {},
+      unopened: [],
+    };
     for (const content of [
       "{",
       gzipSync("{}"),

@@ -35,11 +35,20 @@ export function cudaTool(name: string, args: readonly string[], cwd: string): st
 
 /** Every library below the folder that holds containers. */
 export function realLibraries(): readonly string[] {
+  return librariesWith(Buffer.from(containerMagic));
+}
+
+/** Every one that holds code for AMD GPUs. */
+export function realRocmLibraries(): readonly string[] {
+  return librariesWith(Buffer.from(".hip_fatbin\0"));
+}
+
+function librariesWith(mark: Buffer): readonly string[] {
   if (libraryFolder === null) return [];
   return readdirSync(libraryFolder, { recursive: true, encoding: "utf8" })
     .map((path) => join(libraryFolder, path))
     .filter((path) => path.endsWith(".so") && statSync(path).isFile())
-    .filter((path) => readFileSync(path).includes(Buffer.from(containerMagic)))
+    .filter((path) => readFileSync(path).includes(mark))
     .sort();
 }
 

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Requirement } from "../../../src/hardware/requirement.ts";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-image.ts";
+import type { AmdCode } from "../../../src/inspect/amd/amd-inspection.ts";
 import type { LibcNeed } from "../../../src/inspect/elf/dynamic.ts";
 import type { GpuCode, TargetCount, ToolkitCount } from "../../../src/inspect/gpu/gpu-inspection.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
@@ -30,6 +31,8 @@ export interface MadeProgram {
   readonly needed?: readonly string[];
   readonly libc?: LibcNeed;
   readonly gpuBytes?: number;
+  readonly amd?: Partial<AmdCode>;
+  readonly sycl?: FileInspection["sycl"];
   /** What tells it from another file of the same path. */
   readonly content?: string;
 }
@@ -97,9 +100,21 @@ function inspectionOf(program: MadeProgram): FileInspection {
             asks,
           },
     gpu: program.targets === undefined && program.unknownKind === undefined ? null : gpuCode(program),
+    amd: program.amd === undefined ? null : { ...noAmdCode, ...program.amd },
+    sycl: program.sycl ?? {},
     unopened,
   };
 }
+
+const noAmdCode: AmdCode = {
+  modules: 1,
+  bytes: 1000,
+  targets: [],
+  unlinked: 0,
+  unknown: {},
+  places: {},
+  damage: [],
+};
 
 function gpuCode({
   targets = [],

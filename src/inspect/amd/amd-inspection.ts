@@ -1,0 +1,107 @@
+/** The AMD GPU code of a file: targets with the number of modules that have each, and what is not known of it. */
+
+import { compareFirst, compareText } from "../../io/collections.ts";
+import type { AmdImage } from "./code-object.ts";
+
+export interface AmdCode {
+  /** Bundles and lone code objects: the runtime chooses in each for itself. */
+  readonly modules: number;
+  /** That it takes up in the file. */
+  readonly bytes: number;
+  readonly targets: readonly AmdTargetCount[];
+  /** LLVM IR and objects for the device linker that were left in the file, which no GPU runs. */
+  readonly unlinked: number;
+  /** Code objects that this version does not know, by the reason: `machine value 0x7f`. They may be for any target. */
+  readonly unknown: Readonly<Record<string, number>>;
+  /** Modules by section; `file` for what stands in none. */
+  readonly places: Readonly<Record<string, number>>;
+  readonly damage: readonly string[];
+}
+
+export interface AmdTargetCount {
+  /** `gfx90a:sramecc+:xnack-`, `gfx11-generic`, `amdgcnspirv`. */
+  readonly target: string;
+  /** Of a generic target: a GPU that joined it in a newer one does not run this code. null for every other. */
+  readonly version: number | null;
+  readonly modules: number;
+}
+
+export interface AmdModule {
+  readonly place: string;
+  readonly bytes: number;
+  readonly images: readonly AmdImage[];
+}
+
+const maxDamage = 100;
+
+export interface AmdTally {
+  add(module: AmdModule): void;
+  complain(damage: readonly string[]): void;
+  /** The modules of a section so far. */
+  modulesIn(place: string): number;
+  /** null when there was nothing at all. */
+  result(): AmdCode | null;
+}
+
+export function createAmdTally(): AmdTally {
+  const targets = new Map<string, AmdTargetCount>();
+  const unknown = new Map<string, number>();
+  const places = new Map<string, number>();
+  const damage: string[] = [];
+  let [modules, bytes, unlinked] = [0, 0, 0];
+  return {
+    add({ place, bytes: size, images }) {
+      modules++;
+      bytes += size;
+      count(places, place);
+      const seen = new Set<string>();
+      for (const image of images) {
+        if (image.kind === "unknown") count(unknown, image.what);
+        else if (image.kind === "unlinked") unlinked++;
+        else {
+          const { target, version } = image;
+          const key = `${target} ${version}`;
+          const before = targets.get(key)?.modules ?? 0;
+          if (!seen.has(key)) targets.set(key, { target, version, modules: before + 1 });
+          seen.add(key);
+        }
+      }
+    },
+    complain(found) {
+      damage.push(...found.slice(0, maxDamage - damage.length));
+    },
+    modulesIn: (place) => places.get(place) ?? 0,
+    result() {
+      if (modules === 0 && damage.length === 0) return null;
+      return {
+        modules,
+        bytes,
+        targets: [...targets.values()].sort(byTarget),
+        unlinked,
+        unknown: Object.fromEntries([...unknown].sort(compareFirst)),
+        places: Object.fromEntries([...places].sort(compareFirst)),
+        damage,
+      };
+    },
+  };
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function byTarget(a: AmdTargetCount, b: AmdTargetCount): number {
+  return compareAmdTargets(a.target, b.target) || (a.version ?? 0) - (b.version ?? 0);
+}
+
+/** By generation (9 before 10), then by name; SPIR-V, which has none, last. */
+export function compareAmdTargets(a: string, b: string): number {
+  return generationOf(a) - generationOf(b) || compareText(a, b);
+}
+
+/** The last two digits of a name are minor and stepping: `gfx90a` is of 9, `gfx1201` of 12. */
+function generationOf(target: string): number {
+  const [, digits = "", generic] = /^gfx([0-9a-f]+)(-)?/.exec(target) ?? [];
+  if (digits === "") return Number.POSITIVE_INFINITY;
+  return Number(generic === undefined ? digits.slice(0, -2) : digits);
+}

@@ -1,0 +1,96 @@
+/**
+ * The AMD GPU code of an image, library by library: a program runs on a card only where all the libraries that it calls have code for it.
+ * Loose code objects of one folder are one library: rocBLAS has a thousand of them, each for one target.
+ */
+
+import { type AmdArchitecture, amdArchitectures } from "../../hardware/amd-architectures.ts";
+import { compareFirst, groupBy } from "../../io/collections.ts";
+import { type AmdCode, type AmdTargetCount, compareAmdTargets } from "./amd-inspection.ts";
+import { spirvTarget } from "./code-object.ts";
+
+export interface ImageAmd {
+  /** `files`: in how many files; `modules`: in how many modules of them together. */
+  readonly targets: readonly (AmdTargetCount & { readonly files: number })[];
+  /** Code objects that this version does not know, by the reason: they may be for any target. */
+  readonly unknown: readonly string[];
+  /** Each with code, by its path; loose code objects together by their folder, in which `*` stands for the name of a target. */
+  readonly libraries: readonly { readonly path: string; readonly targets: readonly string[] }[];
+  /** GPU targets for which some library has machine code, and the libraries that have none for it, which fail there. */
+  readonly cards: readonly { readonly target: string; readonly without: readonly string[] }[];
+}
+
+interface AmdFile {
+  readonly path: string;
+  readonly amd: AmdCode | null;
+}
+
+/** null for files without any. */
+export function amdOf(files: readonly AmdFile[]): ImageAmd | null {
+  const holders = files.flatMap(({ path, amd }) => (amd === null ? [] : [{ path, amd }]));
+  if (holders.length === 0) return null;
+  const libraries = amdLibraries(files);
+  return {
+    targets: targetsOf(holders.map(({ amd }) => amd)),
+    unknown: [...new Set(holders.flatMap(({ amd }) => Object.keys(amd.unknown)))].sort(),
+    libraries: libraries.map(({ path, targets }) => ({ path, targets })),
+    cards: amdArchitectures
+      .filter((card) => libraries.some(({ targets }) => targets.some((target) => isFor(target, card))))
+      .map((card) => ({
+        target: card.name,
+        without: libraries.filter(({ targets }) => !runsOn(targets, card)).map(({ path }) => path),
+      }))
+      .sort((a, b) => compareAmdTargets(a.target, b.target)),
+  };
+}
+
+/** Exact, or by the generic target. Code of one state of xnack or sramecc alone counts: a host may be in that state. */
+function isFor(target: string, { name, generic }: AmdArchitecture): boolean {
+  const [processor] = target.split(":");
+  return processor === name || processor === generic;
+}
+
+function runsOn(targets: readonly string[], card: AmdArchitecture): boolean {
+  return targets.some((target) => target === spirvTarget || isFor(target, card));
+}
+
+function targetsOf(codes: readonly AmdCode[]): ImageAmd["targets"] {
+  const all = groupBy(
+    codes.flatMap(({ targets }) => targets),
+    ({ target, version }) => `${target} ${version}`,
+  );
+  return [...all.values()]
+    .flatMap((found) => {
+      const [first] = found;
+      const modules = found.reduce((sum, each) => sum + each.modules, 0);
+      return first === undefined ? [] : [{ ...first, modules, files: found.length }];
+    })
+    .sort((a, b) => compareAmdTargets(a.target, b.target) || (a.version ?? 0) - (b.version ?? 0));
+}
+
+/** Those that hold code that a GPU runs, or that may. */
+export function amdLibraries<File extends AmdFile>(
+  files: readonly File[],
+): readonly {
+  readonly path: string;
+  readonly targets: readonly string[];
+  readonly files: readonly File[];
+}[] {
+  const holders = files.filter(
+    ({ amd }) => amd !== null && amd.targets.length + Object.keys(amd.unknown).length > 0,
+  );
+  return [...groupBy(holders, ({ path }) => libraryOf(path))].sort(compareFirst).map(([folder, found]) => {
+    const [only] = found;
+    return {
+      path: found.length === 1 && only !== undefined ? only.path : folder,
+      targets: targetsOf(found.flatMap(({ amd }) => (amd === null ? [] : [amd]))).map(({ target }) => target),
+      files: found,
+    };
+  });
+}
+
+const looseObject = /\.(?:co|hsaco|hipfb)$/;
+
+function libraryOf(path: string): string {
+  if (!looseObject.test(path)) return path;
+  return path.slice(0, path.lastIndexOf("/")).replace(/(?<=\/)gfx[0-9a-f]+[^/]*/g, "*");
+}

@@ -1,0 +1,67 @@
+/**
+ * Bundles of code objects, as clang-offload-bundler writes them. Layout: LLVM 22.1.8, clang/docs/ClangOffloadBundler.rst and
+ * llvm/lib/Object/OffloadBundle.cpp. Only the table and the headers of the objects are read.
+ */
+
+import { type ByteSource, readExactly } from "../byte-source.ts";
+import { textAt, u64 } from "../little-endian.ts";
+import { type AmdImage, imageHead, readAmdImage } from "./code-object.ts";
+
+export const bundleMagic = Buffer.from("__CLANG_OFFLOAD_BUNDLE__");
+const header = bundleMagic.length + 8;
+const entryHeader = 24;
+/** Sixty targets have a table of 5 KiB. */
+const maxTable = 2 ** 16;
+
+export interface Bundle {
+  readonly images: readonly AmdImage[];
+  /** It holds code of others, or more than its table says: what is in it has to be looked for. */
+  readonly hasMore: boolean;
+  /** Of its last object, counted from its beginning. */
+  readonly end: number;
+  /** The reasons why parts of it could not be read. */
+  readonly damage: readonly string[];
+}
+
+const maxId = 1024;
+
+/** Whether a bundle begins here, and not only its text, which stands in every program that knows bundles. */
+export function isBundle(head: Uint8Array): boolean {
+  if (!bundleMagic.equals(head.subarray(0, bundleMagic.length))) return false;
+  const [count, length] = [u64(head, header - 8), u64(head, header + 16)];
+  const isSane = count > 0 && count <= maxTable / entryHeader && length > 0 && length <= maxId;
+  // Of the first entry: `host-x86_64-unknown-linux-gnu-`.
+  return isSane && /^[a-z][a-z0-9]*-/.test(textAt(head, header + entryHeader, Math.min(length, 16)));
+}
+
+/** The bundle that begins a source; null where none does. `at` is its place in the file, for messages. */
+export function readBundle(source: ByteSource, at: number): Bundle | null {
+  const table = source.read(0, maxTable);
+  if (!isBundle(table)) return null;
+  const images: AmdImage[] = [];
+  const damage: string[] = [];
+  const count = u64(table, header - 8);
+  let [next, end, hasMore] = [header, 0, false];
+  for (let index = 0; index < count; index++) {
+    const [offset, size, length] = [u64(table, next), u64(table, next + 8), u64(table, next + 16)];
+    const behind = next + entryHeader + length;
+    if (length > maxId || behind > table.length) {
+      damage.push(`the table of the bundle of GPU code at ${at} is cut off`);
+      hasMore = true;
+      break;
+    }
+    const id = textAt(table, next + entryHeader, length);
+    next = behind;
+    if (size === 0 || id.startsWith("host-")) continue;
+    const head = size > source.size - offset ? null : readExactly(source, offset, Math.min(size, imageHead));
+    if (head === null) {
+      damage.push(`the bundle of GPU code at ${at} claims an object of ${size} bytes beyond its end`);
+      continue;
+    }
+    const image = readAmdImage(head, id);
+    if (image === null) hasMore = true;
+    else images.push(image);
+    end = Math.max(end, offset + size);
+  }
+  return { images, hasMore, end: Math.max(end, Math.min(next, source.size)), damage };
+}

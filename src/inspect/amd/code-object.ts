@@ -1,0 +1,92 @@
+/**
+ * One code object for AMD GPUs, by the header of its ELF file. Source: LLVM 22.1.8, llvm/docs/AMDGPUUsage.rst, "Code Object" (OS ABI,
+ * ABI versions, `e_flags`); every target and feature bit agreed with objects of clang 22.
+ */
+
+import { amdArchitectures, amdGenerics } from "../../hardware/amd-architectures.ts";
+import { elfMachine, elfType, isElf } from "../elf/elf.ts";
+import { u16, u32 } from "../little-endian.ts";
+
+/** The purpose of one piece of a bundle, or of a whole file. */
+export type AmdImage =
+  /** `gfx90a:sramecc+:xnack-`, or `gfx11-generic` with the version of this generic target; `amdgcnspirv` for SPIR-V. */
+  | { readonly kind: "code"; readonly target: string; readonly version: number | null }
+  /** LLVM IR and objects for the device linker, which no GPU runs. */
+  | { readonly kind: "unlinked" }
+  | { readonly kind: "unknown"; readonly what: string };
+
+/** So many bytes tell it. */
+export const imageHead = 64;
+
+const hsa = 64;
+/** `EI_ABIVERSION` of code object V3 to V6; V2 names its target elsewhere, and no compiler of today writes it. */
+const abi = { v3: 1, v6: 4 } as const;
+
+/** The targets by the lowest byte of `e_flags`. */
+const processors: ReadonlyMap<number, Processor> = new Map(
+  [...amdArchitectures, ...amdGenerics].map((row) => [Number(row.machine), row]),
+);
+
+interface Processor {
+  readonly name: string;
+  readonly xnack?: boolean | null;
+  readonly sramecc?: boolean | null;
+}
+
+const generics: ReadonlySet<string> = new Set(amdGenerics.map(({ name }) => name));
+
+/** null for what is no ELF file for AMD GPUs. A value that no table has is unknown, and never a guess. */
+export function readCodeObject(head: Uint8Array): AmdImage | null {
+  if (head.length < imageHead || !isElf(head) || head[4] !== 2 || head[5] !== 1) return null;
+  if (u16(head, 18) !== elfMachine.amdgpu) return null;
+  const [osAbi, version, flags] = [head[7], head[8] ?? 0, u32(head, 48)];
+  if (osAbi !== hsa) return { kind: "unknown", what: `OS ABI ${osAbi}` };
+  if (u16(head, 16) === elfType.relocatable) return { kind: "unlinked" };
+  if (version < abi.v3 || version > abi.v6) return { kind: "unknown", what: `ABI version ${version}` };
+  const processor = processors.get(flags & 0xff);
+  if (processor === undefined)
+    return { kind: "unknown", what: `machine value 0x${(flags & 0xff).toString(16)}` };
+  return {
+    kind: "code",
+    target: [processor.name, ...featuresOf(flags, version, processor)].join(":"),
+    version: generics.has(processor.name) ? flags >>> 24 : null,
+  };
+}
+
+const off = 2;
+const on = 3;
+
+/** By the alphabet, as the compiler writes them. Neither on nor off: it does not matter, or the processor has no such thing. */
+function featuresOf(flags: number, version: number, { sramecc, xnack }: Processor): readonly string[] {
+  // V3 has a bit for what is on. Where it is not, it is off, unless the processor has no such thing.
+  const old = (bit: number, has: boolean | null | undefined) =>
+    (flags & bit) !== 0 ? on : has === true ? off : 0;
+  const states =
+    version === abi.v3
+      ? { sramecc: old(0x200, sramecc), xnack: old(0x100, xnack) }
+      : { sramecc: (flags >>> 10) & 3, xnack: (flags >>> 8) & 3 };
+  return Object.entries(states).flatMap(([name, state]) =>
+    state === on ? [`${name}+`] : state === off ? [`${name}-`] : [],
+  );
+}
+
+/** The target that a compiler calls so: any GPU whose run-time compiler takes it. */
+export const spirvTarget = "amdgcnspirv";
+
+/**
+ * By its first bytes. `name` is the bundle's word for it: it tells for whose GPUs SPIR-V is, and never the target of machine code. null
+ * for what is not for AMD GPUs.
+ */
+export function readAmdImage(head: Uint8Array, name: string): AmdImage | null {
+  const object = readCodeObject(head);
+  if (object !== null) return object;
+  if (!/(^|-)amd/.test(name)) return null;
+  const magic = u32(head, 0);
+  if (magic === spirvMagic) return { kind: "code", target: spirvTarget, version: null };
+  if (magic === bitcodeMagic) return { kind: "unlinked" };
+  return { kind: "unknown", what: `bytes ${Buffer.from(head.subarray(0, 4)).toString("hex")}` };
+}
+
+const spirvMagic = 0x07230203;
+/** `BC` 0xC0DE. */
+const bitcodeMagic = 0xdec04342;

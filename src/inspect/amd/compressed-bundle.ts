@@ -1,0 +1,95 @@
+/**
+ * Compressed bundles: `CCOB`, its version and method, sizes, and a bundle in one frame of zlib or zstd. Layout: LLVM 22.1.8,
+ * llvm/lib/Object/OffloadBundle.cpp (CompressedOffloadBundle); all three versions were measured.
+ */
+
+import { inflateSync } from "node:zlib";
+import type { ByteSource } from "../byte-source.ts";
+import { u16, u32, u64 } from "../little-endian.ts";
+import { inflateZstd } from "../zstd-frame.ts";
+
+export const compressedMagic = Buffer.from("CCOB");
+/** The bytes that tell it. */
+export const compressedHead = 32;
+
+/** clang asks zstd for a window of so much; more is not held in memory. */
+const maxPlain = 128 * 2 ** 20;
+/** Bundles of libraries shrink to a twentieth, of empty kernels to less: 23 times is the most that was seen of a library. */
+const maxRatio = 64;
+const freePlain = 16 * 2 ** 20;
+
+interface Header {
+  readonly bytes: number;
+  /** With the header; null in version 1, which does not say it. */
+  readonly total: number | null;
+  readonly plain: number;
+}
+
+export interface CompressedBundle {
+  /** That it takes up in the file, as far as it is known. */
+  readonly bytes: number;
+  /** null where it could not be decompressed, and `damage` says why. */
+  readonly plain: Uint8Array | null;
+  readonly damage: readonly string[];
+}
+
+export function isCompressedBundle(head: Uint8Array): boolean {
+  return readHeader(head) !== null;
+}
+
+function readHeader(head: Uint8Array): Header | null {
+  if (!compressedMagic.equals(head.subarray(0, 4)) || head.length < compressedHead || u16(head, 6) > 1)
+    return null;
+  switch (u16(head, 4)) {
+    case 1:
+      return { bytes: 20, total: null, plain: u32(head, 8) };
+    case 2:
+      return { bytes: 24, total: u32(head, 8), plain: u32(head, 12) };
+    case 3:
+      return { bytes: 32, total: u64(head, 8), plain: u64(head, 16) };
+    default:
+      return null;
+  }
+}
+
+/** null where none begins. `budget` is what a file may still be decompressed to. */
+export function readCompressedBundle(
+  source: ByteSource,
+  at: number,
+  budget: { left: number },
+): CompressedBundle | null {
+  const head = source.read(at, compressedHead);
+  const header = readHeader(head);
+  if (header === null) return null;
+  const rest = source.size - at;
+  const { bytes, plain, total } = header;
+  const taken = Math.min(total ?? bytes, rest);
+  const refused = (why: string) => ({
+    bytes: taken,
+    plain: null,
+    damage: [`the compressed bundle of GPU code at ${at} ${why}`],
+  });
+  if (total !== null && (total > rest || total < bytes))
+    return refused(`claims ${total} bytes, its file has ${rest}`);
+  const most = plain + (plain >> 8) + 512;
+  const packed = source.read(at + bytes, Math.min((total ?? rest) - bytes, most));
+  if (plain > maxPlain || plain > freePlain + maxRatio * packed.length || plain > budget.left)
+    return refused(`would be ${plain} bytes, and is not read`);
+  budget.left -= plain;
+  const found = u16(head, 6) === 0 ? inflateZlib(packed, plain) : inflateZstd(packed, plain);
+  if (found === null) return refused("is damaged");
+  return { bytes: total ?? bytes + found.used, plain: found.plain, damage: [] };
+}
+
+function inflateZlib(packed: Uint8Array, size: number): { plain: Uint8Array; used: number } | null {
+  try {
+    // With `info` it answers with the engine, which counts what it took (nodejs.org/api/zlib.html, "Class: Options").
+    const { buffer, engine } = inflateSync(packed, {
+      info: true,
+      maxOutputLength: Math.max(1, size),
+    }) as unknown as { readonly buffer: Uint8Array; readonly engine: { readonly bytesWritten: number } };
+    return buffer.length === size ? { plain: buffer, used: engine.bytesWritten } : null;
+  } catch {
+    return null;
+  }
+}

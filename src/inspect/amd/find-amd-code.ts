@@ -1,0 +1,121 @@
+/**
+ * Finds AMD GPU code anywhere in a file: bundles, plain and compressed, and lone code objects, whatever section they stand in, or none.
+ * A name of a bundle's entry says nothing: targets are those of the objects' own headers.
+ */
+
+import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
+import type { CodePattern } from "../code-search.ts";
+import { type Elf, endOfTables } from "../elf/elf.ts";
+import { type AmdCode, type AmdTally, createAmdTally } from "./amd-inspection.ts";
+import { bundleMagic, readBundle } from "./bundle.ts";
+import { imageHead, readCodeObject } from "./code-object.ts";
+import { compressedMagic, readCompressedBundle } from "./compressed-bundle.ts";
+import { archivesBeside } from "./kpack.ts";
+import { offloadMagic, readOffloadBinary } from "./offload-binary.ts";
+
+interface Search {
+  readonly source: ByteSource;
+  readonly tally: AmdTally;
+  readonly place: (at: number) => string;
+  /** Bytes that its compressed bundles may still be decompressed to. */
+  readonly budget: { left: number };
+}
+
+/** Of a file: as much as {@link readCompressedBundle} takes of its bundles, and no more than the archives of a layer unpack to. */
+const budgetOf = (size: number) => Math.min(2 ** 34, 2 ** 28 + 64 * size);
+
+const bundleSection = ".hip_fatbin";
+
+/** `result` answers null for a file without any. */
+export function amdCodeSearch(
+  source: ByteSource,
+  elf: Elf | null,
+  place: (at: number) => string,
+): { readonly patterns: readonly CodePattern[]; readonly result: () => AmdCode | null } {
+  const tally = createAmdTally();
+  const search: Search = { source, tally, place, budget: { left: budgetOf(source.size) } };
+  return {
+    patterns: [
+      {
+        lead: 8,
+        bytes: bundleMagic.subarray(8, 15),
+        endings: null,
+        found: (at) => foundBundle(search, at),
+      },
+      {
+        lead: 2,
+        bytes: compressedMagic.subarray(2),
+        endings: [
+          [1, 0],
+          [2, 0],
+          [3, 0],
+        ],
+        found: (at) => foundCompressed(search, at),
+      },
+      {
+        lead: 3,
+        bytes: offloadMagic.subarray(3, 6),
+        endings: null,
+        found: (at) => foundOffloadBinary(search, at),
+      },
+      {
+        lead: 0,
+        bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1),
+        endings: Array.from({ length: 16 }, (_, abiVersion) => [64, abiVersion] as const),
+        found: (at) => foundObject(search, at),
+      },
+    ],
+    result() {
+      const elsewhere = archivesBeside(source, elf);
+      const isUnread = elf?.sections.some(({ name, size }) => name === bundleSection && size > 0) === true;
+      if (elsewhere !== null) tally.complain([elsewhere]);
+      else if (isUnread && tally.modulesIn(bundleSection) === 0)
+        tally.complain([`section ${bundleSection} holds no GPU code that is known`]);
+      return tally.result();
+    },
+  };
+}
+
+/** Linkers set one bundle after another at multiples of so much, so that only headers are read of a section of a gigabyte. */
+const bundleStep = 4096;
+
+function foundBundle({ source, tally, place }: Search, at: number): number {
+  for (let [next, end] = [at, at]; ; ) {
+    const bundle = readBundle(partOf(source, next, source.size - next), next);
+    if (bundle === null) return end;
+    tally.complain(bundle.damage);
+    // It stands there as it is, so that the search goes on inside it.
+    if (bundle.hasMore) return next + 1;
+    const bytes = Math.min(bundle.end, source.size - next);
+    if (bundle.images.length > 0) tally.add({ place: place(next), bytes, images: bundle.images });
+    end = next + bytes;
+    next += Math.ceil(bytes / bundleStep) * bundleStep;
+  }
+}
+
+function foundCompressed({ source, tally, place, budget }: Search, at: number): number {
+  const compressed = readCompressedBundle(source, at, budget);
+  if (compressed === null) return at;
+  const { bytes, plain, damage } = compressed;
+  const bundle = plain === null ? null : readBundle(memorySource(plain), at);
+  tally.add({ place: place(at), bytes, images: bundle?.images ?? [] });
+  tally.complain([...damage, ...(bundle?.damage ?? [])]);
+  if (plain !== null && bundle?.hasMore !== false)
+    tally.complain([`the compressed bundle of GPU code at ${at} holds more than code for AMD GPUs`]);
+  return at + bytes;
+}
+
+function foundOffloadBinary({ source, tally, place }: Search, at: number): number {
+  const found = readOffloadBinary(source, at);
+  if (found === null) return at;
+  tally.add({ place: place(at), bytes: found.size, images: [found.image] });
+  return at + found.size;
+}
+
+function foundObject({ source, tally, place }: Search, at: number): number {
+  const head = source.read(at, imageHead);
+  const image = readCodeObject(head);
+  if (image === null) return at;
+  tally.add({ place: place(at), bytes: Math.min(endOfTables(head), source.size - at), images: [image] });
+  return at + imageHead;
+}
