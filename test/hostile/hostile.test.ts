@@ -30,8 +30,8 @@ describe(`${runs} hostile inputs (HOSTILE_SEED=${chosenSeed})`, () => {
     expect(report.failures).toEqual([]);
     expect(report.runs).toBe(count);
     expect(report.survived + Object.values(report.refused).reduce((sum, one) => sum + one, 0)).toBe(count);
-    // Damage that is always refused, or never does any, would prove nothing.
-    expect(report.survived).toBeGreaterThan(count / 50);
+    // Damage that is always refused, or never does any, would prove nothing. Of a few dozen inputs chance may refuse all.
+    if (count >= 500) expect(report.survived).toBeGreaterThan(count / 50);
     const bound = Object.hasOwn(inspectAttacks, name) ? maxOpeningMiB : maxMiB;
     expect(report.peakMiB).toBeLessThan(bound + (hasZstd.has(name) ? zstdWindowMiB : 0));
   });
