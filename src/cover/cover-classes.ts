@@ -1,5 +1,6 @@
 /** Hosts × images: which image each host class gets and how good it is, who gets none, and which images nobody needs. */
 
+import { hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -170,7 +171,8 @@ function coverClass(
   const { facts, names } = each;
   const winner = ranking.ranked[0];
   const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
-  const unusedGpus = usable && winner?.image.requires.cuda === null && !wantsCpu(options);
+  const unusedGpus =
+    usable && winner !== undefined && !hasGpuCode(winner.image.requires) && !wantsCpu(options);
   const match = matchOf(lock, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
   return {
@@ -226,7 +228,9 @@ function nearestMiss(
   gpuCode: boolean,
   resolver: Resolver,
 ): NearMiss | null {
-  const asked = gpuCode ? rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null) : rejected;
+  const asked = gpuCode
+    ? rejected.filter(({ cell }) => hasGpuCode(lock.images[cell]?.requires ?? noGpus))
+    : rejected;
   const nearest = resolver.nearest(facts, asked);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;

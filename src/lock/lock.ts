@@ -10,6 +10,7 @@ export type {
   DriverRequirement,
   Measured,
   Requirement,
+  RocmRequirement,
 } from "../hardware/requirement.ts";
 
 export const lockSchemaVersion = 2;

@@ -1,5 +1,6 @@
 /** The verdict on one image: the rules, in the order in which a person would ask them. */
 
+import { hasGpuCode } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
@@ -180,7 +181,7 @@ const triedDigest = `sha256:${"0".repeat(64)}` as const;
 /** Rules that no host changes: a user's own wish, and whether the image is there. */
 const hostless = [
   ({ axes }, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
-  ({ requires }, options) => checkKind(requires.cuda !== null, options),
+  ({ requires }, options) => checkKind(hasGpuCode(requires), options),
   ({ requires }) => checkUnderstood(requires),
   checkBuilt,
 ] as const satisfies readonly ((image: ImageToFit, options: FitOptions) => Misfit | null)[];
@@ -243,12 +244,12 @@ const misfitRules: readonly MisfitRule[] = [
     answer: checkPlatform,
   }),
   misfitRule({
-    image: ({ requires }) => requires.cuda !== null,
+    image: ({ requires }) => hasGpuCode(requires),
     asks: ["broken"],
     answer: (gpuCode, host, options) => checkBrokenHost(gpuCode, wantsCpu(options), host),
   }),
   misfitRule({
-    image: ({ requires }) => requires.cuda !== null,
+    image: ({ requires }) => hasGpuCode(requires),
     asks: ["untold", "others"],
     answer: (gpuCode, host, options) => checkTold(gpuCode, dependsOnGpus(gpuCode, options), host),
   }),

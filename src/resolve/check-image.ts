@@ -1,5 +1,6 @@
 /** One image on one host, judged by what is known of the image: a lock's entry, its files, its label, its environment. */
 
+import { hasGpuCode } from "../hardware/requirement.ts";
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
 import { driverBranch } from "../hardware/driver-version.ts";
@@ -79,7 +80,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
   const requires = neededRequirement(image);
   // A caller who names a CPU image has chosen it: broken GPUs are no reason against it.
-  const options = { cpuOnly: requires.cuda === null };
+  const options = { cpuOnly: !hasGpuCode(requires) };
   const verdict = checkViewFit(image, view, options);
   const known = { unknown: [], requires, measured };
   if (!verdict.ok)

@@ -1,5 +1,6 @@
 /** The long answer: why the winner won, and what would make each other image fit. */
 
+import { hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -162,7 +163,7 @@ function explainBroken(lock: Lock, { broken }: HostView, rejected: readonly Reje
     .map(({ cell }) => cell);
   if (cells.length === 0) return [];
   const codes = [...new Set(broken.map(({ code }) => code))];
-  const cpu = cells.some((cell) => lock.images[cell]?.requires.cuda === null);
+  const cpu = cells.some((cell) => !hasGpuCode(lock.images[cell]?.requires ?? noGpus));
   return [
     `  ${countCells(cells)}`,
     `    HOST_BROKEN: ${codes.join(", ")}: see the host above`,
@@ -197,12 +198,12 @@ function explainGap(
 ): string[] {
   const [winner] = ranked;
   const gpus = view.nvidia?.driver != null && view.nvidia.gpus.length > 0;
-  if (winner !== undefined && (!gpus || winner.image.requires.cuda !== null)) return [];
+  if (winner !== undefined && (!gpus || hasGpuCode(winner.image.requires))) return [];
   // An image that a wish of the user or a missing build keeps out is no gap of the fleet.
   const kept = rejected.some(
     ({ cell, misfits }) =>
       misfits.every(({ code }) => isChoice(code)) &&
-      (winner === undefined || lock.images[cell]?.requires.cuda !== null),
+      (winner === undefined || hasGpuCode(lock.images[cell]?.requires ?? noGpus)),
   );
   if (kept) return [];
   const suggestion = view.broken.length > 0 ? null : suggestCell(view, lock);

@@ -3,6 +3,7 @@
  * and step by step is a total order whatever the steps and however a lock reorders them.
  */
 
+import { hasGpuCode } from "../hardware/requirement.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
@@ -56,8 +57,8 @@ export const orderSteps = {
   gpu: {
     name: "GPU before CPU",
     of: "image",
-    key: ({ image }) => [image.requires.cuda === null ? 1 : 0],
-    show: ({ image }) => (image.requires.cuda === null ? "no GPU code" : "GPU code"),
+    key: ({ image }) => [hasGpuCode(image.requires) ? 0 : 1],
+    show: ({ image }) => (hasGpuCode(image.requires) ? "GPU code" : "no GPU code"),
   },
   code: {
     name: "code closer to the GPU",

@@ -1,5 +1,6 @@
 /** Choices of an answer that nobody asked for: never in silence. */
 
+import { hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "./host-view.ts";
@@ -48,7 +49,7 @@ export function findUnasked(
 function findUnusedGpus(asked: Asked): UnusedGpus | null {
   const [winner] = asked.ranking.ranked;
   const { nvidia } = viewHost(asked.host);
-  if (winner === undefined || winner.image.requires.cuda !== null) return null;
+  if (winner === undefined || hasGpuCode(winner.image.requires)) return null;
   if (nvidia === null || nvidia.driverText === null || nvidia.gpus.length === 0) return null;
   if (wantsCpu(asked.options)) return null;
   const gpus = nvidia.gpus.map(({ label }) => label);
@@ -65,13 +66,13 @@ function findUnusedGpus(asked: Asked): UnusedGpus | null {
 
 function nearestWithGpuCode(asked: Asked, winner: Candidate): UnusedGpus["nearest"] {
   const { lock, host, ranking, options } = asked;
-  const later = ranking.ranked.find(({ image }) => image.requires.cuda !== null);
+  const later = ranking.ranked.find(({ image }) => hasGpuCode(image.requires));
   if (later !== undefined) {
     const message = `fits, and comes later: ${explainOrder(ranking.order, winner, later)}`;
     const fix = `ask for GPU code: --require-gpu`;
     return { cell: later.cell, code: null, message, fix };
   }
-  const gpuImages = ranking.rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null);
+  const gpuImages = ranking.rejected.filter(({ cell }) => hasGpuCode(lock.images[cell]?.requires ?? noGpus));
   const [nearest] = nearestFirst(lock, gpuImages, host, options);
   const [misfit] = nearest?.misfits ?? [];
   if (nearest === undefined || misfit === undefined) return null;

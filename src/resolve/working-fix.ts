@@ -1,5 +1,6 @@
 /** A fix is tried before it is offered: a driver must serve the image and drive its GPUs, a cell must not be there already. */
 
+import { hasGpuCode } from "../hardware/requirement.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../hardware/gpu-architectures.ts";
 import {
@@ -162,7 +163,7 @@ function tryCell(
   const exact = axes.cuda === "none" ? [] : Object.entries(axes).filter(([axis]) => axis !== "compute");
   const cells = (existing?.(image.axes, but) ?? []).filter(
     ([, other]) =>
-      (axes.cuda !== "none" || other.requires.cuda === null) &&
+      (axes.cuda !== "none" || !hasGpuCode(other.requires)) &&
       exact.every(([axis, value]) => other.axes[axis] === value),
   );
   const there = cells.filter(
@@ -178,10 +179,10 @@ function tryCell(
 
 /** Another of the images that others built, of the same kind: their hardware axes say what was found, and are no plan. */
 function takeAdopted(cure: Cure, { image, host, trial, existing }: TrialOf): Cure {
-  const withCode = image.requires.cuda !== null && !(cure.remedy?.kind === "cell" && cure.remedy.axes.cuda);
+  const withCode = hasGpuCode(image.requires) && !(cure.remedy?.kind === "cell" && cure.remedy.axes.cuda);
   const [cell] =
     existing?.(image.axes, Object.keys(changed)).find(
-      ([, other]) => (other.requires.cuda !== null) === withCode && trial(other, host).size === 0,
+      ([, other]) => hasGpuCode(other.requires) === withCode && trial(other, host).size === 0,
     ) ?? [];
   return cell === undefined
     ? cure

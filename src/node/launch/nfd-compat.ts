@@ -7,6 +7,7 @@
  * from v0.18 on, where the program also exports labels; to that of v0.17 `local.label` is a feature that is not available.
  */
 
+import { hasGpuCode } from "../../hardware/requirement.ts";
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { groupBy, sortedEntries } from "../../io/collections.ts";
@@ -51,7 +52,7 @@ export function nfdCompatSpecs(lock: Lock): NfdCompatSpecs {
 
 /** null for an image that was never built, and for one that no node can run. */
 export function nfdCompatSpec(lock: Lock, cell: string, image: LockedImage): Json | null {
-  const cpuOnly = image.requires.cuda === null;
+  const cpuOnly = !hasGpuCode(image.requires);
   const [member] = splitNodes({ ...lock, images: { [cell]: image } }, { cpuOnly }).members;
   if (member === undefined) return null;
   return {
