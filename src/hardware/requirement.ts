@@ -47,7 +47,7 @@ export interface RocmRequirement extends Alternative<RocmRequirement> {
 
 /** Whether an image has GPU code of any vendor that imgmatch judges. */
 export function hasGpuCode({ cuda, rocm }: Pick<Requirement, "cuda" | "rocm">): boolean {
-  return cuda !== null || rocm !== undefined;
+  return cuda !== null || rocm != null;
 }
 
 /** The GPU side of an image that has none. */

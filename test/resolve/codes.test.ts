@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { parseRequirement } from "../../src/lock/parse-requirement.ts";
 import { leftOutLines } from "../../src/resolve/answer-lines.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
@@ -42,7 +43,7 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
   NOT_PUSHED: () =>
     checkFit(image({ digest: null, local: { engine: "docker", id: `sha256:${"1".repeat(64)}` } }), healthy),
   REQUIREMENT_UNKNOWN: () =>
-    checkFit(image({ requires: { ...image().requires, rocm: { release: "7.2" } } as Requirement }), healthy),
+    checkFit(image({ requires: { ...image().requires, xpu: { release: "7.2" } } as Requirement }), healthy),
   HOST_BROKEN: () =>
     checkFit(gpu, { ...healthy, problems: [{ code: "HOST_GPU_LOST", message: "GPU 0 fell off the bus" }] }),
   FACT_UNKNOWN: () => checkFit(gpu, cpuHost({ nvidia: undefined })),
@@ -53,7 +54,9 @@ it("a requirement that this imgmatch does not know is never met, wherever it sta
   const { cuda: needs, cpu } = requires;
   if (needs === null) throw new Error("it has GPU code");
   const with_ = (change: object) => checkFit({ ...gpu, requires: { ...requires, ...change } }, healthy);
-  expect(with_({ rocm: null }).ok).toBe(true);
+  expect(with_({ xpu: null, rocm: null, accelerator: null }).ok).toBe(true);
+  const text = JSON.stringify({ ...requires, rocm: null, accelerator: null });
+  expect(parseRequirement(text)).toMatchObject({ ok: true });
   const unknown = [
     [{ kernal: "5.10" }, '"kernal" (did you mean kernel?)'],
     [{ cpu: { ...cpu, vectorBits: 512 } }, '"cpu.vectorBits"'],
@@ -73,10 +76,10 @@ it("a requirement that this imgmatch does not know is never met, wherever it sta
 });
 
 it("names what is left out for it once, and nothing that a pin leaves out", () => {
-  const strange = image({ requires: { ...image().requires, rocm: {} } as Requirement });
+  const strange = image({ requires: { ...image().requires, xpu: {} } as Requirement });
   const lock = lockOf({ a: strange, b: image(), c: strange });
   expect(leftOutLines(lock)).toEqual([
-    expect.stringMatching(/^left out: a: REQUIREMENT_UNKNOWN: .*"rocm".*; 1 more for the like$/),
+    expect.stringMatching(/^left out: a: REQUIREMENT_UNKNOWN: .*"xpu".*; 1 more for the like$/),
     expect.stringContaining("update imgmatch"),
   ]);
   expect(leftOutLines(lock, plainPins({ cuda: "12.8" }))).toEqual([]);
