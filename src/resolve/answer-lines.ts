@@ -38,7 +38,7 @@ export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}):
 }
 
 /** Lines about the choices that nobody asked for: GPUs that stay unused, a libcuda of the image, axes that nobody pinned. */
-export function unaskedLines({ unusedGpus, byPackage, openAxes = [] }: Unasked): readonly string[] {
+export function unaskedLines({ unusedGpus, byPackage, openAxes = [], notes = [] }: Unasked): readonly string[] {
   return [
     ...(unusedGpus === undefined ? [] : unusedLines(unusedGpus)),
     ...(byPackage === undefined
@@ -47,13 +47,14 @@ export function unaskedLines({ unusedGpus, byPackage, openAxes = [] }: Unasked):
           `forward: the driver is older, its forward-compatibility package ${byPackage} serves where it is loaded`,
         ]),
     ...openAxes.map(openLine),
+    ...notes.map((text) => `note: ${text}`),
   ];
 }
 
 function unusedLines({ gpus, nearest }: NonNullable<Resolution["unusedGpus"]>): readonly string[] {
   const stay = gpus.length === 1 ? "stays" : "stay";
   const head = `unused: ${listSome(gpus, 2)} ${stay} without work: the image has no GPU code`;
-  if (nearest === null) return [head, "  the fleet has no image with GPU code"];
+  if (nearest === null) return [head, "  the fleet has no image with GPU code for it"];
   const { cell, code, message, fix } = nearest;
   return [
     head,

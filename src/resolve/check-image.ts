@@ -157,7 +157,7 @@ function judgeCuda(
   const unknown = ["for which GPUs its CUDA code was compiled"];
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
-  const usable = checkBrokenHost(true, false, view) ?? checkTold(true, true, view) ?? checkGpuPresence(view);
+  const usable = checkBrokenHost("nvidia", noWish, view) ?? checkTold("nvidia", noWish, view) ?? checkGpuPresence(view);
   if (!usable.ok) return { reasons: [usable], unknown };
   if (toolkit === null || minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;
@@ -180,6 +180,8 @@ function judgeCuda(
   }
   return { reasons: [refused, tooOld].filter((found) => found !== null), unknown };
 }
+
+const noWish = { cpu: false, gpuImages: [] };
 
 /** NVIDIA's own images hold the package and do not always say so. */
 function mayBringDriver(version: string, { nvidia }: HostView): boolean {

@@ -6,11 +6,16 @@ import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import type { Requirement } from "../../src/lock/lock.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
 import { type ReasonCode, reasonCodes } from "../../src/resolve/verdict.ts";
-import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
+import { a100, amdHost, cpuHost, gpuHost, h100, mi300x } from "./support/hosts.ts";
+import { cuda, gpuImage, image, lockOf, rocmImage } from "./support/locks.ts";
 
 const healthy = gpuHost([a100], "570.124.06", "12.8", { runtime: { nvidia: "legacy" } });
 const gpu = gpuImage(cuda("12.8.1", ["sm_80"]));
+
+const undriven = amdHost([], null, {
+  amd: { driver: null, gpus: [mi300x] },
+  problems: [{ code: "HOST_AMD_NO_DRIVER", message: "1 AMD GPU (0000:83:00.0) and no amdgpu module" }],
+});
 
 const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
   ARCH_MISMATCH: () => checkFit(image({ platform: "linux/arm64" }), healthy),
@@ -18,6 +23,8 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
     checkFit(image({ requires: { cpu: { march: "x", features: ["amx_tile"] }, cuda: null } }), healthy),
   NO_NVIDIA_DRIVER: () => checkFit(gpu, gpuHost([a100], null)),
   NO_GPU: () => checkFit(gpu, cpuHost()),
+  NO_AMD_DRIVER: () => checkFit(rocmImage(["gfx942"]), undriven),
+  NO_AMD_GPU: () => checkFit(rocmImage(["gfx942"]), cpuHost({ amd: null })),
   DRIVER_TOO_OLD: () => checkFit(gpu, gpuHost([a100], "470.57.02", "11.4")),
   DRIVER_NOT_EXACT: () =>
     checkFit(

@@ -44,7 +44,7 @@ export function fitModes(
   const base = and(
     of(label.is(keys.platform, platformValue(platform))),
     cuda === null && wantsCpu(options) ? always : without(keys.broken),
-    dependsOnGpus(cuda !== null, options) ? without(keys.gpuUnknown) : always,
+    dependsOnGpus(image.requires, "nvidia", options) ? without(keys.gpuUnknown) : always,
     kernelCondition(kernel, conditions),
   );
   return featuresBuiltFor(image).flatMap(({ features, share: builtFor }): readonly FitMode[] => {
