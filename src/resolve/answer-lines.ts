@@ -38,7 +38,12 @@ export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}):
 }
 
 /** Lines about the choices that nobody asked for: GPUs that stay unused, a libcuda of the image, axes that nobody pinned. */
-export function unaskedLines({ unusedGpus, byPackage, openAxes = [], notes = [] }: Unasked): readonly string[] {
+export function unaskedLines({
+  unusedGpus,
+  byPackage,
+  openAxes = [],
+  notes = [],
+}: Unasked): readonly string[] {
   return [
     ...(unusedGpus === undefined ? [] : unusedLines(unusedGpus)),
     ...(byPackage === undefined

@@ -133,15 +133,16 @@ export function findMisfitsBy(
   if (first === undefined) return [];
   if (others.length === 0) return first.misfits;
   const nearest = others.reduce(
-    (best, each) => (compareKeys(distanceOf(each.misfits), distanceOf(best.misfits)) < 0 ? each : best),
+    (best, each) => (compareKeys(distanceOf(each), distanceOf(best)) < 0 ? each : best),
     first,
   );
   return nearest.misfits.map((found) => namedAfter(found, nearest.one));
 }
 
-/** Reasons decide between equals, so that the order in which an image lists them never matters. */
-function distanceOf(misfits: readonly Misfit[]): SortKey {
-  return [...effortOf(misfits), misfits.map(({ code, message }) => `${code} ${message}`).join()];
+/** Vendors in their order and then reasons decide between equals, so that the order in which an image lists them never matters. */
+function distanceOf({ one, misfits }: { one: ImageToFit; misfits: readonly Misfit[] }): SortKey {
+  const vendor = one.requires.cuda === null ? 1 : 0;
+  return [...effortOf(misfits), vendor, misfits.map(({ code, message }) => `${code} ${message}`).join()];
 }
 
 /** Of an image that carries several of a kind a person sees which one the numbers are of. */
@@ -349,12 +350,14 @@ function checkAsked({ requires, axes }: ImageToFit, { pins }: FitOptions): Misfi
   const pin = pinTextOf(pins, "accel");
   // A pattern that it happens to match is no word for it.
   if (pin !== undefined && (pin === accelerator || pin === axes.accel)) return null;
-  const accel = axes.accel ?? accelerator;
+  const { accel } = axes;
   return misfit("PIN_MISMATCH", `is for ${accelerator}, which nobody judges: no rule chooses it`, [
-    {
-      text: `ask for it by its name: --pin accel=${accel}`,
-      remedy: { kind: "pins", set: { accel }, drop: [] },
-    },
+    accel === undefined
+      ? { text: "take it by hand: it has no axis accel that could be pinned", remedy: null }
+      : {
+          text: `ask for it by its name: --pin accel=${accel}`,
+          remedy: { kind: "pins", set: { accel }, drop: [] },
+        },
   ]);
 }
 

@@ -28,7 +28,13 @@ export function describeMeasured(
 }
 
 /** A line for each side: `NVIDIA driver >= 525.60.13 (CUDA 12.4) and sm_80, compute_80`, `CPU avx, avx2`, `kernel >= 3.2.0`. */
-export function describeRequirement({ cpu, cuda, rocm, accelerator, kernel }: Requirement): readonly string[] {
+export function describeRequirement({
+  cpu,
+  cuda,
+  rocm,
+  accelerator,
+  kernel,
+}: Requirement): readonly string[] {
   const named = <One extends { readonly by?: string }>(all: readonly One[], words: (one: One) => string) =>
     all.map((one) => (one.by === undefined ? words(one) : `${one.by}: ${words(one)}`)).join("; or ");
   return [

@@ -53,7 +53,9 @@ function notesOf({ image: { requires } }: Candidate, host: HostFacts): readonly 
   const { accelerator, rocm } = requires;
   const { amd } = viewHost(host);
   return [
-    ...(accelerator == null ? [] : [`nobody judged it: ${accelerator} is no accelerator that imgmatch knows the rules of`]),
+    ...(accelerator == null
+      ? []
+      : [`nobody judged it: ${accelerator} is no accelerator that imgmatch knows the rules of`]),
     ...(rocm == null || amd === null ? [] : noteAmd(rocm, amd)),
   ];
 }

@@ -197,7 +197,8 @@ function wantsNone({ cuda, accel }: Readonly<Record<string, string>>): boolean {
 
 /** Another of the images that others built, of the same kind: their hardware axes say what was found, and are no plan. */
 function takeAdopted(cure: Cure, { image, host, trial, existing }: TrialOf): Cure {
-  const withCode = hasGpuCode(image.requires) && !(cure.remedy?.kind === "cell" && wantsNone(cure.remedy.axes));
+  const withCode =
+    hasGpuCode(image.requires) && !(cure.remedy?.kind === "cell" && wantsNone(cure.remedy.axes));
   const [cell] =
     existing?.(image.axes, Object.keys(changed)).find(
       ([, other]) => hasGpuCode(other.requires) === withCode && trial(other, host).size === 0,

@@ -12,7 +12,11 @@ import { a100, amdGpu, amdHost, cpuHost, gpuHost, mi210, mi300x, rx7900, ryzen }
 import { cuda, gpuImage, image, lockOf, requirement, rocmImage } from "./support/locks.ts";
 
 /** The code that each GPU runs, or the reason against it. */
-function runs(code: readonly string[], host: HostFacts, options: FitOptions = {}): readonly string[] | string {
+function runs(
+  code: readonly string[],
+  host: HostFacts,
+  options: FitOptions = {},
+): readonly string[] | string {
   const verdict = checkFit(rocmImage(code), host, options);
   return verdict.ok ? verdict.code.map(({ target }) => target) : verdict.code;
 }
@@ -26,7 +30,9 @@ const both = { ...gpuHost([a100], "570.124.06", "12.8"), amd: amdHost([mi300x]).
 const cpu = image({ axes: { accel: "none", march: "x86-64-v3" } });
 const fleet = lockOf({
   cpu,
-  cuda: gpuImage(cuda("12.8.1", ["sm_80"]), { axes: { accel: "cuda-12.8.1", compute: "8.0", march: "x86-64-v3" } }),
+  cuda: gpuImage(cuda("12.8.1", ["sm_80"]), {
+    axes: { accel: "cuda-12.8.1", compute: "8.0", march: "x86-64-v3" },
+  }),
   rocm: rocmImage(["gfx942"]),
 });
 
@@ -77,7 +83,11 @@ describe("AMD's GPU code", () => {
 });
 
 describe("hosts without usable AMD GPUs", () => {
-  const problem = (code: HostProblem["code"], fix: string): HostProblem => ({ code, message: "so it is", fix });
+  const problem = (code: HostProblem["code"], fix: string): HostProblem => ({
+    code,
+    message: "so it is",
+    fix,
+  });
   const rocm = rocmImage(["gfx942"]);
 
   it.each([
@@ -183,8 +193,14 @@ describe("a fleet for both vendors", () => {
   });
 
   it("explains the host's GPUs of both, and what would serve it", () => {
-    const text = explainResolution(fleet, { ...both, nvidia: null, amd: amdHost([rx7900, ryzen], "6.14.14").amd });
-    expect(text.join("\n")).toContain("      AMD driver amdgpu 6.14.14\n      GPU 0 (AMD Radeon RX 7900 XTX), gfx1100\n");
+    const text = explainResolution(fleet, {
+      ...both,
+      nvidia: null,
+      amd: amdHost([rx7900, ryzen], "6.14.14").amd,
+    });
+    expect(text.join("\n")).toContain(
+      "      AMD driver amdgpu 6.14.14\n      GPU 0 (AMD Radeon RX 7900 XTX), gfx1100\n",
+    );
     expect(text.join("\n")).toContain("AMD GPU 1, gfx1036, of the processor: left out");
     expect(text.at(-1)).toBe(
       "to serve this host: add a cell accel=rocm-VERSION compute=gfx1100 march=x86-64-v4",
@@ -207,7 +223,9 @@ describe("notes of an answer", () => {
   });
 
   it("say what is compiled at the start, and which GPU the program has to be kept from", () => {
-    expect(notes("7.2", amdHost([rx7900]), ["amdgcnspirv"])?.[0]).toContain("compiles SPIR-V for it at the start");
+    expect(notes("7.2", amdHost([rx7900]), ["amdgcnspirv"])?.[0]).toContain(
+      "compiles SPIR-V for it at the start",
+    );
     expect(notes("7.2", amdHost([rx7900, ryzen]))).toEqual([
       "AMD GPU 1, gfx1036, of the processor is left out, and the image has no code for it: hide it from the program too (HIP_VISIBLE_DEVICES=0)",
     ]);
@@ -234,8 +252,12 @@ describe("notes of an answer", () => {
 
 it("checks one image by its label", () => {
   const label = JSON.stringify({ ...requirement(null), rocm: { release: "7.2", code: ["gfx942"] } });
-  const check = (host: HostFacts) =>
-    checkImage({ platform: "linux/amd64", requires: label, env: [] }, host);
+  const check = (host: HostFacts) => checkImage({ platform: "linux/amd64", requires: label, env: [] }, host);
   expect(check(amdHost([mi300x]))).toMatchObject({ fits: true, code: [{ target: "gfx942" }] });
+  const vulkan = JSON.stringify({ ...requirement(null), accelerator: "vulkan" });
+  expect(checkImage({ platform: "linux/amd64", requires: vulkan, env: [] }, cpuHost())).toMatchObject({
+    fits: null,
+    unknown: ["whether vulkan works on this host: nobody judges it"],
+  });
   expect(check(amdHost([rx7900]))).toMatchObject({ fits: false, reasons: [{ code: "NO_GPU_CODE" }] });
 });

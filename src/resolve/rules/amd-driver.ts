@@ -7,7 +7,10 @@ import type { AmdView } from "../host-view.ts";
 import { checkAmdCode } from "./amd-gpus.ts";
 
 /** In words, for an image that fits. */
-export function noteAmd({ release, code }: RocmRequirement, { driver, gpus, besides }: AmdView): readonly string[] {
+export function noteAmd(
+  { release, code }: RocmRequirement,
+  { driver, gpus, besides }: AmdView,
+): readonly string[] {
   const row = amdDrivers.find(({ module }) => module === driver?.parts.slice(0, 3).join("."));
   return [
     ...(row === undefined ? [] : noteWindow(release, row)),

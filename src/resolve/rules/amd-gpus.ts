@@ -49,13 +49,14 @@ export interface AmdCode extends Pick<RocmRequirement, "code"> {
 export function checkAmdCode(image: AmdCode, gpus: readonly AmdGpuView[]): readonly CodeFit[] | Misfit {
   const found = gpus.map((gpu) => ({ gpu, ...codeOf(image, gpu) }));
   const lacking = found.filter(({ fit }) => fit === null);
-  const [first] = lacking;
+  // A certain no before a doubt.
+  const first = lacking.find(({ against }) => !isDoubtful(against)) ?? lacking[0];
   if (first === undefined) return found.flatMap(({ fit }) => fit ?? []);
   return noCode(
     image,
     first,
     lacking.map(({ gpu }) => gpu),
-    lacking.length < gpus.length,
+    gpus,
   );
 }
 
@@ -98,35 +99,39 @@ function codeOf({ code, xnack }: AmdCode, gpu: AmdGpuView): Found {
   };
 }
 
+function isDoubtful(against: Found["against"]): boolean {
+  return against.some(({ why }) => why === "sramecc unknown");
+}
+
 const spirv = "amdgcnspirv";
 
 function findAgainst(features: readonly string[], gpu: AmdGpuView, xnack: boolean): Against | null {
-  for (const feature of features) {
+  const found = features.map((feature): Against | null => {
     const wanted = feature.endsWith("+");
     switch (feature.slice(0, -1)) {
       case "sramecc":
-        if (gpu.sramecc === null) return "sramecc unknown";
-        if (gpu.sramecc !== wanted) return "sramecc";
-        break;
+        return gpu.sramecc === null ? "sramecc unknown" : gpu.sramecc === wanted ? null : "sramecc";
       case "xnack":
-        if (wanted !== (xnack || xnackByItself.has(gpu.target ?? ""))) return "xnack";
-        break;
+        return wanted === (xnack || xnackByItself.has(gpu.target ?? "")) ? null : "xnack";
       default:
         return "unknown feature";
     }
-  }
-  return null;
+  });
+  const against = found.filter((why) => why !== null);
+  return against.find((why) => why !== "sramecc unknown") ?? against[0] ?? null;
 }
 
 /** A process has xnack off unless it asks (HSA_XNACK=1), but on these. Source: rocm-bootstrap 0.3.0. */
 const xnackByItself: ReadonlySet<string> = new Set(["gfx1250"]);
 
 function noCode(
-  { code, compute }: AmdCode,
+  image: AmdCode,
   { gpu, against }: Found & { readonly gpu: AmdGpuView },
   lacking: readonly AmdGpuView[],
-  others: boolean,
+  gpus: readonly AmdGpuView[],
 ): Misfit {
+  const { code, compute, xnack } = image;
+  const others = lacking.length < gpus.length;
   const has = code.length === 0 ? "no GPU code" : listSome(code);
   const { label, target } = gpu;
   if (target === null) {
@@ -147,7 +152,7 @@ function noCode(
   const [own] = against;
   const reason = own === undefined ? "" : `; ${own.target} is for ${states[own.why](own.target)}`;
   const pin: readonly Cure[] =
-    own?.why === "xnack" && own.target.includes("xnack+") && compute?.includes("xnack+") === true
+    compute?.includes("xnack+") === true && !xnack && !("ok" in checkAmdCode({ ...image, xnack: true }, gpus))
       ? [
           {
             text: `pin compute=${compute} where its programs run with HSA_XNACK=1`,

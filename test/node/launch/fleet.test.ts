@@ -9,7 +9,7 @@ import { nodeConstraints } from "../../../src/node/launch/targets/nomad.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { type ResolveImageOptions, resolveImage } from "../../../src/resolve/resolve-image.ts";
-import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
+import { anyHost, nvidiaLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
@@ -22,12 +22,12 @@ const lockOfFleet = fc
   .oneof(
     {
       weight: 3,
-      arbitrary: anyLock.map((lock) => ({
+      arbitrary: nvidiaLock.map((lock) => ({
         ...lock,
         images: Object.fromEntries(Object.entries(lock.images).slice(0, 4)),
       })),
     },
-    { weight: 1, arbitrary: anyLock },
+    { weight: 1, arbitrary: nvidiaLock },
   )
   .chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
 /** A fleet takes a thousand times as long as one image, so FLEET_RUNS counts them apart from the other properties. */

@@ -5,7 +5,7 @@ import { labelFormats } from "../../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
 import { nfdCompatSpec, nfdCompatSpecs } from "../../../src/node/launch/nfd-compat.ts";
 import { checkFit } from "../../../src/resolve/check-fit.ts";
-import { anyHost, anyLock } from "../../properties/support/machines.ts";
+import { anyHost, nvidiaLock } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { image, lockOf, requirement } from "../../resolve/support/locks.ts";
 import { matchesRule, type Rule } from "./support/nfd-rules.ts";
@@ -25,7 +25,7 @@ describe("an image's compatibility specification", () => {
   it("matches exactly the nodes that the image fits", { timeout: timeoutMs * 5 }, () => {
     let fitting = 0;
     fc.assert(
-      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), anyLock, (hosts, lock) => {
+      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), nvidiaLock, (hosts, lock) => {
         for (const [cell, locked] of Object.entries(lock.images)) {
           const spec = specOf(() => nfdCompatSpec(lock, cell, locked));
           if (spec === null) continue;

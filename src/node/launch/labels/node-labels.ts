@@ -33,7 +33,9 @@ export function nodeLabels(host: HostFacts): NodeLabels {
   const labels: Record<string, string> = {
     [keys.vocabulary]: vocabularyOf(view),
     [keys.platform]: platformValue(view.platform),
-    ...(view.broken.some((problem) => vendorOfProblem(problem) === "nvidia") ? { [keys.broken]: "true" } : {}),
+    ...(view.broken.some((problem) => vendorOfProblem(problem) === "nvidia")
+      ? { [keys.broken]: "true" }
+      : {}),
     ...(view.untold.nvidia.length > 0 ? { [keys.gpuUnknown]: "true" } : {}),
     ...cpuLabels(view),
     ...(view.kernel === null ? {} : { [keys.kernel]: view.kernel.text }),
