@@ -76,6 +76,7 @@ export interface AmdGpuView {
   readonly label: string;
   readonly target: string | null;
   readonly sramecc: boolean | null;
+  readonly integrated: boolean | null;
 }
 
 /** The use of an image's forward-compatibility package in a container of this host. */
@@ -224,9 +225,9 @@ function viewAmd({ amd, problems, sources }: HostFacts): AmdView | null {
   };
 }
 
-function viewAmdGpu({ index, name, target, sramecc }: AmdGpuFacts): AmdGpuView {
+function viewAmdGpu({ index, name, target, sramecc, integrated }: AmdGpuFacts): AmdGpuView {
   const label = name === null ? `AMD GPU ${index}` : `GPU ${index} (${name})`;
-  return { index, label, target, sramecc };
+  return { index, label, target, sramecc, integrated };
 }
 
 /**

@@ -82,8 +82,9 @@ function findUnusedGpus(asked: Asked): UnusedGpus | null {
 /** The GPU of a processor alone has code in few images: nobody misses it where a fleet has none for AMD. */
 export function unusedBy({ images }: Pick<Lock, "images">, host: HostFacts) {
   const serves = Object.values(images).some(({ requires }) => vendorsOf(requires).includes("amd"));
-  const isCard = host.amd?.gpus.some(({ integrated }) => integrated !== true) === true;
-  return usableGpus(viewHost(host), serves || isCard ? gpuVendors : ["nvidia"]);
+  const view = viewHost(host);
+  const isCard = view.amd?.gpus.some(({ integrated }) => integrated !== true) === true;
+  return usableGpus(view, serves || isCard ? gpuVendors : ["nvidia"]);
 }
 
 function nearestWithGpuCode(
