@@ -12,7 +12,7 @@ import { type ResolveImageOptions, resolveImage } from "../../../src/resolve/res
 import { anyHost, nvidiaLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
+import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
 import { mixedLock } from "./support/fleet-locks.ts";
 import { labelProblems, matchesAffinity } from "./support/node-affinity.ts";
 import { matchesNomad } from "./support/nomad-constraints.ts";
@@ -164,6 +164,12 @@ describe("a fleet", () => {
 
   it("leaves out what was never built", () => {
     expect(splitNodes(lockOf({ a: { ...v3, digest: null } })).members).toEqual([]);
+  });
+
+  it("refuses images for AMD by name: no label says what their GPUs run", () => {
+    const lock = lockOf({ cpu: image({ axes: { accel: "none" } }), rocm: rocmImage(["gfx942"]) });
+    expect(() => splitNodes(lock)).toThrow(/says which code its AMD GPUs run, and rocm has code for gfx/);
+    expect(splitNodes(lock, { pins: { accel: "none" } }).members.map(({ cell }) => cell)).toEqual(["cpu"]);
   });
 
   it("refuses a feature that nodes do not advertise", () => {

@@ -7,7 +7,7 @@ import { nfdCompatSpec, nfdCompatSpecs } from "../../../src/node/launch/nfd-comp
 import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { anyHost, nvidiaLock } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
-import { image, lockOf, requirement } from "../../resolve/support/locks.ts";
+import { image, lockOf, requirement, rocmImage } from "../../resolve/support/locks.ts";
 import { matchesRule, type Rule } from "./support/nfd-rules.ts";
 
 interface Spec {
@@ -44,9 +44,14 @@ describe("an image's compatibility specification", () => {
     expect(fitting).toBeGreaterThan(20);
   });
 
-  it("is there for no image that was never built", () => {
-    const lock = lockOf({ a: image({ digest: null, requires: requirement(null) }) });
+  it("is there for no image that was never built, and for none whose GPUs no label tells", () => {
+    const lock = lockOf({
+      a: image({ digest: null, requires: requirement(null) }),
+      b: rocmImage(["gfx942"]),
+    });
+    expect(nfdCompatSpecs(lock)).toEqual({ images: [], left: ["a", "b"] });
     expect(Object.entries(lock.images).map(([cell, each]) => nfdCompatSpec(lock, cell, each))).toEqual([
+      null,
       null,
     ]);
   });
