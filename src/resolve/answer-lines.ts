@@ -3,7 +3,7 @@
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { checkUnderstood } from "./check-fit.ts";
-import { isBroken } from "./host-view.ts";
+import { isBroken, vendorOfProblem } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import type { Unasked } from "./unasked.ts";
@@ -15,7 +15,8 @@ import type { Resolution } from "./verdict.ts";
  */
 export function problemLines({ problems }: Pick<HostFacts, "problems">): readonly string[] {
   return problems
-    .filter((problem) => !isBroken(problem))
+    // AMD's may be broken under an image that is not for them.
+    .filter((problem) => !isBroken(problem) || vendorOfProblem(problem) === "amd")
     .flatMap(({ code, message, fix }) => {
       const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
       return [`${word}: ${message}`, ...(fix === undefined ? [] : [`  fix: ${fix}`])];

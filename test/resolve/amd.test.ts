@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts, HostProblem } from "../../src/host/facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
-import { unaskedLines } from "../../src/resolve/answer-lines.ts";
+import { problemLines, unaskedLines } from "../../src/resolve/answer-lines.ts";
 import { checkFit, type FitOptions } from "../../src/resolve/check-fit.ts";
 import { checkImage } from "../../src/resolve/check-image.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
@@ -171,6 +171,7 @@ describe("a fleet for both vendors", () => {
   it("leaves one vendor's broken cards to that vendor's images", () => {
     const skipped = { code: "HOST_AMD_GPU_SKIPPED", message: "left out" } as const;
     expect(chosen({ ...both, problems: [skipped] })).toBe("cuda");
+    expect(problemLines({ problems: [skipped] })).toEqual(["HOST_AMD_GPU_SKIPPED: left out"]);
     const lost = { code: "HOST_GPU_LOST", message: "GPU 0 has fallen off the bus" } as const;
     expect(chosen({ ...both, problems: [lost] })).toBeNull();
     expect(chosen({ ...both, problems: [lost] }, { pins: { accel: "rocm-7.2" } })).toBe("rocm");
