@@ -1,6 +1,6 @@
 /** Rule: an image with code for AMD needs a visible AMD GPU under a driver, and every one finds code that it runs. */
 
-import { findAmdArchitecture } from "../../hardware/amd-architectures.ts";
+import { genericOf } from "../../hardware/amd-generics.ts";
 import { compareText } from "../../io/collections.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { RocmRequirement } from "../../lock/lock.ts";
@@ -74,15 +74,15 @@ interface Found {
  * Sources: ROCm/rocm-systems, commit 1b1610fc: hsa-runtime/core/runtime/isa.cpp, Isa::IsCompatible; LLVM 22.1.8, AMDGPUUsage.rst.
  */
 function codeOf({ code, xnack }: AmdCode, gpu: AmdGpuView): Found {
-  const architecture = gpu.target === null ? null : findAmdArchitecture(gpu.target);
+  const generic = gpu.target === null ? undefined : genericOf(gpu.target);
   const near = code.flatMap((target) => {
     const [processor = "", ...features] = target.split(":");
     const kind =
       processor === gpu.target
         ? "specific"
-        : processor === architecture?.generic
+        : processor === generic
           ? "family"
-          : processor === spirv && architecture !== null
+          : processor === spirv && generic !== undefined
             ? "spirv"
             : null;
     return kind === null ? [] : [{ target, kind, why: findAgainst(features, gpu, xnack) } as const];
