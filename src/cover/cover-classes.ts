@@ -10,7 +10,7 @@ import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
-import { suggestCell } from "../resolve/find-cell.ts";
+import { suggestCell } from "../resolve/suggest-cell.ts";
 import { sideOf } from "../resolve/rules/gpu-side.ts";
 import { unusedBy } from "../resolve/unasked.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";

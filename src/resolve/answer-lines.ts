@@ -14,13 +14,15 @@ import type { Resolution } from "./verdict.ts";
  * an answer from the labels of a Kubernetes node is no better than they are. A broken host's problem is the answer.
  */
 export function problemLines({ problems }: Pick<HostFacts, "problems">): readonly string[] {
-  return problems
-    // AMD's may be broken under an image that is not for them.
-    .filter((problem) => !isBroken(problem) || vendorOfProblem(problem) === "amd")
-    .flatMap(({ code, message, fix }) => {
-      const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
-      return [`${word}: ${message}`, ...(fix === undefined ? [] : [`  fix: ${fix}`])];
-    });
+  return (
+    problems
+      // AMD's may be broken under an image that is not for them.
+      .filter((problem) => !isBroken(problem) || vendorOfProblem(problem) === "amd")
+      .flatMap(({ code, message, fix }) => {
+        const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
+        return [`${word}: ${message}`, ...(fix === undefined ? [] : [`  fix: ${fix}`])];
+      })
+  );
 }
 
 /** A line where images of a lock are left out on every host, as this imgmatch does not understand what they need: the first stands for all. */
