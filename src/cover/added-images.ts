@@ -1,5 +1,6 @@
 /** Cells that a fleet does not have, as a matrix with these values would make them. */
 
+import { hasGpuCode } from "../hardware/requirement.ts";
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { CpuRequirement, Lock, LockedImage } from "../lock/lock.ts";
@@ -67,7 +68,7 @@ function combinations(images: readonly LockedImage[], wanted: Axes): readonly Ax
   const cpuOnly = wanted.cuda === none;
   const gpu = !cpuOnly && (wanted.cuda !== undefined || wanted.compute !== undefined);
   const alike = images.filter(({ requires }) =>
-    cpuOnly ? requires.cuda === null : !gpu || requires.cuda !== null,
+    cpuOnly ? !hasGpuCode(requires) : !gpu || hasGpuCode(requires),
   );
   const base = (alike.length > 0 ? alike : images).map(({ axes }) => axes);
   const made = (base.length > 0 ? base : [{}]).map((axes) => ({

@@ -1,5 +1,6 @@
 /** Cells that a matrix could have: of its values, and of values that only a host class brings. */
 
+import { hasGpuCode } from "../hardware/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { isExcluded, makeCell } from "../fleet/cells/expand.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
@@ -128,7 +129,7 @@ export function demandsOf(
     const each = rank(facts).ranked.map(({ cell, image, fit }) => {
       const match = { cpu: cpuDistance(image), gpu: worstCode(fit), tier: fit.tier };
       // GPUs without work are served by no CPU image.
-      const unusedGpus = usable && image.requires.cuda === null;
+      const unusedGpus = usable && !hasGpuCode(image.requires);
       return {
         number: numbers.get(cell) ?? 0,
         native: unusedGpus ? false : isNative(match),

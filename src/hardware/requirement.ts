@@ -3,8 +3,12 @@
 /** The needs of an image from a host. */
 export interface Requirement {
   readonly cpu: CpuRequirement;
-  /** null for an image without GPU code. */
+  /** null for an image without GPU code for NVIDIA. */
   readonly cuda: CudaRequirement | null;
+  /** Absent for an image without GPU code for AMD. One that has both takes what the host has. */
+  readonly rocm?: RocmRequirement;
+  /** An accelerator that nobody judges, as the matrix calls it: `vulkan`. Such an image is taken where it is pinned, and never else. */
+  readonly accelerator?: string;
   /** Oldest kernel on which the image's libc runs, for example `3.2.0`. */
   readonly kernel?: string;
 }
@@ -33,6 +37,33 @@ export interface CudaRequirement extends Alternative<CudaRequirement> {
   /** `NVIDIA_REQUIRE_CUDA` expression of the base image. */
   readonly require?: string;
 }
+
+export interface RocmRequirement extends Alternative<RocmRequirement> {
+  /** ROCm release of the image's own runtime, for example `7.2`. */
+  readonly release: string;
+  /** Code in the image: target ids as `gfx942` and `gfx90a:sramecc+:xnack-`, generic targets as `gfx11-generic`, SPIR-V as `amdgcnspirv`. */
+  readonly code: readonly string[];
+}
+
+/** In their order: on a host with cards of both, an image for the first is the better one. */
+export const gpuVendors = ["nvidia", "amd"] as const;
+export type GpuVendor = (typeof gpuVendors)[number];
+
+type GpuSides = Pick<Requirement, "cuda" | "rocm">;
+
+/** The vendors for whose GPUs an image has code, in their order. */
+export function vendorsOf({ cuda, rocm }: GpuSides): readonly GpuVendor[] {
+  // Others write null for what is not there.
+  return [...(cuda === null ? [] : ["nvidia" as const]), ...(rocm == null ? [] : ["amd" as const])];
+}
+
+/** Whether an image has GPU code of any vendor that imgmatch judges. */
+export function hasGpuCode(requires: GpuSides): boolean {
+  return vendorsOf(requires).length > 0;
+}
+
+/** The GPU side of an image that has none. */
+export const noGpus = { cuda: null } as const;
 
 export type DriverRequirement =
   /** Injected by the container runtime: the kernel driver must be at least `minimum`. */
@@ -71,11 +102,16 @@ export interface Measured {
     /** Only where its own programs have no instruction beyond its architecture's baseline, though its march has AVX or SVE. */
     readonly own?: "baseline";
   };
-  /** null for an image without GPU code. */
+  /** null for an image without GPU code for NVIDIA. */
   readonly cuda: {
     /** GPU targets found, as in {@link CudaRequirement.code}. */
     readonly code: readonly string[];
     /** Oldest driver that loads the code, as found; null where the files do not decide it. */
     readonly minimum: string | null;
   } | null;
+  /** Absent for an image without GPU code for AMD. */
+  readonly rocm?: {
+    /** GPU targets that all its libraries serve, as in {@link RocmRequirement.code}. */
+    readonly code: readonly string[];
+  };
 }

@@ -14,19 +14,22 @@ const known = new WeakMap<object, readonly object[]>();
 
 /** Best first; the image itself where it carries one of each. The same objects for the same image. */
 export function alternativesOf<Image extends Several>(image: Image): readonly Image[] {
-  const { cpu, cuda } = image.requires;
-  if (cpu.or === undefined && cuda?.or === undefined) return [image];
+  const { cpu, cuda, rocm } = image.requires;
+  const several = [cpu.or, cuda?.or, rocm?.or].some((others) => others !== undefined);
+  if (!several && (cuda === null || rocm == null)) return [image];
   // An alternative that nobody understands may ask for anything.
   if (unknownNeeds(image.requires).length > 0) return [image];
   return remember(known, image, () => singles(image)) as readonly Image[];
 }
 
 function singles<Image extends Several>(image: Image): readonly Image[] {
-  const { cpu, cuda } = image.requires;
+  const { cpu, cuda, rocm, ...others } = image.requires;
   const cpus = [alone(cpu), ...(cpu.or ?? [])];
-  const cudas = cuda === null ? [null] : [alone(cuda), ...(cuda.or ?? [])];
-  return cudas.flatMap((oneCuda) =>
-    cpus.map((oneCpu) => imageAs(image, { ...image.requires, cpu: oneCpu, cuda: oneCuda })),
+  const cudas = cuda === null ? [] : [alone(cuda), ...(cuda.or ?? [])];
+  const rocms = rocm == null ? [] : [alone(rocm), ...(rocm.or ?? [])];
+  const gpus = [...cudas.map((one) => ({ cuda: one })), ...rocms.map((one) => ({ cuda: null, rocm: one }))];
+  return (gpus.length === 0 ? [{ cuda: null }] : gpus).flatMap((gpu) =>
+    cpus.map((oneCpu) => imageAs(image, { ...others, cpu: oneCpu, ...gpu })),
   );
 }
 
@@ -40,6 +43,6 @@ function alone<One extends { readonly or?: unknown }>({ or: _, ...one }: One): O
 }
 
 /** How the image calls what it then takes: `cuda_v12`, `haswell`. Empty for an image without alternatives. */
-export function chosenNames({ cpu, cuda }: Requirement): readonly string[] {
-  return [cuda?.by, cpu.by].filter((name) => name !== undefined);
+export function chosenNames({ cpu, cuda, rocm }: Requirement): readonly string[] {
+  return [cuda?.by, rocm?.by, cpu.by].filter((name) => name !== undefined);
 }

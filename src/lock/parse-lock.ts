@@ -78,6 +78,17 @@ const measuredNow = shape<Measured>({
       minimum: orNull(text(/^\d{1,9}(?:\.\d{1,9}){1,3}$/, "a driver version")),
     }),
   ),
+  rocm: ifPresent(
+    shape({
+      code: list(
+        text(
+          /^(?:gfx[0-9a-f-]{2,8}(?:-generic)?(?::(?:sramecc|xnack)[+-]){0,2}|amdgcnspirv)$/,
+          "a GPU target",
+        ),
+        mostMeasured,
+      ),
+    }),
+  ),
 });
 
 /** Of other rules nothing is known but their number, and nothing is used. */

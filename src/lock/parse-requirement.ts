@@ -4,6 +4,7 @@ import {
   anyText,
   type Check,
   checked,
+  ifGiven,
   ifPresent,
   list,
   type Members,
@@ -16,7 +17,13 @@ import {
 import { onPaths } from "../hardware/requirement.ts";
 import { readJson } from "../io/json.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
-import type { CpuRequirement, CudaRequirement, DriverRequirement, Requirement } from "./lock.ts";
+import type {
+  CpuRequirement,
+  CudaRequirement,
+  DriverRequirement,
+  Requirement,
+  RocmRequirement,
+} from "./lock.ts";
 
 export type ParsedRequirement =
   | { readonly ok: true; readonly requires: Requirement }
@@ -40,9 +47,10 @@ const names = list(anyText);
 
 type OneCpu = Omit<CpuRequirement, "or">;
 type OneCuda = Omit<CudaRequirement, "or">;
+type OneRocm = Omit<RocmRequirement, "or">;
 
 /** Ollama has four, llama.cpp has fourteen: they are judged one with the other. */
-const mostOthers = { cpu: 15, cuda: 7 };
+const mostOthers = { cpu: 15, cuda: 7, rocm: 7 };
 
 const oneCpu: Members<OneCpu> = { by: ifPresent(someText), march: someText, features: names };
 const ofCpu: Members<CpuRequirement> = {
@@ -76,16 +84,23 @@ const ofCuda: Members<CudaRequirement> = {
   ...oneCuda,
   or: ifPresent(list(shape<OneCuda>(oneCuda), mostOthers.cuda)),
 };
+const oneRocm: Members<OneRocm> = { by: ifPresent(someText), release: someText, code: names };
+const ofRocm: Members<RocmRequirement> = {
+  ...oneRocm,
+  or: ifPresent(list(shape<OneRocm>(oneRocm), mostOthers.rocm)),
+};
 const ofImage: Members<Requirement> = {
   cpu: shape(ofCpu),
   kernel: ifPresent(someText),
   cuda: orNull(shape(ofCuda)),
+  rocm: ifGiven(shape(ofRocm)),
+  accelerator: ifGiven(someText),
 };
 
 export const requirement: Check<Requirement> = shape(ofImage);
 
 /**
- * The keys of a requirement that this imgmatch does not know, such as `cpu.sme` or `rocm`, a line each: such a key may ask for anything, so
+ * The keys of a requirement that this imgmatch does not know, such as `cpu.sme` or `xpu`, a line each: such a key may ask for anything, so
  * it is never met. A null asks for nothing, as in an image without the key.
  */
 export function unknownNeeds(requires: Requirement): readonly string[] {
@@ -98,7 +113,7 @@ export function unknownNeeds(requires: Requirement): readonly string[] {
 const unknownOf = new WeakMap<Requirement, readonly string[]>();
 
 function findUnknown(requires: Requirement): readonly string[] {
-  const { cpu, cuda } = requires;
+  const { cpu, cuda, rocm } = requires;
   return [
     ...strangers("", requires, ofImage),
     ...strangers("cpu.", cpu, ofCpu),
@@ -112,6 +127,8 @@ function findUnknown(requires: Requirement): readonly string[] {
             strangers("cuda.driver.", driver, ofDriver[driver.mode]),
           ),
         ]),
+    ...(rocm == null ? [] : strangers("rocm.", rocm, ofRocm)),
+    ...(rocm?.or ?? []).flatMap((other) => strangers("rocm.or.", other, oneRocm)),
   ];
 }
 

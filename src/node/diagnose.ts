@@ -49,6 +49,7 @@ export function diagnose(host: HostFacts, engine: EngineState, logins: LoginStat
   return [
     ...examineCpu(host),
     ...examineNvidia(host),
+    ...examineAmd(host),
     ...host.problems.map((problem) => wrong("host", problem)),
     ...examineEngine(engine, host),
     ...examineRuntime(host, engine),
@@ -104,6 +105,20 @@ function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
     nvidia.cuda === null ? "CUDA version unknown" : `CUDA up to ${nvidia.cuda}`,
   ];
   return [ok("nvidia", details.join(", ")), ...gpus];
+}
+
+/** Most hosts have nothing of AMD, and nobody asks. */
+function examineAmd({ amd, problems }: HostFacts): readonly Finding[] {
+  if (amd == null) return [];
+  const gpus = amd.gpus.map(({ index, name, target, integrated }) => {
+    const kind = integrated === true ? ", of the processor" : "";
+    const found = `${index}: ${name ?? "unnamed"}, ${target ?? "target unknown"}${kind}`;
+    return target === null ? unknown("gpu", found) : ok("gpu", found);
+  });
+  // A problem says more.
+  if (problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER")) return gpus;
+  const driver = amd.driver === null ? "amdgpu of the kernel, without a version" : `amdgpu ${amd.driver}`;
+  return [ok("amd", driver), ...gpus];
 }
 
 function examineEngine({ answer, configured, command }: EngineState, host: HostFacts): readonly Finding[] {

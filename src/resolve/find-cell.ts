@@ -1,19 +1,13 @@
 /** Finds the image that a person names. */
 
 import { ImgmatchError } from "../errors.ts";
-import { formatComputeCapability } from "../hardware/compute-capability.ts";
-import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
-import { compareVersions, parseVersion } from "../hardware/driver-version.ts";
-import { marchPlatforms } from "../hardware/march-platforms.ts";
-import { isAdopted } from "../lock/adopted-lock.ts";
+import { gpuVendors, hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy, remember, sortedEntries } from "../io/collections.ts";
-import type { HostView, NvidiaView } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, plainPins } from "./pins.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
-import { checkGpuPresence } from "./rules/gpu-presence.ts";
 
 export interface FoundCell {
   readonly cell: string;
@@ -48,12 +42,14 @@ export type ExistingCell = readonly [cell: string, image: LockedImage];
 /** The options as the rules read them. Throws `USAGE` for a range among the pins. */
 export function fitOptions(lock: Lock, options: ResolveImageOptions) {
   const pins = plainPins(options.pins ?? {});
-  const gpuImages = Object.values(lock.images).some(
+  const candidates = Object.values(lock.images).filter(
     ({ requires, axes, digest, local }) =>
-      requires.cuda !== null &&
+      hasGpuCode(requires) &&
       (digest !== null || (local !== undefined && options.local?.has(local.id) === true)) &&
       checkPins(axes, pins) === null,
   );
+  const vendors = new Set(candidates.flatMap(({ requires }) => vendorsOf(requires)));
+  const gpuImages = gpuVendors.filter((vendor) => vendors.has(vendor));
   return { ...options, pins, gpuImages, existing: existingCells(lock) };
 }
 
@@ -72,45 +68,4 @@ export function existingCells({ images }: Pick<Lock, "images">): FindCells {
 
 function keyOf(axes: Axes, but: readonly string[]): string {
   return JSON.stringify(sortedEntries(axes).filter(([axis]) => !but.includes(axis)));
-}
-
-/**
- * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`, or for a lock of images that others built what to adopt; null when the
- * facts do not say enough, or when no image would fit as the host stands. The toolkit is the newest that this driver serves
- * natively and that compiles for every visible GPU.
- */
-export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string | null {
-  const adopts = isAdopted(lock);
-  const march = host.cpu.level;
-  if (march === null || host.untold.length > 0 || !marchPlatforms.includes(host.platform)) return null;
-  const { nvidia } = host;
-  if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0)
-    return adopts
-      ? `adopt an image without GPU code, for CPUs of ${march} or less`
-      : `add a cell cuda=none march=${march}`;
-  if (!checkGpuPresence(host).ok) return null;
-  const computes = nvidia.gpus.map(({ compute }) => compute);
-  const known = computes.filter((compute) => compute !== null);
-  const toolkit = newestToolkit(nvidia);
-  if (known.length < computes.length || toolkit === null) return null;
-  const values = [...new Set(known.map(formatComputeCapability))].sort();
-  if (adopts)
-    return `adopt an image with code for compute capability ${values.join(" and ")}, of CUDA ${toolkit} at most, for CPUs of ${march} or less`;
-  return `add a cell cuda=${toolkit} compute=${values.length === 1 ? values[0] : `[${values.join(", ")}]`} march=${march}`;
-}
-
-function newestToolkit({ cuda, driver, scale, gpus }: NvidiaView): string | null {
-  if (cuda === null || driver === null) return null;
-  const usable = cudaToolkits.filter((toolkit) => {
-    const minor = parseVersion(toolkit.minor);
-    if (minor === null || compareVersions(minor, cuda.parts.slice(0, 2)) > 0) return false;
-    const floor = parseVersion(driverFloor(toolkit)?.minimum ?? "");
-    if (scale === "linux" && (floor === null || compareVersions(driver.parts, floor) < 0)) return false;
-    return gpus.every(
-      ({ compute }) =>
-        compute !== null && toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) === true,
-    );
-  });
-  // Oldest first in the table.
-  return usable.at(-1)?.minor ?? null;
 }

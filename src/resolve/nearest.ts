@@ -1,5 +1,6 @@
 /** Which images miss a host by the least: what a person who gets no image, or the wrong kind, wants to see first. */
 
+import { hasGpuCode } from "../hardware/requirement.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -70,7 +71,7 @@ function withCures({ cell, image, misfits }: Miss, view: HostView, judge: FitOpt
 }
 
 function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: FitOptions): SortKey {
-  const gpu = image.requires.cuda !== null;
+  const gpu = hasGpuCode(image.requires);
   const unwanted = (options.cpuOnly === true && gpu) || (options.requireGpu === true && !gpu);
   return [unwanted ? 1 : 0, ...effortOf(misfits), image.tag];
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { amdArchitectures, amdGenerics } from "../../src/hardware/amd-architectures.ts";
+import { amdDrivers } from "../../src/hardware/amd-drivers.ts";
+import { genericOf } from "../../src/hardware/amd-generics.ts";
 import { amdProducts } from "../../src/hardware/amd-products.ts";
 import { hiddenFeatureRows } from "../../src/hardware/cpu-hidden-features.ts";
 import { armRows, powerRows, riscvRows, x86Rows } from "../../src/hardware/cpu-marches.ts";
@@ -27,6 +29,7 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   packages: compatRows.map((row) => ({ ...row, key: row.cuda })),
   architectures: architectureRows.map((row) => ({ ...row, key: row.compute })),
   amdArchitectures: amdArchitectures.map((row) => ({ ...row, key: row.name })),
+  amdDrivers: amdDrivers.map((row) => ({ ...row, key: row.module })),
   amdGenerics: amdGenerics.map((row) => ({ ...row, key: row.name })),
   amdProducts: amdProducts.map((row) => ({ ...row, key: row.id })),
   pci: pciRows.map((row) => ({ ...row, key: row.id })),
@@ -106,6 +109,10 @@ describe("values", () => {
     expect(amdProducts.filter((row) => !known.has(row.target))).toEqual([]);
     const generics = new Set<string | null>([null, ...amdGenerics.map((row) => row.name)]);
     expect(amdArchitectures.filter((row) => !generics.has(row.generic))).toEqual([]);
+    expect(amdArchitectures.map(({ name }) => genericOf(name))).toEqual(
+      amdArchitectures.map(({ generic }) => generic),
+    );
+    expect(genericOf("gfx1999")).toBeUndefined();
   });
 
   test("a target of AMD is integrated where each of its products is", () => {

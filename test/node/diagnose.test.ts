@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { diagnose, type EngineState, type Finding, type LoginState } from "../../src/node/diagnose.ts";
-import { a100, cpuHost, gpuHost } from "../resolve/support/hosts.ts";
+import { a100, amdHost, cpuHost, gpuHost, mi300x, ryzen } from "../resolve/support/hosts.ts";
 
 const notFound = { code: "ENGINE_NOT_FOUND", message: "no container engine", fix: "install one" } as const;
 const noEngine: EngineState = {
@@ -55,6 +55,19 @@ describe("diagnose", () => {
       noLogins,
     );
     expect(find(findings, "host")).toEqual([{ check: "host", state: "problem", ...broken }]);
+  });
+
+  it("names AMD's driver and GPUs where there are some, and says nothing of them elsewhere", () => {
+    const findings = examine(amdHost([mi300x, { ...ryzen, target: null }], "6.14.14"));
+    expect([...find(findings, "amd"), ...find(findings, "gpu")]).toMatchObject([
+      { state: "ok", message: "amdgpu 6.14.14" },
+      { state: "ok", message: "0: AMD Instinct MI300X, gfx942" },
+      { state: "unknown", message: "1: unnamed, target unknown, of the processor" },
+    ]);
+    expect(find(examine(amdHost([mi300x])), "amd")[0]?.message).toBe(
+      "amdgpu of the kernel, without a version",
+    );
+    expect(find(examine(cpuHost({ amd: null })), "amd")).toEqual([]);
   });
 
   it("calls unknown what cannot be read", () => {

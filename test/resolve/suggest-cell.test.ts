@@ -8,7 +8,7 @@ import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { checkViewFit } from "../../src/resolve/check-fit.ts";
-import { suggestCell } from "../../src/resolve/find-cell.ts";
+import { suggestCell } from "../../src/resolve/suggest-cell.ts";
 import { machines } from "../host/machines.ts";
 import { image } from "./support/locks.ts";
 

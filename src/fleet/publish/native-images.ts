@@ -4,6 +4,7 @@
  * fetches all that it sees of its platform; everything else is for `resolve`.
  */
 
+import { hasGpuCode } from "../../hardware/requirement.ts";
 import { findMarch, levelNeeded, marchesRunning } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
@@ -76,7 +77,7 @@ function nativeOf(
 ): readonly NativeImage[] {
   // No facts tell of a host of such a variant.
   if (/\/(amd64|arm64)\/./.test(platform)) return [];
-  const images = all.filter(({ image }) => image.requires.cuda === null);
+  const images = all.filter(({ image }) => !hasGpuCode(image.requires));
   const plain = leastDemanding(images, platform, order);
   if (plain === null) return [{ platform, cell: null }];
   // Neither its levels: tools that ask for no variant take the first image of the architecture, also v4 on a CPU of v2.

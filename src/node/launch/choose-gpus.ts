@@ -3,6 +3,7 @@
  * ones, all or none.
  */
 
+import { hasGpuCode, noGpus } from "../../hardware/requirement.ts";
 import { ImgmatchError, usageError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { narrowGpus } from "../../host/visible-devices.ts";
@@ -85,7 +86,7 @@ export function chooseGpus(
       // A user who names a GPU knows it: only use that is proved stands against that.
       const busy = wanted.filter((state) => state.use === "busy").filter(isTaken);
       const choice = take(wanted.map(({ unit }) => unit));
-      const needsGpu = choice.ok && choice.ranking.ranked[0]?.image.requires.cuda !== null;
+      const needsGpu = choice.ok && hasGpuCode(choice.ranking.ranked[0]?.image.requires ?? noGpus);
       if (busy.length === 0 || (wish.kind === "all" && !needsGpu)) return choice;
       const others = wanted.filter(({ use }) => use !== "busy").map(({ unit }) => unit);
       return { ok: false, wanted: wanted.length, free: others, taken: busy };
@@ -138,7 +139,7 @@ function bestSet(
     if (!enough || kinds.length > count) continue;
     const sample = kinds.flatMap((units) => units.slice(0, 1));
     const { ranked, order } = rankImages(lock, narrowTo(host, sample), options);
-    const winner = ranked.find(({ image }) => image.requires.cuda !== null);
+    const winner = ranked.find(({ image }) => hasGpuCode(image.requires));
     if (winner === undefined) continue;
     const option = { kinds, winner, order };
     if (best === null || compareOptions(option, best) < 0) best = option;

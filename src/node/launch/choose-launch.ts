@@ -1,5 +1,6 @@
 /** The choice of a launch on this host: the image, and the GPUs that it gets. */
 
+import { hasGpuCode } from "../../hardware/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { Lock, Requirement } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
@@ -65,7 +66,7 @@ export function chooseLaunch(
       reference: immutableReferenceOf(lock, image),
       requires: neededRequirement(image),
       host: choice.host,
-      units: image.requires.cuda === null ? [] : choice.units,
+      units: hasGpuCode(image.requires) ? choice.units : [],
       node: anywhere ? null : resolvedLabel(lock.name, image.tag),
     },
     unasked: findUnasked(lock, choice.host, { ...ranking, ranked }, options),

@@ -1,6 +1,6 @@
 /** Host facts for tests: a healthy machine that each test changes in one place. */
 
-import type { GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
+import type { AmdGpuFacts, GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
 import { unknownGpu } from "../../../src/host/unknown.ts";
 
 export const avx512 = ["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"];
@@ -75,4 +75,27 @@ export function gpuHost(
     sources: { "cpu.features": "/proc/cpuinfo", "nvidia.driver": "/proc/driver/nvidia/version" },
     ...rest,
   });
+}
+
+export const mi300x = amdGpu({ name: "AMD Instinct MI300X", target: "gfx942", sramecc: true });
+export const mi210 = amdGpu({ name: "AMD Instinct MI210", target: "gfx90a", sramecc: true });
+export const rx7900 = amdGpu({ name: "AMD Radeon RX 7900 XTX", target: "gfx1100", sramecc: false });
+export const ryzen = amdGpu({ target: "gfx1036", sramecc: false, integrated: true });
+
+export function amdGpu(change: Partial<AmdGpuFacts> = {}): AmdGpuFacts {
+  return {
+    ...{ index: 0, uuid: null, name: null, target: null, sramecc: null, pci: null, bus: null, render: null },
+    ...{ memoryMiB: null, partition: null, integrated: false },
+    ...change,
+  };
+}
+
+/** A host with these AMD GPUs under the kernel's own driver, or AMD's of this version. */
+export function amdHost(
+  gpus: readonly AmdGpuFacts[],
+  driver: string | null = null,
+  change: Partial<HostFacts> = {},
+): HostFacts {
+  const listed = gpus.map((facts, index) => ({ ...facts, index, render: `/dev/dri/renderD${128 + index}` }));
+  return cpuHost({ amd: { driver, gpus: listed }, ...change });
 }

@@ -1,5 +1,6 @@
 /** The requests of `launch --fleet` to a target: one workload for each image of a lock, on the nodes on which resolve picks it. */
 
+import { hasGpuCode } from "../../../hardware/requirement.ts";
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
 import { unknownGpu, unknownHost } from "../../../host/unknown.ts";
@@ -59,7 +60,7 @@ export function fleetRequests(
       reference: immutableReferenceOf(lock, image),
       requires: neededRequirement(image),
       host: anyNode,
-      units: image.requires.cuda === null ? [] : gpus,
+      units: hasGpuCode(image.requires) ? gpus : [],
       node: resolvedLabel(lock.name, image.tag),
     } as const;
     return { request, member };

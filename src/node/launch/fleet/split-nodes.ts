@@ -1,6 +1,7 @@
 /** For every image of a lock, the nodes on which resolve would pick it: in words about the node alone. */
 
 import { ImgmatchError } from "../../../errors.ts";
+import { vendorsOf } from "../../../hardware/requirement.ts";
 import { compareFirst, groupBy } from "../../../io/collections.ts";
 import { alternativesOf } from "../../../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
@@ -60,6 +61,14 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
   const images = Object.entries(lock.images)
     .filter(([, image]) => isEligible(image, judge))
     .sort(compareFirst);
+  const forAmd = images.find(([, { requires }]) => vendorsOf(requires).includes("amd"));
+  if (forAmd !== undefined) {
+    throw new ImgmatchError({
+      code: "LAUNCH_UNSUPPORTED",
+      message: `no label of a node says which code its AMD GPUs run, and ${forAmd[0]} has code for gfx targets`,
+      fix: "leave those images out with --pin accel=VALUE or --cpu, or let the nodes ask for themselves: imgmatch serve, imgmatch resolve",
+    });
+  }
   if (images.length > mostImages) {
     throw new ImgmatchError({
       code: "LAUNCH_UNSUPPORTED",

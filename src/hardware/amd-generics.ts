@@ -1,0 +1,19 @@
+/** Which generic target a target of AMD belongs to: the part of the table of architectures that `resolve` loads when it starts. */
+
+/** Behind `gfx`. A test holds it to the table. */
+const members: Readonly<Record<string, string>> = {
+  "gfx10-1-generic": "1010 1011 1012 1013",
+  "gfx10-3-generic": "1030 1031 1032 1033 1034 1035 1036",
+  "gfx11-generic": "1100 1101 1102 1103 1150 1151 1152 1153",
+  "gfx12-5-generic": "1250 1251",
+  "gfx12-generic": "1200 1201",
+  "gfx9-4-generic": "942 950",
+  "gfx9-generic": "900 902 904 906 909 90c",
+  "": "803 908 90a 940 941 1154 1170 1171 1172 1310",
+};
+
+/** null for a target that belongs to none; undefined for one that the table does not have. */
+export function genericOf(target: string): string | null | undefined {
+  const found = Object.entries(members).find(([, names]) => names.split(" ").includes(target.slice(3)));
+  return found === undefined ? undefined : found[0] || null;
+}
