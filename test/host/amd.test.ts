@@ -311,7 +311,9 @@ describe("containers", () => {
   const amdSpec = { "/etc/cdi/amd.json": '{"cdiVersion":"0.6.0","kind":"amd.com/gpu","devices":[]}' };
   it.each([
     ["cdi", amdSpec],
-    ["cdi", { "/var/run/cdi/x.yaml": "kind: rocm.com/gpu\n" }],
+    ["cdi", { "/var/run/cdi/x.yaml": "kind: amd.com/gpu\n" }],
+    // Nobody launches by the names of such a specification.
+    [null, { "/var/run/cdi/x.yaml": "kind: rocm.com/gpu\n" }],
     ["legacy", { "/usr/bin/amd-container-runtime": "" }],
     ["legacy", { "/etc/docker/daemon.json": '{"runtimes":{"amd":{"path":"amd-container-runtime"}}}' }],
     ["none", { "/usr/bin/docker": "", "/etc/cdi/nvidia.yaml": "kind: nvidia.com/gpu\n" }],

@@ -12,7 +12,7 @@ import { type ResolveImageOptions, resolveImage } from "../../../src/resolve/res
 import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
+import { cuda, gpuImage, image, lockOf, requirement, rocm } from "../../resolve/support/locks.ts";
 import { mixedLock } from "./support/fleet-locks.ts";
 import { labelProblems, matchesAffinity } from "./support/node-affinity.ts";
 import { matchesNomad } from "./support/nomad-constraints.ts";
@@ -170,4 +170,14 @@ describe("a fleet", () => {
     const odd = { ...v3, requires: { ...v3.requires, cpu: { march: "any", features: ["avx", "made_up"] } } };
     expect(() => splitNodes(lockOf({ a: odd }))).toThrow(/made_up/);
   });
+});
+
+it("refuses an image with code for AMD GPUs, which labels do not name, unless it is left out", () => {
+  const forAmd = { ...requirement(null), rocm: rocm("7.2", ["gfx942"]) };
+  const lock = lockOf({
+    "rocm-7.2": image({ axes: { accel: "rocm-7.2" }, requires: forAmd }),
+    cpu: image({ axes: { accel: "none" } }),
+  });
+  expect(() => splitNodes(lock)).toThrow(/LAUNCH_UNSUPPORTED.*rocm-7\.2 has code for/s);
+  expect(splitNodes(lock, { pins: { accel: "none" } }).members.map(({ cell }) => cell)).toEqual(["cpu"]);
 });

@@ -1,6 +1,6 @@
 /** Host facts for tests: a healthy machine that each test changes in one place. */
 
-import type { GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
+import type { AmdGpuFacts, GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
 import { unknownGpu } from "../../../src/host/unknown.ts";
 
 export const avx512 = ["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"];
@@ -74,5 +74,39 @@ export function gpuHost(
     },
     sources: { "cpu.features": "/proc/cpuinfo", "nvidia.driver": "/proc/driver/nvidia/version" },
     ...rest,
+  });
+}
+
+export const mi300x: AmdGpuFacts = {
+  index: 0,
+  uuid: null,
+  name: "AMD Instinct MI300X",
+  target: "gfx942",
+  sramecc: true,
+  pci: "1002:74a1",
+  bus: null,
+  render: null,
+  memoryMiB: 196592,
+  partition: "SPX",
+  integrated: false,
+};
+
+/** A host with these AMD GPUs, each with the uuid, the address and the device file of its place. */
+export function amdHost(
+  gpus: readonly AmdGpuFacts[],
+  runtime: Partial<HostFacts["runtime"]> = {},
+  change: Partial<HostFacts> = {},
+): HostFacts {
+  const placed = gpus.map((facts, index) => ({
+    ...facts,
+    index,
+    uuid: `GPU-${`${index}`.padStart(16, "0")}`,
+    bus: `0000:${(index + 1).toString(16).padStart(2, "0")}:00.0`,
+    render: `/dev/dri/renderD${128 + index}`,
+  }));
+  return cpuHost({
+    amd: { driver: "6.14.14", gpus: placed },
+    runtime: { nvidia: "none", amd: "none", ...runtime },
+    ...change,
   });
 }
