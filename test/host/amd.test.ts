@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import { denied } from "../../src/host/io.ts";
-import { readKfd } from "../../src/host/kfd.ts";
+import { closedDevices, readKfd } from "../../src/host/kfd.ts";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
@@ -305,6 +305,14 @@ describe("variables that hide GPUs", () => {
     expect(await chosen("none")).toEqual([]);
     await expect(chosen("4")).rejects.toMatchObject({ code: "SELECTION_INVALID" });
   });
+});
+
+it("has device files that this user may not open, of each GPU", () => {
+  const closed = (machine: AmdMachine) => closedDevices(amdHost({ files: two, ...machine }));
+  expect(closed({ devices: devices(2) })).toEqual([]);
+  expect(closed({ devices: devices(1), denied: render(129) })).toEqual(["/dev/dri/renderD129"]);
+  expect(closed({ denied: devices(2) })).toEqual(devices(2));
+  expect(closed({})).toEqual([]);
 });
 
 describe("containers", () => {
