@@ -208,6 +208,8 @@ function rocmOf(
   if (stated === undefined && !runtime && cuda !== null) return null;
   const refuse = (why: string, fix: string) =>
     new ImgmatchError({ code: "ADOPT_UNDECIDED", message: `${subject}: ${why}`, fix });
+  const stateIt = "state the release of its runtime, for example --rocm 7.2";
+  if (stated === undefined && !runtime) throw refuse("it has GPU code for AMD and no ROCm runtime", stateIt);
   const known = amd.libraries.filter(({ targets }) => targets.length > 0);
   const code = servedTargets(known.map(({ targets }) => targets));
   if (code.length === 0)
@@ -224,12 +226,10 @@ function rocmOf(
   const [release] = releases;
   if (release !== undefined && releases.length === 1) return { release, code };
   throw refuse(
-    release !== undefined
-      ? `its files are of ROCm ${releases.join(" and ")}`
-      : runtime
-        ? "its files do not tell the release of ROCm"
-        : "it has GPU code for AMD and no ROCm runtime",
-    "state the release of its runtime, for example --rocm 7.2",
+    release === undefined
+      ? "its files do not tell the release of ROCm"
+      : `its files are of ROCm ${releases.join(" and ")}`,
+    stateIt,
   );
 }
 
