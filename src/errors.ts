@@ -156,7 +156,7 @@ export const problemCodes = {
   HOST_VISIBLE_DEVICES_UNCLEAR: host,
   /** There is an AMD GPU that no amdgpu module drives. → Run `modprobe amdgpu`; bind the GPU to amdgpu. */
   HOST_AMD_NO_DRIVER: host,
-  /** The amdgpu driver is loaded and leaves out an AMD GPU. → See dmesg for lines of kfd and amdgpu. */
+  /** Broken: the amdgpu driver is loaded and leaves out an AMD GPU. → See dmesg for lines of kfd and amdgpu. */
   HOST_AMD_GPU_SKIPPED: host,
   /** `/dev/kfd` or the render nodes of AMD GPUs are not there. → Start the container with them: `docker run --device /dev/kfd --device /dev/dri`. */
   HOST_AMD_NO_DEVICES: host,

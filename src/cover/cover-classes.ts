@@ -4,13 +4,15 @@ import { hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { viewHost } from "../resolve/host-view.ts";
+import { amdGpusOf, viewHost } from "../resolve/host-view.ts";
 import { type ResolveImageOptions, wantsCpu } from "../resolve/resolve-options.ts";
 import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
 import { suggestCell } from "../resolve/find-cell.ts";
+import { sideOf } from "../resolve/rules/gpu-side.ts";
+import { unusedBy } from "../resolve/unasked.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
@@ -94,7 +96,7 @@ export interface ClassDescription {
   readonly model: string | null;
   readonly driver: string | null;
   readonly cuda: string | null;
-  /** One entry per kind. */
+  /** One entry per kind; of AMD's GPUs the target, `gfx942`, and the class `amd`. */
   readonly gpus: readonly { readonly compute: string | null; readonly class: string }[];
   readonly products: readonly string[];
   /** The fewest and the most GPUs of its hosts. */
@@ -170,9 +172,11 @@ function coverClass(
 ): CoveredClass {
   const { facts, names } = each;
   const winner = ranking.ranked[0];
-  const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
   const unusedGpus =
-    usable && winner !== undefined && !hasGpuCode(winner.image.requires) && !wantsCpu(options);
+    winner !== undefined &&
+    sideOf(winner.image.requires) === "cpu" &&
+    !wantsCpu(options) &&
+    unusedBy(lock, facts).length > 0;
   const match = matchOf(lock, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
   return {
@@ -243,8 +247,11 @@ function nearestMiss(
 }
 
 function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): ClassDescription {
-  const { platform, cpu, nvidia, problems } = facts;
-  const gpus = nvidia?.gpus.map((gpu) => ({ compute: gpu.compute, class: gpu.class })) ?? [];
+  const { platform, cpu, nvidia, amd, problems } = facts;
+  const gpus = [
+    ...(nvidia?.gpus.map((gpu) => ({ compute: gpu.compute, class: gpu.class })) ?? []),
+    ...amdGpusOf(amd ?? { gpus: [] }).judged.map(({ target }) => ({ compute: target, class: "amd" })),
+  ];
   const native = nativeMarch(facts);
   return {
     platform,
@@ -252,7 +259,7 @@ function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): Cl
     nativeMarch: native?.march.name ?? null,
     nativeOpen: native?.open ?? false,
     model: cpu.model,
-    driver: nvidia?.driver ?? null,
+    driver: nvidia?.driver ?? (amd?.driver == null ? null : `amdgpu ${amd.driver}`),
     cuda: nvidia?.cuda ?? null,
     gpus: [...new Map(gpus.map((gpu) => [JSON.stringify(gpu), gpu])).values()],
     products,

@@ -39,7 +39,7 @@ function isShort(code: string): boolean {
 export function gpuWords({ gpus, products }: ClassDescription): string {
   if (gpus.length === 0) return "-";
   const computes = [...new Set(gpus.map(({ compute }) => compute ?? "unknown"))].join(", ");
-  const names = products.map((name) => name.replace(/^NVIDIA /, ""));
+  const names = products.map((name) => name.replace(/^(NVIDIA|AMD) /, ""));
   return names.length === 0 ? computes : `${listSome(names, 2)} (${computes})`;
 }
 
@@ -68,6 +68,7 @@ function cpuDistanceWords(cpu: ClassMatch["cpu"]): readonly string[] {
 
 function codeWords({ target, kind, distance }: NonNullable<ClassMatch["gpu"]>): string {
   if (kind === "ptx") return `${target}, compiled by the driver`;
+  if (kind === "spirv") return `${target}, compiled at the start`;
   return distance === 0 ? target : `${target}, ${count(distance, "minor")} behind`;
 }
 

@@ -5,7 +5,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { type HostView, viewHost } from "../resolve/host-view.ts";
+import { amdGpusOf, type HostView, viewHost } from "../resolve/host-view.ts";
 
 export interface HostClass {
   /** Of the first host; the others differ in what no rule asks. */
@@ -26,6 +26,7 @@ interface Asked {
   readonly kernel: boolean;
   readonly runtime: boolean;
   readonly compat: boolean;
+  readonly amd: boolean;
 }
 
 /** Classes for all these fleets together, the largest first, then in the order of their first hosts. */
@@ -41,7 +42,10 @@ export function classifyHosts(
   }
   return [...groups.values()]
     .map(({ facts, members }): HostClass => {
-      const gpus = members.map((each) => each.facts.nvidia?.gpus ?? []);
+      const gpus = members.map(({ facts: { nvidia, amd } }) => [
+        ...(nvidia?.gpus ?? []),
+        ...amdGpusOf(amd ?? { gpus: [] }).judged,
+      ]);
       const counts = gpus.map(({ length }) => length);
       return {
         facts,
@@ -67,6 +71,7 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
     runtime: [...requirements].some(({ cuda }) =>
       [cuda, ...(cuda?.or ?? [])].some((each) => each?.require !== undefined),
     ),
+    amd: [...requirements].some(({ rocm }) => rocm != null),
     compat: [...requirements].some(({ cuda }) =>
       [cuda, ...(cuda?.or ?? [])].some((each) => each?.driver.mode === "compat"),
     ),
@@ -74,7 +79,7 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
 }
 
 /** Equal for hosts between which no rule can tell. Problems count by their codes, GPUs by what is to run on them, not by their number. */
-function keyOf({ nvidia, ...view }: HostView, maker: string | null, asked: Asked): string {
+function keyOf({ nvidia, amd, ...view }: HostView, maker: string | null, asked: Asked): string {
   const known = (features: ReadonlySet<string>) =>
     [...features].filter((feature) => asked.features.has(feature)).sort();
   const gpus = nvidia?.gpus.map((gpu) => JSON.stringify([gpu.compute, gpu.class, gpu.brand])) ?? [];
@@ -88,7 +93,21 @@ function keyOf({ nvidia, ...view }: HostView, maker: string | null, asked: Asked
     asked.kernel ? view.kernel : null,
     asked.runtime ? view.runtime : null,
     [...view.broken, ...view.others].map(({ code }) => code).sort(),
-    view.untold,
+    view.untold.nvidia,
+    asked.amd ? view.untold.amd : null,
+    // A fleet without images for AMD says no more of its GPUs than that one stays without work.
+    amd === null
+      ? null
+      : [
+          amd.driven,
+          amd.gpus.some(({ integrated }) => integrated !== true),
+          ...(asked.amd
+            ? [
+                amd.driver?.text ?? null,
+                [...new Set(amd.gpus.map(({ target, sramecc }) => `${target} ${sramecc}`))].sort(),
+              ]
+            : []),
+        ],
     nvidia === null
       ? null
       : [

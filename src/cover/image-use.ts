@@ -91,7 +91,7 @@ function pinsOf(axes: Readonly<Record<string, string>>): string {
   return JSON.stringify(sortedEntries(axes).filter(([axis]) => !hardwareAxes.has(axis)));
 }
 
-const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
+const hardwareAxes: ReadonlySet<string> = new Set(["accel", "cuda", "compute", "march"]);
 
 /** Nobody gets it, and nobody would who pins what it has. */
 export function isUnused({ hosts, pinned }: CoveredImage): boolean {

@@ -60,7 +60,7 @@ export function isNative({
   readonly tier: Tier;
 }): boolean | null {
   if (tier !== "native") return false;
-  if (gpu !== null && (gpu.kind === "ptx" || gpu.distance > 0)) return false;
+  if (gpu !== null && (gpu.kind === "ptx" || gpu.kind === "spirv" || gpu.distance > 0)) return false;
   if (cpu === null) return null;
   if (cpu.unused.length > 0) return false;
   return cpu.open ? null : true;

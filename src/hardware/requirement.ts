@@ -45,9 +45,21 @@ export interface RocmRequirement extends Alternative<RocmRequirement> {
   readonly code: readonly string[];
 }
 
+/** In their order: on a host with cards of both, an image for the first is the better one. */
+export const gpuVendors = ["nvidia", "amd"] as const;
+export type GpuVendor = (typeof gpuVendors)[number];
+
+type GpuSides = Pick<Requirement, "cuda" | "rocm">;
+
+/** The vendors for whose GPUs an image has code, in their order. */
+export function vendorsOf({ cuda, rocm }: GpuSides): readonly GpuVendor[] {
+  // Others write null for what is not there.
+  return [...(cuda === null ? [] : ["nvidia" as const]), ...(rocm == null ? [] : ["amd" as const])];
+}
+
 /** Whether an image has GPU code of any vendor that imgmatch judges. */
-export function hasGpuCode({ cuda, rocm }: Pick<Requirement, "cuda" | "rocm">): boolean {
-  return cuda !== null || rocm !== undefined;
+export function hasGpuCode(requires: GpuSides): boolean {
+  return vendorsOf(requires).length > 0;
 }
 
 /** The GPU side of an image that has none. */

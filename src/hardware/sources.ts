@@ -1,6 +1,10 @@
 /** Sources of the rows of the hardware tables. Every row names one or more of these keys. */
 
 export const hardwareSources = {
+  AMDCOMPAT:
+    "ROCm/rocm-install-on-linux, commit 0802f804: docs/reference/user-kernel-space-compat-matrix.rst; the module's number as drivers print it beside their release in public issue reports",
+  AMDDOCS97: "ROCm/amdgpu-docs#97: driver 30.30.2 with ROCm 6.3 to 7.2",
+  AMDFIRMWARE: "ROCm/legacy-rocm-build, commit d6c823fa: docs/data/driver-firmware-support.yaml",
   AMDGPUDOC: "torvalds/linux: Documentation/gpu/amdgpu/dgpu-asic-info-table.csv and apu-asic-info-table.csv",
   AMDGPUIDS: "libdrm 2.4.134: data/amdgpu.ids (Debian package libdrm-common 2.4.134-3)",
   AMDGPUOP: "ROCm/gpu-operator, commit 6df13c17: helm-charts-k8s/templates/gpu-nfd-default-rule.yaml",

@@ -8,7 +8,7 @@ import type { NamedHost } from "./read-hosts.ts";
 
 /** Facts that a host's own leave open. */
 export interface ToldOfHost {
-  /** false: where the facts of a host do not tell whether it has a GPU of a vendor, it has none. */
+  /** false: where the facts of a host do not tell whether it has a GPU, it has none. */
   readonly gpu?: boolean;
   /** The driver of a host whose facts name none, as those of no machine type do. */
   readonly driver?: string;

@@ -112,6 +112,11 @@ export function ifPresent<T>(check: Check<T>): Check<T> {
   return (value, report) => (value === undefined ? undefined : check(value, report));
 }
 
+/** The same where null asks for nothing, as others write it. */
+export function ifGiven<T>(check: Check<T>): Check<T> {
+  return ifPresent((value, report) => (value === null ? undefined : check(value, report)));
+}
+
 /** Checks a value and replaces it with its meaning; undefined leaves the member out. */
 export function map<T, U>(check: Check<T>, meaning: (value: T) => U | undefined): Check<U> {
   return (value, report) => {

@@ -16,7 +16,7 @@ const known = new WeakMap<object, readonly object[]>();
 export function alternativesOf<Image extends Several>(image: Image): readonly Image[] {
   const { cpu, cuda, rocm } = image.requires;
   const several = [cpu.or, cuda?.or, rocm?.or].some((others) => others !== undefined);
-  if (!several && (cuda === null || rocm === undefined)) return [image];
+  if (!several && (cuda === null || rocm == null)) return [image];
   // An alternative that nobody understands may ask for anything.
   if (unknownNeeds(image.requires).length > 0) return [image];
   return remember(known, image, () => singles(image)) as readonly Image[];
@@ -26,7 +26,7 @@ function singles<Image extends Several>(image: Image): readonly Image[] {
   const { cpu, cuda, rocm, ...others } = image.requires;
   const cpus = [alone(cpu), ...(cpu.or ?? [])];
   const cudas = cuda === null ? [] : [alone(cuda), ...(cuda.or ?? [])];
-  const rocms = rocm === undefined ? [] : [alone(rocm), ...(rocm.or ?? [])];
+  const rocms = rocm == null ? [] : [alone(rocm), ...(rocm.or ?? [])];
   const gpus = [...cudas.map((one) => ({ cuda: one })), ...rocms.map((one) => ({ cuda: null, rocm: one }))];
   return (gpus.length === 0 ? [{ cuda: null }] : gpus).flatMap((gpu) =>
     cpus.map((oneCpu) => imageAs(image, { ...others, cpu: oneCpu, ...gpu })),

@@ -81,9 +81,9 @@ export interface LockedImage {
   readonly digest: Digest | null;
   /** Media type and length of `digest`. Absent where the build did not learn them. */
   readonly manifest?: LockedManifest;
-  /** The declared requirement: `cpu` with march and features in Linux's names; `cuda`, null without GPU code, with toolkit, code (`sm_90`: machine code, `compute_90`: PTX), `driver` (mode `host`, `bundled` or `compat`) and `require`; `kernel`, the oldest of the image's libc. Where an image carries several of a kind, `cpu` and `cuda` have `by`, its own name for the first, and the others under `or`: a host must meet one of each. */
+  /** The declared requirement: `cpu` with march and features in Linux's names; `cuda`, null without GPU code for NVIDIA, with toolkit, code (`sm_90`: machine code, `compute_90`: PTX), `driver` (mode `host`, `bundled` or `compat`) and `require`; `rocm`, absent without GPU code for AMD, with release and code (`gfx942`, `gfx11-generic`, `amdgcnspirv`); `accelerator`, one that nobody judges; `kernel`, the oldest of the image's libc. Where an image carries several of a kind, `cpu`, `cuda` and `rocm` have `by`, its own name for the first, and the others under `or`: a host must meet one of each. */
   readonly requires: Requirement;
-  /** The part of `requires` that the files showed, by version `rules` of the rules: `cpu.unused`, declared features that no file uses; `cuda.code` and `cuda.minimum`, code and driver floor as found. Absent for an image that was not opened. */
+  /** The part of `requires` that the files showed, by version `rules` of the rules: `cpu.unused`, declared features that no file uses; `cuda.code` and `cuda.minimum`, code and driver floor as found; `rocm.code`. Absent for an image that was not opened. */
   readonly measured?: Measured;
   /** Only of an image that was built and not pushed: the place that has it. */
   readonly local?: LockedLocal;

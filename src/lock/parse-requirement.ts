@@ -4,6 +4,7 @@ import {
   anyText,
   type Check,
   checked,
+  ifGiven,
   ifPresent,
   list,
   type Members,
@@ -92,8 +93,8 @@ const ofImage: Members<Requirement> = {
   cpu: shape(ofCpu),
   kernel: ifPresent(someText),
   cuda: orNull(shape(ofCuda)),
-  rocm: ifPresent(shape(ofRocm)),
-  accelerator: ifPresent(someText),
+  rocm: ifGiven(shape(ofRocm)),
+  accelerator: ifGiven(someText),
 };
 
 export const requirement: Check<Requirement> = shape(ofImage);
@@ -126,7 +127,7 @@ function findUnknown(requires: Requirement): readonly string[] {
             strangers("cuda.driver.", driver, ofDriver[driver.mode]),
           ),
         ]),
-    ...(rocm === undefined ? [] : strangers("rocm.", rocm, ofRocm)),
+    ...(rocm == null ? [] : strangers("rocm.", rocm, ofRocm)),
     ...(rocm?.or ?? []).flatMap((other) => strangers("rocm.or.", other, oneRocm)),
   ];
 }

@@ -26,7 +26,10 @@ export async function exportNfdCompat(
   const { images, left } = nfdCompatSpecs(lock);
   note(
     worldOf(asked, given),
-    left.map((cell) => `left out: ${cell} is not built, or no node can run it`),
+    left.map(
+      (cell) =>
+        `left out: ${cell} is not built, or no node can run it, or it is for AMD, whose targets no label says`,
+    ),
   );
   return { schemaVersion: 1, images };
 }

@@ -3,7 +3,7 @@
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { checkUnderstood } from "./check-fit.ts";
-import { isBroken } from "./host-view.ts";
+import { isBroken, vendorOfProblem } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import type { Unasked } from "./unasked.ts";
@@ -15,7 +15,8 @@ import type { Resolution } from "./verdict.ts";
  */
 export function problemLines({ problems }: Pick<HostFacts, "problems">): readonly string[] {
   return problems
-    .filter((problem) => !isBroken(problem))
+    // AMD's may be broken under an image that is not for them.
+    .filter((problem) => !isBroken(problem) || vendorOfProblem(problem) === "amd")
     .flatMap(({ code, message, fix }) => {
       const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
       return [`${word}: ${message}`, ...(fix === undefined ? [] : [`  fix: ${fix}`])];
@@ -38,7 +39,12 @@ export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}):
 }
 
 /** Lines about the choices that nobody asked for: GPUs that stay unused, a libcuda of the image, axes that nobody pinned. */
-export function unaskedLines({ unusedGpus, byPackage, openAxes = [] }: Unasked): readonly string[] {
+export function unaskedLines({
+  unusedGpus,
+  byPackage,
+  openAxes = [],
+  notes = [],
+}: Unasked): readonly string[] {
   return [
     ...(unusedGpus === undefined ? [] : unusedLines(unusedGpus)),
     ...(byPackage === undefined
@@ -47,13 +53,14 @@ export function unaskedLines({ unusedGpus, byPackage, openAxes = [] }: Unasked):
           `forward: the driver is older, its forward-compatibility package ${byPackage} serves where it is loaded`,
         ]),
     ...openAxes.map(openLine),
+    ...notes.map((text) => `note: ${text}`),
   ];
 }
 
 function unusedLines({ gpus, nearest }: NonNullable<Resolution["unusedGpus"]>): readonly string[] {
   const stay = gpus.length === 1 ? "stays" : "stay";
   const head = `unused: ${listSome(gpus, 2)} ${stay} without work: the image has no GPU code`;
-  if (nearest === null) return [head, "  the fleet has no image with GPU code"];
+  if (nearest === null) return [head, "  the fleet has no image with GPU code for it"];
   const { cell, code, message, fix } = nearest;
   return [
     head,

@@ -1,8 +1,8 @@
 /** The verdict on one image: the rules, in the order in which a person would ask them. */
 
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
-import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
+import type { CudaRequirement, LockedImage, Requirement, RocmRequirement } from "../lock/lock.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { unknownNeeds } from "../lock/parse-requirement.ts";
@@ -16,13 +16,15 @@ import { orderBy, sortCandidates } from "./rank.ts";
 import type { FindCells } from "./find-cell.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
 import { listSome, misfit, withCures } from "./misfit.ts";
-import { wantsCpu } from "./resolve-options.ts";
+import { pinTextOf, wantsCpu } from "./resolve-options.ts";
 import { checkPins, type Pins } from "./pins.ts";
+import { checkAmdCode, checkAmdPresence } from "./rules/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkCpu } from "./rules/cpu-instructions.ts";
 import { checkDriver } from "./rules/driver.ts";
 import { checkGpuCode } from "./rules/gpu-code.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
+import { isConcerned, sideOf, type Wanted } from "./rules/gpu-side.ts";
 import { checkKernel, checkPlatform } from "./rules/kernel-version.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
 import { checkTold } from "./rules/untold-facts.ts";
@@ -41,8 +43,8 @@ export interface FitOptions {
   readonly cpuOnly?: boolean;
   /** The user asks for an image with GPU code, and for none where none fits. */
   readonly requireGpu?: boolean;
-  /** The fleet has images with GPU code that could be the answer on some host. Default: it is not known, and does not count. */
-  readonly gpuImages?: boolean;
+  /** The vendors for whose GPUs the fleet has images that could be the answer on some host. Default: it is not known, and does not count. */
+  readonly gpuImages?: readonly GpuVendor[];
   /** Which of several of a kind in one image is the best that a host meets. Default: the order without preferences. */
   readonly order?: readonly OrderStep[];
   /** As {@link ResolveImageOptions}. */
@@ -91,7 +93,7 @@ function checkOne(ask: AskRule, image: ImageToFit, host: HostView, options: FitO
     const found = rule(ask, image, host, options);
     if (found !== null) return found;
   }
-  const served = ask(gpuRule, image, host, options);
+  const served = askGpus(ask, image, host, options);
   if (served !== null && !("ok" in served)) return served[0];
   const built = ask(buildRule, image, host, options);
   return { ...(served ?? { ok: true, tier: "native", code: [] }), builtFor: built };
@@ -131,20 +133,22 @@ export function findMisfitsBy(
   if (first === undefined) return [];
   if (others.length === 0) return first.misfits;
   const nearest = others.reduce(
-    (best, each) => (compareKeys(distanceOf(each.misfits), distanceOf(best.misfits)) < 0 ? each : best),
+    (best, each) => (compareKeys(distanceOf(each), distanceOf(best)) < 0 ? each : best),
     first,
   );
   return nearest.misfits.map((found) => namedAfter(found, nearest.one));
 }
 
-/** Reasons decide between equals, so that the order in which an image lists them never matters. */
-function distanceOf(misfits: readonly Misfit[]): SortKey {
-  return [...effortOf(misfits), misfits.map(({ code, message }) => `${code} ${message}`).join()];
+/** Vendors in their order and then reasons decide between equals, so that the order in which an image lists them never matters. */
+function distanceOf({ one, misfits }: { one: ImageToFit; misfits: readonly Misfit[] }): SortKey {
+  const vendor = one.requires.cuda === null ? 1 : 0;
+  return [...effortOf(misfits), vendor, misfits.map(({ code, message }) => `${code} ${message}`).join()];
 }
 
 /** Of an image that carries several of a kind a person sees which one the numbers are of. */
-function namedAfter(found: Misfit, { requires: { cpu, cuda } }: ImageToFit): Misfit {
-  const name = found.code === "CPU_FEATURES_MISSING" ? cpu.by : ofGpus.has(found.code) ? cuda?.by : undefined;
+function namedAfter(found: Misfit, { requires: { cpu, cuda, rocm } }: ImageToFit): Misfit {
+  const gpu = cuda ?? rocm;
+  const name = found.code === "CPU_FEATURES_MISSING" ? cpu.by : ofGpus.has(found.code) ? gpu?.by : undefined;
   return name === undefined
     ? found
     : withCures(
@@ -168,7 +172,7 @@ function misfitsOfOne(
   options: FitOptions,
 ): readonly Misfit[] {
   const found = misfitRules.flatMap((rule) => rule(ask, image, host, options) ?? []);
-  const served = ask(gpuRule, image, host, options);
+  const served = askGpus(ask, image, host, options);
   return served === null || "ok" in served ? found : [...found, ...served];
 }
 
@@ -181,7 +185,8 @@ const triedDigest = `sha256:${"0".repeat(64)}` as const;
 /** Rules that no host changes: a user's own wish, and whether the image is there. */
 const hostless = [
   ({ axes }, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
-  ({ requires }, options) => checkKind(hasGpuCode(requires), options),
+  ({ requires }, options) => checkKind(sideOf(requires) !== "cpu", options),
+  checkAsked,
   ({ requires }) => checkUnderstood(requires),
   checkBuilt,
 ] as const satisfies readonly ((image: ImageToFit, options: FitOptions) => Misfit | null)[];
@@ -224,9 +229,13 @@ function misfitRule<Image, Asked extends keyof HostView>(
   return (ask, image, host, options) => ask(rule, image, host, options);
 }
 
-/** Whether the answer about an image would be another one if the host had GPUs: always for one with GPU code. */
-export function dependsOnGpus(gpuCode: boolean, options: FitOptions): boolean {
-  return gpuCode || (options.gpuImages === true && !wantsCpu(options));
+/** Whether the answer about an image would be another one if the host had other GPUs of this vendor: always for one with code for them. */
+export function dependsOnGpus(requires: Requirement, vendor: GpuVendor, options: FitOptions): boolean {
+  return isConcerned(sideOf(requires), vendor, wantedBy(options));
+}
+
+function wantedBy(options: FitOptions): Wanted {
+  return { cpu: wantsCpu(options), gpuImages: options.gpuImages ?? [] };
 }
 
 type CpuImage = Pick<ImageToFit, "platform" | "requires" | "measured" | "adopted">;
@@ -244,14 +253,14 @@ const misfitRules: readonly MisfitRule[] = [
     answer: checkPlatform,
   }),
   misfitRule({
-    image: ({ requires }) => hasGpuCode(requires),
+    image: ({ requires }) => sideOf(requires),
     asks: ["broken"],
-    answer: (gpuCode, host, options) => checkBrokenHost(gpuCode, wantsCpu(options), host),
+    answer: (side, host, options) => checkBrokenHost(side, wantedBy(options), host),
   }),
   misfitRule({
-    image: ({ requires }) => hasGpuCode(requires),
+    image: ({ requires }) => sideOf(requires),
     asks: ["untold", "others"],
-    answer: (gpuCode, host, options) => checkTold(gpuCode, dependsOnGpus(gpuCode, options), host),
+    answer: (side, host, options) => checkTold(side, wantedBy(options), host),
   }),
   misfitRule({
     image: (image): CpuImage => image,
@@ -281,11 +290,25 @@ const buildRule = ruleOf({
   answer: (image, { features }) => builtFor(image, features ?? new Set()),
 });
 
-const gpuRule = ruleOf({
+const nvidiaRule = ruleOf({
   image: ({ requires }) => requires.cuda,
   asks: ["nvidia", "untold", "broken", "others", "runtime"],
-  answer: (cuda, host) => (cuda === null || host.untold.length > 0 ? null : serveGpus(cuda, host)),
+  answer: (cuda, host) => (cuda === null || host.untold.nvidia.length > 0 ? null : serveGpus(cuda, host)),
 });
+
+const amdRule = ruleOf({
+  image: ({ requires, axes }) => (requires.rocm == null ? null : { ...requires.rocm, compute: axes.compute }),
+  asks: ["amd", "untold", "broken", "others"],
+  answer: (rocm, host, options) =>
+    rocm === null || host.untold.amd.length > 0 ? null : serveAmdGpus(rocm, host, options),
+});
+
+/** Of an image that carries code for both vendors each is an alternative: here it has one of them. */
+function askGpus(ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions) {
+  return image.requires.cuda === null
+    ? ask(amdRule, image, host, options)
+    : ask(nvidiaRule, image, host, options);
+}
 
 function sameArchitecture(platform: string, host: Pick<HostView, "platform">): boolean {
   return platform.split("/")[1] === host.platform.split("/")[1];
@@ -320,6 +343,24 @@ function checkBuilt({ digest, local }: ImageToFit, { local: held }: FitOptions):
       ]);
 }
 
+/** Nobody judges it, so that a word of the user alone chooses it. */
+function checkAsked({ requires, axes }: ImageToFit, { pins }: FitOptions): Misfit | null {
+  const { accelerator } = requires;
+  if (accelerator == null) return null;
+  const pin = pinTextOf(pins, "accel");
+  // A pattern that it happens to match is no word for it.
+  if (pin !== undefined && (pin === accelerator || pin === axes.accel)) return null;
+  const { accel } = axes;
+  return misfit("PIN_MISMATCH", `is for ${accelerator}, which nobody judges: no rule chooses it`, [
+    accel === undefined
+      ? { text: "take it by hand: it has no axis accel that could be pinned", remedy: null }
+      : {
+          text: `ask for it by its name: --pin accel=${accel}`,
+          remedy: { kind: "pins", set: { accel }, drop: [] },
+        },
+  ]);
+}
+
 function checkKind(gpuCode: boolean, { cpuOnly, requireGpu }: FitOptions): Misfit | null {
   if (gpuCode && cpuOnly === true)
     return misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", [
@@ -350,6 +391,18 @@ function serveGpus(
   if (!service.ok) return [service, ...(isMisfit(code) ? [code] : []), ...last];
   if (isMisfit(code)) return [code, ...last];
   return require === null ? { ok: true, tier: service.tier, code } : [require];
+}
+
+function serveAmdGpus(
+  rocm: RocmRequirement & { readonly compute: string | undefined },
+  host: Pick<HostView, "amd" | "broken" | "others">,
+  { pins }: FitOptions,
+): Omit<Fit, "builtFor"> | Misfits {
+  const usable = checkAmdPresence(host);
+  if (!usable.ok) return [usable];
+  const xnack = pinTextOf(pins, "compute")?.includes("xnack+") === true;
+  const code = checkAmdCode({ ...rocm, xnack }, usable.amd.gpus);
+  return isMisfit(code) ? [code] : { ok: true, tier: "native", code };
 }
 
 /** Without a usable GPU the presence rule has spoken; this adds what else would be wrong. */

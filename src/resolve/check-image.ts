@@ -62,9 +62,10 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   if (entry !== undefined) {
     const asked = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
     const found = judged(asked, view, describeMeasured(entry));
-    return found.fits && undecided.length > 0
-      ? { ...found, fits: null, tier: null, by: [], unknown: undecided }
-      : { ...found, unknown: undecided };
+    const unknown = [...found.unknown, ...undecided];
+    return found.fits && unknown.length > 0
+      ? { ...found, fits: null, tier: null, by: [], unknown }
+      : { ...found, unknown };
   }
   if (image.requires === null) return withoutLabel(image, view, undecided);
   const parsed = parseRequirement(image.requires);
@@ -78,6 +79,18 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
 }
 
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
+  const { accelerator, ...judgeable } = image.requires;
+  if (accelerator != null) {
+    // Whoever names the image has asked for it; the rest of what it needs can be judged.
+    const rest = judged({ ...image, requires: judgeable }, view, measured);
+    const unknown = [`whether ${accelerator} works on this host: nobody judges it`];
+    return {
+      ...rest,
+      requires: image.requires,
+      unknown,
+      ...(rest.fits === true ? { fits: null, tier: null, by: [] } : {}),
+    };
+  }
   const requires = neededRequirement(image);
   // A caller who names a CPU image has chosen it: broken GPUs are no reason against it.
   const options = { cpuOnly: !hasGpuCode(requires) };
@@ -157,7 +170,8 @@ function judgeCuda(
   const unknown = ["for which GPUs its CUDA code was compiled"];
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
-  const usable = checkBrokenHost(true, false, view) ?? checkTold(true, true, view) ?? checkGpuPresence(view);
+  const usable =
+    checkBrokenHost("nvidia", noWish, view) ?? checkTold("nvidia", noWish, view) ?? checkGpuPresence(view);
   if (!usable.ok) return { reasons: [usable], unknown };
   if (toolkit === null || minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;
@@ -180,6 +194,8 @@ function judgeCuda(
   }
   return { reasons: [refused, tooOld].filter((found) => found !== null), unknown };
 }
+
+const noWish = { cpu: false, gpuImages: [] };
 
 /** NVIDIA's own images hold the package and do not always say so. */
 function mayBringDriver(version: string, { nvidia }: HostView): boolean {

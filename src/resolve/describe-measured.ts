@@ -5,6 +5,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
+import { amdGpusOf } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import type { CodeFit } from "./verdict.ts";
 
@@ -27,13 +28,28 @@ export function describeMeasured(
 }
 
 /** A line for each side: `NVIDIA driver >= 525.60.13 (CUDA 12.4) and sm_80, compute_80`, `CPU avx, avx2`, `kernel >= 3.2.0`. */
-export function describeRequirement({ cpu, cuda, kernel }: Requirement): readonly string[] {
+export function describeRequirement({
+  cpu,
+  cuda,
+  rocm,
+  accelerator,
+  kernel,
+}: Requirement): readonly string[] {
   const named = <One extends { readonly by?: string }>(all: readonly One[], words: (one: One) => string) =>
     all.map((one) => (one.by === undefined ? words(one) : `${one.by}: ${words(one)}`)).join("; or ");
   return [
     ...(cuda === null
       ? []
       : [named([cuda, ...(cuda.or ?? [])], (one) => `${describeDriver(one)} and ${listSome(one.code)}`)]),
+    ...(rocm == null
+      ? []
+      : [
+          named(
+            [rocm, ...(rocm.or ?? [])],
+            (one) => `an AMD GPU (ROCm ${one.release}) and ${listSome(one.code)}`,
+          ),
+        ]),
+    ...(accelerator == null ? [] : [`${accelerator}, which nobody judges`]),
     `CPU ${named([cpu, ...(cpu.or ?? [])], ({ features }) => describeFeatures(features))}`,
     ...(kernel === undefined ? [] : [`kernel >= ${kernel}`]),
   ];
@@ -64,7 +80,11 @@ export function describeBy(names: readonly string[]): readonly string[] {
 /** Names the GPU of each piece of code. If some GPUs are hidden, the driver's number is not the place in the list. */
 export function describeCode(
   code: readonly Pick<CodeFit, "target">[],
-  { nvidia }: Pick<HostFacts, "nvidia">,
+  { nvidia, amd }: Pick<HostFacts, "nvidia" | "amd">,
 ): string[] {
-  return code.map(({ target }, place) => `GPU ${nvidia?.gpus[place]?.index ?? place} runs ${target}`);
+  const ofAmd = amd == null ? [] : amdGpusOf(amd).judged;
+  return code.map(({ target }, place) => {
+    const gpu = /^(?:sm|compute)_/.test(target) ? nvidia?.gpus[place] : ofAmd[place];
+    return `GPU ${gpu?.index ?? place} runs ${target}`;
+  });
 }

@@ -1,6 +1,6 @@
 /** The long answer: why the winner won, and what would make each other image fit. */
 
-import { hasGpuCode, noGpus } from "../hardware/requirement.ts";
+import { type GpuVendor, gpuVendors, hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -9,7 +9,7 @@ import { printable } from "../printable.ts";
 import { chosenNames } from "../lock/alternatives.ts";
 import { describeBy, describeCode, describeMeasured } from "./describe-measured.ts";
 import { findCell, fitOptions, suggestCell } from "./find-cell.ts";
-import { type HostView, viewHost } from "./host-view.ts";
+import { type HostView, usableGpus, viewHost } from "./host-view.ts";
 import { findMisfits } from "./check-fit.ts";
 import { listSome } from "./misfit.ts";
 import { type Candidate, orderSteps } from "./order-steps.ts";
@@ -29,7 +29,7 @@ export function explainResolution(lock: Lock, host: HostFacts, options: ResolveI
   const ranking = rankImages(lock, host, options);
   const rejected = findAllMisfits(lock, view, ranking, options);
   return [
-    ...describeHost(view),
+    ...describeHost(view, vendorsIn(lock)),
     ...explainWinner(lock, host, ranking),
     ...explainOthers(ranking),
     ...explainRejected(lock, view, rejected),
@@ -50,11 +50,20 @@ export function explainImage(
   return findMisfits(findCell(lock, name).image, viewHost(host), fitOptions(lock, options));
 }
 
-function describeHost({ platform, cpu, nvidia, untold, broken, others }: HostView): string[] {
+/** A fleet without images for AMD does not ask about it. */
+function vendorsIn({ images }: Lock): readonly GpuVendor[] {
+  return Object.values(images).some(({ requires }) => requires.rocm != null) ? gpuVendors : ["nvidia"];
+}
+
+function describeHost(
+  { platform, cpu, nvidia, amd, untold, broken, others }: HostView,
+  vendors: readonly GpuVendor[],
+): string[] {
   const lines = [
     `host: ${platform}, CPU ${cpu.level ?? "level unknown"}${cpu.model === null ? "" : ` (${cpu.model})`}`,
   ];
-  if (untold.length > 0) lines.push(`      unknown: ${untold.join(", ")}`);
+  const open = vendors.flatMap((vendor) => untold[vendor]);
+  if (open.length > 0) lines.push(`      unknown: ${open.join(", ")}`);
   if (nvidia !== null) {
     lines.push(
       nvidia.driverText === null
@@ -66,6 +75,13 @@ function describeHost({ platform, cpu, nvidia, untold, broken, others }: HostVie
         `      ${label}, compute capability ${compute === null ? "unknown" : `${compute.major}.${compute.minor}`}`,
       );
     }
+  }
+  if (amd !== null && (amd.gpus.length > 0 || vendors.includes("amd"))) {
+    const driver = amd.driver === null ? "amdgpu of the kernel" : `amdgpu ${amd.driver.text}`;
+    lines.push(amd.driven ? `      AMD driver ${driver}` : "      an AMD GPU and no amdgpu driver");
+    for (const { label, target } of amd.gpus) lines.push(`      ${label}, ${target ?? "target unknown"}`);
+    for (const { label, target } of amd.besides)
+      lines.push(`      ${label}, ${target ?? "target unknown"}, of the processor: left out`);
   }
   const told = (word: string, { code, message, fix }: HostProblem) => [
     `      ${word}: ${code}: ${message}`,
@@ -197,7 +213,7 @@ function explainGap(
   rejected: readonly Rejected[],
 ): string[] {
   const [winner] = ranked;
-  const gpus = view.nvidia?.driver != null && view.nvidia.gpus.length > 0;
+  const gpus = usableGpus(view, vendorsIn(lock)).length > 0;
   if (winner !== undefined && (!gpus || hasGpuCode(winner.image.requires))) return [];
   // An image that a wish of the user or a missing build keeps out is no gap of the fleet.
   const kept = rejected.some(

@@ -4,12 +4,13 @@ import { ImgmatchError } from "../errors.ts";
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
 import { compareVersions, parseVersion } from "../hardware/driver-version.ts";
+import { gpuVendors, hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
 import { marchPlatforms } from "../hardware/march-platforms.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy, remember, sortedEntries } from "../io/collections.ts";
-import type { HostView, NvidiaView } from "./host-view.ts";
+import type { AmdView, HostView, NvidiaView } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, plainPins } from "./pins.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
@@ -48,12 +49,14 @@ export type ExistingCell = readonly [cell: string, image: LockedImage];
 /** The options as the rules read them. Throws `USAGE` for a range among the pins. */
 export function fitOptions(lock: Lock, options: ResolveImageOptions) {
   const pins = plainPins(options.pins ?? {});
-  const gpuImages = Object.values(lock.images).some(
+  const candidates = Object.values(lock.images).filter(
     ({ requires, axes, digest, local }) =>
-      requires.cuda !== null &&
+      hasGpuCode(requires) &&
       (digest !== null || (local !== undefined && options.local?.has(local.id) === true)) &&
       checkPins(axes, pins) === null,
   );
+  const vendors = new Set(candidates.flatMap(({ requires }) => vendorsOf(requires)));
+  const gpuImages = gpuVendors.filter((vendor) => vendors.has(vendor));
   return { ...options, pins, gpuImages, existing: existingCells(lock) };
 }
 
@@ -82,12 +85,19 @@ function keyOf(axes: Axes, but: readonly string[]): string {
 export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string | null {
   const adopts = isAdopted(lock);
   const march = host.cpu.level;
-  if (march === null || host.untold.length > 0 || !marchPlatforms.includes(host.platform)) return null;
+  if (march === null || host.untold.nvidia.length > 0 || !marchPlatforms.includes(host.platform)) return null;
   const { nvidia } = host;
-  if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0)
+  const images = Object.values(lock.images);
+  const axis = images.some(({ axes }) => axes.accel !== undefined) ? "accel" : "cuda";
+  if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0) {
+    const forAmd = axis === "accel" || images.some(({ requires }) => vendorsOf(requires).includes("amd"));
+    if (forAmd && host.untold.amd.length > 0) return null;
+    if (forAmd && host.amd?.driven === true && host.amd.gpus.length > 0)
+      return suggestForAmd(host.amd, march, adopts);
     return adopts
       ? `adopt an image without GPU code, for CPUs of ${march} or less`
-      : `add a cell cuda=none march=${march}`;
+      : `add a cell ${axis}=none march=${march}`;
+  }
   if (!checkGpuPresence(host).ok) return null;
   const computes = nvidia.gpus.map(({ compute }) => compute);
   const known = computes.filter((compute) => compute !== null);
@@ -96,7 +106,19 @@ export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string 
   const values = [...new Set(known.map(formatComputeCapability))].sort();
   if (adopts)
     return `adopt an image with code for compute capability ${values.join(" and ")}, of CUDA ${toolkit} at most, for CPUs of ${march} or less`;
-  return `add a cell cuda=${toolkit} compute=${values.length === 1 ? values[0] : `[${values.join(", ")}]`} march=${march}`;
+  return `add a cell ${axis === "accel" ? `accel=cuda-${toolkit}` : `cuda=${toolkit}`} compute=${oneOrList(values)} march=${march}`;
+}
+
+/** Which releases compile for a target, the tables of the rules do not say. */
+function suggestForAmd({ gpus }: AmdView, march: string, adopts: boolean): string {
+  const targets = [...new Set(gpus.flatMap(({ target }) => target ?? []))].sort();
+  return adopts
+    ? `adopt an image with code for ${targets.join(" and ")}, for CPUs of ${march} or less`
+    : `add a cell accel=rocm-VERSION compute=${oneOrList(targets)} march=${march}`;
+}
+
+function oneOrList(values: readonly string[]): string {
+  return values.length === 1 ? (values[0] ?? "") : `[${values.join(", ")}]`;
 }
 
 function newestToolkit({ cuda, driver, scale, gpus }: NvidiaView): string | null {

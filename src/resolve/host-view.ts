@@ -13,7 +13,17 @@ import {
   type VersionParts,
 } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
-import type { DriverScale, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
+import type { GpuVendor } from "../hardware/requirement.ts";
+import type {
+  AmdFacts,
+  AmdGpuFacts,
+  DriverScale,
+  GpuFacts,
+  HostFacts,
+  HostProblem,
+  NvidiaFacts,
+} from "../host/facts.ts";
+import { pciPath } from "../host/pci.ts";
 
 export interface HostView {
   /** Without the variant that its architecture implies: `linux/arm64` for `linux/arm64/v8`. */
@@ -25,8 +35,9 @@ export interface HostView {
   /** Features that the facts leave open. */
   readonly unknown: ReadonlySet<string>;
   readonly nvidia: NvidiaView | null;
-  /** Paths of facts that nobody has told and on which it depends whether an image with GPU code runs. */
-  readonly untold: readonly string[];
+  readonly amd: AmdView | null;
+  /** Paths of facts that nobody has told and on which it depends whether an image with code for a vendor's GPUs runs. */
+  readonly untold: Readonly<Record<GpuVendor, readonly string[]>>;
   readonly runtime: HostFacts["runtime"]["nvidia"];
   /** Problems that make every answer about this host's GPUs worthless. */
   readonly broken: readonly HostProblem[];
@@ -46,6 +57,26 @@ export interface NvidiaView {
   readonly scale: DriverScale;
   readonly gpus: readonly GpuView[];
   readonly compat: CompatView;
+}
+
+export interface AmdView {
+  /** Of AMD's own module; null for the kernel's, which has no version, and where none is loaded. */
+  readonly driver: DriverVersion | null;
+  /** false for cards that no driver drives. */
+  readonly driven: boolean;
+  /** Those that a program is to use. */
+  readonly gpus: readonly AmdGpuView[];
+  /** GPUs of processors beside a card. */
+  readonly besides: readonly AmdGpuView[];
+}
+
+export interface AmdGpuView {
+  readonly index: number;
+  /** `GPU 0 (AMD Instinct MI300X)` */
+  readonly label: string;
+  readonly target: string | null;
+  readonly sramecc: boolean | null;
+  readonly integrated: boolean | null;
 }
 
 /** The use of an image's forward-compatibility package in a container of this host. */
@@ -84,7 +115,8 @@ export function viewHost(facts: HostFacts): HostView {
     features: features === null || features.length === 0 ? null : new Set(features),
     unknown: new Set(facts.cpu.unknown ?? []),
     nvidia: viewNvidia(facts),
-    untold: findUntold(facts),
+    amd: viewAmd(facts),
+    untold: { nvidia: untoldOfNvidia(facts), amd: untoldOfAmd(facts) },
     runtime: facts.runtime.nvidia,
     broken: facts.problems.filter(isBroken),
     others: facts.problems.filter((problem) => !isBroken(problem)),
@@ -104,10 +136,29 @@ const brokenStates = {
   // nvidia-smi is NVML too, and is asked only where nothing else could answer.
   HOST_SMI_TIMEOUT: "the driver hangs",
   HOST_SMI_FAILED: "nvidia-smi ends with an error that it does not explain",
+  HOST_AMD_GPU_SKIPPED: "the driver has a GPU that its compute driver does not list",
 } as const satisfies Partial<Record<HostProblem["code"], string>>;
 
 export function isBroken({ code }: HostProblem): boolean {
   return Object.hasOwn(brokenStates, code);
+}
+
+/** The visible GPUs of these vendors under a driver. */
+export function usableGpus(
+  { nvidia, amd }: Pick<HostView, "nvidia" | "amd">,
+  vendors: readonly GpuVendor[],
+): readonly { readonly label: string; readonly vendor: GpuVendor }[] {
+  const of = (vendor: GpuVendor, gpus: readonly { readonly label: string }[]) =>
+    vendors.includes(vendor) ? gpus.map(({ label }) => ({ label, vendor })) : [];
+  return [
+    ...of("nvidia", nvidia?.driverText == null ? [] : nvidia.gpus),
+    ...of("amd", amd?.driven === true ? amd.gpus : []),
+  ];
+}
+
+/** Of whose GPUs a problem is. */
+export function vendorOfProblem({ code }: HostProblem): GpuVendor {
+  return code.startsWith("HOST_AMD_") ? "amd" : "nvidia";
 }
 
 /** `linux/arm64/v8` is what some tools call `linux/arm64`. Source: containerd's platforms.Normalize. */
@@ -162,7 +213,55 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
   };
 }
 
-function findUntold({ nvidia }: HostFacts): readonly string[] {
+function viewAmd({ amd, problems, sources }: HostFacts): AmdView | null {
+  if (amd == null) return null;
+  const { judged, besides } = amdGpusOf(amd);
+  const driver = amd.driver === null ? null : parseDriverVersion(amd.driver);
+  return {
+    driver,
+    driven: driver !== null || !isDriverless(amd, { problems, sources }),
+    gpus: judged.map(viewAmdGpu),
+    besides: besides.map(viewAmdGpu),
+  };
+}
+
+function viewAmdGpu({ index, name, target, sramecc, integrated }: AmdGpuFacts): AmdGpuView {
+  const label = name === null ? `AMD GPU ${index}` : `GPU ${index} (${name})`;
+  return { index, label, target, sramecc, integrated };
+}
+
+/**
+ * The GPU of a processor is on nearly every desktop beside the card: no program means it, and no image has code for it. Alone it is a GPU as
+ * others are.
+ */
+export function amdGpusOf({ gpus }: Pick<AmdFacts, "gpus">) {
+  const cards = gpus.filter(({ integrated }) => integrated !== true);
+  return cards.length === 0
+    ? { judged: gpus, besides: [] }
+    : { judged: cards, besides: gpus.filter((gpu) => !cards.includes(gpu)) };
+}
+
+/** The kernel's own driver has no version, so it takes more to say that there is none: a driver gives each GPU its node. */
+function isDriverless({ gpus }: AmdFacts, { problems, sources }: Pick<HostFacts, "problems" | "sources">) {
+  if (sources["amd.driver"] !== undefined || gpus.some(({ render }) => render !== null)) return false;
+  const onBusAlone = gpus.length > 0 && sources["amd.gpus"] === pciPath;
+  return onBusAlone || problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER");
+}
+
+function untoldOfAmd(facts: HostFacts): readonly string[] {
+  const { amd } = facts;
+  if (amd === undefined) return ["amd"];
+  const { unknown = [] } = amd ?? {};
+  const view = viewAmd(facts);
+  // Its place in the facts, as it is written there.
+  const place = (index: number) => amd?.gpus.findIndex((gpu) => gpu.index === index) ?? index;
+  const targets = (view?.driven === true ? view.gpus : []).flatMap(({ target, index }) =>
+    target === null ? [`gpus[${place(index)}].target`] : [],
+  );
+  return [...unknown, ...targets].map((fact) => `amd.${fact}`);
+}
+
+function untoldOfNvidia({ nvidia }: HostFacts): readonly string[] {
   if (nvidia === undefined) return ["nvidia"];
   const { unknown = [], driver, gpus } = nvidia ?? noNvidia;
   // Without a driver no image with GPU code runs, whatever the GPU is.

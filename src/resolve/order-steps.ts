@@ -3,7 +3,7 @@
  * and step by step is a total order whatever the steps and however a lock reorders them.
  */
 
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { gpuVendors, hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
@@ -60,6 +60,15 @@ export const orderSteps = {
     key: ({ image }) => [hasGpuCode(image.requires) ? 0 : 1],
     show: ({ image }) => (hasGpuCode(image.requires) ? "GPU code" : "no GPU code"),
   },
+  vendor: {
+    name: "NVIDIA before AMD",
+    of: "image",
+    key: ({ image }) => {
+      const [vendor] = vendorsOf(image.requires);
+      return [vendor === undefined ? gpuVendors.length : gpuVendors.indexOf(vendor)];
+    },
+    show: ({ image }) => vendorNames[vendorsOf(image.requires)[0] ?? "none"],
+  },
   code: {
     name: "code closer to the GPU",
     of: "worst code",
@@ -75,8 +84,8 @@ export const orderSteps = {
   toolkit: {
     name: "newer toolkit",
     of: "image",
-    key: ({ image }) => (parseVersion(image.requires.cuda?.toolkit ?? "0") ?? [0]).map((part) => -part),
-    show: ({ image }) => image.requires.cuda?.toolkit ?? "none",
+    key: ({ image }) => (parseVersion(toolkitOf(image) ?? "0") ?? [0]).map((part) => -part),
+    show: ({ image }) => toolkitOf(image) ?? "none",
   },
   cpu: {
     name: "more CPU features",
@@ -103,6 +112,12 @@ export const orderSteps = {
     show: ({ image }) => image.tag,
   },
 } as const satisfies Record<string, OrderStep>;
+
+const vendorNames = { nvidia: "NVIDIA", amd: "AMD", none: "none" } as const;
+
+function toolkitOf({ requires: { cuda, rocm } }: OrderedImage): string | undefined {
+  return cuda?.toolkit ?? rocm?.release;
+}
 
 /** The images of one value of an axis before all others. */
 export function preferredValue(axis: string, value: string): OrderStep {
@@ -160,7 +175,7 @@ function countUsed({ code }: Fit): number {
 }
 
 function countUnused({ requires }: OrderedImage, used: number): number {
-  return new Set(requires.cuda?.code ?? []).size - used;
+  return new Set((requires.cuda ?? requires.rocm)?.code ?? []).size - used;
 }
 
 function showWorstCode({ code: codes }: Fit): string {

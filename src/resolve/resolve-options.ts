@@ -17,6 +17,10 @@ export interface ResolveImageOptions {
 
 /** Whether an image without GPU code is what is asked for: `--pin cuda=none` says so as clearly as `--cpu` does. */
 export function wantsCpu({ cpuOnly, pins }: Pick<ResolveImageOptions, "cpuOnly" | "pins">): boolean {
-  const pin = pins?.cuda;
-  return cpuOnly === true || (typeof pin === "string" ? pin : pin?.text) === "none";
+  return cpuOnly === true || pinTextOf(pins, "cuda") === "none" || pinTextOf(pins, "accel") === "none";
+}
+
+export function pinTextOf(pins: ResolveImageOptions["pins"], axis: string): string | undefined {
+  const pin = pins !== undefined && Object.hasOwn(pins, axis) ? pins[axis] : undefined;
+  return typeof pin === "string" ? pin : pin?.text;
 }

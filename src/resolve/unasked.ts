@@ -1,13 +1,15 @@
 /** Choices of an answer that nobody asked for: never in silence. */
 
-import { hasGpuCode, noGpus } from "../hardware/requirement.ts";
+import { type GpuVendor, gpuVendors, hasGpuCode, noGpus, vendorsOf } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { viewHost } from "./host-view.ts";
+import { usableGpus, viewHost } from "./host-view.ts";
 import { nearestFirst } from "./nearest.ts";
 import { type ResolveImageOptions, wantsCpu } from "./resolve-options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { explainOrder } from "./rank.ts";
+import { noteAmd } from "./rules/amd-driver.ts";
+import { sideOf } from "./rules/gpu-side.ts";
 import type { OpenAxis, Rejection, Resolution, UnusedGpus } from "./verdict.ts";
 
 export interface RankedImages {
@@ -25,7 +27,7 @@ interface Asked {
   readonly options: ResolveImageOptions;
 }
 
-export type Unasked = Pick<Resolution, "unusedGpus" | "byPackage" | "openAxes">;
+export type Unasked = Pick<Resolution, "unusedGpus" | "byPackage" | "openAxes" | "notes">;
 
 /** The optional fields of a resolution: each is there only where it has something to say. */
 export function findUnasked(
@@ -37,34 +39,59 @@ export function findUnasked(
   const unusedGpus = findUnusedGpus({ lock, host, ranking, options });
   const openAxes = findOpenAxes(lock, ranking, options);
   const [winner] = ranking.ranked;
+  const notes = winner === undefined ? [] : notesOf(winner, host);
   const driver = winner?.fit.tier === "forward" ? winner.image.requires.cuda?.driver : undefined;
   return {
     ...(unusedGpus === null ? {} : { unusedGpus }),
     ...(driver?.mode === "compat" ? { byPackage: driver.package } : {}),
     ...(openAxes.length === 0 ? {} : { openAxes }),
+    ...(notes.length === 0 ? {} : { notes }),
   };
+}
+
+function notesOf({ image: { requires } }: Candidate, host: HostFacts): readonly string[] {
+  const { accelerator, rocm } = requires;
+  const { amd } = viewHost(host);
+  return [
+    ...(accelerator == null
+      ? []
+      : [`nobody judged it: ${accelerator} is no accelerator that imgmatch knows the rules of`]),
+    ...(rocm == null || amd === null ? [] : noteAmd(rocm, amd)),
+  ];
 }
 
 /** A host with GPUs under a driver, and an image without GPU code that nobody asked for. */
 function findUnusedGpus(asked: Asked): UnusedGpus | null {
   const [winner] = asked.ranking.ranked;
-  const { nvidia } = viewHost(asked.host);
-  if (winner === undefined || hasGpuCode(winner.image.requires)) return null;
-  if (nvidia === null || nvidia.driverText === null || nvidia.gpus.length === 0) return null;
-  if (wantsCpu(asked.options)) return null;
-  const gpus = nvidia.gpus.map(({ label }) => label);
+  if (winner === undefined || sideOf(winner.image.requires) !== "cpu" || wantsCpu(asked.options)) return null;
+  const usable = unusedBy(asked.lock, asked.host);
+  if (usable.length === 0) return null;
+  const gpus = usable.map(({ label }) => label);
+  const vendors = new Set(usable.map(({ vendor }) => vendor));
   let nearest: UnusedGpus["nearest"] | undefined;
   return {
     gpus,
     // Every reason of every image is asked for it: it waits for somebody to read it.
     get nearest() {
-      if (nearest === undefined) nearest = nearestWithGpuCode(asked, winner);
+      if (nearest === undefined) nearest = nearestWithGpuCode(asked, winner, vendors);
       return nearest;
     },
   };
 }
 
-function nearestWithGpuCode(asked: Asked, winner: Candidate): UnusedGpus["nearest"] {
+/** The GPU of a processor alone has code in few images: nobody misses it where a fleet has none for AMD. */
+export function unusedBy({ images }: Pick<Lock, "images">, host: HostFacts) {
+  const serves = Object.values(images).some(({ requires }) => vendorsOf(requires).includes("amd"));
+  const view = viewHost(host);
+  const isCard = view.amd?.gpus.some(({ integrated }) => integrated !== true) === true;
+  return usableGpus(view, serves || isCard ? gpuVendors : ["nvidia"]);
+}
+
+function nearestWithGpuCode(
+  asked: Asked,
+  winner: Candidate,
+  vendors: ReadonlySet<GpuVendor>,
+): UnusedGpus["nearest"] {
   const { lock, host, ranking, options } = asked;
   const later = ranking.ranked.find(({ image }) => hasGpuCode(image.requires));
   if (later !== undefined) {
@@ -72,7 +99,9 @@ function nearestWithGpuCode(asked: Asked, winner: Candidate): UnusedGpus["neares
     const fix = `ask for GPU code: --require-gpu`;
     return { cell: later.cell, code: null, message, fix };
   }
-  const gpuImages = ranking.rejected.filter(({ cell }) => hasGpuCode(lock.images[cell]?.requires ?? noGpus));
+  const gpuImages = ranking.rejected.filter(({ cell }) =>
+    vendorsOf(lock.images[cell]?.requires ?? noGpus).some((vendor) => vendors.has(vendor)),
+  );
   const [nearest] = nearestFirst(lock, gpuImages, host, options);
   const [misfit] = nearest?.misfits ?? [];
   if (nearest === undefined || misfit === undefined) return null;
@@ -82,7 +111,7 @@ function nearestWithGpuCode(asked: Asked, winner: Candidate): UnusedGpus["neares
 }
 
 /** Axes that a host decides; all others are free. */
-export const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "platform", "march"]);
+export const hardwareAxes: ReadonlySet<string> = new Set(["accel", "cuda", "compute", "platform", "march"]);
 
 /** Free axes of which several values fit. A pin, and a preference for the value that won, are words of somebody. */
 function findOpenAxes(

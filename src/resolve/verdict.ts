@@ -14,11 +14,15 @@ export const reasonCodes = [
   "NO_NVIDIA_DRIVER",
   /** There is no visible GPU, or one that this driver no longer drives. → Make it visible, install the branch that drives it, or add a cell with `cuda: none`. */
   "NO_GPU",
+  /** There is an AMD GPU, and no amdgpu driver for it. → Load the driver (`modprobe amdgpu`), or unbind the GPU from the other one. */
+  "NO_AMD_DRIVER",
+  /** There is no visible AMD GPU. → Make it visible, or give it to the container, or add a cell without GPU code. */
+  "NO_AMD_GPU",
   /** The driver is below the floor of the toolkit. → Update the driver, or add a cell with an older toolkit. */
   "DRIVER_TOO_OLD",
   /** The image brings a driver that needs another kernel module. → Install exactly that driver, or add a cell that brings this one. */
   "DRIVER_NOT_EXACT",
-  /** There is no machine code and no PTX for one of the visible GPUs. → Add its compute capability to the cell, or hide that GPU. */
+  /** There is no machine code, PTX or SPIR-V for one of the visible GPUs. → Add its compute capability or its gfx target to the cell, or hide that GPU. */
   "NO_GPU_CODE",
   /** Only PTX would fit, and the driver is too old to read it. → Update the driver, or add machine code for the GPU. */
   "PTX_TOO_NEW",
@@ -38,7 +42,7 @@ export const reasonCodes = [
   "REQUIREMENT_UNKNOWN",
   /** The host's GPUs are in a state in which no answer would be true. → Repair the host: the message names its state. */
   "HOST_BROKEN",
-  /** Nobody has told whether the host has an NVIDIA GPU, its driver, its GPUs, the compute capability of one, or what its container toolkit does with a compatibility package that decides. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
+  /** Nobody has told whether the host has a GPU of the vendor, its driver, its GPUs, the compute capability or gfx target of one, or what its container toolkit does with a compatibility package that decides. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
   "FACT_UNKNOWN",
 ] as const;
 
@@ -82,10 +86,13 @@ export interface CpuShare {
   readonly emitted: number;
 }
 
-/** Which code of the image a GPU runs. `distance` is in minors for SASS, in tenths of a compute capability for PTX. */
+/**
+ * Which code of the image a GPU runs: of AMD's, `specific` for its own target, `family` for a generic one. `distance` is in minors for SASS, in
+ * tenths of a compute capability for PTX, and else 0.
+ */
 export interface CodeFit {
   readonly target: string;
-  readonly kind: "specific" | "family" | "sass" | "ptx";
+  readonly kind: "specific" | "family" | "sass" | "ptx" | "spirv";
   readonly distance: number;
 }
 
@@ -115,6 +122,8 @@ export interface Resolution {
   readonly byPackage?: string;
   /** Only where nobody pinned a free axis and several of its values fit. */
   readonly openAxes?: readonly OpenAxis[];
+  /** What the match stands on and no rule has judged, in words: a driver beyond AMD's support statement, an accelerator. */
+  readonly notes?: readonly string[];
 }
 
 export interface UnusedGpus {

@@ -13,6 +13,7 @@ import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import type { FindCells } from "./find-cell.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
+import { sideOf } from "./rules/gpu-side.ts";
 import type { Cure, Remedy } from "./rules/rule-remedy.ts";
 import { driverSteps } from "./rules/driver.ts";
 import { presenceSteps } from "./rules/gpu-presence.ts";
@@ -37,10 +38,10 @@ export interface TrialOf {
 export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
   const { image, host } = on;
   const isOthers = image.adopted !== undefined;
+  const given = image.axes.accel === undefined ? misfit.cures : misfit.cures.map(byAccel);
   const isTried = ({ remedy }: Cure) => remedy !== null && tried.has(remedy.kind);
-  if (!misfit.cures.some((cure) => isTried(cure) || (isOthers && cure.adopted !== undefined)))
-    return misfit.cures;
-  const found = misfit.cures.flatMap((cure): readonly Cure[] => {
+  if (!given.some((cure) => isTried(cure) || (isOthers && cure.adopted !== undefined))) return given;
+  const found = given.flatMap((cure): readonly Cure[] => {
     switch (cure.remedy?.kind) {
       case "driver":
         return tryDriver(cure, cure.remedy, misfit.code, on);
@@ -53,6 +54,17 @@ export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
   });
   const cures = found.length > 0 ? found : [otherToolkit(host.nvidia)];
   return isOthers ? cures.map(withoutMatrix) : cures;
+}
+
+/** A fleet for several vendors has `accel` in the place of `cuda`: both have `none`. */
+function byAccel(cure: Cure): Cure {
+  if (cure.remedy?.kind !== "cell" || cure.remedy.axes.cuda !== "none") return cure;
+  const { cuda: accel, ...others } = cure.remedy.axes;
+  return {
+    ...cure,
+    text: cure.text.replace("cuda=none", "accel=none"),
+    remedy: { kind: "cell", axes: { ...others, accel } },
+  };
 }
 
 /** Of an image that others built there is no cell to add or to change. */
@@ -141,6 +153,7 @@ function underDriver(nvidia: NvidiaView, version: string): NvidiaView {
 
 /** The hardware axes that a cure of this axis leaves open. */
 const changed: Readonly<Record<string, readonly string[]>> = {
+  accel: ["accel", "compute", "march"],
   cuda: ["cuda", "compute", "march"],
   compute: ["compute"],
   march: ["march"],
@@ -160,10 +173,11 @@ function tryCell(
       ? ["platform", "march"]
       : Object.keys(axes).flatMap((axis) => changed[axis] ?? [axis]);
   // Only what a CPU image needs not: any of its march that this host runs will do.
-  const exact = axes.cuda === "none" ? [] : Object.entries(axes).filter(([axis]) => axis !== "compute");
+  const isCpu = wantsNone(axes);
+  const exact = isCpu ? [] : Object.entries(axes).filter(([axis]) => axis !== "compute");
   const cells = (existing?.(image.axes, but) ?? []).filter(
     ([, other]) =>
-      (axes.cuda !== "none" || !hasGpuCode(other.requires)) &&
+      (!isCpu || sideOf(other.requires) === "cpu") &&
       exact.every(([axis, value]) => other.axes[axis] === value),
   );
   const there = cells.filter(
@@ -177,9 +191,14 @@ function tryCell(
   return { text: `${take}, which has ${has}`, remedy: { kind: "take", cell } };
 }
 
+function wantsNone({ cuda, accel }: Readonly<Record<string, string>>): boolean {
+  return cuda === "none" || accel === "none";
+}
+
 /** Another of the images that others built, of the same kind: their hardware axes say what was found, and are no plan. */
 function takeAdopted(cure: Cure, { image, host, trial, existing }: TrialOf): Cure {
-  const withCode = hasGpuCode(image.requires) && !(cure.remedy?.kind === "cell" && cure.remedy.axes.cuda);
+  const withCode =
+    hasGpuCode(image.requires) && !(cure.remedy?.kind === "cell" && wantsNone(cure.remedy.axes));
   const [cell] =
     existing?.(image.axes, Object.keys(changed)).find(
       ([, other]) => hasGpuCode(other.requires) === withCode && trial(other, host).size === 0,

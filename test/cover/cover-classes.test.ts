@@ -3,17 +3,32 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { coverFleet } from "../../src/cover/cover-classes.ts";
+import { gpuWords } from "../../src/cover/cover-rows.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import type { NamedHost } from "../../src/host/read-hosts.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
-import { a100, avx512, cpuHost, gpu, gpuHost, h100, levelV3, rtx4090 } from "../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
+import {
+  a100,
+  amdHost,
+  avx512,
+  cpuHost,
+  gpu,
+  gpuHost,
+  h100,
+  levelV3,
+  mi210,
+  mi300x,
+  rtx4090,
+  rx7900,
+} from "../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf, rocmImage } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";
 import { expectRight } from "./support/expect-right.ts";
 import { fixtureHosts, sampleHosts, whyNoSamples } from "./support/machines.ts";
@@ -49,6 +64,43 @@ describe("Blackwell in a cover", () => {
     // Neither a newer driver nor another cell helps.
     const { whatIf } = coverReport(fleet, [under("proprietary")], { whatIf: ["driver=580.95.05"] });
     expect(whatIf?.diff).toEqual([]);
+  });
+});
+
+describe("AMD's hosts in a cover", () => {
+  const rocm = rocmImage(["gfx942", "gfx11-generic"]);
+  const hosts = [
+    named(amdHost([mi300x, mi300x], "6.14.14"), 0),
+    named(amdHost([mi300x], "6.14.14"), 1),
+    named(amdHost([rx7900]), 2),
+    named(amdHost([mi210]), 3),
+    named(cpuHost({ amd: null }), 4),
+  ];
+  const rowsOf = (lock: Lock) => {
+    const cover = coverFleet({ from: "lock", lock }, hosts);
+    return { cover, rows: cover.classes.map((each) => [each.hosts, gpuWords(each.host), each.match?.cell]) };
+  };
+
+  it("get their images, by the targets that the fleet asks about", () => {
+    const { cover, rows } = rowsOf(lockOf({ cpu: image(), rocm }));
+    expect(rows).toEqual([
+      [2, "Instinct MI300X (gfx942)", "rocm"],
+      [1, "Radeon RX 7900 XTX (gfx1100)", "rocm"],
+      [1, "Instinct MI210 (gfx90a)", "cpu"],
+      [1, "-", "cpu"],
+    ]);
+    expect(cover.counts).toMatchObject({ hosts: 5, classes: 4, served: 5, unusedGpus: 1, unusedImages: 0 });
+    expect(cover.classes[0]).toMatchObject({
+      host: { driver: "amdgpu 6.14.14", gpuCount: [1, 2] },
+      match: { gpu: { target: "gfx942", kind: "specific" } },
+    });
+    expect(cover.classes[2]?.nearest).toMatchObject({ cell: "rocm", reasons: [{ code: "NO_GPU_CODE" }] });
+  });
+
+  it("are one class, and leave their GPUs unused, where a fleet has no image for them", () => {
+    const { cover, rows } = rowsOf(lockOf({ cpu: image() }));
+    expect(rows.map(([number]) => number)).toEqual([4, 1]);
+    expect(cover.counts).toMatchObject({ served: 5, unusedGpus: 4 });
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { amdArchitectures, amdGenerics } from "../../src/hardware/amd-architectures.ts";
+import { amdDrivers } from "../../src/hardware/amd-drivers.ts";
 import { amdProducts } from "../../src/hardware/amd-products.ts";
 import { hiddenFeatureRows } from "../../src/hardware/cpu-hidden-features.ts";
 import { armRows, powerRows, riscvRows, x86Rows } from "../../src/hardware/cpu-marches.ts";
@@ -27,6 +28,7 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   packages: compatRows.map((row) => ({ ...row, key: row.cuda })),
   architectures: architectureRows.map((row) => ({ ...row, key: row.compute })),
   amdArchitectures: amdArchitectures.map((row) => ({ ...row, key: row.name })),
+  amdDrivers: amdDrivers.map((row) => ({ ...row, key: row.module })),
   amdGenerics: amdGenerics.map((row) => ({ ...row, key: row.name })),
   amdProducts: amdProducts.map((row) => ({ ...row, key: row.id })),
   pci: pciRows.map((row) => ({ ...row, key: row.id })),

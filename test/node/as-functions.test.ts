@@ -97,7 +97,7 @@ test("an image with code for two vendors runs with the GPUs that are there", asy
   const requires = { ...requirement(cuda("12.8.1", ["sm_90"])), rocm: rocm("7.2", ["gfx942"]) };
   const folder = makeFolder({
     "lock.json": formatLock(lockOf({ both: image({ requires }) })),
-    "amd.json": formatHostFacts(amdHost([mi300x], { amd: "cdi" })),
+    "amd.json": formatHostFacts(amdHost([mi300x], "6.14.14", { runtime: { nvidia: "none", amd: "cdi" } })),
     "bare.json": formatHostFacts(amdHost([mi300x])),
   });
   const asked = (name: string) => ({ lock: join(folder, "lock.json"), host: join(folder, name) });

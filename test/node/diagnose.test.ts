@@ -58,7 +58,9 @@ describe("diagnose", () => {
   });
 
   it("names AMD's driver, its GPUs and the device files that this user may not open", () => {
-    const host = amdHost([mi300x, { ...mi300x, partition: "CPX", target: null }], { amd: "cdi" });
+    const host = amdHost([mi300x, { ...mi300x, partition: "CPX", target: null }], "6.14.14", {
+      runtime: { nvidia: "none", amd: "cdi" },
+    });
     const lines = (facts: HostFacts, closed: readonly string[] = []) =>
       diagnose(facts, engine, noLogins, closed)
         .filter(({ check }) => /^(nvidia|amd|gpu|runtime)$/.test(check))

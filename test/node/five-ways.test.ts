@@ -11,13 +11,15 @@ import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import { runProgram } from "../../src/io/run-program.ts";
 import { advertiseNode } from "../../src/node/launch/labels/node-labels.ts";
 import { createChooser } from "../../src/node/mirror/answer-request.ts";
 import { fleetScript } from "../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { byIndex } from "../oci/registry/support/index-of-lock.ts";
-import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
+import { amdHost, levelV3, mi300x } from "../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf, rocmImage } from "../resolve/support/locks.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { needs } from "../support/needs.ts";
 import { findDialects, missingForDialects } from "./sh/support/dialects.ts";
@@ -89,10 +91,10 @@ function factsOf(root: string): Promise<HostFacts> {
 
 const [dialect] = findDialects(join(folder, "awks"));
 
-async function runScript(root: string): Promise<number | undefined> {
+async function runScript(root: string, fleet: Lock = lock): Promise<number | undefined> {
   if (dialect === undefined) return undefined;
   const script = join(root, "fleet.sh");
-  writeFileSync(script, (await fleetScript(lock, { version: "1.0.0", cpuOnly: false, smiSeconds: 1 })).text);
+  writeFileSync(script, (await fleetScript(fleet, { version: "1.0.0", cpuOnly: false, smiSeconds: 1 })).text);
   const out = mkdtempSync(join(folder, "out-"));
   const smi = join(folder, "bin");
   return runScripts(out, dialect, [{ script, root, env: {}, smi }])[0]?.status;
@@ -143,4 +145,41 @@ test("the same machine with an nvidia-smi that answers has its image", async () 
   };
   const host = await factsOf(machineOf({ name: "well", smi: { fields } }));
   expect(resolveImage(lock, host).match?.cell).toBe("gpu");
+});
+
+describe("a host with an AMD GPU and a fleet that has its image", () => {
+  const rocm = rocmImage(["gfx942"]);
+  const fleet = lockOf({ cpu: image({ axes: { accel: "none" } }), rocm });
+  const host = amdHost([mi300x], "6.14.14", { nvidia: null });
+
+  test("get it from lock, index, labels and mirror", () => {
+    const { reference } = resolveImage(fleet, host).match ?? {};
+    expect(reference).toContain(":rocm@");
+    expect(resolveImage(byIndex(fleet), host).match?.reference).toBe(reference);
+    expect(advertiseNode(fleet, host).labels).toMatchObject({ "image.cv-tf": "rocm" });
+    expect(createChooser({})(fleet, host)).toMatchObject({ ok: true });
+  });
+
+  test(
+    "are refused by the script",
+    needs(dialect === undefined ? (missingForDialects()[0] ?? "no shell") : null),
+    async () => {
+      const root = mkdtempSync(join(folder, "amd-"));
+      const files = new Map([
+        [
+          "/proc/cpuinfo",
+          `processor: 0\nvendor_id: AuthenticAMD\nflags: ${levelV3.join(" ")} cx8 fpu fxsr mmx syscall sse2 lm cmov sse sse4_1 sse4_2 ssse3\n`,
+        ],
+        ["/proc/sys/kernel/osrelease", "6.8.0\n"],
+        [
+          "/sys/class/kfd/kfd/topology/nodes/1/properties",
+          "simd_count 304\nvendor_id 4098\ngfx_target_version 90402\n",
+        ],
+      ]);
+      writeMachine(root, { arch: "x64", env: {}, files, nodes: [], links: {}, denied: [], smi: null });
+      expect(await runScript(root, fleet)).toBe(4);
+      const alone = lockOf({ cpu: image({ axes: { accel: "none" } }) });
+      expect(await runScript(root, alone)).toBe(0);
+    },
+  );
 });

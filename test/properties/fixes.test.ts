@@ -9,6 +9,8 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { existingCells } from "../../src/resolve/find-cell.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
+import { plainPins } from "../../src/resolve/pins.ts";
+import { hasGpuCode } from "../../src/hardware/requirement.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits } from "../../src/resolve/check-fit.ts";
 import type { Remedy } from "../../src/resolve/rules/rule-remedy.ts";
@@ -18,38 +20,42 @@ import { checkOptions, timeoutMs } from "./support/runs.ts";
 import { digest, lockOf } from "../resolve/support/locks.ts";
 
 /** Cells of one fleet: what differs in hardware differs in their axes. */
-const fleet: fc.Arbitrary<Lock> = fc
-  .array(fc.record({ image: anyImage, built: fc.integer({ min: 0, max: 9 }), level: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 8,
-  })
-  .map((drawn) =>
-    lockOf(
-      Object.fromEntries(
-        drawn.map(({ image, built, level }, index) => {
-          const { requires } = image;
-          const march = level ? "x86-64-v3" : requires.cpu.march;
-          const cpu = level ? { march, features: [] } : requires.cpu;
-          const { local: _, ...pushed } = image;
-          const locked = {
-            ...pushed,
-            tag: `t${index}`,
-            digest: built === 0 ? null : digest,
-            requires: { ...requires, cpu },
-            axes: {
-              cuda: requires.cuda?.toolkit ?? "none",
-              compute: requires.cuda?.code.join(" ") ?? "none",
-              march,
-            },
-          };
-          return [`cell-${index}`, locked];
-        }),
-      ),
-    ),
-  );
+const fleet: fc.Arbitrary<Lock> = fc.constantFrom("cuda", "accel").chain((axis) => fleetOf(axis));
 
-const codesOf = (image: LockedImage, host: HostFacts) =>
-  new Set(findMisfits(image, viewHost(host)).map(({ code }) => code));
+const fleetOf = (axis: "cuda" | "accel"): fc.Arbitrary<Lock> =>
+  fc
+    .array(fc.record({ image: anyImage, built: fc.integer({ min: 0, max: 9 }), level: fc.boolean() }), {
+      minLength: 1,
+      maxLength: 8,
+    })
+    .map((drawn) =>
+      lockOf(
+        Object.fromEntries(
+          drawn.map(({ image, built, level }, index) => {
+            const { requires } = image;
+            const march = level ? "x86-64-v3" : requires.cpu.march;
+            const cpu = level ? { march, features: [] } : requires.cpu;
+            const { local: _, ...pushed } = image;
+            const locked = {
+              ...pushed,
+              tag: `t${index}`,
+              digest: built === 0 ? null : digest,
+              requires: { ...requires, cpu },
+              axes: {
+                [requires.accelerator === undefined ? axis : "accel"]:
+                  requires.cuda?.toolkit ?? requires.rocm?.release ?? requires.accelerator ?? "none",
+                compute: (requires.cuda ?? requires.rocm)?.code.join("_") ?? "none",
+                march,
+              },
+            };
+            return [`cell-${index}`, locked];
+          }),
+        ),
+      ),
+    );
+
+const codesOf = (image: LockedImage, host: HostFacts, pins: Readonly<Record<string, string>> = {}) =>
+  new Set(findMisfits(image, viewHost(host), { pins: plainPins(pins) }).map(({ code }) => code));
 
 function applyToHost(host: HostFacts, remedy: Remedy): HostFacts | null {
   const { nvidia } = host;
@@ -69,7 +75,7 @@ function applyToHost(host: HostFacts, remedy: Remedy): HostFacts | null {
 }
 
 function applyToImage(image: LockedImage, remedy: Remedy, host: HostFacts): LockedImage | null {
-  const { cpu, cuda } = image.requires;
+  const { cpu, cuda, rocm } = image.requires;
   if (remedy.kind === "build") return { ...image, digest: digest };
   if (remedy.kind === "without") {
     const found = findMarch(remedy.march);
@@ -78,7 +84,19 @@ function applyToImage(image: LockedImage, remedy: Remedy, host: HostFacts): Lock
   }
   if (remedy.kind !== "cell") return null;
   const { march, compute } = remedy.axes;
-  if (remedy.axes.cuda === "none") return { ...image, requires: { ...image.requires, cuda: null } };
+  if (remedy.axes.cuda === "none" || remedy.axes.accel === "none") {
+    const { rocm: _, accelerator: __, ...others } = image.requires;
+    return { ...image, requires: { ...others, cuda: null } };
+  }
+  if (compute?.startsWith("gfx") === true && rocm !== undefined) {
+    const { or = [], ...first } = rocm;
+    const [all, ...others] = [first, ...or].map((each) => ({ ...each, code: [...each.code, compute] }));
+    if (all === undefined) return null;
+    return {
+      ...image,
+      requires: { ...image.requires, rocm: { ...all, ...(others.length > 0 && { or: others }) } },
+    };
+  }
   if (compute !== undefined && cuda !== null) {
     const added = `sm_${compute.replace(".", "")}`;
     const { or = [], ...first } = cuda;
@@ -117,6 +135,11 @@ describe("every fix that is offered", () => {
             expect(cures.length).toBeGreaterThan(0);
             for (const { remedy } of cures) {
               if (remedy === null) continue;
+              if (remedy.kind === "pins") {
+                seen.set("pins", (seen.get("pins") ?? 0) + 1);
+                expect([...codesOf(image, host, remedy.set)], fix).not.toContain(code);
+                continue;
+              }
               const better = applyToHost(host, remedy);
               const other =
                 remedy.kind === "take" ? lock.images[remedy.cell] : applyToImage(image, remedy, host);
@@ -142,7 +165,7 @@ describe("every fix that is offered", () => {
       // Some kinds are rare among random hosts.
       { numRuns: Math.max(500, checkOptions.numRuns) },
     );
-    for (const kind of ["driver", "cell", "take", "features", "kernel", "build"])
+    for (const kind of ["driver", "cell", "take", "features", "kernel", "build", "pins"])
       expect(seen.get(kind) ?? 0, kind).toBeGreaterThan(0);
   });
 
@@ -172,12 +195,14 @@ describe("every fix that is offered", () => {
               axes.march === march &&
               platform === own?.platform &&
               axes.cuda === own.axes.cuda &&
+              axes.accel === own.axes.accel &&
               axes.compute === own.axes.compute,
           );
           if (march !== undefined) expect(there, fix).toBe(false);
-          if (/add a cell with cuda=none/.test(fix))
+          if (/add a cell with (cuda|accel)=none/.test(fix))
             for (const other of others)
-              if (other.requires.cuda === null) expect([...codesOf(other, host)]).not.toEqual([]);
+              if (!hasGpuCode(other.requires) && other.requires.accelerator === undefined)
+                expect([...codesOf(other, host)]).not.toEqual([]);
         }
       }),
       checkOptions,

@@ -70,7 +70,9 @@ describe("the oracle", () => {
 });
 
 /** Without a driver or a GPU, what the rules after that would say is a matter of taste. */
-function isComparable({ requires }: LockedImage, { nvidia }: HostFacts): boolean {
+function isComparable({ requires }: LockedImage, { nvidia, amd }: HostFacts): boolean {
+  if (requires.rocm !== undefined && (amd == null || amd.unknown !== undefined || amd.gpus.length === 0))
+    return false;
   return (
     requires.cuda === null ||
     (nvidia != null && nvidia.unknown === undefined && nvidia.driver !== null && nvidia.gpus.length > 0)

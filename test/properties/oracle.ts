@@ -93,6 +93,27 @@ const openAlone = ["10.0", "10.3", "12.0", "12.1"];
 /** Driver Installation Guide, Kernel Modules: the open ones need a GSP, which came with Turing (7.5). */
 const withoutGsp = ["3.7", "7.0"];
 
+/**
+ * Code that each AMD device runs, best first, as clang and LLVM's documents have the members of generic targets (AMDGPUUsage, "Generic
+ * processors"). Behind them comes SPIR-V, which the image's own compiler makes into code for every device that LLVM knows.
+ */
+const amdCode: Readonly<Record<string, readonly string[]>> = {
+  gfx900: ["gfx900", "gfx9-generic", "amdgcnspirv"],
+  gfx906: ["gfx906", "gfx9-generic", "amdgcnspirv"],
+  gfx908: ["gfx908", "amdgcnspirv"],
+  gfx90a: ["gfx90a", "amdgcnspirv"],
+  gfx942: ["gfx942", "gfx9-4-generic", "amdgcnspirv"],
+  gfx950: ["gfx950", "gfx9-4-generic", "amdgcnspirv"],
+  gfx1010: ["gfx1010", "gfx10-1-generic", "amdgcnspirv"],
+  gfx1030: ["gfx1030", "gfx10-3-generic", "amdgcnspirv"],
+  gfx1036: ["gfx1036", "gfx10-3-generic", "amdgcnspirv"],
+  gfx1100: ["gfx1100", "gfx11-generic", "amdgcnspirv"],
+  gfx1151: ["gfx1151", "gfx11-generic", "amdgcnspirv"],
+  gfx1201: ["gfx1201", "gfx12-generic", "amdgcnspirv"],
+  gfx1250: ["gfx1250", "gfx12-5-generic", "amdgcnspirv"],
+  gfx1999: ["gfx1999"],
+};
+
 export interface OracleAnswer {
   /** Every reason that holds; empty when the image fits. */
   readonly reasons: ReadonlySet<string>;
@@ -103,22 +124,30 @@ export interface OracleAnswer {
 
 /** An image that carries several GPU sides or CPU sides is, on a host, any pair of them that runs there. */
 export function eachOf(image: LockedImage): readonly LockedImage[] {
-  const { cpu, cuda } = image.requires;
+  const { cpu, cuda, rocm, ...needs } = image.requires;
   const { measured, ...rest } = image;
   const pairs: LockedImage[] = [];
   // Files of several variants together tell nothing of one.
   const own = cpu.or === undefined && measured !== undefined ? { measured } : {};
-  for (const gpuSide of [cuda, ...(cuda?.or ?? [])])
+  const cudas = cuda === null ? [] : [cuda, ...(cuda.or ?? [])];
+  const rocms = rocm === undefined ? [] : [rocm, ...(rocm.or ?? [])];
+  const sides = [
+    ...cudas.map((each) => ({ cuda: each })),
+    ...rocms.map((each) => ({ cuda: null, rocm: each })),
+    ...(cudas.length + rocms.length === 0 ? [{ cuda: null }] : []),
+  ];
+  for (const gpuSide of sides)
     for (const cpuSide of [cpu, ...(cpu.or ?? [])])
-      pairs.push({ ...rest, ...own, requires: { ...image.requires, cpu: cpuSide, cuda: gpuSide } });
+      pairs.push({ ...rest, ...own, requires: { ...needs, cpu: cpuSide, ...gpuSide } });
   return pairs;
 }
 
 /** Of an image of one pair: what it has besides is not looked at. */
 export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   const reasons = new Set<string>();
-  const { cuda, cpu, kernel } = image.requires;
+  const { cuda, rocm, cpu, kernel, accelerator } = image.requires;
 
+  if (accelerator !== undefined) reasons.add("PIN_MISMATCH");
   if (image.digest === null) reasons.add(image.local === undefined ? "NOT_BUILT" : "NOT_PUSHED");
   const foreign = image.platform.split("/")[1] !== host.platform.split("/")[1];
   if (foreign) reasons.add("ARCH_MISMATCH");
@@ -131,7 +160,9 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     "HOST_SMI_TIMEOUT",
     "HOST_SMI_FAILED",
   ];
-  if (host.problems.some((problem) => broken.includes(problem.code))) reasons.add("HOST_BROKEN");
+  const broken_ = rocm === undefined ? broken : ["HOST_AMD_GPU_SKIPPED"];
+  if (accelerator === undefined && host.problems.some((problem) => broken_.includes(problem.code)))
+    reasons.add("HOST_BROKEN");
 
   for (const feature of cpu.features) {
     if (foreign) continue;
@@ -143,6 +174,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   if (kernel !== undefined && (host.kernel === null || older(host.kernel, kernel)))
     reasons.add("KERNEL_TOO_OLD");
 
+  if (rocm !== undefined) return { reasons, tier: "native", runs: runsOfAmd(rocm.code, host, reasons) };
   if (cuda === null) return { reasons, tier: "native", runs: [] };
   const nvidia = host.nvidia;
   if (isUntold(host)) return { reasons: reasons.add("FACT_UNKNOWN"), tier: "native", runs: [] };
@@ -254,6 +286,74 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   return { reasons, tier, runs };
 }
 
+/** What each AMD GPU runs that a program is to use; reasons against are added. */
+function runsOfAmd(code: readonly string[], host: HostFacts, reasons: Set<string>): readonly string[] {
+  const { amd } = host;
+  const gpus = cardsOf(host);
+  if (isAmdUntold(host)) {
+    reasons.add("FACT_UNKNOWN");
+    return [];
+  }
+  if (amd == null) {
+    reasons.add("NO_AMD_GPU");
+    return [];
+  }
+  if (isWithoutAmdDriver(host)) {
+    reasons.add("NO_AMD_DRIVER");
+    return [];
+  }
+  if (gpus.length === 0) reasons.add("NO_AMD_GPU");
+  const runs: string[] = [];
+  let doubt = false;
+  for (const gpu of gpus) {
+    let best: string | null = null;
+    let mayRun = false;
+    for (const processor of amdCode[gpu.target ?? ""] ?? []) {
+      for (const target of [...code].sort()) {
+        const [name, ...states] = target.split(":");
+        if (name !== processor) continue;
+        const answers = states.map((state) => {
+          // Off in every process that does not ask for it, but gfx1250 has it on.
+          if (state === "xnack+") return gpu.target === "gfx1250";
+          if (state === "xnack-") return gpu.target !== "gfx1250";
+          if (state === "sramecc+") return gpu.sramecc;
+          if (state === "sramecc-") return gpu.sramecc === null ? null : !gpu.sramecc;
+          return false;
+        });
+        if (answers.every((each) => each === true)) best ??= target;
+        if (answers.includes(null) && !answers.includes(false)) mayRun = true;
+      }
+    }
+    if (best !== null) runs.push(best);
+    else if (mayRun) doubt = true;
+    else reasons.add("NO_GPU_CODE");
+  }
+  if (doubt && !reasons.has("NO_GPU_CODE")) reasons.add("FACT_UNKNOWN");
+  return runs;
+}
+
+/** Beside a card nobody means the GPU of the processor. */
+function cardsOf({ amd }: HostFacts) {
+  const gpus = amd?.gpus ?? [];
+  const cards = gpus.filter(({ integrated }) => integrated !== true);
+  return cards.length > 0 ? cards : gpus;
+}
+
+/** A driver has a version, or gives its GPUs nodes; what the PCI bus alone shows has none, nor has what the probe says it of. */
+function isWithoutAmdDriver({ amd, problems, sources }: HostFacts): boolean {
+  if (amd == null || amd.driver !== null || amd.gpus.some(({ render }) => render !== null)) return false;
+  if (amd.gpus.length > 0 && sources["amd.gpus"] === "/sys/bus/pci/devices") return true;
+  return problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER");
+}
+
+function isAmdUntold(host: HostFacts): boolean {
+  const { amd } = host;
+  if (amd === undefined) return true;
+  if (amd === null) return false;
+  if (amd.unknown !== undefined && amd.unknown.length > 0) return true;
+  return !isWithoutAmdDriver(host) && cardsOf(host).some(({ target }) => target === null);
+}
+
 /** Branches in the notes of two packages' libcuda (nvidia-container-toolkit, testdata/compat). */
 const notes: Readonly<Record<string, readonly string[]>> = {
   "12.9": ["535", "550", "560", "565", "570", "575"],
@@ -351,32 +451,56 @@ function isUntold({ nvidia }: HostFacts): boolean {
 export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
   // Where it is not known what a host has, an image without GPU code may be the wrong one, unless there are no others.
   const built = Object.values(lock.images).filter(({ digest }) => digest !== null);
-  if (isUntold(host) && built.some(({ requires }) => requires.cuda !== null)) return null;
+  // The same where its state is no state to stay in. Images for NVIDIA come before those for AMD.
+  const ill = (codes: RegExp) => host.problems.some(({ code }) => codes.test(code));
+  const broken = /^HOST_(DRIVER_LIBRARY_MISMATCH|GPU_LOST|NVML_FAILED|NO_DEVICES|SMI_TIMEOUT|SMI_FAILED)$/;
+  const nvidiaOpen = (isUntold(host) || ill(broken)) && built.some(({ requires }) => requires.cuda !== null);
+  const amdOpen =
+    (isAmdUntold(host) || ill(/^HOST_AMD_GPU_SKIPPED$/)) &&
+    built.some(({ requires }) => requires.rocm !== undefined);
   let left = Object.entries(lock.images)
     .flatMap(([cell, image]) =>
       eachOf(image).map((one) => ({ cell, image: one, answer: askOracle(one, host) })),
     )
-    .filter(({ answer }) => answer.reasons.size === 0);
+    .filter(({ answer }) => answer.reasons.size === 0)
+    .filter(({ image: { requires } }) => requires.cuda !== null || !nvidiaOpen)
+    .filter(({ image: { requires } }) => requires.cuda !== null || requires.rocm !== undefined || !amdOpen);
   const keepLowest = (score: (candidate: (typeof left)[number]) => string) => {
     const best = left.map(score).sort()[0];
     left = left.filter((candidate) => score(candidate) === best);
   };
-  keepLowest(({ image }) => (image.requires.cuda === null ? "later" : "first"));
+  keepLowest(({ image: { requires } }) =>
+    requires.cuda !== null ? "1 NVIDIA" : requires.rocm !== undefined ? "2 AMD" : "3 neither",
+  );
   keepLowest(
     ({ answer }) =>
       answer.runs
-        .map((target, index) => nearness(target, host.nvidia?.gpus[index]?.compute ?? ""))
+        .map((target, index) =>
+          target.startsWith("s") || target.startsWith("c")
+            ? nearness(target, host.nvidia?.gpus[index]?.compute ?? "")
+            : target === "amdgcnspirv"
+              ? "3 compiled"
+              : target.includes("-generic")
+                ? "2 family"
+                : "1 own",
+        )
         .sort()
         .at(-1) ?? "",
   );
   keepLowest(({ answer }) => String(["native", "minor", "forward"].indexOf(answer.tier)));
-  keepLowest(({ image }) => complement(padded(image.requires.cuda?.toolkit ?? "0")));
+  keepLowest(({ image }) =>
+    complement(padded(image.requires.cuda?.toolkit ?? image.requires.rocm?.release ?? "0")),
+  );
   // Of the marches of these random images no table knows what is emitted: every feature counts as that.
   keepLowest(({ image }) => complement(padded(String(builtFor(image, host)))));
   keepLowest(({ image }) => padded(String(image.requires.cpu.features.length)));
   keepLowest(({ image, answer }) =>
     padded(
-      String((image.requires.cuda?.code ?? []).filter((target) => !answer.runs.includes(target)).length),
+      String(
+        ((image.requires.cuda ?? image.requires.rocm)?.code ?? []).filter(
+          (target) => !answer.runs.includes(target),
+        ).length,
+      ),
     ),
   );
   keepLowest(({ image }) => image.tag);

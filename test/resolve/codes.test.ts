@@ -1,15 +1,21 @@
 import { expect, it } from "vitest";
+import { parseRequirement } from "../../src/lock/parse-requirement.ts";
 import { leftOutLines } from "../../src/resolve/answer-lines.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import type { Requirement } from "../../src/lock/lock.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
 import { type ReasonCode, reasonCodes } from "../../src/resolve/verdict.ts";
-import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
+import { a100, amdHost, cpuHost, gpuHost, h100, mi300x } from "./support/hosts.ts";
+import { cuda, gpuImage, image, lockOf, rocmImage } from "./support/locks.ts";
 
 const healthy = gpuHost([a100], "570.124.06", "12.8", { runtime: { nvidia: "legacy" } });
 const gpu = gpuImage(cuda("12.8.1", ["sm_80"]));
+
+const undriven = amdHost([], null, {
+  amd: { driver: null, gpus: [mi300x] },
+  problems: [{ code: "HOST_AMD_NO_DRIVER", message: "1 AMD GPU (0000:83:00.0) and no amdgpu module" }],
+});
 
 const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
   ARCH_MISMATCH: () => checkFit(image({ platform: "linux/arm64" }), healthy),
@@ -17,6 +23,8 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
     checkFit(image({ requires: { cpu: { march: "x", features: ["amx_tile"] }, cuda: null } }), healthy),
   NO_NVIDIA_DRIVER: () => checkFit(gpu, gpuHost([a100], null)),
   NO_GPU: () => checkFit(gpu, cpuHost()),
+  NO_AMD_DRIVER: () => checkFit(rocmImage(["gfx942"]), undriven),
+  NO_AMD_GPU: () => checkFit(rocmImage(["gfx942"]), cpuHost({ amd: null })),
   DRIVER_TOO_OLD: () => checkFit(gpu, gpuHost([a100], "470.57.02", "11.4")),
   DRIVER_NOT_EXACT: () =>
     checkFit(
@@ -42,7 +50,7 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
   NOT_PUSHED: () =>
     checkFit(image({ digest: null, local: { engine: "docker", id: `sha256:${"1".repeat(64)}` } }), healthy),
   REQUIREMENT_UNKNOWN: () =>
-    checkFit(image({ requires: { ...image().requires, rocm: { release: "7.2" } } as Requirement }), healthy),
+    checkFit(image({ requires: { ...image().requires, xpu: { release: "7.2" } } as Requirement }), healthy),
   HOST_BROKEN: () =>
     checkFit(gpu, { ...healthy, problems: [{ code: "HOST_GPU_LOST", message: "GPU 0 fell off the bus" }] }),
   FACT_UNKNOWN: () => checkFit(gpu, cpuHost({ nvidia: undefined })),
@@ -53,7 +61,9 @@ it("a requirement that this imgmatch does not know is never met, wherever it sta
   const { cuda: needs, cpu } = requires;
   if (needs === null) throw new Error("it has GPU code");
   const with_ = (change: object) => checkFit({ ...gpu, requires: { ...requires, ...change } }, healthy);
-  expect(with_({ rocm: null }).ok).toBe(true);
+  expect(with_({ xpu: null, rocm: null, accelerator: null }).ok).toBe(true);
+  const text = JSON.stringify({ ...requires, rocm: null, accelerator: null });
+  expect(parseRequirement(text)).toMatchObject({ ok: true });
   const unknown = [
     [{ kernal: "5.10" }, '"kernal" (did you mean kernel?)'],
     [{ cpu: { ...cpu, vectorBits: 512 } }, '"cpu.vectorBits"'],
@@ -73,10 +83,10 @@ it("a requirement that this imgmatch does not know is never met, wherever it sta
 });
 
 it("names what is left out for it once, and nothing that a pin leaves out", () => {
-  const strange = image({ requires: { ...image().requires, rocm: {} } as Requirement });
+  const strange = image({ requires: { ...image().requires, xpu: {} } as Requirement });
   const lock = lockOf({ a: strange, b: image(), c: strange });
   expect(leftOutLines(lock)).toEqual([
-    expect.stringMatching(/^left out: a: REQUIREMENT_UNKNOWN: .*"rocm".*; 1 more for the like$/),
+    expect.stringMatching(/^left out: a: REQUIREMENT_UNKNOWN: .*"xpu".*; 1 more for the like$/),
     expect.stringContaining("update imgmatch"),
   ]);
   expect(leftOutLines(lock, plainPins({ cuda: "12.8" }))).toEqual([]);

@@ -141,6 +141,6 @@ describe("prefer", () => {
   });
 
   it("refuses a name that is neither", () => {
-    expect(() => order(images, host, { prefer: ["newest"] })).toThrow(/gpu, code, tier, toolkit/);
+    expect(() => order(images, host, { prefer: ["newest"] })).toThrow(/gpu, vendor, code, tier, toolkit/);
   });
 });

@@ -68,7 +68,7 @@ function chooseAcross(values: ReadonlyMap<string, readonly string[]>): string | 
 const mostColumns = 12;
 
 /** Hardware first, as people read it; a platform counts as an axis where images differ in it. */
-const order = ["platform", "cuda", "compute", "march"];
+const order = ["platform", "accel", "cuda", "compute", "march"];
 
 function valuesByAxis(images: readonly CoveredImage[]): ReadonlyMap<string, readonly string[]> {
   const names = new Set(images.flatMap(({ axes }) => Object.keys(axes)));

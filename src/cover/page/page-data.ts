@@ -4,7 +4,7 @@ import type { CoveredClass, CoverFleet } from "../cover-classes.ts";
 import type { HostClass } from "../host-classes.ts";
 import { openCover } from "../open-cover.ts";
 import type { CoverReport } from "../cover-report.ts";
-import type { GpuFacts, HostFacts } from "../../host/facts.ts";
+import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../host/facts.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
 import { unknownGpu } from "../../host/unknown.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
@@ -105,10 +105,20 @@ function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }
 }
 
 function plain(facts: HostFacts): HostFacts {
-  const { nvidia } = facts;
-  // No rule asks for AMD's GPUs, which have numbers of their own as NVIDIA's do.
-  const { amd: _, ...asked } = { ...facts, sources: {} };
-  return nvidia == null ? asked : { ...asked, nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } };
+  const { nvidia, amd, sources } = facts;
+  // From where they are known says whether a driver has them.
+  const kept = Object.entries(sources).filter(([fact]) => amd != null && fact.startsWith("amd."));
+  return {
+    ...facts,
+    sources: Object.fromEntries(kept),
+    ...(nvidia != null && { nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } }),
+    ...(amd != null && { amd: { ...amd, gpus: amd.gpus.map(plainAmdGpu) } }),
+  };
+}
+
+/** Cards have numbers of their own, and places on their machine's bus. */
+function plainAmdGpu(gpu: AmdGpuFacts): AmdGpuFacts {
+  return { ...gpu, uuid: null, pci: null, bus: null, memoryMiB: null, partition: null };
 }
 
 function plainGpu({ index, name, compute, class: kind }: GpuFacts): GpuFacts {

@@ -7,7 +7,7 @@
  * from v0.18 on, where the program also exports labels; to that of v0.17 `local.label` is a feature that is not available.
  */
 
-import { hasGpuCode } from "../../hardware/requirement.ts";
+import { hasGpuCode, vendorsOf } from "../../hardware/requirement.ts";
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { groupBy, sortedEntries } from "../../io/collections.ts";
@@ -26,7 +26,7 @@ export interface NfdCompatSpecs {
     readonly artifactType: string;
     readonly spec: Json;
   }[];
-  /** Cells that are not built, and those that no node can run. */
+  /** Cells that are not built, those that no node can run, and those for AMD: no label says which code a GPU of it runs. */
   readonly left: readonly string[];
 }
 
@@ -50,8 +50,9 @@ export function nfdCompatSpecs(lock: Lock): NfdCompatSpecs {
   };
 }
 
-/** null for an image that was never built, and for one that no node can run. */
+/** null for an image that was never built, for one that no node can run, and for one with code for AMD. */
 export function nfdCompatSpec(lock: Lock, cell: string, image: LockedImage): Json | null {
+  if (vendorsOf(image.requires).includes("amd")) return null;
   const cpuOnly = !hasGpuCode(image.requires);
   const [member] = splitNodes({ ...lock, images: { [cell]: image } }, { cpuOnly }).members;
   if (member === undefined) return null;

@@ -13,6 +13,8 @@ import { sortedEntries } from "../../io/collections.ts";
 import { isEligible } from "../../resolve/check-fit.ts";
 import { brandsByName } from "../../resolve/host-view.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
+import { wantsCpu } from "../../resolve/resolve-options.ts";
+import { sideOf } from "../../resolve/rules/gpu-side.ts";
 import { twoKinds } from "../../resolve/resolve-image.ts";
 import { type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { codeNumber, gpuClasses } from "./compile-order.ts";
@@ -72,12 +74,15 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
     lockDigest,
     needs: needsOf(fleet),
   };
+  // Whoever pins what nobody judges has chosen it, as one who asks for a CPU image.
+  const chosen = images.length > 0 && images.every(([, { requires }]) => sideOf(requires) === "unjudged");
+  const wanted = chosen || wantsCpu({ pins });
   const text = [
     `#!/bin/sh\n${heading(shell, pins, { cpuOnly, requireGpu })}`,
     compact(shellHead(shell)),
     ...(cpuOnly ? ['f="$f\ncpu"'] : []),
     compact(shellFacts(shell)),
-    shellStart(program(fleet, lock, pins, smiSeconds), await rowsOf(fleet)).trimStart(),
+    shellStart(program(fleet, lock, wanted, smiSeconds), await rowsOf(fleet)).trimStart(),
   ].join("\n");
   return { text, lockDigest, images: images.length };
 }
@@ -107,12 +112,12 @@ function heading(
   ].join("\n");
 }
 
-function program(fleet: FleetRows, lock: Lock, pins: Pins, smiSeconds: number): string {
+function program(fleet: FleetRows, lock: Lock, wanted: boolean, smiSeconds: number): string {
   const needs = needsOf(fleet);
   const parts = Object.entries(cpuParts).filter(([architecture]) => fleet.architectures.has(architecture));
   const text = shrinkAwk(
     [
-      `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(pins.cuda?.text === "none")}; runtime = 4; branches = ",${branches()}," }`,
+      `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(wanted)}; runtime = 4; branches = ",${branches()}," }`,
       readRows,
       cpuCommon,
       driverFunctions(needs),
@@ -123,7 +128,9 @@ function program(fleet: FleetRows, lock: Lock, pins: Pins, smiSeconds: number): 
       ...nameFunctions(needs),
       judgeFunctions(needs),
       ...(needs.brands ? [requireFunctions, runtimeFunctions] : []),
-      judgeMain(needs).replace("CPU_PARTS", () => parts.map(([, part]) => part(needs)).join("\n")),
+      judgeMain(needs, lock.prefer !== undefined && lock.prefer.length > 0).replace("CPU_PARTS", () =>
+        parts.map(([, part]) => part(needs)).join("\n"),
+      ),
     ].join("\n"),
   );
   if (text.includes("'")) throw new InternalError("the program would end at its own quote");
@@ -168,6 +175,7 @@ function needsOf(fleet: FleetRows): FleetNeeds {
     classes: fleet.needsClass || fleet.needsBrand,
     brands: fleet.needsBrand,
     repositories: fleet.hasRepositories,
+    amd: fleet.hasAmdImages,
     hidden: hiddenRows(fleet).length > 0,
   };
 }

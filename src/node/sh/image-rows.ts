@@ -1,11 +1,13 @@
 /** Images as rows: what each needs, by numbers of tables, and its place in the total order. */
 
 import { parseVersion } from "../../hardware/driver-version.ts";
+import { vendorsOf } from "../../hardware/requirement.ts";
 import type { CudaRequirement, Lock, LockedImage } from "../../lock/lock.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
 import { compareText } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
+import { sideOf } from "../../resolve/rules/gpu-side.ts";
 import { compileOrder, gpuClasses, scales } from "./compile-order.ts";
 import { codeTable, driverGrid } from "./gpu-tables.ts";
 import { createInterner, type Interner } from "./interner.ts";
@@ -22,6 +24,8 @@ export interface FleetRows {
   readonly needsClass: boolean;
   readonly needsBrand: boolean;
   readonly hasRepositories: boolean;
+  /** Images for AMD have no rows: a script reads no target. */
+  readonly hasAmdImages: boolean;
 }
 
 /**
@@ -34,9 +38,11 @@ export function fleetRows(
   prefer: Lock["prefer"],
 ): FleetRows {
   const offers = images.flatMap(([cell, each]) =>
-    alternativesOf(each).flatMap((image) =>
-      featuresBuiltFor(image).map(({ features, share }) => ({ cell, image, features, builtFor: share })),
-    ),
+    alternativesOf(each)
+      .filter(({ requires }) => sideOf(requires) !== "amd")
+      .flatMap((image) =>
+        featuresBuiltFor(image).map(({ features, share }) => ({ cell, image, features, builtFor: share })),
+      ),
   );
   const order = compileOrder(offers, prefer);
   const sets = compileFeatureSets(offers.map(({ features }) => features));
@@ -73,6 +79,7 @@ export function fleetRows(
     needsClass: requirements.some(({ driver }) => driver.mode === "compat"),
     needsBrand: requirements.some(({ require }) => require !== undefined),
     hasRepositories: images.some(([, { repository }]) => repository !== undefined),
+    hasAmdImages: images.some(([, { requires }]) => vendorsOf(requires).includes("amd")),
   };
 }
 
@@ -157,6 +164,8 @@ export interface FleetNeeds {
   readonly brands: boolean;
   /** Images are in repositories of their own: their rows name them before the tag. */
   readonly repositories: boolean;
+  /** There are images for AMD, so that a host with its GPUs may get one. */
+  readonly amd: boolean;
   /** CPU features that the kernel prints under no name. */
   readonly hidden: boolean;
 }

@@ -148,7 +148,11 @@ export const runtimeFunctions = String.raw`
   .replace("PROGRAMS", runtimePrograms.join(" "))
   .replace("ENGINES", enginePrograms.join(" "));
 
-export const judgeMain = ({ brands, classes, repositories }: FleetNeeds): string => String.raw`
+/** An image for NVIDIA comes before one for AMD, unless the lock prefers something: then what a script cannot judge may be the better one. */
+export const judgeMain = (
+  { brands, classes, repositories, amd }: FleetNeeds,
+  prefers: boolean,
+): string => String.raw`
   END {
     R = ENVIRON["IMGMATCH_ROOT"]
     n_ = split(ENVIRON["IMGMATCH_FACTS"], facts_, "\n")
@@ -162,6 +166,7 @@ export const judgeMain = ({ brands, classes, repositories }: FleetNeeds): string
       else if (a[1] == "h") host = a[2]
       else if (a[1] == "cpu") cpuonly = cpuwanted = 1
       else if (a[1] == "unchecked") unchecked = 1
+      ${amd ? 'else if (a[1] == "amd") amd = 1' : ""}
       ${brands ? 'else if (a[1] == "d") cdi[++cn] = substr(facts_[i], 3)' : ""}
     }
     if (pinned) cpuwanted = 1
@@ -185,6 +190,7 @@ export const judgeMain = ({ brands, classes, repositories }: FleetNeeds): string
     if (refusal != "") { say(refusal); exit 4 }
     if (unsure) { say("FACT_UNKNOWN: the compute capability of GPU " idx[unknown] (nm[unknown] == "" ? "" : " (" nm[unknown] ")") " is unknown, and an image with GPU code may be the better one; update the NVIDIA driver, export the script with a newer imgmatch, ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }
     ${classes ? `if (doubt != "" && (winner == 0 || doubt < least)) { say("FACT_UNKNOWN: whether the container toolkit of this host loads the forward-compatibility package of " doubted " is nothing that a script sees; ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }` : ""}
+    ${amd ? `if (amd && !cpuwanted${prefers ? "" : ' && (winner == 0 || req[winner] == "-")'}) { say("FACT_UNKNOWN: this host has an AMD GPU or its driver, the fleet has images for it, and this script does not read which code they run; ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }` : ""}
     if (winner == 0) {
       if (hurt) { say("HOST_BROKEN: " fault); exit 4 }
       say("NO_MATCH: no image fits this host" (reason == "" ? "" : "; the closest: " reason))

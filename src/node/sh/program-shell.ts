@@ -95,7 +95,7 @@ for p in nvidia nouveau; do
 done
 fi
 fact "p \${d##*/} $i $k" ;;
-esac ;;
+esac ;;${needs.amd ? amdCards : ""}
 esac
 done
 } 2>/dev/null
@@ -107,8 +107,21 @@ fact "g \${d##*/} $i"
 done
 for d in "$R"/dev/nvidia[0-9]*; do
 exists "\${d#"$R"}"
-done${needs.brands ? runtimeFacts() : ""}`;
+done${needs.amd ? amdPaths : ""}${needs.brands ? runtimeFacts() : ""}`;
 }
+
+/** Where the probe looks for AMD's GPUs and their driver; Windows tells its Linux nothing of them. */
+const amdPaths = `
+for p in /sys/class/kfd /sys/module/amdgpu /dev/dxg; do
+[ -e "$R$p" ] && fact amd
+done`;
+const amdCards = `
+0x1002)
+c=
+read -r c <"$d/class"
+case $c in
+0x0300*|0x0302*|0x0380*|0x1200*) fact amd ;;
+esac ;;`;
 
 /** Only for fleets whose images carry NVIDIA_REQUIRE_CUDA. */
 function runtimeFacts(): string {

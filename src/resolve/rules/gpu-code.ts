@@ -11,8 +11,14 @@ import { misfit } from "../misfit.ts";
 import { addCode, type Cure, someDriverOffers } from "./rule-remedy.ts";
 import type { CodeFit, DriverService, Misfit } from "../verdict.ts";
 
-/** Best first. Machine code made for this device beats that of its family, of its major, and what the driver compiles. */
-export const codeKinds = ["specific", "family", "sass", "ptx"] as const satisfies readonly CodeFit["kind"][];
+/** Best first. Machine code made for this device beats that of its family, of its major, and what is compiled at the start. */
+export const codeKinds = [
+  "specific",
+  "family",
+  "sass",
+  "ptx",
+  "spirv",
+] as const satisfies readonly CodeFit["kind"][];
 
 /** One code per GPU, in the order of the GPUs, or why there is none. */
 export function checkGpuCode(

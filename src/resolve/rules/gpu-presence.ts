@@ -3,15 +3,16 @@
 import { type ComputeCapability, formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
+import type { GpuVendor } from "../../hardware/requirement.ts";
 import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../hardware/driver-version.ts";
 import type { HostProblem } from "../../host/facts.ts";
 import { isLabelled } from "../../host/host-problems.ts";
-import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
+import { type GpuView, type HostView, type NvidiaView, vendorOfProblem } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Cure, RuleSteps } from "./rule-remedy.ts";
 import type { Misfit } from "../verdict.ts";
 
-const cpuCell: Cure = {
+export const cpuCell: Cure = {
   text: "add a cell with cuda=none",
   remedy: { kind: "cell", axes: { cuda: "none" } },
   adopted: "adopt an image without GPU code",
@@ -28,28 +29,10 @@ export function checkGpuPresence({
   broken,
   others,
 }: Pick<HostView, "nvidia" | "broken" | "others">): UsableGpus | Misfit {
-  const labelled = isLabelled(others);
-  if (nvidia === null) {
-    return misfit(
-      "NO_GPU",
-      labelled
-        ? "needs an NVIDIA GPU, no label of this node names one"
-        : "needs an NVIDIA GPU, this host has neither an NVIDIA device nor a driver",
-      [{ text: "run it on a host with an NVIDIA GPU", remedy: null }, cpuCell],
-    );
-  }
+  if (nvidia === null) return noGpu("nvidia", isLabelled(others));
   if (nvidia.driver === null) return because(withoutDriver(nvidia), [...broken, ...others]);
-  if (nvidia.gpus.length === 0) {
-    const found = misfit(
-      "NO_GPU",
-      `needs an NVIDIA GPU, this host has driver ${nvidia.driver.text} and no visible GPU`,
-      [
-        { text: "make a GPU visible (NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, --gpus)", remedy: null },
-        cpuCell,
-      ],
-    );
-    return because(found, [...broken, ...others]);
-  }
+  if (nvidia.gpus.length === 0)
+    return noneVisible("nvidia", `driver ${nvidia.driver.text}`, [...broken, ...others]);
   for (const gpu of nvidia.gpus) {
     const found = checkDriven(gpu, nvidia);
     if (found !== null) return found;
@@ -57,15 +40,46 @@ export function checkGpuPresence({
   return { ok: true, nvidia };
 }
 
+const words = {
+  nvidia: { code: "NO_GPU", name: "NVIDIA", visible: "NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES" },
+  amd: { code: "NO_AMD_GPU", name: "AMD", visible: "ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES" },
+} as const satisfies Record<GpuVendor, object>;
+
+export function noGpu(vendor: GpuVendor, labelled: boolean): Misfit {
+  const { code, name } = words[vendor];
+  return misfit(
+    code,
+    labelled
+      ? `needs an ${name} GPU, no label of this node names one`
+      : `needs an ${name} GPU, this host has neither an ${name} device nor a driver`,
+    [{ text: `run it on a host with an ${name} GPU`, remedy: null }, cpuCell],
+  );
+}
+
+export function noneVisible(vendor: GpuVendor, driver: string, problems: readonly HostProblem[]): Misfit {
+  const { code, name, visible } = words[vendor];
+  const found = misfit(code, `needs an ${name} GPU, this host has ${driver} and no visible GPU`, [
+    { text: `make a GPU visible (${visible}, --gpus)`, remedy: null },
+    cpuCell,
+  ]);
+  return because(found, problems);
+}
+
 /** The probe has seen why: its words and its cure say more than the rule can. */
-function because(found: Misfit, problems: readonly HostProblem[]): Misfit {
-  const cause = problems.find(({ code }) => Object.hasOwn(causes, code));
+export function because(found: Misfit, problems: readonly HostProblem[]): Misfit {
+  const vendor = found.code === "NO_AMD_GPU" || found.code === "NO_AMD_DRIVER" ? "amd" : "nvidia";
+  const cause = problems.find((each) => Object.hasOwn(causes, each.code) && vendorOfProblem(each) === vendor);
   return cause === undefined
     ? found
     : misfit(found.code, `${found.message}: ${cause.message}`, cause.fix ?? found.cures);
 }
 
 const causes = {
+  HOST_AMD_GPU_SKIPPED: true,
+  HOST_AMD_NO_DEVICES: true,
+  HOST_AMD_NO_DRIVER: true,
+  HOST_AMD_NO_PERMISSION: true,
+  HOST_AMD_VISIBLE_DEVICES_UNCLEAR: true,
   HOST_CONTAINER_WITHOUT_DEVICES: true,
   HOST_GPU_TAKEN: true,
   HOST_GPU_UNSUPPORTED_BY_DRIVER: true,

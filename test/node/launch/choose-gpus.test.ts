@@ -8,7 +8,7 @@ import { gpusBusy, parseComputeApps } from "../../../src/node/launch/gpus-busy.t
 import { orderSteps } from "../../../src/resolve/order-steps.ts";
 import { compareCandidates } from "../../../src/resolve/rank.ts";
 import { type Ranking, rankImages } from "../../../src/resolve/resolve-image.ts";
-import { anyLock } from "../../properties/support/machines.ts";
+import { nvidiaLock } from "../../properties/support/machines.ts";
 import { checkOptions, runs, timeoutMs } from "../../properties/support/runs.ts";
 import { a100, cpuHost, gpu, gpuHost, h100, v100 } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
@@ -68,7 +68,7 @@ describe("GPUs for a container", () => {
     fc.assert(
       fc.property(
         host,
-        anyLock,
+        nvidiaLock,
         fc.integer({ min: 1, max: 3 }),
         fc.boolean(),
         (facts, lock, count, allowBusy) => {

@@ -129,7 +129,7 @@ describe("AMD GPUs", () => {
   });
 
   it("have names in CDI, unless it counts them in another order", () => {
-    const cdi = amdHost([mi300x, mi300x], { amd: "cdi" });
+    const cdi = amdHost([mi300x, mi300x], "6.14.14", { runtime: { nvidia: "none", amd: "cdi" } });
     const names = "--device amd.com/gpu=0 --device amd.com/gpu=1";
     expect(words("docker", cdi)).toBe(names);
     expect(words("docker", cdi, { access })).toBe(`${names} --group-add 44 --group-add 109`);

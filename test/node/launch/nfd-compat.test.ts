@@ -5,9 +5,9 @@ import { labelFormats } from "../../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
 import { nfdCompatSpec, nfdCompatSpecs } from "../../../src/node/launch/nfd-compat.ts";
 import { checkFit } from "../../../src/resolve/check-fit.ts";
-import { anyHost, anyLock } from "../../properties/support/machines.ts";
+import { anyHost, nvidiaLock } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
-import { image, lockOf, requirement } from "../../resolve/support/locks.ts";
+import { image, lockOf, requirement, rocmImage } from "../../resolve/support/locks.ts";
 import { matchesRule, type Rule } from "./support/nfd-rules.ts";
 
 interface Spec {
@@ -25,7 +25,7 @@ describe("an image's compatibility specification", () => {
   it("matches exactly the nodes that the image fits", { timeout: timeoutMs * 5 }, () => {
     let fitting = 0;
     fc.assert(
-      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), anyLock, (hosts, lock) => {
+      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), nvidiaLock, (hosts, lock) => {
         for (const [cell, locked] of Object.entries(lock.images)) {
           const spec = specOf(() => nfdCompatSpec(lock, cell, locked));
           if (spec === null) continue;
@@ -44,9 +44,14 @@ describe("an image's compatibility specification", () => {
     expect(fitting).toBeGreaterThan(20);
   });
 
-  it("is there for no image that was never built", () => {
-    const lock = lockOf({ a: image({ digest: null, requires: requirement(null) }) });
+  it("is there for no image that was never built, and for none whose GPUs no label tells", () => {
+    const lock = lockOf({
+      a: image({ digest: null, requires: requirement(null) }),
+      b: rocmImage(["gfx942"]),
+    });
+    expect(nfdCompatSpecs(lock)).toEqual({ images: [], left: ["a", "b"] });
     expect(Object.entries(lock.images).map(([cell, each]) => nfdCompatSpec(lock, cell, each))).toEqual([
+      null,
       null,
     ]);
   });

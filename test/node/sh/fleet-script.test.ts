@@ -13,7 +13,7 @@ import { toEre } from "../../../src/node/sh/safe-text.ts";
 import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { brandsByName } from "../../../src/resolve/host-view.ts";
-import { image, lockOf } from "../../resolve/support/locks.ts";
+import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
 import { needs } from "../../support/needs.ts";
 import { findDialects, whyNoDialect } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";
@@ -82,7 +82,11 @@ describe("the text of a script", () => {
   });
 
   test("has nothing that shellcheck finds", needs(whyNoShellcheck()), async () => {
-    const script = await write("clean.sh", wholeFleet(), { pins: { march: "x86-64*" } });
+    const { images, ...fleet } = wholeFleet();
+    const march = "x86-64-v3";
+    const rocm = rocmImage(["gfx942"], "7.2", { axes: { march }, tag: "rocm" });
+    const lock = { ...fleet, images: { ...images, rocm } };
+    const script = await write("clean.sh", lock, { pins: { march: "x86-64*" } });
     expect(spawnSync("shellcheck", ["--shell=sh", script], { encoding: "utf8" }).stdout).toBe("");
   });
 
@@ -282,6 +286,36 @@ describe("states that only a script meets", () => {
     // Too old with the package and without, and new enough to need none.
     expect(run(script, on("470.256.02"), ["--unchecked"]).stdout).toContain(":none_x86-64@");
     expect(run(script, on("580.95.05"), ["--unchecked"]).stdout).toContain(":13.0c_x86-64@");
+  });
+
+  test("an AMD GPU is refused by name where a fleet has images for it, unless the answer is another vendor's or a wish", async () => {
+    const cpuImage = image({ axes: { accel: "none" } });
+    const gpuImages = { rocm: rocmImage(["gfx942"]), cuda: gpuImage(cuda("12.8.1", ["sm_80"])) };
+    const lock = lockOf({ cpu: cpuImage, ...gpuImages });
+    const script = await write("amd.sh", lock);
+    const kfd = machine("kfd", { "/sys/class/kfd/kfd/topology/nodes/1/properties": "simd_count 304\n" });
+    const onBus = machine("on-bus", {
+      "/sys/bus/pci/devices/0000:83:00.0/vendor": "0x1002\n",
+      "/sys/bus/pci/devices/0000:83:00.0/class": "0x120000\n",
+    });
+    for (const root of [kfd, onBus]) {
+      const refused = run(script, root);
+      expect(refused).toMatchObject({ status: 4, stdout: "" });
+      expect(refused.stderr).toContain("FACT_UNKNOWN: this host has an AMD GPU or its driver");
+      expect(run(script, root, ["--cpu"])).toMatchObject({
+        status: 0,
+        stdout: expect.stringContaining(":cpu@"),
+      });
+    }
+    expect(run(script, machine("no-amd")).stdout).toContain(":cpu@");
+    const pinned = await write("amd-none.sh", lock, { pins: { accel: "none" } });
+    expect(run(pinned, kfd).stdout).toContain(":cpu@");
+    const alone = await write("amd-alone.sh", lockOf({ rocm: gpuImages.rocm }));
+    expect(run(alone, kfd).status).toBe(4);
+    expect(run(alone, machine("no-amd-either")).status).toBe(3);
+    // A fleet without images for AMD does not look for its GPUs.
+    const others = await write("cuda.sh", lockOf({ cpu: cpuImage, cuda: gpuImages.cuda }));
+    expect(run(others, kfd).stdout).toContain(":cpu@");
   });
 
   test("a GPU whose compute capability nobody tells gets no image that knowing it could better", async () => {

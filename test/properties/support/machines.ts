@@ -2,10 +2,17 @@
 
 import fc from "fast-check";
 import { compatModes } from "../../../src/host/facts.ts";
-import type { DriverScale, GpuFacts, HostFacts, HostProblem } from "../../../src/host/facts.ts";
-import type { CudaRequirement, DriverRequirement, Lock, LockedImage } from "../../../src/lock/lock.ts";
+import type { AmdGpuFacts, DriverScale, GpuFacts, HostFacts, HostProblem } from "../../../src/host/facts.ts";
+import type {
+  CudaRequirement,
+  DriverRequirement,
+  Lock,
+  LockedImage,
+  Requirement,
+  RocmRequirement,
+} from "../../../src/lock/lock.ts";
 import { onPaths } from "../../../src/hardware/requirement.ts";
-import { gpu } from "../../resolve/support/hosts.ts";
+import { amdGpu, gpu } from "../../resolve/support/hosts.ts";
 import { digest, lockOf } from "../../resolve/support/locks.ts";
 
 const x86Features = ["avx", "avx2", "avx512f", "avx512vl", "fma", "pni", "popcnt", "avx_ifma"];
@@ -143,7 +150,7 @@ const hosts = (nvidia: fc.Arbitrary<HostFacts["nvidia"]>, scale?: DriverScale): 
       sources: {},
     }));
 
-export const anyHost: fc.Arbitrary<HostFacts> = fc.oneof(
+const nvidiaHost: fc.Arbitrary<HostFacts> = fc.oneof(
   { weight: 12, arbitrary: hosts(nvidiaOf(desktopGpus)) },
   { weight: 1, arbitrary: hosts(nvidiaOf(jetsonGpus)) },
   { weight: 1, arbitrary: hosts(nvidiaOf(desktopGpus), "wsl") },
@@ -156,6 +163,91 @@ export const anyHost: fc.Arbitrary<HostFacts> = fc.oneof(
       .map(([host, unknown]) => ({ ...host, nvidia: host.nvidia && { ...host.nvidia, unknown } })),
   },
 );
+
+const amdProducts: readonly Partial<AmdGpuFacts>[] = [
+  { target: "gfx900", sramecc: false },
+  { target: "gfx906", sramecc: true },
+  { target: "gfx908", sramecc: null },
+  { target: "gfx90a", sramecc: true, name: "AMD Instinct MI210" },
+  { target: "gfx90a", sramecc: null },
+  { target: "gfx942", sramecc: true, name: "AMD Instinct MI300X" },
+  { target: "gfx942", sramecc: false },
+  { target: "gfx950", sramecc: true },
+  { target: "gfx1010", sramecc: false },
+  { target: "gfx1030", sramecc: false },
+  { target: "gfx1100", sramecc: false, integrated: null },
+  { target: "gfx1201", sramecc: false },
+  { target: "gfx1250", sramecc: true },
+  { target: "gfx1999", sramecc: false },
+  { target: null },
+];
+const processors: readonly Partial<AmdGpuFacts>[] = [
+  { target: "gfx1036", sramecc: false, integrated: true },
+  { target: "gfx1151", sramecc: false, integrated: true },
+];
+
+const amdGpus: fc.Arbitrary<readonly Partial<AmdGpuFacts>[]> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc
+      .constantFrom(...amdProducts)
+      .chain((one) => fc.array(fc.constant(one), { minLength: 1, maxLength: 2 })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.array(fc.constantFrom(...amdProducts, ...processors), { minLength: 1, maxLength: 3 }),
+  },
+  { weight: 1, arbitrary: fc.constantFrom(...processors).map((one) => [one]) },
+  { weight: 1, arbitrary: fc.constant([]) },
+);
+
+const amdProblems: readonly HostProblem[] = [
+  {
+    code: "HOST_AMD_GPU_SKIPPED",
+    message: "amdgpu drives 1 AMD GPU, and its compute driver does not list it",
+  },
+  { code: "HOST_AMD_NO_DEVICES", message: "inside a container without /dev/kfd" },
+  { code: "HOST_AMD_NO_DRIVER", message: "vfio-pci holds 1 AMD GPU (0000:83:00.0)" },
+];
+
+type AmdPart = Pick<HostFacts, "amd" | "problems" | "sources">;
+
+/** With nodes of a driver, as the probe writes them; without one: from the PCI bus, or as somebody writes them by hand. */
+const driven: fc.Arbitrary<AmdPart> = fc
+  .record({
+    gpus: amdGpus,
+    driver: fc.constantFrom(null, null, "6.10.5", "6.16.13"),
+    nodes: fc.constantFrom("render", "render", "render", "bus", "none"),
+    problems: mostly<readonly HostProblem[]>([], ...amdProblems.map((problem) => [problem])),
+    open: mostly<readonly ("driver" | "gpus")[]>([], ["driver"], ["gpus"]),
+  })
+  .map(({ gpus, driver, nodes, problems, open }) => ({
+    amd: {
+      driver: nodes === "render" ? driver : null,
+      gpus: gpus.map((product, index) =>
+        amdGpu({ ...product, index, render: nodes === "render" ? `/dev/dri/renderD${128 + index}` : null }),
+      ),
+      ...(open.length > 0 && { unknown: open }),
+    },
+    problems,
+    sources: nodes === "bus" ? { "amd.gpus": "/sys/bus/pci/devices" } : {},
+  }));
+
+const amdPart: fc.Arbitrary<AmdPart> = fc.oneof(
+  { weight: 5, arbitrary: driven },
+  { weight: 3, arbitrary: fc.constant({ amd: null, problems: [], sources: {} }) },
+  { weight: 2, arbitrary: fc.constant({ amd: undefined, problems: [], sources: {} }) },
+);
+
+/** Of GPUs of either vendor, both, none, or nobody knows. */
+export const anyHost: fc.Arbitrary<HostFacts> = fc
+  .tuple(nvidiaHost, amdPart)
+  .map(([host, { amd, problems: others, sources }]) => ({
+    ...host,
+    ...(amd === undefined ? {} : { amd }),
+    problems: [...host.problems, ...others],
+    sources,
+  }));
 
 const targets = [
   "sm_37",
@@ -252,6 +344,46 @@ const cudaRequirement: fc.Arbitrary<CudaRequirement> = fc
       })),
   );
 
+const amdTargets = [
+  "gfx900",
+  "gfx906",
+  "gfx906:sramecc+",
+  "gfx908:sramecc-:xnack-",
+  "gfx90a",
+  "gfx90a:sramecc+",
+  "gfx90a:sramecc-",
+  "gfx90a:xnack+",
+  "gfx90a:sramecc+:xnack-",
+  "gfx90a:glow+",
+  "gfx942",
+  "gfx942:sramecc+",
+  "gfx950",
+  "gfx1010:xnack+",
+  "gfx1030",
+  "gfx1036",
+  "gfx1100",
+  "gfx1151",
+  "gfx1201",
+  "gfx1250:xnack+",
+  "gfx1250:xnack-",
+  "gfx1999",
+  "gfx9-generic",
+  "gfx9-generic:xnack-",
+  "gfx9-4-generic",
+  "gfx9-4-generic:sramecc+",
+  "gfx10-1-generic",
+  "gfx10-3-generic",
+  "gfx11-generic",
+  "gfx12-generic",
+  "gfx12-5-generic",
+  "amdgcnspirv",
+];
+
+const rocmRequirement: fc.Arbitrary<RocmRequirement> = fc.record({
+  release: fc.constantFrom("5.7", "6.4.4", "7.0", "7.2", "7.14", "10.0"),
+  code: fc.uniqueArray(fc.constantFrom(...amdTargets), { minLength: 1, maxLength: 10 }),
+});
+
 const needs: fc.Arbitrary<readonly string[]> = fc.oneof(
   { weight: 9, arbitrary: fc.constant(["avx", "avx2", "fma"]) },
   { weight: 2, arbitrary: fc.subarray(x86Features) },
@@ -266,7 +398,7 @@ const others = <Other>(other: fc.Arbitrary<Other>): fc.Arbitrary<{ readonly or?:
 
 const otherCpu = fc.subarray(x86Features).map((features) => ({ by: "other", march: "any", features }));
 
-export const anyImage: fc.Arbitrary<LockedImage> = fc
+export const nvidiaImage: fc.Arbitrary<LockedImage> = fc
   .record({
     platform: mostly("linux/amd64", "linux/amd64/v1", "linux/arm64"),
     needs,
@@ -308,9 +440,36 @@ export const anyImage: fc.Arbitrary<LockedImage> = fc
     size: null,
   }));
 
+/** Mostly in the place of code for NVIDIA; of some images beside it; and a few are for what nobody judges. */
+const withRocm: fc.Arbitrary<LockedImage> = fc
+  .record({
+    image: nvidiaImage,
+    rocm: rocmRequirement,
+    rocms: others(rocmRequirement.map((other) => ({ by: "other", ...other }))),
+    kind: fc.constantFrom("alone", "alone", "alone", "both", "accelerator"),
+  })
+  .map(({ image, rocm, rocms, kind }) => {
+    const { cpu, cuda, kernel } = image.requires;
+    const gpu: Pick<Requirement, "cuda" | "rocm" | "accelerator"> =
+      kind === "accelerator"
+        ? { cuda: null, accelerator: "vulkan" }
+        : { cuda: kind === "both" ? cuda : null, rocm: { ...rocm, ...rocms } };
+    const accel = kind === "accelerator" ? "vulkan" : `rocm-${rocm.release}`;
+    return {
+      ...image,
+      axes: { ...image.axes, accel, ...(kind === "both" ? {} : { cuda: "none" }) },
+      requires: { cpu, ...gpu, ...(kernel === undefined ? {} : { kernel }) },
+    };
+  });
+
+export const anyImage: fc.Arbitrary<LockedImage> = fc.oneof(
+  { weight: 3, arbitrary: nvidiaImage },
+  { weight: 2, arbitrary: withRocm },
+);
+
 /** The same image with one difference: locks of strangers never reach the last steps of the order. */
 const twin = (image: LockedImage): fc.Arbitrary<LockedImage> => {
-  const { cuda, cpu } = image.requires;
+  const { cuda, rocm, cpu } = image.requires;
   const requires = (change: Partial<LockedImage["requires"]>) => ({
     ...image,
     requires: { ...image.requires, ...change },
@@ -319,6 +478,14 @@ const twin = (image: LockedImage): fc.Arbitrary<LockedImage> => {
     ...image,
     platform: "linux/amd64",
   });
+  if (rocm !== undefined)
+    return fc.oneof(
+      plain,
+      fc
+        .constantFrom(...amdTargets)
+        .map((target) => requires({ rocm: { ...rocm, code: [...new Set([...rocm.code, target])] } })),
+      fc.constantFrom("6.4.4", "7.14").map((release) => requires({ rocm: { ...rocm, release } })),
+    );
   if (cuda === null) return plain;
   const more = fc
     .constantFrom(...targets)
@@ -329,21 +496,28 @@ const twin = (image: LockedImage): fc.Arbitrary<LockedImage> => {
   return fc.oneof(plain, more, toolkit);
 };
 
-export const anyLock: fc.Arbitrary<Lock> = fc
-  .array(
-    fc.oneof(
-      anyImage.map((image) => [image]),
-      anyImage.chain((image) => fc.tuple(fc.constant(image), twin(image), twin(image))),
-    ),
-    {
-      minLength: 1,
-      maxLength: 4,
-    },
-  )
-  .map((groups) => lockOf(Object.fromEntries(groups.flat().map((image, index) => [`cell-${index}`, image]))));
+const locksOf = (one: fc.Arbitrary<LockedImage>): fc.Arbitrary<Lock> =>
+  fc
+    .array(
+      fc.oneof(
+        one.map((image) => [image]),
+        one.chain((image) => fc.tuple(fc.constant(image), twin(image), twin(image))),
+      ),
+      {
+        minLength: 1,
+        maxLength: 4,
+      },
+    )
+    .map((groups) =>
+      lockOf(Object.fromEntries(groups.flat().map((image, index) => [`cell-${index}`, image]))),
+    );
 
-const steps = ["gpu", "code", "tier", "toolkit", "cpu", "targets", "tag"];
-const wishes = ["cuda=none", "cuda=12.8.1", "python=3.12", "python=3.11", "os=none"];
+export const anyLock = locksOf(anyImage);
+/** For what refuses images for AMD. */
+export const nvidiaLock = locksOf(nvidiaImage);
+
+const steps = ["gpu", "vendor", "code", "tier", "toolkit", "cpu", "targets", "tag"];
+const wishes = ["cuda=none", "accel=rocm-7.2", "cuda=12.8.1", "python=3.12", "python=3.11", "os=none"];
 
 /** What a lock may prefer: up to four steps and values, in any order. */
 export const anyPrefer: fc.Arbitrary<readonly string[]> = fc.uniqueArray(

@@ -77,36 +77,31 @@ export function gpuHost(
   });
 }
 
-export const mi300x: AmdGpuFacts = {
-  index: 0,
-  uuid: null,
-  name: "AMD Instinct MI300X",
-  target: "gfx942",
-  sramecc: true,
-  pci: "1002:74a1",
-  bus: null,
-  render: null,
-  memoryMiB: 196592,
-  partition: "SPX",
-  integrated: false,
-};
+export const mi300x = amdGpu({ name: "AMD Instinct MI300X", target: "gfx942", sramecc: true });
+export const mi210 = amdGpu({ name: "AMD Instinct MI210", target: "gfx90a", sramecc: true });
+export const rx7900 = amdGpu({ name: "AMD Radeon RX 7900 XTX", target: "gfx1100", sramecc: false });
+export const ryzen = amdGpu({ target: "gfx1036", sramecc: false, integrated: true });
 
-/** A host with these AMD GPUs, each with the uuid, the address and the device file of its place. */
+export function amdGpu(change: Partial<AmdGpuFacts> = {}): AmdGpuFacts {
+  return {
+    ...{ index: 0, uuid: null, name: null, target: null, sramecc: null, pci: null, bus: null, render: null },
+    ...{ memoryMiB: null, partition: null, integrated: false },
+    ...change,
+  };
+}
+
+/** A host with these AMD GPUs under the kernel's own driver, or AMD's of this version. */
 export function amdHost(
   gpus: readonly AmdGpuFacts[],
-  runtime: Partial<HostFacts["runtime"]> = {},
+  driver: string | null = null,
   change: Partial<HostFacts> = {},
 ): HostFacts {
-  const placed = gpus.map((facts, index) => ({
+  const listed = gpus.map((facts, index) => ({
     ...facts,
     index,
     uuid: `GPU-${`${index}`.padStart(16, "0")}`,
     bus: `0000:${(index + 1).toString(16).padStart(2, "0")}:00.0`,
     render: `/dev/dri/renderD${128 + index}`,
   }));
-  return cpuHost({
-    amd: { driver: "6.14.14", gpus: placed },
-    runtime: { nvidia: "none", amd: "none", ...runtime },
-    ...change,
-  });
+  return cpuHost({ amd: { driver, gpus: listed }, ...change });
 }

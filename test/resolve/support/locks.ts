@@ -76,3 +76,15 @@ export function lockOf(images: Readonly<Record<string, LockedImage>>): Lock {
     ),
   };
 }
+
+export function rocmImage(
+  code: readonly string[],
+  release = "7.2",
+  change: Partial<LockedImage> = {},
+): LockedImage {
+  return image({
+    axes: { accel: `rocm-${release}`, compute: code.join(","), march: "x86-64-v3" },
+    requires: { ...requirement(null), rocm: { release, code } },
+    ...change,
+  });
+}

@@ -6,6 +6,7 @@ import type { LockedImage } from "../../../lock/lock.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
 import { dependsOnGpus, type FitOptions } from "../../../resolve/check-fit.ts";
 import { normalizePlatform } from "../../../resolve/host-view.ts";
+import { sideOf } from "../../../resolve/rules/gpu-side.ts";
 import { wantsCpu } from "../../../resolve/resolve-options.ts";
 import type { CpuShare, Fit, Tier } from "../../../resolve/verdict.ts";
 import { keys, labelledFeatures, platformValue } from "../labels/vocabulary.ts";
@@ -43,8 +44,10 @@ export function fitModes(
   const platform = normalizePlatform(image.platform);
   const base = and(
     of(label.is(keys.platform, platformValue(platform))),
-    cuda === null && wantsCpu(options) ? always : without(keys.broken),
-    dependsOnGpus(cuda !== null, options) ? without(keys.gpuUnknown) : always,
+    sideOf(image.requires) === "unjudged" || (cuda === null && wantsCpu(options))
+      ? always
+      : without(keys.broken),
+    dependsOnGpus(image.requires, "nvidia", options) ? without(keys.gpuUnknown) : always,
     kernelCondition(kernel, conditions),
   );
   return featuresBuiltFor(image).flatMap(({ features, share: builtFor }): readonly FitMode[] => {

@@ -1,6 +1,7 @@
 /** For every image of a lock, the nodes on which resolve would pick it: in words about the node alone. */
 
 import { ImgmatchError } from "../../../errors.ts";
+import { vendorsOf } from "../../../hardware/requirement.ts";
 import { compareFirst, groupBy } from "../../../io/collections.ts";
 import { alternativesOf } from "../../../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
@@ -10,7 +11,6 @@ import { requireKnownAxes } from "../../../resolve/pins.ts";
 import { orderBy } from "../../../resolve/rank.ts";
 import type { ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
-import { unsupported } from "../unsupported.ts";
 import { type Cube, coverNode, type Node, never, pathsOf } from "./decision-diagrams.ts";
 import { fitModes } from "./fit-modes.ts";
 import { type Contender, createOrder } from "./image-order.ts";
@@ -61,6 +61,14 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
   const images = Object.entries(lock.images)
     .filter(([, image]) => isEligible(image, judge))
     .sort(compareFirst);
+  const forAmd = images.find(([, { requires }]) => vendorsOf(requires).includes("amd"));
+  if (forAmd !== undefined) {
+    throw new ImgmatchError({
+      code: "LAUNCH_UNSUPPORTED",
+      message: `no label of a node says which code its AMD GPUs run, and ${forAmd[0]} has code for gfx targets`,
+      fix: "leave those images out with --pin accel=VALUE or --cpu, or let the nodes ask for themselves: imgmatch serve, imgmatch resolve",
+    });
+  }
   if (images.length > mostImages) {
     throw new ImgmatchError({
       code: "LAUNCH_UNSUPPORTED",
@@ -68,7 +76,6 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
       fix: "fix the axes that no node decides, for example --pin python=3.12",
     });
   }
-  refuseAmd(images);
   const conditions = createConditions();
   const { and, or, not } = conditions;
   const contenders = images.flatMap(([cell, each]) =>
@@ -105,17 +112,6 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
     });
   }
   return { members, shadowed };
-}
-
-/** Labels have no words about AMD GPUs: an image with code for them would be as good as one without GPU code, on every node. */
-function refuseAmd(images: readonly (readonly [cell: string, image: LockedImage])[]): void {
-  const [found] = images.find(([, { requires }]) => requires.rocm !== undefined) ?? [];
-  if (found === undefined) return;
-  throw unsupported(
-    "a fleet",
-    `say which nodes have the AMD GPUs that ${found} has code for: no label tells`,
-    "leave that image out (--pin, or --only for export nfd-compat), and launch it by resolve on each node",
-  );
 }
 
 /** Leaves out what the rest implies: a number above 5 needs no word about 3, and a label with this value no word about others. */

@@ -5,7 +5,7 @@ import { compatAllowsClass } from "../../../hardware/forward-compat.ts";
 import type { HostFacts } from "../../../host/facts.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { sortedEntries } from "../../../io/collections.ts";
-import { type HostView, viewHost } from "../../../resolve/host-view.ts";
+import { type HostView, vendorOfProblem, viewHost } from "../../../resolve/host-view.ts";
 import { type ResolveImageOptions, resolveImage } from "../../../resolve/resolve-image.ts";
 import { checkGpuPresence } from "../../../resolve/rules/gpu-presence.ts";
 import type { Resolution } from "../../../resolve/verdict.ts";
@@ -33,8 +33,10 @@ export function nodeLabels(host: HostFacts): NodeLabels {
   const labels: Record<string, string> = {
     [keys.vocabulary]: vocabularyOf(view),
     [keys.platform]: platformValue(view.platform),
-    ...(view.broken.length > 0 ? { [keys.broken]: "true" } : {}),
-    ...(view.untold.length > 0 ? { [keys.gpuUnknown]: "true" } : {}),
+    ...(view.broken.some((problem) => vendorOfProblem(problem) === "nvidia")
+      ? { [keys.broken]: "true" }
+      : {}),
+    ...(view.untold.nvidia.length > 0 ? { [keys.gpuUnknown]: "true" } : {}),
     ...cpuLabels(view),
     ...(view.kernel === null ? {} : { [keys.kernel]: view.kernel.text }),
     [keys.kernelNumber]: String(view.kernel === null ? 0 : versionNumber(view.kernel.parts)),

@@ -46,7 +46,11 @@ export const gpuModes = {
     host: amdHost([mi300x, mi300x]),
     access: { groups: [44, 109], user: 0 },
   },
-  "AMD through CDI": { reference, requires: forAmd, host: amdHost([mi300x, mi300x], { amd: "cdi" }) },
+  "AMD through CDI": {
+    reference,
+    requires: forAmd,
+    host: amdHost([mi300x, mi300x], "6.14.14", { runtime: { nvidia: "none", amd: "cdi" } }),
+  },
 } as const satisfies Record<string, Pick<LaunchRequest, "reference" | "requires" | "host" | "access">>;
 
 export const everything = {

@@ -1,0 +1,21 @@
+/** Drivers of AMD, each with the ROCm releases that AMD names for it: a support statement, which nothing enforces. */
+
+import table from "./amd-drivers.json" with { type: "json" };
+import { readRows } from "./read-rows.ts";
+import type { SourceKey } from "./sources.ts";
+
+/** The kernel's own driver has no version: there is no row for it. */
+export interface AmdDriver {
+  /** As AMD calls it: `30.10`. */
+  readonly driver: string;
+  /** The first three numbers of `/sys/module/amdgpu/version`. */
+  readonly module: string;
+  /** The oldest and the newest release of ROCm that AMD names for it; null where no source does. */
+  readonly oldest: string | null;
+  readonly newest: string | null;
+  readonly source: readonly SourceKey[];
+  readonly note?: string;
+}
+
+/** Oldest first. */
+export const amdDrivers = readRows<AmdDriver>(table.drivers);

@@ -1,0 +1,193 @@
+/** Rule: an image with code for AMD needs a visible AMD GPU under a driver, and every one finds code that it runs. */
+
+import { findAmdArchitecture } from "../../hardware/amd-architectures.ts";
+import { compareText } from "../../io/collections.ts";
+import { isLabelled } from "../../host/host-problems.ts";
+import type { RocmRequirement } from "../../lock/lock.ts";
+import type { AmdGpuView, AmdView, HostView } from "../host-view.ts";
+import { listSome, misfit } from "../misfit.ts";
+import type { CodeFit, Misfit } from "../verdict.ts";
+import { compareCodeFits } from "./gpu-code.ts";
+import { because, noGpu, noneVisible } from "./gpu-presence.ts";
+import type { Cure } from "./rule-remedy.ts";
+
+/** AMD GPUs that a driver drives, one at least. */
+export interface UsableAmdGpus {
+  readonly ok: true;
+  readonly amd: AmdView;
+}
+
+export function checkAmdPresence({
+  amd,
+  broken,
+  others,
+}: Pick<HostView, "amd" | "broken" | "others">): UsableAmdGpus | Misfit {
+  if (amd === null) return noGpu("amd", isLabelled(others));
+  const problems = [...broken, ...others];
+  if (!amd.driven) {
+    const device = amd.gpus[0]?.label ?? "an AMD GPU";
+    const found = misfit(
+      "NO_AMD_DRIVER",
+      `needs the amdgpu driver, this host has ${device} without one`,
+      "load the driver (modprobe amdgpu), and see dmesg for lines of amdgpu",
+    );
+    return because(found, problems);
+  }
+  if (amd.gpus.length === 0)
+    return noneVisible("amd", amd.driver === null ? "amdgpu" : `amdgpu ${amd.driver.text}`, problems);
+  return { ok: true, amd };
+}
+
+export interface AmdCode extends Pick<RocmRequirement, "code"> {
+  /** The value of the image's axis `compute`, which a user can pin. */
+  readonly compute: string | undefined;
+  /** The user has asked for code of processes that run with xnack on. */
+  readonly xnack: boolean;
+}
+
+/** One code per GPU, in the order of the GPUs, or why there is none. */
+export function checkAmdCode(image: AmdCode, gpus: readonly AmdGpuView[]): readonly CodeFit[] | Misfit {
+  const found = gpus.map((gpu) => ({ gpu, ...codeOf(image, gpu) }));
+  const lacking = found.filter(({ fit }) => fit === null);
+  // A certain no before a doubt.
+  const first = lacking.find(({ against }) => !isDoubtful(against)) ?? lacking[0];
+  if (first === undefined) return found.flatMap(({ fit }) => fit ?? []);
+  return noCode(
+    image,
+    first,
+    lacking.map(({ gpu }) => gpu),
+    gpus,
+  );
+}
+
+/** Against code of a GPU's own target: a state that the code was compiled for, and the GPU or its processes are not in. */
+type Against = "sramecc" | "sramecc unknown" | "xnack" | "unknown feature";
+
+interface Found {
+  /** null where no code runs. */
+  readonly fit: CodeFit | null;
+  readonly against: readonly { readonly target: string; readonly why: Against }[];
+}
+
+/**
+ * A code object runs on its own target, or on the members of its generic one; in HIP's order of choice, SPIR-V comes last.
+ * Sources: ROCm/rocm-systems, commit 1b1610fc: hsa-runtime/core/runtime/isa.cpp, Isa::IsCompatible; LLVM 22.1.8, AMDGPUUsage.rst.
+ */
+function codeOf({ code, xnack }: AmdCode, gpu: AmdGpuView): Found {
+  const architecture = gpu.target === null ? null : findAmdArchitecture(gpu.target);
+  const near = code.flatMap((target) => {
+    const [processor = "", ...features] = target.split(":");
+    const kind =
+      processor === gpu.target
+        ? "specific"
+        : processor === architecture?.generic
+          ? "family"
+          : processor === spirv && architecture !== null
+            ? "spirv"
+            : null;
+    return kind === null ? [] : [{ target, kind, why: findAgainst(features, gpu, xnack) } as const];
+  });
+  const fits = near
+    .filter(({ why }) => why === null)
+    .map(({ target, kind }): CodeFit => ({ target, kind, distance: 0 }))
+    .sort(compareCodeFits);
+  return {
+    fit: fits[0] ?? null,
+    against: near
+      .flatMap(({ target, why }) => (why === null ? [] : [{ target, why }]))
+      .sort((a, b) => compareText(a.target, b.target)),
+  };
+}
+
+function isDoubtful(against: Found["against"]): boolean {
+  return against.some(({ why }) => why === "sramecc unknown");
+}
+
+const spirv = "amdgcnspirv";
+
+function findAgainst(features: readonly string[], gpu: AmdGpuView, xnack: boolean): Against | null {
+  const found = features.map((feature): Against | null => {
+    const wanted = feature.endsWith("+");
+    switch (feature.slice(0, -1)) {
+      case "sramecc":
+        return gpu.sramecc === null ? "sramecc unknown" : gpu.sramecc === wanted ? null : "sramecc";
+      case "xnack":
+        return wanted === (xnack || xnackByItself.has(gpu.target ?? "")) ? null : "xnack";
+      default:
+        return "unknown feature";
+    }
+  });
+  const against = found.filter((why) => why !== null);
+  return against.find((why) => why !== "sramecc unknown") ?? against[0] ?? null;
+}
+
+/** A process has xnack off unless it asks (HSA_XNACK=1), but on these. Source: rocm-bootstrap 0.3.0. */
+const xnackByItself: ReadonlySet<string> = new Set(["gfx1250"]);
+
+function noCode(
+  image: AmdCode,
+  { gpu, against }: Found & { readonly gpu: AmdGpuView },
+  lacking: readonly AmdGpuView[],
+  gpus: readonly AmdGpuView[],
+): Misfit {
+  const { code, compute, xnack } = image;
+  const others = lacking.length < gpus.length;
+  const has = code.length === 0 ? "no GPU code" : listSome(code);
+  const { label, target } = gpu;
+  if (target === null) {
+    return misfit(
+      "NO_GPU_CODE",
+      `has ${has}, the target of ${label} is unknown`,
+      "probe the host with a kernel that tells it, or write gpus[].target into its facts",
+    );
+  }
+  const open = against.find(({ why }) => why === "sramecc unknown");
+  if (open !== undefined) {
+    const fact = `amd.gpus[].sramecc of ${label}`;
+    return misfit("FACT_UNKNOWN", `needs to know ${fact} for its ${open.target}: the facts do not have it`, [
+      { text: `add ${fact} to the facts of the host`, remedy: null },
+      addTargets(lacking),
+    ]);
+  }
+  const [own] = against;
+  const reason = own === undefined ? "" : `; ${own.target} is for ${states[own.why](own.target)}`;
+  const pin: readonly Cure[] =
+    compute?.includes("xnack+") === true && !xnack && !("ok" in checkAmdCode({ ...image, xnack: true }, gpus))
+      ? [
+          {
+            text: `pin compute=${compute} where its programs run with HSA_XNACK=1`,
+            remedy: { kind: "pins", set: { compute }, drop: [] },
+          },
+        ]
+      : [];
+  return misfit("NO_GPU_CODE", `has ${has}, none of which runs on ${label}, ${target}${reason}`, [
+    ...pin,
+    addTargets(lacking),
+    ...(others ? [{ text: lacking.length === 1 ? "hide this GPU" : "hide these GPUs", remedy: null }] : []),
+  ]);
+}
+
+const states = {
+  sramecc: (target) => `cards with sramecc ${stateIn(target, "sramecc")}`,
+  "sramecc unknown": (target) => `cards with sramecc ${stateIn(target, "sramecc")}`,
+  xnack: (target) => `processes with xnack ${stateIn(target, "xnack")}`,
+  "unknown feature": () => "a state that this imgmatch does not know",
+} as const satisfies Record<Against, (target: string) => string>;
+
+function stateIn(target: string, feature: string): "on" | "off" {
+  return target.includes(`${feature}+`) ? "on" : "off";
+}
+
+/** For every GPU that finds none: with code for one of them the image would still not run. */
+function addTargets(lacking: readonly AmdGpuView[]): Cure {
+  const targets = [...new Set(lacking.flatMap(({ target }) => target ?? []))];
+  const [only] = targets;
+  const adopted = `adopt an image with code for ${targets.join(" and ")}`;
+  if (only === undefined || targets.length > 1)
+    return { text: `add compute=[${targets.join(", ")}] to the image's cell`, remedy: null, adopted };
+  return {
+    text: `add compute=${only} to the image's cell`,
+    remedy: { kind: "cell", axes: { compute: only } },
+    adopted,
+  };
+}
