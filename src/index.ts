@@ -239,12 +239,20 @@ export type { NfdCompatAnswer, NfdCompatOptions } from "./node/export-nfd-compat
 export type { ExportShAnswer, ExportShOptions } from "./node/export-sh.ts";
 export type { LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
 export type { CommandLaunch, DocumentLaunch, LaunchAnswer } from "./node/launch/format-launch.ts";
-export type { GpuUnit } from "./node/launch/gpu-units.ts";
+export type { AmdUnit, GpuUnit, NvidiaUnit } from "./node/launch/gpu-units.ts";
 export type { NodeLabels } from "./node/launch/labels/node-labels.ts";
 export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
 export type { NfdCompatSpecs } from "./node/launch/nfd-compat.ts";
 export type { StartEvent } from "./node/launch/run-image.ts";
-export type { Json, LaunchCommand, LaunchFormat, LaunchRequest, Mount, Task } from "./node/launch/target.ts";
+export type {
+  DeviceAccess,
+  Json,
+  LaunchCommand,
+  LaunchFormat,
+  LaunchRequest,
+  Mount,
+  Task,
+} from "./node/launch/target.ts";
 export type { ModuleVerdict } from "./node/judge-module.ts";
 export type { LaunchOptions } from "./node/launch/workload.ts";
 export type { BlobMode } from "./node/mirror/answer-blob.ts";

@@ -148,11 +148,12 @@ export type { ChoiceOptions, GpuChoice, GpuWish, TakenUnit } from "./node/launch
 export type { LaunchChoice, LaunchChoiceOptions } from "./node/launch/choose-launch.ts";
 export type { FleetLaunchOptions, FleetRequests } from "./node/launch/fleet/fleet-requests.ts";
 export type { FleetMember, LabelTerm, Term } from "./node/launch/fleet/split-nodes.ts";
-export type { GpuUnit, GpuUse } from "./node/launch/gpu-units.ts";
+export type { AmdUnit, GpuUnit, GpuUse, NvidiaUnit } from "./node/launch/gpu-units.ts";
 export type { AdvertisedNode, NodeLabels } from "./node/launch/labels/node-labels.ts";
 export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
 export type { RunningProcess, Spawn } from "./node/launch/run-image.ts";
 export type {
+  DeviceAccess,
   FleetLaunch,
   FleetTarget,
   Json,

@@ -24,6 +24,7 @@ export const adopt: Define = (command, run) =>
       .option("--march <name>", "State the march of the images (default: estimated from their files)")
       .option("--without <feature>", "State a feature of that march that they do not need", collect, [])
       .option("--cuda <version>", "State the toolkit, where the files do not decide it")
+      .option("--rocm <release>", "State the ROCm release, where the files do not decide it")
       .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")
       .option("--name <name>", "Name the fleet of a new lock (default: the last part of the repository)")
       .option("--fleet-version <version>", "Set the fleet's version, the tag of its index (default: 1)")
@@ -46,11 +47,12 @@ async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise
 }
 
 function adoptedLines({ cell, image, notes }: Adoption): readonly string[] {
-  const { cpu, cuda } = image.requires;
+  const { cpu, cuda, rocm } = image.requires;
   const toolkits = cuda === null ? ["none"] : [cuda, ...(cuda.or ?? [])].map(({ toolkit }) => toolkit);
+  const gpus = [
+    ...(cuda === null && rocm !== undefined ? [] : [`CUDA ${toolkits.join(" or ")}`]),
+    ...(rocm === undefined ? [] : [`ROCm ${rocm.release} (${rocm.code.join(" ")})`]),
+  ].join("  ");
   const measured = describeMeasured(image) ?? `stated: ${cpu.march}`;
-  return [
-    `${cell}  ${image.platform}  CUDA ${toolkits.join(" or ")}  CPU ${measured}`,
-    ...notes.map((note) => `  note: ${note}`),
-  ];
+  return [`${cell}  ${image.platform}  ${gpus}  CPU ${measured}`, ...notes.map((note) => `  note: ${note}`)];
 }

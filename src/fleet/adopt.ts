@@ -1,7 +1,7 @@
 /** Images that others built become rows of a lock. They keep their tags, and stay where they are or are copied. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
-import { adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts";
+import { acceleratorOf, adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts";
 import { compileTagPattern, parseAxes } from "../inspect/adopt/tag-pattern.ts";
 import { openFromRegistry } from "../inspect/image/from-registry.ts";
 import { lockPath, lockSchemaVersion, type Lock, type LockedImage, type Requirement } from "../lock/lock.ts";
@@ -169,7 +169,7 @@ async function adoptOne(
     cell: isIndex ? `${tag}_${adopted.platform.split("/")[1]}` : tag,
     notes: [...undecided, ...notes],
     image: {
-      axes: { cuda: requires.cuda?.toolkit ?? "none", march: marchOf(requires, statement), ...axes },
+      axes: { ...acceleratorOf(requires), march: marchOf(requires, statement), ...axes },
       tag,
       // It is not known what it was made of: only that the same digest is the same image.
       inputDigest: found.digest,

@@ -245,12 +245,12 @@ async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
   return reportTable(
     "machines",
     "Machine types",
-    named.map(({ catalog, name: type, platform, gpu, compute, gpus, cpu, capture, alike, source }) => ({
+    named.map(({ catalog, name: type, platform, gpu, gpus, cpu, capture, alike, source, ...code }) => ({
       name: type,
       catalog,
       platform,
       gpus: `${gpus} ${gpu}`,
-      compute,
+      compute: code.compute ?? code.target ?? null,
       cpu: cpu ?? capture?.model ?? null,
       cpuFeatures: capture === null ? "unknown" : alike === true ? `as on ${capture.on}` : "captured",
       source,

@@ -1,5 +1,5 @@
 /**
- * Machine types of three clouds, and NVIDIA's own systems: which CPU and GPUs they have, as captured on them or as a document says. A fact
+ * Machine types of three clouds, with GPUs of NVIDIA or AMD, and NVIDIA's own systems: which CPU and GPUs they have, as captured on them or as a document says. A fact
  * that no source says is null: the features of a CPU that is only named are those of no compiler's table, as hypervisors and firmware hide some.
  */
 
@@ -36,7 +36,10 @@ export interface MachineTypeRow {
   readonly alike?: true;
   /** As the driver prints it. */
   readonly gpu: string;
-  readonly compute: string;
+  /** Compute capability; absent for GPUs of AMD. */
+  readonly compute?: string;
+  /** `gfx942`; absent for GPUs of NVIDIA. */
+  readonly target?: string;
   /** null where the source has only the name. */
   readonly pci: string | null;
   readonly gpus: number;

@@ -90,7 +90,7 @@ export const hardwareSources = {
     "spack/spack-packages, commit 1e8cf059: packages/cuda/package.py (runfile names carry the bundled driver)",
   SPACKBS: "spack/spack-packages, commit 1e8cf059: build_systems/cuda.py (cuda_arch → CUDA versions)",
   SPARECORES:
-    "SpareCores/sc-inspector-data, commit 804d3c71 (CC BY-SA 4.0): data/CLOUD/TYPE/lscpu/stdout and nvidia_smi/stdout, read on the machine types themselves",
+    "SpareCores/sc-inspector-data, commit 804d3c71 (CC BY-SA 4.0): data/CLOUD/TYPE/lscpu/stdout, nvidia_smi/stdout and lshw/stdout, read on the machine types themselves",
   SURVEYOR: "mlmon/surveyor, README.md: an AWS host with NVIDIA H100 80GB HBM3 and AMD EPYC 7R13",
   TELE: "influxdata/telegraf, commit b2726314: plugins/inputs/nvidia_smi/testdata/*.xml",
   THEROCK: "ROCm/TheRock, commit 89553ce3: cmake/therock_amdgpu_targets.cmake and RELEASES.md",

@@ -17,7 +17,8 @@ export function applyAmdVisibility(
   gpus: Gpus,
   option: string | undefined,
 ): Narrowing<AmdGpuFacts> {
-  if (option !== undefined) return { gpus: narrow(gpus, option), problems: [], source: `--gpus ${option}` };
+  if (option !== undefined)
+    return { gpus: narrowAmdGpus(gpus, option), problems: [], source: `--gpus ${option}` };
   const rocr = narrowBy(gpus, variable(io, "ROCR_VISIBLE_DEVICES"), "ROCr");
   // An empty value is as none to HIP, which then obeys NVIDIA's variable. ROCr takes it for "no GPU".
   const named = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].map((name) => variable(io, name));
@@ -70,8 +71,8 @@ function findForHip(gpus: Gpus, entry: string): AmdGpuFacts | null {
   return /^(?:0|[1-9]\d{0,3})$/.test(entry) ? (gpus[Number(entry)] ?? null) : null;
 }
 
-/** Throws `SELECTION_INVALID` for an entry that names no GPU. */
-function narrow(gpus: Gpus, option: string): Gpus {
+/** `narrowGpus` for the GPUs of AMD. Throws `SELECTION_INVALID` for an entry that names no GPU. */
+export function narrowAmdGpus(gpus: Gpus, option: string): Gpus {
   const list = option.trim();
   if (list === "all") return gpus;
   if (list === "" || list === "none") return [];

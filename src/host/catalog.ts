@@ -13,7 +13,7 @@ import {
 import { readCpu } from "./cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
-import { unknownGpu, unknownHost } from "./unknown.ts";
+import { unknownAmdGpu, unknownGpu, unknownHost } from "./unknown.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 
 export interface CatalogRequest {
@@ -72,31 +72,38 @@ function findType(name: string, known: readonly MachineType[]): MachineType {
 const oldestKernel = "3.10.0";
 
 function hostOf(type: MachineType): NamedHost {
-  const { name, platform, gpu, compute, pci, gpus } = type;
+  const { name, platform } = type;
   const { cpu, source } = cpuOf(type);
   const facts: HostFacts = {
     ...unknownHost(platform),
     kernel: oldestKernel,
     cpu,
-    nvidia: {
-      driver: null,
-      module: null,
-      library: null,
-      cuda: null,
-      gpus: Array.from({ length: gpus }, (_, index) => ({
-        ...unknownGpu(index),
-        ...{ name: gpu, compute, pci, class: classifyGpu(gpu) },
-      })),
-      unknown: ["driver"],
-    },
+    ...gpusOf(type),
     problems: cpu.unknown === undefined ? [] : [incomplete(type, cpu.unknown)],
     sources: {
       "cpu.features": source,
       kernel: "the oldest that runs containers",
-      "nvidia.gpus": "catalogue",
+      [type.target === undefined ? "nvidia.gpus" : "amd.gpus"]: "catalogue",
     },
   };
   return { name, facts };
+}
+
+function gpusOf({ gpu: name, compute, target, pci, gpus }: MachineType): Pick<HostFacts, "nvidia" | "amd"> {
+  const each = <Gpu>(make: (index: number) => Gpu) => Array.from({ length: gpus }, (_, index) => make(index));
+  const unknown = ["driver"] as const;
+  if (target !== undefined) {
+    const cards = each((index) => ({ ...unknownAmdGpu(index), name, target, pci, integrated: false }));
+    return { nvidia: null, amd: { driver: null, gpus: cards, unknown } };
+  }
+  const cards = each((index) => ({
+    ...unknownGpu(index),
+    ...{ name, compute: compute ?? null, pci, class: classifyGpu(name) },
+  }));
+  return {
+    nvidia: { driver: null, module: null, library: null, cuda: null, gpus: cards, unknown },
+    amd: null,
+  };
 }
 
 /** Reads a captured CPU as the probe reads it. */

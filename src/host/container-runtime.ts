@@ -50,8 +50,7 @@ const nvidia: Vendor = {
 };
 
 const amd: Vendor = {
-  // Podman's users meet `rocm.com/gpu` too (LocalAI, docs/content/docs/features/GPU-acceleration.md).
-  kind: /["']?kind["']?\s*:\s*["']?(?:amd|rocm)\.com\/gpu/,
+  kind: /["']?kind["']?\s*:\s*["']?amd\.com\/gpu/,
   runtime: "amd",
   programs: amdPrograms,
 };

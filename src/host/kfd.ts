@@ -54,6 +54,13 @@ export function readKfd(io: HostIo): KfdReading {
   };
 }
 
+/** Device files of the GPUs that are there and that this user may not open. */
+export function closedDevices(io: HostIo): readonly string[] {
+  const { gpus } = readKfd(io);
+  const devices = gpus.length === 0 ? [] : ["/dev/kfd", ...gpus.flatMap(({ render }) => render ?? [])];
+  return devices.filter((device) => io.exists(device) && !io.mayOpen(device));
+}
+
 function readGpu(io: HostIo, node: string, text: string): readonly KfdGpu[] {
   const properties = parseProperties(text);
   const number = (name: string) => Number(properties.get(name) ?? 0);

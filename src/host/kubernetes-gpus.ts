@@ -10,14 +10,17 @@ import { isNumber } from "./kubernetes-cpu.ts";
 import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
 import { unknownGpu } from "./unknown.ts";
 
-export interface LabelledNvidia {
-  /** null where labels name the PCI devices, and none of NVIDIA's; undefined where none does. */
-  readonly facts: NvidiaFacts | null | undefined;
+export interface LabelledGpus<Facts> {
+  /** null where labels name the PCI devices, and none of the vendor's; undefined where none does. */
+  readonly facts: Facts | null | undefined;
   /** Facts that a reader must not take for known, in whole sentences. */
   readonly open: readonly string[];
 }
 
-export async function nvidiaFromLabels({ labels, gpuCapacity }: KubernetesNode): Promise<LabelledNvidia> {
+export async function nvidiaFromLabels({
+  labels,
+  gpuCapacity,
+}: KubernetesNode): Promise<LabelledGpus<NvidiaFacts>> {
   const driver = driverVersion(labels);
   const product = labels["nvidia.com/gpu.product"];
   if (driver === null && product === undefined) return withoutDiscovery(labels, gpuCapacity);
@@ -40,7 +43,7 @@ export async function nvidiaFromLabels({ labels, gpuCapacity }: KubernetesNode):
 }
 
 /** Without GPU Feature Discovery: Node Feature Discovery labels PCI classes, a device plugin announces a capacity. */
-function withoutDiscovery(labels: Labels, gpuCapacity: number | null): LabelledNvidia {
+function withoutDiscovery(labels: Labels, gpuCapacity: number | null): LabelledGpus<NvidiaFacts> {
   const onBus = Object.entries(labels).some(
     ([key, value]) => /^feature\.node\.kubernetes\.io\/pci-(03\d\d_)?10de\./.test(key) && value === "true",
   );
@@ -55,7 +58,7 @@ function withoutDiscovery(labels: Labels, gpuCapacity: number | null): LabelledN
   const looked = Object.keys(labels).some((key) => key.startsWith("feature.node.kubernetes.io/pci-"));
   return {
     facts: looked ? null : undefined,
-    open: looked ? [] : ["no label names PCI devices: that there is no GPU is not proved"],
+    open: looked ? [] : ["no label names PCI devices: that there is no NVIDIA GPU is not proved"],
   };
 }
 
@@ -115,4 +118,4 @@ function gpuCount(labels: Labels, gpuCapacity: number | null): number {
 }
 
 /** More than any machine has; a label can hold any number. */
-const mostGpus = 64;
+export const mostGpus = 64;

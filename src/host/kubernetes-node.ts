@@ -1,10 +1,11 @@
-/** Host facts from a Kubernetes node, as Node Feature Discovery and GPU Feature Discovery label it. */
+/** Host facts from a Kubernetes node, as Node Feature Discovery, GPU Feature Discovery and AMD's node labeller label it. */
 
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type HostProblem } from "./facts.ts";
 import { kernelNumber } from "./kernel-facts.ts";
 import { cpuFromLabels } from "./kubernetes-cpu.ts";
+import { amdFromLabels } from "./kubernetes-amd.ts";
 import { nvidiaFromLabels } from "./kubernetes-gpus.ts";
 import type { KubernetesNode } from "./kubernetes-object.ts";
 import { labelsOpen } from "./host-problems.ts";
@@ -23,22 +24,26 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   const kernel = info.kernel ?? labels["feature.node.kubernetes.io/kernel-version.full"] ?? "";
   const cpu = cpuFromLabels(labels, architecture ?? "unknown");
   const nvidia = await nvidiaFromLabels(node);
+  const amd = await amdFromLabels(node);
   return withinGrammar({
     schemaVersion: factsSchemaVersion,
     platform: `${system}/${architecture ?? "unknown"}`,
     kernel: kernelNumber(kernel),
     cpu: cpu.facts,
     nvidia: nvidia.facts,
+    amd: amd.facts,
     runtime: { nvidia: null },
     problems: [
       ...(architecture === null ? [labelsOpen("no label names the architecture", architectureFix)] : []),
       ...cpuProblems(cpu.facts, architecture),
       ...nvidia.open.map((what) => labelsOpen(what, nvidia.facts?.driver == null ? gpuFix : probeFix)),
       ...(nvidia.facts == null ? [] : [labelsOpen(neverLabelled, probeFix)]),
+      ...amd.open.map((what) => labelsOpen(what, amdFix)),
     ],
     sources: {
       ...(cpu.source === null ? {} : { "cpu.features": cpu.source }),
       ...(nvidia.facts == null ? {} : { "nvidia.driver": "node labels", "nvidia.gpus": "node labels" }),
+      ...(amd.facts == null ? {} : { "amd.driver": "node labels", "amd.gpus": "node labels" }),
     },
   });
 }
@@ -52,6 +57,7 @@ const architectureFix =
   "pass the whole Node (kubectl get node NAME -o json), or add the label kubernetes.io/arch";
 const probeFix = "run imgmatch probe --json on the node and pass its output";
 const gpuFix = `run GPU Feature Discovery on the node, or ${probeFix}`;
+const amdFix = `run AMD's node labeller on the node, or ${probeFix}`;
 const neverLabelled =
   "no label tells whether the driver works now, its kernel module's kind and library, or the container runtime's NVIDIA support";
 

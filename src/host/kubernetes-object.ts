@@ -10,8 +10,10 @@ export interface KubernetesNode {
   readonly labels: Labels;
   /** `status.nodeInfo`, which labels alone do not have. */
   readonly info: Readonly<Record<"architecture" | "system" | "kernel", string | null>>;
-  /** GPUs that a device plugin offers; null when the object does not tell. */
+  /** GPUs of NVIDIA that a device plugin offers; null when the object does not tell. */
   readonly gpuCapacity: number | null;
+  /** GPUs and partitions of AMD, whatever their resource is called. */
+  readonly amdCapacity: number | null;
 }
 
 const noInfo = { architecture: null, system: null, kernel: null };
@@ -36,7 +38,9 @@ export function readKubernetesNodes(value: unknown, file: string): readonly Kube
   }
   if (!isRecord(value)) return null;
   if (value.kind === "Node") return [readNode(value, file)];
-  return isLabels(value) ? [{ name: null, labels: value, info: noInfo, gpuCapacity: null }] : null;
+  return isLabels(value)
+    ? [{ name: null, labels: value, info: noInfo, gpuCapacity: null, amdCapacity: null }]
+    : null;
 }
 
 function isList(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -48,7 +52,8 @@ function readNode(node: Readonly<Record<string, unknown>>, file: string): Kubern
   const { nodeInfo, capacity } = fieldsOf(node.status);
   const { architecture, operatingSystem, kernelVersion } = fieldsOf(nodeInfo);
   if (!isRecord(labels)) throw refuse("the Node has no metadata.labels", file);
-  const gpus = text(fieldsOf(capacity)["nvidia.com/gpu"]) ?? "";
+  const offered = textsOf(fieldsOf(capacity));
+  const ofAmd = Object.keys(offered).filter((resource) => resource.startsWith("amd.com/"));
   return {
     name: text(name),
     labels: textsOf(labels),
@@ -57,8 +62,16 @@ function readNode(node: Readonly<Record<string, unknown>>, file: string): Kubern
       system: text(operatingSystem),
       kernel: text(kernelVersion),
     },
-    gpuCapacity: /^\d{1,4}$/.test(gpus) ? Number(gpus) : null,
+    gpuCapacity: quantity(offered["nvidia.com/gpu"]),
+    amdCapacity: ofAmd.reduce<number | null>(
+      (sum, resource) => (sum ?? 0) + (quantity(offered[resource]) ?? 0),
+      null,
+    ),
   };
+}
+
+function quantity(text = ""): number | null {
+  return /^\d{1,4}$/.test(text) ? Number(text) : null;
 }
 
 function onlyItem(items: unknown, file: string): Readonly<Record<string, unknown>> {
@@ -73,7 +86,7 @@ function isLabels(value: Readonly<Record<string, unknown>>): value is Labels {
   const entries = Object.entries(value);
   return (
     entries.every(([, text]) => typeof text === "string") &&
-    entries.some(([key]) => /^([a-z0-9-]+\.)*(kubernetes\.io|nvidia\.com)\//.test(key))
+    entries.some(([key]) => /^([a-z0-9-]+\.)*(kubernetes\.io|nvidia\.com|amd\.com)\//.test(key))
   );
 }
 

@@ -1,6 +1,6 @@
 /** Facts of which nothing is known yet. */
 
-import { factsSchemaVersion, type GpuFacts, type HostFacts } from "./facts.ts";
+import { type AmdGpuFacts, factsSchemaVersion, type GpuFacts, type HostFacts } from "./facts.ts";
 
 export const unknownUse: GpuFacts["use"] = { processes: null, memoryMiB: null };
 
@@ -17,6 +17,22 @@ export function unknownGpu(index: number): GpuFacts {
     integrated: null,
     mig: [],
     use: unknownUse,
+  };
+}
+
+export function unknownAmdGpu(index: number): AmdGpuFacts {
+  return {
+    index,
+    uuid: null,
+    name: null,
+    target: null,
+    sramecc: null,
+    pci: null,
+    bus: null,
+    render: null,
+    memoryMiB: null,
+    partition: null,
+    integrated: null,
   };
 }
 

@@ -34,6 +34,8 @@ export interface ProgramFacts extends ElfDynamic {
   readonly kernel: string | null;
   /** Of NVIDIA's libcuda: on which branches of kernel drivers it may serve as a forward-compatibility package. */
   readonly branches?: readonly string[];
+  /** Release of the AMD compiler that made it: `6.4.4`. */
+  readonly rocm?: string;
 }
 
 /** How reasons end that hide nothing but what a file needs of a CPU. */

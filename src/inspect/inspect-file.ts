@@ -1,5 +1,6 @@
 /** One file, opened: what it is, which CPU and which GPU its code is for, and what could not be read. */
 
+import { compilerRelease } from "./amd/rocm-release.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { checksumsOf } from "./checksums.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
@@ -74,12 +75,14 @@ async function inspectElf(
   const notes = readNotes(source, elf);
   const { neededLevel, kernel } = readGnuNotes(notes);
   const branches = forwardBranches(notes);
+  const rocm = compilerRelease(source, elf);
   return {
     size: source.size,
     checksums: await checksumsOf(source, mayBePackaged),
     program: {
       ...{ machine: machineName(elf), ...readDynamic(source, elf), neededLevel, kernel },
       ...(branches === null ? {} : { branches }),
+      ...(rocm === null ? {} : { rocm }),
     },
     cpu,
     ...code,

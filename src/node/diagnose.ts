@@ -7,7 +7,7 @@ import type { HostFacts } from "../host/facts.ts";
 export type FindingState = "ok" | "problem" | "unknown";
 
 export interface Finding {
-  /** Of the host `cpu`, `kernel`, `nvidia`, `gpu`, `host`; beside it `engine`, `command`, `runtime`, `logins`. */
+  /** Of the host `cpu`, `kernel`, `nvidia`, `amd`, `gpu`, `host`; beside it `engine`, `command`, `runtime`, `logins`. */
   readonly check: string;
   readonly state: FindingState;
   /** Of a problem. */
@@ -44,12 +44,22 @@ export interface LoginState {
   readonly problem: Problem | null;
 }
 
-/** Findings in the order in which to read them. No GPU and no engine are facts, not problems: a CPU node needs neither. */
-export function diagnose(host: HostFacts, engine: EngineState, logins: LoginState): readonly Finding[] {
+/**
+ * Findings in the order in which to read them. No GPU and no engine are facts, not problems: a CPU node needs neither.
+ *
+ * @param closed device files of AMD GPUs that this user may not open
+ */
+export function diagnose(
+  host: HostFacts,
+  engine: EngineState,
+  logins: LoginState,
+  closed: readonly string[] = [],
+): readonly Finding[] {
   return [
     ...examineCpu(host),
     ...examineNvidia(host),
     ...examineAmd(host),
+    ...closedFindings(host, closed),
     ...host.problems.map((problem) => wrong("host", problem)),
     ...examineEngine(engine, host),
     ...examineRuntime(host, engine),
@@ -84,10 +94,11 @@ function examineCpu({ platform, kernel, cpu }: HostFacts): readonly Finding[] {
   ];
 }
 
-function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
+function examineNvidia({ nvidia, amd, problems }: HostFacts): readonly Finding[] {
   if (nvidia === undefined)
     return [unknown("nvidia", "the facts do not tell whether there is an NVIDIA GPU")];
-  if (nvidia === null) return [ok("nvidia", "neither device nor driver: images without GPU code fit")];
+  if (nvidia === null)
+    return [ok("nvidia", `neither device nor driver${amd == null ? ": images without GPU code fit" : ""}`)];
   const gpus = nvidia.gpus.map(({ index, name, compute, mig }) => {
     const instances = mig.length === 0 ? "" : `, ${mig.length} MIG instances`;
     const found = `${index}: ${name ?? "unnamed"}, compute capability ${compute ?? "unknown"}${instances}`;
@@ -107,18 +118,30 @@ function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
   return [ok("nvidia", details.join(", ")), ...gpus];
 }
 
-/** Most hosts have nothing of AMD, and nobody asks. */
-function examineAmd({ amd, problems }: HostFacts): readonly Finding[] {
-  if (amd == null) return [];
-  const gpus = amd.gpus.map(({ index, name, target, integrated }) => {
-    const kind = integrated === true ? ", of the processor" : "";
-    const found = `${index}: ${name ?? "unnamed"}, ${target ?? "target unknown"}${kind}`;
+/** Most machines have none, and hear nothing about it. */
+function examineAmd({ amd, problems, sources }: HostFacts): readonly Finding[] {
+  if (amd === undefined) return [unknown("amd", "the facts do not tell whether there is an AMD GPU")];
+  if (amd === null) return [];
+  const gpus = amd.gpus.map(({ index, name, target, partition }) => {
+    const part = partition === null || partition === "SPX" ? "" : `, a partition (${partition})`;
+    const found = `${index}: ${name ?? "unnamed AMD GPU"}, ${target ?? "target unknown"}${part}`;
     return target === null ? unknown("gpu", found) : ok("gpu", found);
   });
-  // A problem says more.
-  if (problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER")) return gpus;
-  const driver = amd.driver === null ? "amdgpu of the kernel, without a version" : `amdgpu ${amd.driver}`;
-  return [ok("amd", driver), ...gpus];
+  if (amd.driver !== null) return [ok("amd", `driver ${amd.driver}`), ...gpus];
+  if (sources["amd.driver"] !== undefined)
+    return [ok("amd", "the kernel's own driver, which has no version"), ...gpus];
+  // A problem says more than "unknown" does.
+  const told = problems.some(({ code }) => code.startsWith("HOST_AMD_"));
+  return told ? gpus : [unknown("amd", "a device is there, its driver is unknown"), ...gpus];
+}
+
+/** Where none of the GPUs can be opened, that is a problem of the host already. */
+function closedFindings({ problems }: HostFacts, closed: readonly string[]): readonly Finding[] {
+  if (closed.length === 0) return [];
+  const message = `this user may not open ${closed.join(", ")}`;
+  return problems.some(({ code }) => code === "HOST_AMD_NO_PERMISSION")
+    ? [unknown("gpu", message)]
+    : [unknown("gpu", `${message}: ROCm leaves that GPU out`)];
 }
 
 function examineEngine({ answer, configured, command }: EngineState, host: HostFacts): readonly Finding[] {
@@ -141,7 +164,18 @@ function examineEngine({ answer, configured, command }: EngineState, host: HostF
   return [engine, wrong("command", { code: "LAUNCH_FAILED", message, fix })];
 }
 
-function examineRuntime({ nvidia, runtime }: HostFacts, { answer }: EngineState): readonly Finding[] {
+function examineRuntime(host: HostFacts, engine: EngineState): readonly Finding[] {
+  return [...examineAmdRuntime(host), ...examineNvidiaRuntime(host, engine)];
+}
+
+/** Without a toolkit too: the device files are all that a container needs. */
+function examineAmdRuntime({ amd, runtime }: HostFacts): readonly Finding[] {
+  if (amd == null || amd.gpus.length === 0) return [];
+  const how = runtime.amd === "cdi" ? "through CDI" : "as device files";
+  return [ok("runtime", `containers get the AMD GPUs ${how}`)];
+}
+
+function examineNvidiaRuntime({ nvidia, runtime }: HostFacts, { answer }: EngineState): readonly Finding[] {
   if (nvidia == null || nvidia.gpus.length === 0) return [];
   if (runtime.nvidia === "cdi" || runtime.nvidia === "legacy") {
     const how = runtime.nvidia === "cdi" ? "CDI" : "the NVIDIA runtime";

@@ -6,6 +6,7 @@ import { diagnose, type EngineState, type Finding, type LoginState } from "./dia
 import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
+import { closedDevices } from "../host/kfd.ts";
 import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe-host.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
@@ -28,9 +29,10 @@ export interface DoctorAnswer {
  */
 export async function doctor(options: Watching = {}, given?: Partial<World>): Promise<DoctorAnswer> {
   const { env } = worldOf(options, given);
-  const host = await probeHost(nodeHostIo(env));
+  const io = nodeHostIo(env);
+  const host = await probeHost(io);
   const [engine, logins] = await Promise.all([readEngine(env), readLogins(env)]);
-  return { schemaVersion: 1, checks: diagnose(host, engine, logins) };
+  return { schemaVersion: 1, checks: diagnose(host, engine, logins, closedDevices(io)) };
 }
 
 /** Asks the container engine of this machine about itself. */

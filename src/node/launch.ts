@@ -1,7 +1,6 @@
 /** The answer of resolve, in the words of what runs containers. */
 
 import { usageError } from "../errors.ts";
-import type { HostFacts } from "../host/facts.ts";
 import { nodeHostIo } from "../host/node-io.ts";
 import { otherHost } from "../host/probe.ts";
 import { note, type World, worldOf } from "../io/world.ts";
@@ -9,7 +8,8 @@ import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { GpuChoice } from "./launch/choose-gpus.ts";
 import { chooseLaunch } from "./launch/choose-launch.ts";
 import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
-import { findHolders, type GpuHolder, gpusBusy } from "./launch/gpus-busy.ts";
+import { accessTo } from "./launch/device-access.ts";
+import { findHolders, type GpuHolders, gpusBusy } from "./launch/gpus-busy.ts";
 import { launchTarget } from "./launch/launch-targets.ts";
 import { runImage } from "./launch/run-image.ts";
 import { hasFleet, isLocal, type LaunchTarget } from "./launch/target.ts";
@@ -46,9 +46,15 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
   const question = await readQuestion(asked, world);
   const { lock, host } = question;
   const choice = chooseLaunch(target, lock, host, { ...question.options, gpus, allowBusy, anywhere });
-  if (!choice.ok) throw gpusBusy(choice, await holdersOf(choice, host, options, world));
+  if (!choice.ok) throw gpusBusy(choice, await holdersOf(choice, options, world));
   note(world, unaskedLines(choice.unasked));
-  const request = { ...workloadOf(target, options), ...choice.request };
+  const { units = [] } = choice.request;
+  const request = {
+    ...workloadOf(target, options),
+    ...choice.request,
+    // Facts from a file speak of another machine, whose device files nobody sees here.
+    ...(otherHost(options) === null ? accessTo(units) : {}),
+  };
   note(
     world,
     choice.problems.map(({ code, message }) => `${code}: ${message}`),
@@ -105,12 +111,11 @@ function requireRunnable(target: LaunchTarget, { format, ...choice }: LaunchOpti
 
 async function holdersOf(
   { taken }: Extract<GpuChoice, { readonly ok: false }>,
-  { nvidia }: HostFacts,
   options: LaunchOptions,
   { env }: World,
-): Promise<ReadonlyMap<number, readonly GpuHolder[]>> {
+): Promise<GpuHolders> {
   // Facts from a file speak of another machine, whose processes cannot be asked.
-  if (otherHost(options) !== null || nvidia === null) return new Map();
+  if (otherHost(options) !== null || taken.length === 0) return new Map();
   const units = taken.map(({ unit }) => unit);
   return findHolders(nodeHostIo(env), units);
 }

@@ -6,7 +6,11 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
+import { checkFit } from "../resolve/check-fit.ts";
+import { fitOptions } from "../resolve/find-cell.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
+import { accessTo } from "./launch/device-access.ts";
+import { unitsOf, vendorOf } from "./launch/gpu-units.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./launch/target.ts";
 import { docker, podman } from "./launch/targets/docker-run.ts";
@@ -65,10 +69,13 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
   const image = lock.images[cell];
   if (image === undefined) throw new Error(`${cell} is not in the lock`);
   const target = targets[engine];
+  const fit = checkFit(image, host, fitOptions(lock, { ...asked.options, ...held }));
+  const requires = (fit.ok ? fit.as : undefined) ?? neededRequirement(image);
   const request: LaunchRequest = {
     reference,
-    requires: neededRequirement(image),
+    requires,
     host,
+    ...(other === null && vendorOf(requires) === "amd" ? accessTo(unitsOf(host)) : {}),
     args: options.args ?? [],
     interactive: true,
     options: options.option ?? [],

@@ -36,12 +36,38 @@ describe("machine types as hosts", () => {
     expect(all.length).toBeGreaterThan(100);
     for (const { name, facts } of all) {
       expect(checkHostFacts(JSON.parse(JSON.stringify(facts)), { file: name })).toEqual(facts);
-      expect(facts.nvidia, name).toMatchObject({ driver, cuda: cudaOfDriver(driver), module: null });
+      if (facts.nvidia === null)
+        // The driver of another vendor says nothing of theirs.
+        expect(facts.amd, name).toMatchObject({ driver: null, unknown: ["driver"] });
+      else expect(facts.nvidia, name).toMatchObject({ driver, cuda: cudaOfDriver(driver), module: null });
       // Else no image with a libc, of which all name a kernel, would run on any.
       expect(facts, name).toMatchObject({ kernel: "3.10.0", sources: { kernel: expect.any(String) } });
       for (const gpu of facts.nvidia?.gpus ?? [])
         expect(gpu.class, gpu.name ?? name).toBe(gpu.name === "NVIDIA GB10" ? gpu.class : "datacenter");
     }
+  });
+
+  it("have the AMD GPUs of their clouds, and no others", async () => {
+    const v520 = { name: "AMD Radeon Pro V520", target: "gfx1011", pci: "1002:7362", integrated: false };
+    const [small, p4d, azure] = await hostsOf({
+      hostType: ["g4ad.8xlarge", "p4d.24xlarge", "ND96isr_MI300X_v5"],
+    }).then((hosts) => hosts.toSorted((a, b) => a.name.localeCompare(b.name)).map(({ facts }) => facts));
+    expect(small).toMatchObject({
+      nvidia: null,
+      amd: {
+        driver: null,
+        gpus: [
+          { index: 0, ...v520, sramecc: null },
+          { index: 1, ...v520 },
+        ],
+      },
+      cpu: { model: "AMD EPYC 7R32" },
+      sources: { "amd.gpus": "catalogue" },
+    });
+    expect(azure?.amd?.gpus.map(({ target, pci }) => `${target} ${pci}`)).toEqual(
+      Array(8).fill("gfx942 null"),
+    );
+    expect(p4d?.amd).toBeNull();
   });
 
   it("have exactly what was captured on them", async () => {

@@ -52,6 +52,7 @@ describe("An image of libraries that others built", needs(why), () => {
     push("0.50-cu118", ["cuda118", "cpu"]);
     push("0.50-cu128", ["cuda128", "cpu"]);
     push("0.50-cpu", ["cpu"]);
+    push("0.50-rocm72", ["rocm72", "cpu"]);
     push("0.50-all", ["cuda118", "cuda128", "cpu"]);
   });
   afterAll(async () => {
@@ -181,6 +182,21 @@ describe("An image of libraries that others built", needs(why), () => {
     const { images } = parseLock(project.read("all.json"), "all.json");
     expect(images["0.50-all"]?.requires.cuda).toEqual({
       ...project.lock().images["0.50-cu118"]?.requires.cuda,
+    });
+  });
+
+  it("has its code for AMD once its owner states which ROCm runs it", async () => {
+    const run = (...args: string[]) =>
+      project.run("adopt", named("0.50-rocm72"), "--lock", "rocm.json", ...args);
+    expect(await run()).toMatchObject({ status: 1, stderr: expect.stringContaining("no ROCm runtime") });
+    expect(await run("--rocm", "7.2")).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("ROCm 7.2 (gfx908 gfx90a gfx942 "),
+    });
+    const { images } = parseLock(project.read("rocm.json"), "rocm.json");
+    expect(images["0.50-rocm72"]).toMatchObject({
+      axes: { accel: "rocm-7.2" },
+      requires: { cuda: null, rocm: { release: "7.2", code: expect.arrayContaining(["gfx942", "gfx1201"]) } },
     });
   });
 

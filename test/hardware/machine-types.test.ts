@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { amdProducts } from "../../src/hardware/amd-products.ts";
 import { neededFeatures } from "../../src/hardware/cpu-marches.ts";
 import { parseComputeCapability } from "../../src/hardware/compute-capability.ts";
 import { findGpuByName, findGpuByPci } from "../../src/hardware/gpu-products.ts";
@@ -23,8 +24,16 @@ describe("the catalogue of machine types", () => {
 
   test.each(machineTypeRows)(
     "$catalog $name: its GPU is that of the tables",
-    async ({ gpu, compute, pci }) => {
-      expect(parseComputeCapability(compute)).not.toBeNull();
+    async ({ gpu, compute, target, pci }) => {
+      if (target !== undefined) {
+        expect(compute).toBeUndefined();
+        const cards = amdProducts.filter(({ id, names }) => id === pci || names.includes(gpu));
+        expect(new Set(cards.map((card) => [card.target, card.integrated].join()))).toEqual(
+          new Set([`${target},false`]),
+        );
+        return;
+      }
+      expect(parseComputeCapability(compute ?? "")).not.toBeNull();
       const found = [pci === null ? null : await findGpuByPci(pci), await findGpuByName(gpu)];
       const known = found.filter((each) => each !== null);
       expect(known.length).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import { denied } from "../../src/host/io.ts";
-import { readKfd } from "../../src/host/kfd.ts";
+import { closedDevices, readKfd } from "../../src/host/kfd.ts";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
@@ -307,11 +307,21 @@ describe("variables that hide GPUs", () => {
   });
 });
 
+it("has device files that this user may not open, of each GPU", () => {
+  const closed = (machine: AmdMachine) => closedDevices(amdHost({ files: two, ...machine }));
+  expect(closed({ devices: devices(2) })).toEqual([]);
+  expect(closed({ devices: devices(1), denied: render(129) })).toEqual(["/dev/dri/renderD129"]);
+  expect(closed({ denied: devices(2) })).toEqual(devices(2));
+  expect(closed({})).toEqual([]);
+});
+
 describe("containers", () => {
   const amdSpec = { "/etc/cdi/amd.json": '{"cdiVersion":"0.6.0","kind":"amd.com/gpu","devices":[]}' };
   it.each([
     ["cdi", amdSpec],
-    ["cdi", { "/var/run/cdi/x.yaml": "kind: rocm.com/gpu\n" }],
+    ["cdi", { "/var/run/cdi/x.yaml": "kind: amd.com/gpu\n" }],
+    // Nobody launches by the names of such a specification.
+    [null, { "/var/run/cdi/x.yaml": "kind: rocm.com/gpu\n" }],
     ["legacy", { "/usr/bin/amd-container-runtime": "" }],
     ["legacy", { "/etc/docker/daemon.json": '{"runtimes":{"amd":{"path":"amd-container-runtime"}}}' }],
     ["none", { "/usr/bin/docker": "", "/etc/cdi/nvidia.yaml": "kind: nvidia.com/gpu\n" }],

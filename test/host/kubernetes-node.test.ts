@@ -310,9 +310,97 @@ describe("a node", () => {
   });
 });
 
+describe("AMD GPUs", () => {
+  const amdOf = async (labels: Labels, capacity?: Labels) => {
+    const node = { kind: "Node", metadata: { labels: { ...amd64, ...labels } }, status: { capacity } };
+    const { amd, problems } = await read(node);
+    const said = problems
+      .map(({ message }) => message)
+      .filter((message) => / AMD |1002|how many/.test(message));
+    return { amd, said };
+  };
+  const targets = ({ amd }: Pick<HostFacts, "amd">) =>
+    amd?.gpus.map(({ pci, target, partition }) => [pci, target, partition].join(" "));
+  const version = { "amd.com/gpu.driver-version": "6.14.14" };
+
+  it.each<[string, Labels, Labels, string[]]>([
+    [
+      "one id for all, counted by the device plugin",
+      { "amd.com/gpu.device-id": "74a1" },
+      { "amd.com/gpu": "8" },
+      Array(8).fill("1002:74a1 gfx942 "),
+    ],
+    [
+      "several ids",
+      { "amd.com/gpu.device-id.74a1": "1", "amd.com/gpu.device-id.744c": "2" },
+      { "amd.com/gpu": "3" },
+      ["1002:744c gfx1100 ", "1002:744c gfx1100 ", "1002:74a1 gfx942 "],
+    ],
+    [
+      "the labels of before",
+      { "beta.amd.com/gpu.device-id": "740f", "beta.amd.com/gpu.device-id.740f": "2" },
+      {},
+      ["1002:740f gfx90a ", "1002:740f gfx90a "],
+    ],
+    ["the id of a guest", { "amd.com/gpu.device-id": "74b5" }, { "amd.com/gpu": "1" }, ["1002:74b5 gfx942 "]],
+    [
+      "partitions, by whatever name",
+      {
+        "amd.com/gpu.device-id": "74a1",
+        "beta.amd.com/gpu.device-id.74a1": "1",
+        "amd.com/gpu.compute-memory-partition": "cpx_nps4",
+      },
+      { "amd.com/cpx_nps4": "8", "nvidia.com/gpu": "0" },
+      Array(8).fill("1002:74a1 gfx942 CPX"),
+    ],
+  ])("are read from %s", async (_what, labels, capacity, expected) => {
+    const found = await amdOf({ ...version, ...labels }, capacity);
+    expect(targets(found)).toEqual(expected);
+    expect(found.said).toEqual([]);
+    expect(found.amd).toMatchObject({ driver: "6.14.14" });
+    expect(found.amd).not.toHaveProperty("unknown");
+  });
+
+  it("are unknown, with the reason, where the labels leave them open", async () => {
+    const nothing = { driver: null, gpus: [], unknown: ["driver", "gpus"] };
+    const there = { "feature.node.kubernetes.io/pci-1200_1002.present": "true" };
+    for (const [labels, capacity] of [
+      [there, {}],
+      [{ "feature.node.kubernetes.io/amd-vgpu": "true" }, {}],
+      [{}, { "amd.com/gpu": "8" }],
+      [{ "amd.com/gpu.device-id": "constructor", "amd.com/gpu.device-id.x": "1" }, { "amd.com/gpu": "8" }],
+    ] as const)
+      expect(await amdOf(labels, capacity)).toEqual({
+        amd: nothing,
+        said: [expect.stringContaining("no label names its device")],
+      });
+    const strange = await amdOf({ "amd.com/gpu.device-id": "ffff" });
+    expect(strange.amd).toMatchObject({ gpus: [{ pci: "1002:ffff", target: null }], unknown: ["driver"] });
+    expect(strange.said.join()).toMatch(/how many GPUs.*no table has the device 1002:ffff.*/);
+  });
+
+  it("have no driver's version where the kernel brings the driver", async () => {
+    const { amd } = await amdOf({ "amd.com/gpu.device-id": "744c", "amd.com/gpu.driver-version": "" });
+    expect(amd).toMatchObject({ driver: null, gpus: [{ name: null, target: "gfx1100" }] });
+    expect(amd).not.toHaveProperty("unknown");
+  });
+
+  it("are absent where labels name PCI devices, and nobody has said anything where they do not", async () => {
+    expect((await amdOf(pci)).amd).toBeNull();
+    expect((await amdOf({})).amd).toBeUndefined();
+    expect((await read({ "amd.com/gpu.device-id": "74a1" })).amd).toMatchObject({
+      gpus: [{ target: "gfx942" }],
+    });
+  });
+});
+
 describe("whatever the labels say", () => {
   const keys = [
     ...Object.keys(a100),
+    "amd.com/gpu.device-id",
+    "amd.com/gpu.device-id.74a1",
+    "amd.com/gpu.driver-version",
+    "amd.com/gpu.compute-memory-partition",
     ...Object.keys({ ...amd64, ...pci, ...cpuid(broadwell, ["Intel", 6, 79]) }),
     "feature.node.kubernetes.io/kernel-version.full",
     "nvidia.com/cuda.driver.major",
@@ -322,6 +410,7 @@ describe("whatever the labels say", () => {
   ];
   const value = fc.oneof(
     fc.constantFrom("true", "false", "", "0", "9", "535", "999999999999", "amd64", "arm64", "-", "1.2.3.4.5"),
+    fc.constantFrom("74a1", "cpx_nps4", "6.14.14"),
     fc.string({ maxLength: 20 }),
     fc.nat().map(String),
   );

@@ -14,6 +14,10 @@ import { pull } from "../../src/node/pull.ts";
 import { resolve } from "../../src/node/resolve.ts";
 import { run } from "../../src/node/run.ts";
 import { serve } from "../../src/node/serve.ts";
+import { formatHostFacts } from "../../src/host/format-facts.ts";
+import { formatLock } from "../../src/lock/format-lock.ts";
+import { amdHost, mi300x } from "../resolve/support/hosts.ts";
+import { cuda, image, lockOf, requirement, rocm } from "../resolve/support/locks.ts";
 import { makeFolder } from "../support/folders.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
@@ -87,6 +91,26 @@ test("pull tells what the runtime says, and names what it has pulled", async () 
   });
   const chosen = await resolve({ lock, pin: question.pin, cpu: true }, alone);
   expect(reference).toBe(chosen.reference);
+});
+
+test("an image with code for two vendors runs with the GPUs that are there", async () => {
+  const requires = { ...requirement(cuda("12.8.1", ["sm_90"])), rocm: rocm("7.2", ["gfx942"]) };
+  const folder = makeFolder({
+    "lock.json": formatLock(lockOf({ both: image({ requires }) })),
+    "amd.json": formatHostFacts(amdHost([mi300x], "6.14.14", { runtime: { nvidia: "none", amd: "cdi" } })),
+    "bare.json": formatHostFacts(amdHost([mi300x])),
+  });
+  const asked = (name: string) => ({ lock: join(folder, "lock.json"), host: join(folder, name) });
+  expect(await run({ ...asked("amd.json"), dryRun: true }, alone)).toMatchObject({
+    argv: ["docker", "run", "--rm", "--interactive", "--device", "amd.com/gpu=0", "--", expect.anything()],
+  });
+  expect(await launch({ ...asked("amd.json"), target: "podman" }, alone)).toMatchObject({ gpus: ["0"] });
+  const refused = expect.objectContaining({
+    code: "LAUNCH_FAILED",
+    message: expect.stringContaining("groups"),
+  });
+  await expect(run({ ...asked("bare.json"), dryRun: true }, alone)).rejects.toEqual(refused);
+  await expect(launch({ ...asked("bare.json"), target: "compose" }, alone)).rejects.toEqual(refused);
 });
 
 test("what fits nothing is refused by all of them alike", async () => {

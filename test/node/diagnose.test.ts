@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { diagnose, type EngineState, type Finding, type LoginState } from "../../src/node/diagnose.ts";
-import { a100, amdHost, cpuHost, gpuHost, mi300x, ryzen } from "../resolve/support/hosts.ts";
+import { a100, amdHost, cpuHost, gpuHost, mi300x } from "../resolve/support/hosts.ts";
 
 const notFound = { code: "ENGINE_NOT_FOUND", message: "no container engine", fix: "install one" } as const;
 const noEngine: EngineState = {
@@ -35,7 +35,7 @@ const find = (findings: readonly Finding[], check: string) =>
 
 describe("diagnose", () => {
   it("finds nothing wrong with a CPU node without an engine", () => {
-    const findings = examine(cpuHost(), noEngine);
+    const findings = examine(cpuHost({ amd: null }), noEngine);
     expect(findings.map(({ state }) => state)).toEqual(findings.map(() => "ok"));
     expect(find(findings, "engine")[0]?.message).toContain("none here");
     expect(find(findings, "nvidia")[0]?.message).toContain("neither device nor driver");
@@ -57,17 +57,40 @@ describe("diagnose", () => {
     expect(find(findings, "host")).toEqual([{ check: "host", state: "problem", ...broken }]);
   });
 
-  it("names AMD's driver and GPUs where there are some, and says nothing of them elsewhere", () => {
-    const findings = examine(amdHost([mi300x, { ...ryzen, target: null }], "6.14.14"));
-    expect([...find(findings, "amd"), ...find(findings, "gpu")]).toMatchObject([
-      { state: "ok", message: "amdgpu 6.14.14" },
-      { state: "ok", message: "0: AMD Instinct MI300X, gfx942" },
-      { state: "unknown", message: "1: unnamed, target unknown, of the processor" },
+  it("names AMD's driver, its GPUs and the device files that this user may not open", () => {
+    const host = amdHost([mi300x, { ...mi300x, partition: "CPX", target: null }], "6.14.14", {
+      runtime: { nvidia: "none", amd: "cdi" },
+    });
+    const lines = (facts: HostFacts, closed: readonly string[] = []) =>
+      diagnose(facts, engine, noLogins, closed)
+        .filter(({ check }) => /^(nvidia|amd|gpu|runtime)$/.test(check))
+        .map(({ check, state, message }) => `${state} ${check} ${message}`);
+    expect(lines(host, ["/dev/dri/renderD130"])).toEqual([
+      "ok nvidia neither device nor driver",
+      "ok amd driver 6.14.14",
+      "ok gpu 0: AMD Instinct MI300X, gfx942",
+      "unknown gpu 1: AMD Instinct MI300X, target unknown, a partition (CPX)",
+      "unknown gpu this user may not open /dev/dri/renderD130: ROCm leaves that GPU out",
+      "ok runtime containers get the AMD GPUs through CDI",
     ]);
-    expect(find(examine(amdHost([mi300x])), "amd")[0]?.message).toBe(
-      "amdgpu of the kernel, without a version",
+    const own = { driver: null, gpus: host.amd?.gpus.slice(0, 1) ?? [] };
+    const inTree = { ...host, amd: own, sources: { "amd.driver": "/sys/module/amdgpu" } };
+    expect(lines(inTree)).toContain("ok amd the kernel's own driver, which has no version");
+    expect(lines({ ...host, amd: own })).toContain("unknown amd a device is there, its driver is unknown");
+    const denied = {
+      code: "HOST_AMD_NO_PERMISSION",
+      message: "no permission for /dev/kfd",
+      fix: "join",
+    } as const;
+    const shut = diagnose({ ...inTree, problems: [denied] }, engine, noLogins, [
+      "/dev/kfd",
+      "/dev/dri/renderD128",
+    ]);
+    expect(shut.map(({ message }) => message)).toContain(
+      "this user may not open /dev/kfd, /dev/dri/renderD128",
     );
-    expect(find(examine(cpuHost({ amd: null })), "amd")).toEqual([]);
+    expect(find(shut, "host")).toEqual([{ check: "host", state: "problem", ...denied }]);
+    expect(find(examine(cpuHost()), "amd")[0]?.state).toBe("unknown");
   });
 
   it("calls unknown what cannot be read", () => {

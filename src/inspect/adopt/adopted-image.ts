@@ -11,8 +11,11 @@ import type {
   LockedAdoption,
   Measured,
   Requirement,
+  RocmRequirement,
 } from "../../lock/lock.ts";
 import { requireOf } from "../../resolve/check-image.ts";
+import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
+import { servedTargets } from "../amd/served-targets.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
@@ -33,6 +36,8 @@ export interface Statement {
   readonly without?: readonly string[];
   /** The CUDA toolkit whose code is loaded: `12.8.1`, `12.8`. */
   readonly cuda?: string;
+  /** The ROCm release of the image's runtime: `7.2`. */
+  readonly rocm?: string;
 }
 
 export interface AdoptedImage {
@@ -53,20 +58,25 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
   const inspection = inspectionOf(opened);
   const platform = opened.platform ?? "";
   const kernel = inspection.requires.kernel;
+  const cuda = withRequire(cudaOf(inspection, statement), environmentOf(opened));
+  const rocm = rocmOf(inspection, statement, cuda);
   const requires: Requirement = {
     cpu: cpuOf(inspection, statement, platform),
-    cuda: withRequire(cudaOf(inspection, statement), environmentOf(opened)),
+    cuda,
+    ...(rocm === null ? {} : { rocm }),
     ...(kernel === null ? {} : { kernel }),
   };
   const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
-  const fix = "state what its files have, or leave --march, --without and --cuda out";
+  const fix = "state what its files have, or leave --march, --without, --cuda and --rocm out";
   throwProblems(audit.lies.map((lie) => ({ ...lie, message: `${opened.name}: ${lie.message}`, fix })));
   const unopened = inspection.unopened.length;
   return {
     platform,
     requires,
     adopted: { cpu: statement.march === undefined ? "estimated" : "stated" },
-    ...(statement.march === undefined ? {} : { measured: audit.measured }),
+    ...(statement.march === undefined
+      ? {}
+      : { measured: { ...audit.measured, ...(rocm && { rocm: { code: rocm.code } }) } }),
     undecided: inspection.requires.undecided.filter(
       (text) => statement.cuda === undefined || text.startsWith(undecidedPath),
     ),
@@ -77,12 +87,21 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
         : [
             `${unopened === 1 ? "1 file" : `${unopened} files`} could not be opened: imgmatch inspect lists them`,
           ]),
-      ...(inspection.amd === null
+      ...(inspection.amd === null || rocm !== null
         ? []
-        : ["its GPU code for AMD is not in the lock: imgmatch inspect shows it"]),
+        : [
+            "its GPU code for AMD runs nowhere: it has no ROCm runtime. If something else brings it, state --rocm",
+          ]),
       ...audit.notes.map(({ message }) => message),
     ],
   };
+}
+
+/** The axes that a matrix would have for it: of an image with code of both vendors both. */
+export function acceleratorOf({ cuda, rocm }: Requirement): Readonly<Record<string, string>> {
+  if (rocm === undefined) return { cuda: cuda?.toolkit ?? "none" };
+  const accel = `rocm-${rocm.release.split(".").slice(0, 2).join(".")}`;
+  return cuda === null ? { accel } : { cuda: cuda.toolkit, accel };
 }
 
 /** By what the choice is known: somebody who knows the program can say that it chooses otherwise. */
@@ -171,6 +190,47 @@ function decided(
   const driver = found === null ? null : driverOf(found);
   if (toolkit === null || driver === null || code.length === 0) throw undecided(inspection);
   return { toolkit, code, driver };
+}
+
+/** Code runs only with a runtime, which no host brings: without one a part for AMD in an image for NVIDIA is left out. Throws `ADOPT_UNDECIDED`. */
+function rocmOf(
+  { amd, files, subject }: ImageInspection,
+  { rocm: stated }: Statement,
+  cuda: CudaRequirement | null,
+): RocmRequirement | null {
+  if (stated !== undefined && !/^\d{1,3}\.\d{1,3}(\.\d{1,3})?$/.test(stated))
+    throw usageError(`--rocm ${JSON.stringify(stated)} is no release of ROCm`, "write --rocm 7.2");
+  if (amd === null) {
+    if (stated === undefined) return null;
+    throw usageError(`${subject} has no GPU code for AMD`, "leave --rocm out");
+  }
+  const runtime = hasRocmRuntime(files);
+  if (stated === undefined && !runtime && cuda !== null) return null;
+  const refuse = (why: string, fix: string) =>
+    new ImgmatchError({ code: "ADOPT_UNDECIDED", message: `${subject}: ${why}`, fix });
+  const stateIt = "state the release of its runtime, for example --rocm 7.2";
+  if (stated === undefined && !runtime) throw refuse("it has GPU code for AMD and no ROCm runtime", stateIt);
+  const known = amd.libraries.filter(({ targets }) => targets.length > 0);
+  const code = servedTargets(known.map(({ targets }) => targets));
+  if (code.length === 0)
+    throw refuse(
+      known.length === 0
+        ? "its GPU code for AMD cannot be read"
+        : `no GPU target is in all its libraries with code for AMD: ${known
+            .slice(0, 3)
+            .map(({ path, targets }) => `${path} has ${targets.join(", ")}`)
+            .join("; ")}`,
+      `imgmatch inspect ${subject} shows what it has`,
+    );
+  const releases = stated === undefined ? rocmReleases(files) : [stated];
+  const [release] = releases;
+  if (release !== undefined && releases.length === 1) return { release, code };
+  throw refuse(
+    release === undefined
+      ? "its files do not tell the release of ROCm"
+      : `its files are of ROCm ${releases.join(" and ")}`,
+    stateIt,
+  );
 }
 
 function environmentOf({ start }: OpenedImage): readonly string[] {

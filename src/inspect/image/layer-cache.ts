@@ -38,7 +38,7 @@ import type { LayerChange, LayerInspection } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */
-export const analyserVersion = 11;
+export const analyserVersion = 12;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
@@ -152,6 +152,7 @@ const inspection = shape<FileInspection>({
       neededLevel: orNull(anyText),
       kernel: orNull(anyText),
       branches: ifPresent(texts),
+      rocm: ifPresent(anyText),
       libc: orNull(shape<LibcNeed>({ name: oneOf("glibc", "musl"), version: orNull(anyText) })),
     }),
   ),

@@ -3,11 +3,12 @@
  * ones, all or none.
  */
 
-import { hasGpuCode, noGpus } from "../../hardware/requirement.ts";
 import { ImgmatchError, usageError } from "../../errors.ts";
+import { narrowAmdGpus } from "../../host/amd-visible-devices.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { narrowGpus } from "../../host/visible-devices.ts";
-import type { Lock } from "../../lock/lock.ts";
+import type { Lock, Requirement } from "../../lock/lock.ts";
+import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { groupBy } from "../../io/collections.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { compareCandidates } from "../../resolve/rank.ts";
@@ -17,7 +18,17 @@ import {
   type Ranking,
   type ResolveImageOptions,
 } from "../../resolve/resolve-image.ts";
-import { type GpuUnit, type GpuUse, kindOf, narrowTo, unitsOf, useOf } from "./gpu-units.ts";
+import {
+  allUnits,
+  type GpuUnit,
+  type GpuUse,
+  type GpuVendor,
+  kindOf,
+  narrowTo,
+  unitsOf,
+  useOf,
+  vendorOf,
+} from "./gpu-units.ts";
 import { unsupported } from "./unsupported.ts";
 
 export type GpuWish =
@@ -55,6 +66,11 @@ export interface TakenUnit {
   readonly use: Exclude<GpuUse, "free">;
 }
 
+/** The needs of an image on the host that it fits: of several of a kind those of the best that the host meets. */
+export function metRequirement({ image, fit }: Pick<Candidate, "image" | "fit">): Requirement {
+  return fit.as ?? neededRequirement(image);
+}
+
 /**
  * Picks GPUs that nobody uses and the best image that they can run. Among images of one rank equal GPUs come first, then
  * the newer ones, then the lower numbers. A GPU whose use cannot be told is never picked for a count: it may be busy.
@@ -70,8 +86,8 @@ export function chooseGpus(
   wish: GpuWish,
   { allowBusy = false, ...options }: ChoiceOptions = {},
 ): GpuChoice {
-  const units = unitsOf(host);
-  const states = units.map((unit) => ({ unit, use: allowBusy ? ("free" as const) : useOf(unit.gpu) }));
+  const withUse = (unit: GpuUnit) => ({ unit, use: allowBusy ? ("free" as const) : useOf(unit) });
+  const states = unitsOf(host).map(withUse);
   const isTaken = (state: (typeof states)[number]): state is TakenUnit => state.use !== "free";
   const take = (picked: readonly GpuUnit[]): GpuChoice => {
     const narrowed = narrowTo(host, picked);
@@ -82,21 +98,26 @@ export function chooseGpus(
       return take([]);
     case "all":
     case "named": {
-      const wanted = wish.kind === "all" ? states : statesNamed(states, wish.names);
+      const asked = wish.kind === "all" ? states : statesNamed(allUnits(host).map(withUse), wish.names);
+      const choice = take(asked.map(({ unit }) => unit));
+      const [winner] = choice.ok ? choice.ranking.ranked : [];
+      const vendor = winner === undefined ? null : vendorOf(metRequirement(winner));
+      const wanted = wish.kind === "named" ? asked : asked.filter(({ unit }) => unit.vendor === vendor);
       // A user who names a GPU knows it: only use that is proved stands against that.
       const busy = wanted.filter((state) => state.use === "busy").filter(isTaken);
-      const choice = take(wanted.map(({ unit }) => unit));
-      const needsGpu = choice.ok && hasGpuCode(choice.ranking.ranked[0]?.image.requires ?? noGpus);
-      if (busy.length === 0 || (wish.kind === "all" && !needsGpu)) return choice;
+      if (busy.length === 0) return choice;
       const others = wanted.filter(({ use }) => use !== "busy").map(({ unit }) => unit);
       return { ok: false, wanted: wanted.length, free: others, taken: busy };
     }
     case "count": {
       const free = states.filter(({ use }) => use === "free").map(({ unit }) => unit);
-      if (free.length < wish.count)
-        return { ok: false, wanted: wish.count, free, taken: states.filter(isTaken) };
-      const best = bestSet(lock, host, free, wish.count, options);
-      return take(best ?? firstOf(kindsOf(free), wish.count));
+      // No image has a use for those of two vendors.
+      const enough = [...groupBy(free, ({ vendor }) => vendor)].filter(([, of]) => of.length >= wish.count);
+      const [first] = enough;
+      if (first === undefined) return { ok: false, wanted: wish.count, free, taken: states.filter(isTaken) };
+      const sets = enough.map(([vendor, of]) => ({ vendor, kinds: kindsOf(of) }));
+      const best = bestSet(lock, host, sets, wish.count, options);
+      return take(best ?? firstOf(kindsOf(first[1]), wish.count));
     }
   }
 }
@@ -129,17 +150,18 @@ interface Option {
 function bestSet(
   lock: Lock,
   host: HostFacts,
-  free: readonly GpuUnit[],
+  free: readonly { readonly vendor: GpuVendor; readonly kinds: Kinds }[],
   count: number,
   options: ResolveImageOptions,
 ): readonly GpuUnit[] | null {
   let best: Option | null = null;
-  for (const kinds of subsets(kindsOf(free))) {
+  const sets = free.flatMap(({ vendor, kinds }) => subsets(kinds).map((set) => ({ vendor, kinds: set })));
+  for (const { vendor, kinds } of sets) {
     const enough = kinds.reduce((sum, units) => sum + units.length, 0) >= count;
     if (!enough || kinds.length > count) continue;
     const sample = kinds.flatMap((units) => units.slice(0, 1));
     const { ranked, order } = rankImages(lock, narrowTo(host, sample), options);
-    const winner = ranked.find(({ image }) => hasGpuCode(image.requires));
+    const winner = ranked.find((each) => vendorOf(metRequirement(each)) === vendor);
     if (winner === undefined) continue;
     const option = { kinds, winner, order };
     if (best === null || compareOptions(option, best) < 0) best = option;
@@ -167,10 +189,15 @@ function firstOf(kinds: Kinds, count: number): readonly GpuUnit[] {
 function kindsOf(units: readonly GpuUnit[]): Kinds {
   return [...groupBy(units, kindOf).values()].sort(
     ([a], [b]) =>
-      Number(b?.gpu.compute ?? 0) - Number(a?.gpu.compute ?? 0) ||
+      computeOf(b) - computeOf(a) ||
       (b?.gpu.memoryMiB ?? 0) - (a?.gpu.memoryMiB ?? 0) ||
       compareNames(a?.name ?? "", b?.name ?? ""),
   );
+}
+
+/** Targets of AMD are names, of which none says that it is better than another: there the memory decides. */
+function computeOf(unit: GpuUnit | undefined): number {
+  return unit?.vendor === "nvidia" ? Number(unit.gpu.compute ?? 0) : 0;
 }
 
 /** Not empty, in the order of the kinds. A host has few kinds; beyond twelve only single kinds and all together are tried. */
@@ -182,8 +209,9 @@ function subsets(kinds: Kinds): readonly Kinds[] {
 }
 
 function compareNames(a: string, b: string): number {
-  const [first = 0, second = -1] = a.split(":").map(Number);
-  const [other = 0, last = -1] = b.split(":").map(Number);
+  const numbers = (name: string) => name.replace(/^amd:/, "").split(":").map(Number);
+  const [first = 0, second = -1] = numbers(a);
+  const [other = 0, last = -1] = numbers(b);
   return first - other || second - last;
 }
 
@@ -195,16 +223,35 @@ export function gpuWish(host: HostFacts, text: string | undefined): GpuWish {
   if (text === "0") {
     throw usageError("--gpus 0 may mean no GPU or the first one", "write --gpus none, or --gpus device=0");
   }
-  const named = narrowGpus(host.nvidia?.gpus ?? [], text.replace(/^device=/, ""));
-  const names = unitsOf(host)
-    .filter(({ gpu, mig }) =>
-      named.some(
-        (each) =>
-          each.index === gpu.index && (mig === null || each.mig.some(({ uuid }) => uuid === mig.uuid)),
-      ),
-    )
-    .map(({ name }) => name);
-  return { kind: "named", names };
+  const named = namedUnits(host, text.replace(/^device=/, ""));
+  if (new Set(named.map(({ vendor }) => vendor)).size > 1) {
+    throw usageError(
+      `--gpus ${text} names GPUs of two vendors, and a container has a use for those of one`,
+      "name GPUs of one vendor",
+    );
+  }
+  return { kind: "named", names: named.map(({ name }) => name) };
+}
+
+function namedUnits(host: HostFacts, list: string): readonly GpuUnit[] {
+  const units = allUnits(host);
+  const [nvidia, amd] = [host.nvidia?.gpus ?? [], host.amd?.gpus ?? []];
+  const ofAmd = (named: readonly unknown[]) =>
+    units.filter(({ vendor, gpu }) => vendor === "amd" && named.includes(gpu));
+  if (nvidia.length === 0 && amd.length > 0) return ofAmd(narrowAmdGpus(amd, list));
+  // Beside GPUs of NVIDIA, whose numbers come first, those of AMD are named by their uuids and as `amd:0`.
+  const entries = list.split(",").map((entry) => entry.trim());
+  const isAmd = (entry: string) => /^amd:/.test(entry) || amd.some(({ uuid }) => uuid === entry);
+  const [mine, others] = [entries.filter(isAmd), entries.filter((entry) => !isAmd(entry))];
+  const cards = mine.length === 0 ? [] : narrowAmdGpus(amd, mine.join(",").replaceAll("amd:", ""));
+  const named = mine.length > 0 && others.length === 0 ? [] : narrowGpus(nvidia, others.join(","));
+  const isNamed = (unit: GpuUnit) =>
+    unit.vendor === "nvidia" &&
+    named.some(
+      ({ index, mig }) =>
+        index === unit.gpu.index && (unit.mig === null || mig.some(({ uuid }) => uuid === unit.mig?.uuid)),
+    );
+  return [...units.filter(isNamed), ...ofAmd(cards)];
 }
 
 /**
@@ -231,7 +278,12 @@ export function scheduledGpus(
     const none = narrowTo(host, []);
     return { ok: true, units: [], host: none, ranking: rankImages(lock, none, options) };
   }
-  const count = wish.kind === "count" ? wish.count : units.length;
-  if (count > units.length) return { ok: false, wanted: count, free: units, taken: [] };
-  return { ok: true, units: units.slice(0, count), host, ranking: rankImages(lock, host, options) };
+  const ranking = rankImages(lock, host, options);
+  const uses = ranking.ranked.map((each) => vendorOf(metRequirement(each)));
+  // Those of the best image that has a use for GPUs.
+  const vendor = uses.find((each) => each !== null) ?? units[0]?.vendor ?? "nvidia";
+  const mine = units.filter((unit) => unit.vendor === vendor);
+  const count = wish.kind === "count" ? wish.count : mine.length;
+  if (count > mine.length) return { ok: false, wanted: count, free: mine, taken: [] };
+  return { ok: true, units: mine.slice(0, count), host, ranking };
 }

@@ -3,7 +3,6 @@
 import { hasGpuCode } from "../../hardware/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { Lock, Requirement } from "../../lock/lock.ts";
-import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { noMatch } from "../../resolve/nearest.ts";
 import {
   immutableReferenceOf,
@@ -12,7 +11,8 @@ import {
 } from "../../resolve/resolve-image.ts";
 import { findUnasked, type Unasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";
-import { chooseGpus, gpuWish, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
+import { chooseGpus, gpuWish, metRequirement, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
+import { vendorOf } from "./gpu-units.ts";
 import { resolvedLabel } from "./labels/vocabulary.ts";
 import type { LaunchRequest, LaunchTarget } from "./target.ts";
 
@@ -60,13 +60,15 @@ export function chooseLaunch(
   const { image } = winner;
   // A user who asked for GPUs has passed over the images before the winner.
   const ranked = ranking.ranked.slice(ranking.ranked.indexOf(winner));
+  const requires = metRequirement(winner);
+  const vendor = vendorOf(requires);
   return {
     ok: true,
     request: {
       reference: immutableReferenceOf(lock, image),
-      requires: neededRequirement(image),
+      requires,
       host: choice.host,
-      units: hasGpuCode(image.requires) ? choice.units : [],
+      units: choice.units.filter((unit) => unit.vendor === vendor),
       node: anywhere ? null : resolvedLabel(lock.name, image.tag),
     },
     unasked: findUnasked(lock, choice.host, { ...ranking, ranked }, options),
@@ -82,7 +84,8 @@ function winnerOf(
   options: ResolveImageOptions,
 ): Candidate {
   const wantsGpus = gpus !== undefined && gpus !== "all" && gpus !== "none";
-  const uses = (requires: Requirement | undefined) => !wantsGpus || requires?.cuda !== null;
+  const uses = (requires: Requirement | undefined) =>
+    !wantsGpus || requires === undefined || hasGpuCode(requires);
   const winner = ranking.ranked.find(({ image }) => uses(image.requires));
   if (winner !== undefined) return winner;
   const rejected = ranking.rejected.filter(({ cell }) => uses(lock.images[cell]?.requires));

@@ -9,10 +9,7 @@ import { describeUnit, describeUse, type GpuUnit } from "./gpu-units.ts";
 type Refusal = Extract<GpuChoice, { readonly ok: false }>;
 
 /** `GPU_BUSY`, with what holds the GPUs that are not free. */
-export function gpusBusy(
-  { wanted, free, taken }: Refusal,
-  holders: ReadonlyMap<number, readonly GpuHolder[]>,
-): ImgmatchError {
+export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders): ImgmatchError {
   const total = free.length + taken.length;
   const summary =
     total < wanted
@@ -32,9 +29,9 @@ export function gpusBusy(
   });
 }
 
-function describeTaken({ unit, use }: TakenUnit, holders: ReadonlyMap<number, readonly GpuHolder[]>): string {
-  const names = (holders.get(unit.gpu.index) ?? []).map(describeHolder);
-  const state = use === "unknown" ? "its use cannot be told" : describeUse(unit.gpu);
+function describeTaken({ unit, use }: TakenUnit, holders: GpuHolders): string {
+  const names = (holders.get(unit.name) ?? []).map(describeHolder);
+  const state = use === "unknown" ? "its use cannot be told" : describeUse(unit);
   return `${describeUnit(unit)}: ${state}${names.length === 0 ? "" : `: ${names.join(", ")}`}`;
 }
 
@@ -56,11 +53,12 @@ export interface GpuHolder {
 
 const limits = { timeoutMs: 5000, maxBytes: 1_000_000 };
 
-/** Index of a GPU → its processes. Empty where neither nvidia-smi nor `/proc` tells. */
-export async function findHolders(
-  io: HostIo,
-  units: readonly GpuUnit[],
-): Promise<ReadonlyMap<number, readonly GpuHolder[]>> {
+/** Name of a unit → the processes of its GPU. */
+export type GpuHolders = ReadonlyMap<string, readonly GpuHolder[]>;
+
+/** Empty where neither nvidia-smi nor `/proc` tells. */
+export async function findHolders(io: HostIo, units: readonly GpuUnit[]): Promise<GpuHolders> {
+  if (units.every(({ vendor }) => vendor === "amd")) return readOpenFiles(io, units);
   const query = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory";
   const answer = await io.run("nvidia-smi", [query, "--format=csv,noheader,nounits"], limits);
   const holders = answer?.status === 0 ? parseComputeApps(answer.stdout, units) : new Map();
@@ -69,32 +67,33 @@ export async function findHolders(
 }
 
 /** `GPU-3f…, 4711, python, 38912`: a name may hold commas, so it is what is left between the others. */
-export function parseComputeApps(csv: string, units: readonly GpuUnit[]): Map<number, GpuHolder[]> {
-  const holders = new Map<number, GpuHolder[]>();
+export function parseComputeApps(csv: string, units: readonly GpuUnit[]): Map<string, GpuHolder[]> {
+  const holders = new Map<string, GpuHolder[]>();
   for (const line of csv.split("\n")) {
     const match = /^(GPU-[0-9a-f-]+),\s*(\d+),\s*(.*),\s*([^,]*)$/i.exec(line.trim());
-    const unit = units.find(({ gpu }) => gpu.uuid?.toLowerCase() === match?.[1]?.toLowerCase());
-    if (match === null || unit === undefined) continue;
-    const [, , pid, program = "", memory = ""] = match;
-    remember(holders, unit.gpu.index, () => []).push({
-      pid: Number(pid),
-      program: program.startsWith("[") ? null : (program.split("/").at(-1) ?? null),
-      memoryMiB: /^\d+$/.test(memory.trim()) ? Number(memory) : null,
-    });
+    if (match === null) continue;
+    const [, uuid = "", pid, program = "", memory = ""] = match;
+    // All instances of a GPU in MIG mode.
+    for (const unit of units.filter(({ gpu }) => gpu.uuid?.toLowerCase() === uuid.toLowerCase()))
+      remember(holders, unit.name, () => []).push({
+        pid: Number(pid),
+        program: program.startsWith("[") ? null : (program.split("/").at(-1) ?? null),
+        memoryMiB: /^\d+$/.test(memory.trim()) ? Number(memory) : null,
+      });
   }
   return holders;
 }
 
-function readOpenFiles(io: HostIo, units: readonly GpuUnit[]): Map<number, GpuHolder[]> {
-  const holders = new Map<number, GpuHolder[]>();
-  const indexes = new Set(units.map(({ gpu }) => gpu.index));
+function readOpenFiles(io: HostIo, units: readonly GpuUnit[]): Map<string, GpuHolder[]> {
+  const holders = new Map<string, GpuHolder[]>();
   for (const pid of io.list("/proc").filter((name) => /^\d+$/.test(name))) {
     const folder = `/proc/${pid}/fd`;
     const open = new Set(io.list(folder).map((fd) => io.readLink(`${folder}/${fd}`)));
-    for (const index of indexes) {
-      if (!open.has(`/dev/nvidia${index}`)) continue;
+    for (const { vendor, gpu, name: unit } of units) {
+      const device = vendor === "nvidia" ? `/dev/nvidia${gpu.index}` : gpu.render;
+      if (device === null || !open.has(device)) continue;
       const name = io.readText(`/proc/${pid}/comm`);
-      remember(holders, index, () => []).push({
+      remember(holders, unit, () => []).push({
         pid: Number(pid),
         program: typeof name === "string" ? name.trim() : null,
         memoryMiB: null,

@@ -18,9 +18,18 @@ export interface Mount {
   readonly readOnly: boolean;
 }
 
+/** Images have no names for the groups of a host, so that their numbers are handed over. */
+export interface DeviceAccess {
+  /** Groups that may open a device file where not everybody may, by number. */
+  readonly groups: readonly number[];
+  /** The user who starts the launch: for him Podman runs without root. */
+  readonly user: number;
+}
+
 export interface LaunchRequest {
   /** `repo:tag@sha256:…` */
   readonly reference: ImmutableReference;
+  /** Of an image that carries several of a kind, what it needs with those that the host meets. */
   readonly requires: Requirement;
   /** The host that the image was picked for, with the GPUs that the container is to get. */
   readonly host: HostFacts;
@@ -30,6 +39,8 @@ export interface LaunchRequest {
   readonly program?: string;
   /** Which GPUs and MIG instances the container gets, for targets that name them; default: all of `host`. */
   readonly units?: readonly GpuUnit[];
+  /** Who may open the device files of the GPUs: only of this machine. */
+  readonly access?: DeviceAccess;
   /** `batch` when absent. */
   readonly task?: Task;
   readonly name?: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { adoptedImage, type Statement } from "../../../src/inspect/adopt/adopted-image.ts";
+import { acceleratorOf, adoptedImage, type Statement } from "../../../src/inspect/adopt/adopted-image.ts";
 import { ldConf, type MadeProgram, madeFile, madeImage, unopenedFile } from "../support/made-opened.ts";
 
 const lib = (name: string, more: Partial<MadeProgram>) => madeFile({ path: `/opt/lib${name}.so`, ...more });
@@ -35,11 +35,79 @@ describe("an adopted image", () => {
     expect([adopted, measured, notes]).toEqual([{ cpu: "estimated" }, undefined, []]);
   });
 
-  it("says that its code for AMD is not in the lock", () => {
-    const amd = { targets: [{ target: "gfx942", version: null, modules: 1 }] };
-    expect(adopt([lib("rocm", { amd })])).toMatchObject({
-      requires: { cuda: null },
-      notes: ["its GPU code for AMD is not in the lock: imgmatch inspect shows it"],
+  describe("with GPU code for AMD", () => {
+    const amd = (...targets: readonly string[]) => ({
+      targets: targets.map((target) => ({ target, version: null, modules: 1 })),
+    });
+    const hip = (rocm?: string) =>
+      madeFile({ path: "/opt/rocm/lib/libamdhip64.so.7", ...(rocm === undefined ? {} : { rocm }) });
+    const blas = lib("rocblas", { amd: amd("gfx90a:xnack+", "gfx90a:xnack-", "gfx942", "gfx1100") });
+    const app = lib("app", { amd: amd("gfx90a", "gfx11-generic", "gfx1201"), rocm: "7.2.4" });
+
+    it("has the targets that all its libraries serve, and the release that its files tell", () => {
+      const { requires, notes, undecided } = adopt([blas, app, hip()]);
+      expect(requires).toMatchObject({
+        cuda: null,
+        rocm: { release: "7.2.4", code: ["gfx90a:xnack+", "gfx90a:xnack-", "gfx1100"] },
+      });
+      expect([notes, undecided]).toEqual([[], []]);
+      expect(acceleratorOf(requires)).toEqual({ accel: "rocm-7.2" });
+      expect(adopt([app, hip()], { march: "x86-64" })).toMatchObject({
+        measured: { cuda: null, rocm: { code: ["gfx90a", "gfx11-generic", "gfx1201"] } },
+      });
+    });
+
+    it.each<[string, Parameters<typeof adopt>[0], string]>([
+      ["its installation", [madeFile({ path: "/opt/rocm-7.2.0/lib/librocm-core.so.1.0.70200" })], "7.2.0"],
+      ["its runtime", [hip("7.1.0")], "7.1.0"],
+      [
+        "its libraries, as far as they agree",
+        [hip(), lib("x", { amd: amd("gfx90a"), rocm: "7.2.0" })],
+        "7.2",
+      ],
+    ])("has the release of %s", (_what, files, release) => {
+      const own = lib("app", { amd: amd("gfx90a"), rocm: "7.2.4" });
+      expect(adopt([own, hip(), ...files]).requires.rocm).toEqual({ release, code: ["gfx90a"] });
+    });
+
+    it("is undecided where nothing tells the release, until its owner states it", () => {
+      const bare = lib("app", { amd: amd("gfx942") });
+      expect(codeOf(() => adopt([bare, hip()]))).toBe(
+        "ADOPT_UNDECIDED: app:1: its files do not tell the release of ROCm",
+      );
+      const two = [app, lib("x", { amd: amd("gfx90a"), rocm: "6.4.4" }), hip()];
+      expect(codeOf(() => adopt(two))).toContain("its files are of ROCm 6.4 and 7.2");
+      for (const file of [bare, app])
+        expect(codeOf(() => adopt([file]))).toContain("has GPU code for AMD and no ROCm runtime");
+      for (const files of [[bare, hip()], [bare]])
+        expect(adopt(files, { rocm: "7.2" }).requires.rocm).toEqual({ release: "7.2", code: ["gfx942"] });
+      expect(codeOf(() => adopt([bare], { rocm: "7" }))).toContain("USAGE: --rocm");
+      expect(codeOf(() => adopt([cu128], { rocm: "7.2" }))).toContain("USAGE: app:1 has no GPU code for AMD");
+    });
+
+    it("has both sides where it has code of both vendors and a runtime for each, else what runs", () => {
+      expect(adopt([cu128, app, hip()]).requires).toMatchObject({
+        cuda: { toolkit: "12.8" },
+        rocm: { release: "7.2.4" },
+      });
+      expect(acceleratorOf(adopt([cu128, app, hip()]).requires)).toEqual({ cuda: "12.8", accel: "rocm-7.2" });
+      const without = adopt([cu128, app]);
+      expect(without.requires).not.toHaveProperty("rocm");
+      expect(acceleratorOf(without.requires)).toEqual({ cuda: "12.8" });
+      expect(without.notes).toEqual([expect.stringContaining("it has no ROCm runtime")]);
+    });
+
+    it("is refused where no card runs all its libraries, or nobody can read its code", () => {
+      const other = lib("other", { amd: amd("gfx1030") });
+      expect(codeOf(() => adopt([blas, other, hip("7.2.4")]))).toMatch(
+        /^ADOPT_UNDECIDED: .*no GPU target.*libother\.so has gfx1030; .*librocblas\.so has gfx90a/,
+      );
+      const strange = lib("strange", { amd: { unknown: { "machine value 0x7f": 1 } }, rocm: "7.2.4" });
+      expect(codeOf(() => adopt([strange, hip()]))).toContain("its GPU code for AMD cannot be read");
+      // What may be for any target decides nothing, and is said.
+      const partly = adopt([app, strange, hip()]);
+      expect(partly.requires.rocm?.code).toEqual(["gfx90a", "gfx11-generic", "gfx1201"]);
+      expect(partly.undecided.join()).toContain("0x7f");
     });
   });
 

@@ -32,6 +32,8 @@ export interface MadeProgram {
   readonly libc?: LibcNeed;
   readonly gpuBytes?: number;
   readonly amd?: Partial<AmdCode>;
+  /** Release of the AMD compiler that made it. */
+  readonly rocm?: string;
   readonly sycl?: FileInspection["sycl"];
   /** What tells it from another file of the same path. */
   readonly content?: string;
@@ -84,6 +86,7 @@ function inspectionOf(program: MadeProgram): FileInspection {
       neededLevel: program.neededLevel ?? null,
       kernel: null,
       libc: program.libc ?? null,
+      ...(program.rocm === undefined ? {} : { rocm: program.rocm }),
     },
     cpu:
       machine !== "x86_64" && machine !== "aarch64"

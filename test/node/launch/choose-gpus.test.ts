@@ -73,7 +73,7 @@ describe("GPUs for a container", () => {
         fc.boolean(),
         (facts, lock, count, allowBusy) => {
           const choice = chooseGpus(lock, facts, { kind: "count", count }, { allowBusy });
-          const free = unitsOf(facts).filter((unit) => allowBusy || useOf(unit.gpu) === "free");
+          const free = unitsOf(facts).filter((unit) => allowBusy || useOf(unit) === "free");
           if (free.length < count) {
             expect(choice).toMatchObject({ ok: false, wanted: count });
             return;
@@ -159,7 +159,7 @@ describe("who holds the others", () => {
   it("is read from nvidia-smi", () => {
     expect([...parseComputeApps(csv, unitsOf(facts))]).toEqual([
       [
-        0,
+        "0",
         [
           { pid: 4711, program: "python, train", memoryMiB: 38912 },
           { pid: 99, program: null, memoryMiB: null },
@@ -191,7 +191,7 @@ it("moves no terminal's cursor with the name of a GPU or of a program", () => {
   );
   const choice = chooseGpus(lockOf({}), facts, { kind: "count", count: 1 });
   if (choice.ok) throw new Error("it is taken");
-  const holders = new Map([[0, [{ pid: 1, program: "\u001b]0;x\u0007", memoryMiB: null }]]]);
+  const holders = new Map([["0", [{ pid: 1, program: "\u001b]0;x\u0007", memoryMiB: null }]]]);
   expect(gpusBusy(choice, holders).message).toContain(
     "GPU 0 (\\u001b[2JH\\u000a): 1 process, 1 MiB used: \\u001b]0;x\\u0007 (pid 1)",
   );

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { chooseLaunch } from "../../../src/node/launch/choose-launch.ts";
 import { launchTarget, launchTargets } from "../../../src/node/launch/launch-targets.ts";
-import { a100, cpuHost, gpuHost, h100 } from "../../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
+import { a100, amdHost, cpuHost, gpuHost, h100, mi300x } from "../../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf, requirement, rocm } from "../../resolve/support/locks.ts";
 
 const { docker, kubernetes } = launchTargets;
 const lock = lockOf({ gpu: gpuImage(cuda("12.8.1", ["sm_80", "sm_90"])), cpu: image() });
@@ -46,6 +46,33 @@ describe("a launch on this host", () => {
     expect(chooseLaunch(kubernetes, lock, cpuHost(), { anywhere: true })).toMatchObject({
       request: { node: null },
     });
+  });
+});
+
+describe("a launch on a host with AMD GPUs", () => {
+  const forAmd = { ...requirement(null), rocm: rocm("7.2", ["gfx942"]) };
+  const amd = amdHost([mi300x, mi300x]);
+  const ofAmd = lockOf({ rocm: image({ requires: forAmd }) });
+
+  it("hands them out, by number too; a number of them is refused, as nobody knows who uses them", () => {
+    expect(units(chooseLaunch(docker, ofAmd, amd))).toEqual(["0", "1"]);
+    expect(units(chooseLaunch(docker, ofAmd, amd, { gpus: "device=1" }))).toEqual(["1"]);
+    expect(chooseLaunch(docker, ofAmd, amd, { gpus: "1" })).toMatchObject({ ok: false, taken: [{}, {}] });
+    expect(units(chooseLaunch(docker, ofAmd, amd, { gpus: "1", allowBusy: true }))).toEqual(["0"]);
+    expect(units(chooseLaunch(kubernetes, ofAmd, amd, { gpus: "2" }))).toEqual(["0", "1"]);
+  });
+
+  it("gives an image with code of both vendors the GPUs of the one that it has here", () => {
+    const both = lockOf({ both: image({ requires: { ...forAmd, cuda: cuda("12.8.1", ["sm_80"]) } }) });
+    const asked = { allowBusy: true } as const;
+    expect(chooseLaunch(docker, both, amd)).toMatchObject({ request: { requires: { cuda: null } } });
+    expect(units(chooseLaunch(docker, both, amd))).toEqual(["0", "1"]);
+    expect(
+      units(chooseLaunch(docker, both, { ...gpuHost([a100], "570.124.06", "12.8"), amd: null })),
+    ).toEqual(["0"]);
+    const mixed = { ...gpuHost([a100], "570.124.06", "12.8"), amd: amd.amd };
+    expect(units(chooseLaunch(docker, ofAmd, mixed))).toEqual(["amd:0", "amd:1"]);
+    expect(units(chooseLaunch(docker, ofAmd, mixed, { gpus: "2", ...asked }))).toEqual(["amd:0", "amd:1"]);
   });
 });
 

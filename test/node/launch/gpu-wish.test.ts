@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gpuWish, scheduledGpus } from "../../../src/node/launch/choose-gpus.ts";
-import { a100, gpuHost, h100 } from "../../resolve/support/hosts.ts";
+import { a100, amdHost, gpuHost, h100, mi300x } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, lockOf } from "../../resolve/support/locks.ts";
 
 const host = gpuHost([a100, h100], "570.124.06", "12.8");
@@ -22,6 +22,32 @@ describe("--gpus of a launch", () => {
   });
 });
 
+describe("--gpus of a launch with AMD GPUs", () => {
+  const amd = amdHost([mi300x, { ...mi300x, integrated: true }]);
+  const names = (facts: typeof host, text: string) => {
+    const wish = gpuWish(facts, text);
+    return wish.kind === "named" ? wish.names : wish;
+  };
+
+  it("names them by number and by uuid, that of a processor too", () => {
+    expect(names(amd, "device=0")).toEqual(["0"]);
+    expect(names(amd, "1,0")).toEqual(["0", "1"]);
+    expect(names(amd, "GPU-0000000000000001")).toEqual(["1"]);
+    expect(() => names(amd, "device=2")).toThrow(
+      expect.objectContaining({ code: "SELECTION_INVALID", message: expect.stringContaining("0000001)") }),
+    );
+  });
+
+  it("tells two vendors apart, and refuses GPUs of both", () => {
+    const both = { ...host, amd: amd.amd };
+    expect(names(both, "device=0")).toEqual(["0"]);
+    expect(names(both, "amd:0,amd:1")).toEqual(["amd:0", "amd:1"]);
+    expect(names(both, "GPU-0000000000000001")).toEqual(["amd:1"]);
+    expect(() => names(both, "0,amd:0")).toThrow(/USAGE.*two vendors/s);
+    expect(() => names(both, "amd:2")).toThrow(expect.objectContaining({ code: "SELECTION_INVALID" }));
+  });
+});
+
 describe("GPUs that a scheduler picks", () => {
   const units = (text: string) => {
     const choice = scheduledGpus(lock, host, text, "kubernetes", {});
@@ -31,6 +57,12 @@ describe("GPUs that a scheduler picks", () => {
     expect(units("2")).toBe(2);
     expect(units("none")).toBe(0);
     expect(units("3")).toMatchObject({ ok: false, wanted: 3 });
+  });
+
+  it("are those of one vendor", () => {
+    const both = { ...host, amd: amdHost([mi300x, mi300x, mi300x]).amd };
+    const choice = scheduledGpus(lock, both, undefined, "kubernetes", {});
+    expect(choice.ok && choice.units.map(({ name }) => name)).toEqual(["0", "1"]);
   });
 
   it("cannot be named", () => {

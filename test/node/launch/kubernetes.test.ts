@@ -50,5 +50,15 @@ describe("a launch on Kubernetes", () => {
     expect(specOf(gpuModes.CDI).tolerations).toEqual(gpus);
     expect(specOf(gpuModes.MIG).tolerations).toEqual(gpus);
     expect(specOf(gpuModes["no GPU"]).tolerations).toBeUndefined();
+    expect(specOf(gpuModes.AMD).tolerations).toEqual([{ ...gpus[0], key: "amd.com/gpu" }]);
+  });
+
+  it("asks for AMD GPUs, or for partitions by the name that the user says", () => {
+    const limits = (settings: LaunchRequest["settings"]) =>
+      specOf({ ...gpuModes.AMD, settings: settings ?? {} }).containers[0].resources.limits;
+    expect(limits({})).toEqual({ "amd.com/gpu": "2" });
+    expect(limits({ resource: "amd.com/cpx_nps4" })).toEqual({ "amd.com/cpx_nps4": "2" });
+    for (const resource of ["nvidia.com/gpu", "amd.com/", "cpx_nps4"])
+      expect(() => limits({ resource })).toThrow(/LAUNCH_UNSUPPORTED.*amd\.com\/NAME/s);
   });
 });

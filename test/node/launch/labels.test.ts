@@ -19,7 +19,7 @@ import {
   versionText,
 } from "../../../src/node/launch/labels/vocabulary.ts";
 import { anyHost } from "../../properties/support/machines.ts";
-import { gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
+import { amdHost, gpu, gpuHost, h100, mi300x } from "../../resolve/support/hosts.ts";
 import { labelProblems } from "./support/node-affinity.ts";
 
 const folder = "test/fixtures/hosts";
@@ -114,6 +114,8 @@ describe("a node's labels", () => {
       "--resources=gpus:1",
       "",
     ]);
+    const amd = amdHost([mi300x]);
+    expect(labelFormats.mesos.write(nodeLabels(amd), amd)).not.toContain("nvidia");
   });
 });
 

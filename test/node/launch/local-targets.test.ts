@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { unitsOf } from "../../../src/node/launch/gpu-units.ts";
 import type { LaunchRequest } from "../../../src/node/launch/target.ts";
 import { apptainer } from "../../../src/node/launch/targets/apptainer.ts";
 import { compose } from "../../../src/node/launch/targets/compose.ts";
@@ -27,6 +28,7 @@ const podmanRun: Options = {
   "--detach": false,
   "--restart": true,
   "--device": true,
+  "--group-add": true,
   "--name": true,
   "--env": true,
   "--mount": true,
@@ -54,6 +56,7 @@ const dockerRun: Options = {
 const apptainerRun: Options = {
   "--no-eval": false,
   "--nv": false,
+  "--rocm": false,
   "--mount": true,
   "--cpus": true,
   "--memory": true,
@@ -73,6 +76,7 @@ const composeFile: Shape = {
       cpus: "number",
       mem_limit: "text",
       devices: ["text"],
+      group_add: ["text"],
       deploy: {
         resources: {
           reservations: { devices: [{ driver: "text", device_ids: ["text"], capabilities: ["text"] }] },
@@ -107,6 +111,16 @@ describe("nvidia-docker", () => {
 });
 
 describe("apptainer", () => {
+  it("shows AMD GPUs by number to ROCr, and by their places among those to HIP", () => {
+    const request: LaunchRequest = { ...gpuModes.AMD, args: [] };
+    const units = unitsOf(request.host).slice(1);
+    const { argv, env } = apptainer.command({ ...request, units });
+    expect(argv).toContain("--rocm");
+    expect(env).toEqual({ APPTAINERENV_ROCR_VISIBLE_DEVICES: "1", APPTAINERENV_HIP_VISIBLE_DEVICES: "0" });
+    expect(apptainer.command({ ...request, settings: { rocm: "no" } }).argv).not.toContain("--rocm");
+    expect(refusal(apptainer, { ...request, settings: { rocm: "maybe" } })).toMatch(/rocm=maybe/);
+  });
+
   it("gets options that it has, and then the image", () => {
     const launches = everyLaunch(apptainer);
     expect(launches.length).toBeGreaterThan(15);

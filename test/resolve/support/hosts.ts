@@ -96,6 +96,12 @@ export function amdHost(
   driver: string | null = null,
   change: Partial<HostFacts> = {},
 ): HostFacts {
-  const listed = gpus.map((facts, index) => ({ ...facts, index, render: `/dev/dri/renderD${128 + index}` }));
+  const listed = gpus.map((facts, index) => ({
+    ...facts,
+    index,
+    uuid: `GPU-${`${index}`.padStart(16, "0")}`,
+    bus: `0000:${(index + 1).toString(16).padStart(2, "0")}:00.0`,
+    render: `/dev/dri/renderD${128 + index}`,
+  }));
   return cpuHost({ amd: { driver, gpus: listed }, ...change });
 }

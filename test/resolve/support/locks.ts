@@ -1,6 +1,12 @@
 /** Locks for tests: images with requirements, everything else filled in. */
 
-import type { CudaRequirement, Lock, LockedImage, Requirement } from "../../../src/lock/lock.ts";
+import type {
+  CudaRequirement,
+  Lock,
+  LockedImage,
+  Requirement,
+  RocmRequirement,
+} from "../../../src/lock/lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { levelV3 } from "./hosts.ts";
 
@@ -36,6 +42,14 @@ export function cuda(
   change: Partial<CudaRequirement> = {},
 ): CudaRequirement {
   return { toolkit, code, driver: { mode: "host", minimum: "525.60.13" }, ...change };
+}
+
+export function rocm(
+  release: string,
+  code: readonly string[],
+  change: Partial<RocmRequirement> = {},
+): RocmRequirement {
+  return { release, code, ...change };
 }
 
 export function gpuImage(requires: CudaRequirement, change: Partial<LockedImage> = {}): LockedImage {

@@ -78,6 +78,7 @@ function gpuUnits(text = "1", target: string): readonly GpuUnit[] {
     );
   }
   return Array.from({ length: Number(text) }, (_, index) => ({
+    vendor: "nvidia",
     gpu: unknownGpu(index),
     mig: null,
     name: String(index),

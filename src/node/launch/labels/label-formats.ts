@@ -77,7 +77,7 @@ function mesosFlags(labels: NodeLabels, host: HostFacts): string {
     .map(([key, value]) => `${labelNames.mesos(key)}:${value}`)
     .join(";");
   const indexes = unitsOf(host)
-    .filter(({ mig }) => mig === null)
+    .filter(({ vendor, mig }) => vendor === "nvidia" && mig === null)
     .map(({ gpu }) => gpu.index);
   const flags = [
     `--attributes=${attributes}`,

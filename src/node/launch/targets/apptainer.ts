@@ -1,11 +1,11 @@
 /**
- * `apptainer run --nv`. Sources: Apptainer User Guide, "GPU Support" and "Bind Paths and Mounts"; apptainer/apptainer,
+ * `apptainer run --nv` and `--rocm`. Sources: Apptainer User Guide, "GPU Support" and "Bind Paths and Mounts"; apptainer/apptainer,
  * CHANGELOG (`--mount` since 1.0.0, `--no-eval` since 1.1.0, `instance run` since 1.2.0).
  */
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
-import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
-import { unitId } from "../gpu-units.ts";
+import { deviceNodes, isAmd, isBundled, neededUnits } from "../gpu-needs.ts";
+import { type GpuUnit, unitId } from "../gpu-units.ts";
 import { localTarget, type LaunchCommand, type LaunchRequest, type LocalTarget } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { bindOption } from "./docker-run.ts";
@@ -15,6 +15,9 @@ const cannot = unsupportedBy("apptainer");
 export const apptainer: LocalTarget = localTarget({
   name: "apptainer",
   description: "apptainer run on this machine",
+  settings: {
+    rocm: "no: AMD devices without --rocm, where the host has ROCm libraries that would hide those of the image",
+  },
   command,
 });
 
@@ -46,25 +49,46 @@ function instanceName({ name, program }: LaunchRequest): string {
   return name ?? "imgmatch";
 }
 
-/** Without `--nv` the host's devices are there all the same: `/dev` is the host's unless `--contain` says otherwise. */
+/**
+ * Without `--nv` or `--rocm` the host's devices are there all the same: `/dev` is the host's unless `--contain` says otherwise. `--rocm` also
+ * takes over what the host has of the libraries that etc/rocmliblist.conf names, HSA's among them.
+ */
 function gpuOptions(request: LaunchRequest): readonly string[] {
   const units = neededUnits(request);
   if (units.length === 0) return [];
+  if (units.some(isAmd)) return rocmOption(request);
   if (!isBundled(request)) return ["--nv"];
   deviceNodes("apptainer", units);
   return [];
 }
 
+function rocmOption({ settings = {} }: LaunchRequest): readonly string[] {
+  const { rocm = "yes" } = settings;
+  if (rocm !== "yes" && rocm !== "no") throw cannot(`read --set rocm=${rocm}`, "use yes or no");
+  return rocm === "no" ? [] : ["--rocm"];
+}
+
 /** `--env` splits at commas; a variable with this prefix is handed over as it is (User Guide, "Environment and Metadata"). */
 function variables(request: LaunchRequest): Readonly<Record<string, string>> {
   const units = neededUnits(request);
-  // `--nv` shows every GPU of the host, so CUDA is told which ones are meant.
-  const gpus = units.length === 0 ? {} : { CUDA_VISIBLE_DEVICES: units.map(unitId).join(",") };
-  const env = { ...gpus, ...request.env };
+  const env = { ...visibleDevices(units), ...request.env };
   const lost = Object.keys(env).find((name) => kept.includes(name));
   if (lost !== undefined)
     throw cannot(`set ${lost} in a container: it keeps its own`, `leave --env ${lost} out`);
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [`APPTAINERENV_${name}`, value]));
+}
+
+/**
+ * Every GPU of the host is there, so CUDA or ROCm is told which ones are meant. HIP counts those that ROCr leaves, and would else obey
+ * a variable of the caller.
+ */
+function visibleDevices(units: readonly GpuUnit[]): Readonly<Record<string, string>> {
+  if (units.length === 0) return {};
+  if (!units.some(isAmd)) return { CUDA_VISIBLE_DEVICES: units.map(unitId).join(",") };
+  return {
+    ROCR_VISIBLE_DEVICES: units.map(({ gpu }) => gpu.index).join(","),
+    HIP_VISIBLE_DEVICES: units.map((_, index) => index).join(","),
+  };
 }
 
 /** Left out, or read as something else (apptainer/apptainer, internal/pkg/util/env/create.go and process_linux.go). */

@@ -1,8 +1,7 @@
 /** A service of a Compose file. Source: Compose Specification, "services" and "deploy.resources.reservations.devices". */
 
 import { baseName, dnsName, filled, given, type JsonObject } from "../workload-name.ts";
-import { cdiName, deviceNodes, isBundled, neededUnits, withoutRuntime } from "../gpu-needs.ts";
-import { unitId } from "../gpu-units.ts";
+import { handoverOf } from "../gpu-needs.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
 
 export const compose: LaunchTarget = {
@@ -32,17 +31,18 @@ function composeFile(request: LaunchRequest): Json {
 }
 
 function gpus(request: LaunchRequest): JsonObject {
-  const units = neededUnits(request);
-  if (units.length === 0) return {};
-  if (isBundled(request)) return { devices: deviceNodes("compose", units).map((node) => `${node}:${node}`) };
-  const { nvidia } = request.host.runtime;
-  if (nvidia === "none") throw withoutRuntime();
+  const handover = handoverOf("compose", request);
+  if (handover === null) return {};
+  const groups = filled({ group_add: handover.by === "runtime" ? [] : handover.groups });
+  if (handover.by === "devices")
+    return { devices: handover.nodes.map((node) => `${node}:${node}`), ...groups };
   const devices =
-    nvidia === "cdi"
+    handover.by === "cdi"
       ? // The engine's own driver for CDI names (moby, daemon/cdi.go), which docker run --device uses too.
-        { driver: "cdi", device_ids: units.map(cdiName) }
-      : { driver: "nvidia", device_ids: units.map(unitId) };
-  return { deploy: { resources: { reservations: { devices: [{ ...devices, capabilities: ["gpu"] }] } } } };
+        { driver: "cdi", device_ids: handover.names }
+      : { driver: "nvidia", device_ids: handover.ids };
+  const reservations = { devices: [{ ...devices, capabilities: ["gpu"] }] };
+  return { deploy: { resources: { reservations } }, ...groups };
 }
 
 /** The fields of a service about its container, in a stack file of a swarm too. */

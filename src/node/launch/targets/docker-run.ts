@@ -1,6 +1,6 @@
 /**
  * `docker run` and its relatives. Sources: docker run and podman run references; NVIDIA Container Toolkit, "Support for Container
- * Device Interface".
+ * Device Interface"; ROCm/container-toolkit, commit 192fe8e: docs/container-runtime/cdi-guide.rst.
  *
  * nvidia-docker version 1 is a wrapper of docker that mounts the host's driver as a volume of its plugin. Source:
  * NVIDIA/nvidia-docker, branch 1.0 (1.0.1), src/nvidia-docker/env.go and src/nvidia/devices.go (`NV_GPU`: indexes or uuids),
@@ -10,14 +10,7 @@
 import { ImgmatchError } from "../../../errors.ts";
 import { compareVersions, parseCudaVersion } from "../../../hardware/driver-version.ts";
 import { byDigest } from "../../../oci/immutable-reference.ts";
-import {
-  cdiName,
-  deviceNodes,
-  isBundled,
-  neededUnits,
-  withoutRuntime,
-  withoutToolkit,
-} from "../gpu-needs.ts";
+import { deviceNodes, handoverOf, isBundled, neededUnits, refuseAmd } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
 import {
   localTarget,
@@ -70,22 +63,19 @@ function engineRun(
 }
 
 function gpuOptions(engine: "docker" | "podman", request: LaunchRequest): readonly string[] {
-  const units = neededUnits(request);
-  if (units.length === 0) return [];
-  const devices = (names: readonly string[]) => names.flatMap((name) => ["--device", name]);
-  // A bundled driver needs the kernel's devices alone: a runtime that mounts the host's library would break it.
-  if (isBundled(request)) return devices(deviceNodes(engine, units));
-  const runtime = request.host.runtime.nvidia;
-  if (engine === "podman" && (runtime === "legacy" || runtime === "none"))
-    throw withoutToolkit("podman gets GPUs through CDI, and this host has no CDI specification for them");
-  if (runtime === "none") throw withoutRuntime();
-  if (engine === "podman" || runtime === "cdi") return devices(units.map(cdiName));
+  const handover = handoverOf(engine, request);
+  if (handover === null) return [];
   // The quotes are Docker's own: the value is read as CSV, and a comma would end the field.
-  return ["--gpus", `"device=${units.map(unitId).join(",")}"`];
+  if (handover.by === "runtime") return ["--gpus", `"device=${handover.ids.join(",")}"`];
+  return [
+    ...(handover.by === "cdi" ? handover.names : handover.nodes).flatMap((name) => ["--device", name]),
+    ...handover.groups.flatMap((group) => ["--group-add", group]),
+  ];
 }
 
 function nvidiaDockerRun(request: LaunchRequest): LaunchCommand {
   const { reference, args, settings = {}, options = [] } = request;
+  refuseAmd(request, cannot, "it is a wrapper for NVIDIA's driver");
   const units = neededUnits(request);
   if (units.length > 0) refuse(request, units);
   const folder = (mount: Mount) => ["--volume", volumeOf(mount)];

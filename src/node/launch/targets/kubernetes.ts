@@ -20,6 +20,7 @@ import { byDigest, referenceParts } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { neededUnits } from "../gpu-needs.ts";
+import { type GpuUnit, type GpuVendor, vendorOf } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
@@ -35,7 +36,11 @@ export const kubernetes: FleetTarget = {
   description: "a Job (batch) or a Deployment (service); --set kind=pod or daemonset for others",
   gpus: "scheduler",
   formats: ["yaml", "json"],
-  settings: { kind: `one of ${kubernetesKinds.join(", ")}`, namespace: "metadata.namespace" },
+  settings: {
+    kind: `one of ${kubernetesKinds.join(", ")}`,
+    namespace: "metadata.namespace",
+    resource: "how the device plugin calls a GPU, where not nvidia.com/gpu or amd.com/gpu: amd.com/cpx_nps4",
+  },
   launch: (request) => ({
     form: "documents",
     documents: [kubernetesObject(request) as unknown as Json],
@@ -145,7 +150,7 @@ function podSpec(
         requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...alternatives] },
       },
     })),
-    tolerations: neededUnits(request).length === 0 ? [] : [gpuNodes],
+    tolerations: tolerationsOf(request),
     containers: [container(request)],
     volumes: mounts.map(({ source }, index) => ({ name: `mount-${index}`, hostPath: { path: source } })),
   });
@@ -155,7 +160,16 @@ function podSpec(
  * Nodes that are kept for GPUs are tainted with the name of the resource, and pods that ask for it tolerate that: in most
  * clusters nobody adds it for them (Kubernetes, "Admission Controllers", ExtendedResourceToleration; NVIDIA's own manifests).
  */
-const gpuNodes: Toleration = { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" };
+function tolerationsOf(request: LaunchRequest): Toleration[] {
+  const vendor = vendorOf(request.requires);
+  if (vendor === null || neededUnits(request).length === 0) return [];
+  return [{ key: gpuResources[vendor], operator: "Exists", effect: "NoSchedule" }];
+}
+
+const gpuResources = {
+  nvidia: "nvidia.com/gpu",
+  amd: "amd.com/gpu",
+} as const satisfies Record<GpuVendor, string>;
 
 function container(request: LaunchRequest): Container {
   const { args, program, env = {}, mounts = [] } = request;
@@ -176,16 +190,25 @@ function container(request: LaunchRequest): Container {
 
 /**
  * The device plugin counts GPUs, and with the strategy "mixed" each MIG profile (NVIDIA/k8s-device-plugin, "MIG strategies").
- * Names of resources have no `+`: `1g.10gb+me` is there as `mig-1g.10gb.me` (the same, internal/rm/rm.go).
+ * Names of resources have no `+`: `1g.10gb+me` is there as `mig-1g.10gb.me` (the same, internal/rm/rm.go). To that of AMD a partition is a
+ * GPU, unless `-resource_naming_strategy=mixed` gives each kind of partition a name (ROCm/k8s-device-plugin, commit ed764684:
+ * docs/user-guide/configuration.md).
  */
-function resourceLimits(request: LaunchRequest): Record<string, string> {
-  const { cpus, memoryMiB } = request;
-  const units = neededUnits(request);
-  const names = new Set(
-    units.map(({ mig }) =>
-      mig === null ? "nvidia.com/gpu" : `nvidia.com/mig-${mig.profile.replaceAll("+", ".")}`,
-    ),
+function resourceOf({ vendor, mig }: GpuUnit, { resource }: NonNullable<LaunchRequest["settings"]>): string {
+  if (resource === undefined)
+    return mig === null ? gpuResources[vendor] : `nvidia.com/mig-${mig.profile.replaceAll("+", ".")}`;
+  if (new RegExp(`^${vendor}\\.com/[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`).test(resource))
+    return resource;
+  throw cannot(
+    `ask for ${resource} for an image that takes ${gpuResources[vendor]}`,
+    `use --set resource=${vendor}.com/NAME, or leave it out`,
   );
+}
+
+function resourceLimits(request: LaunchRequest): Record<string, string> {
+  const { cpus, memoryMiB, settings = {} } = request;
+  const units = neededUnits(request);
+  const names = new Set(units.map((unit) => resourceOf(unit, settings)));
   if (names.size > 1) {
     throw cannot(
       `ask for GPUs of different kinds for one container: ${[...names].sort().join(", ")}`,

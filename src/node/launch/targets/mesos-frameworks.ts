@@ -14,7 +14,8 @@
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { baseName, dnsName, filled, given } from "../workload-name.ts";
-import { wholeGpus } from "../gpu-needs.ts";
+import { refuseAmd, wholeGpus } from "../gpu-needs.ts";
+import { hasGpuCode } from "../../../hardware/requirement.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
@@ -23,6 +24,7 @@ import { unsupported, unsupportedBy } from "../unsupported.ts";
 const mesosCannot = unsupportedBy("mesos");
 const marathonCannot = unsupportedBy("marathon");
 const chronosCannot = unsupportedBy("chronos");
+const nvidiaAgents = "agents of Mesos isolate those of NVIDIA alone";
 
 export const mesos: LaunchTarget = {
   name: "mesos",
@@ -43,6 +45,7 @@ function mesosExecute(request: LaunchRequest): LaunchCommand {
       "add --anywhere if every agent is like this host, or launch it with marathon or chronos, which have constraints",
     );
   }
+  refuseAmd(request, mesosCannot, nvidiaAgents);
   const count = wholeGpus("mesos", request);
   const gpus = count === 0 ? "" : `;gpus:${count}`;
   return {
@@ -98,6 +101,7 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
   const { reference, args, program, env = {}, mounts = [], cpus = 1, memoryMiB = 1024, name } = request;
   if (request.task === "batch")
     throw marathonCannot("run a batch: it starts again what has ended", "launch it with chronos");
+  refuseAmd(request, marathonCannot, nvidiaAgents);
   const count = wholeGpus("marathon", request);
   return filled({
     id: appId(name ?? dnsName(baseName(reference))),
@@ -163,7 +167,7 @@ function chronosJob(request: LaunchRequest): Json {
   } = request;
   if (request.task === "service")
     throw chronosCannot("keep a service running: its jobs end", "launch it with marathon");
-  if (request.requires.cuda !== null)
+  if (hasGpuCode(request.requires))
     throw chronosCannot(
       "ask for GPUs: its jobs have no field for them and its tasks get none",
       "launch it with mesos or marathon, or pick an image without GPU code (--gpus none)",

@@ -8,7 +8,7 @@
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { baseName, dnsName, filled, given } from "../workload-name.ts";
-import { neededUnits } from "../gpu-needs.ts";
+import { neededUnits, refuseAmd } from "../gpu-needs.ts";
 import { keys, labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
@@ -139,6 +139,7 @@ function wholeCores(cpus: number): number {
 
 /** The plugin fingerprints MIG instances as GPUs of their own. Of what an image needs it tells the driver's version alone. */
 function devices(request: LaunchRequest): readonly Json[] {
+  refuseAmd(request, cannot, "nobody publishes a device plugin for them");
   const count = neededUnits(request).length;
   const driver = request.requires.cuda?.driver;
   if (count === 0 || driver === undefined) return [];

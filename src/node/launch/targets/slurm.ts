@@ -4,7 +4,8 @@
  * src/docker.sh (image URIs; tried with 4.1.2).
  *
  * An image that bundles its driver needs nothing more: enroot shows the host's `/dev`, and its hook for NVIDIA (98-nvidia.sh)
- * leaves an image with `NVIDIA_VISIBLE_DEVICES=void` alone.
+ * leaves an image with `NVIDIA_VISIBLE_DEVICES=void` alone. For AMD GPUs, which Slurm finds with `AutoDetect=rsmi`, enroot has no hook and needs
+ * none: ROCm/container-toolkit, commit 192fe8e: docs/container-runtime/enroot-pyxis-installation.md has the same words.
  */
 
 import type { ImmutableReference } from "../../../oci/immutable-reference.ts";

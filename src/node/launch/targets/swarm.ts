@@ -1,11 +1,12 @@
 /**
- * A service of a Docker swarm. GPUs are generic resources of the nodes; the node's NVIDIA runtime turns what it is given
+ * A service of a Docker swarm. GPUs are generic resources of the nodes; the node's NVIDIA or AMD runtime turns what it is given
  * (`DOCKER_RESOURCE_NVIDIA-GPU`) into devices. Sources: docker service create and dockerd references ("generic resources"),
- * Compose file version 3, "deploy".
+ * Compose file version 3, "deploy"; ROCm/container-toolkit, commit 192fe8e: docs/container-runtime/docker-swarm.md.
  */
 
 import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { isBundled, wholeGpus } from "../gpu-needs.ts";
+import { vendorOf } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
@@ -13,8 +14,10 @@ import { unsupportedBy } from "../unsupported.ts";
 import { serviceFields } from "./compose.ts";
 import { bindOption } from "./docker-run.ts";
 
-/** As in Docker's own examples: `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`. */
-const resourceKind = "NVIDIA-GPU";
+/** As in Docker's own examples, `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`, and in AMD's. */
+function resourceKind({ requires }: LaunchRequest): string {
+  return vendorOf(requires) === "amd" ? "AMD_GPU" : "NVIDIA-GPU";
+}
 
 const cannot = unsupportedBy("swarm");
 
@@ -48,7 +51,7 @@ function serviceCreate(request: LaunchRequest): LaunchCommand {
       ...["--name", serviceName(request), "--detach"],
       // A job runs to its end and is not started again (docker service create, "Running as a job").
       ...(batch ? ["--mode", "replicated-job", "--restart-condition", "none"] : ["--mode", "replicated"]),
-      ...(count === 0 ? [] : ["--generic-resource", `${resourceKind}=${count}`]),
+      ...(count === 0 ? [] : ["--generic-resource", `${resourceKind(request)}=${count}`]),
       ...constraints(request).flatMap((constraint) => ["--constraint", constraint]),
       ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
       ...mounts.flatMap((mount) => ["--mount", bindOption(mount)]),
@@ -86,7 +89,7 @@ function stackService(request: LaunchRequest, spread: "replicated" | "global"): 
   const { reference, cpus, memoryMiB } = request;
   const batch = (request.task ?? "batch") === "batch";
   const count = gpuCount(request);
-  const gpus = { discrete_resource_spec: { kind: resourceKind, value: count } };
+  const gpus = { discrete_resource_spec: { kind: resourceKind(request), value: count } };
   return filled({
     image: reference,
     ...serviceFields(request),

@@ -3,6 +3,7 @@
  * openstack/zun, zun/common/utils.py (image names) and zun/scheduler/filters.
  */
 
+import { hasGpuCode } from "../../../hardware/requirement.ts";
 import { referenceParts } from "../../../oci/immutable-reference.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
@@ -25,7 +26,7 @@ export const zun: LaunchTarget = {
 
 function appcontainerRun(request: LaunchRequest): LaunchCommand {
   const { args, program, name, env = {}, cpus, memoryMiB, options = [] } = request;
-  if (request.requires.cuda !== null) throw gpusRefused();
+  if (hasGpuCode(request.requires)) throw gpusRefused();
   if ((request.mounts ?? []).length > 0)
     throw cannot("mount a folder of the host, only Cinder volumes and single files", "leave --mount out");
   const restart = request.task === "service" ? ["--restart", "unless-stopped"] : [];

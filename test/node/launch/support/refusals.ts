@@ -22,6 +22,7 @@ const isBatch: Refused = ({ task }) => task === "batch";
 const isMig: Refused = ({ mode }) => mode === "MIG";
 const bundlesDriver: Refused = ({ mode }) => mode === "bundled driver";
 const wantsGpu: Refused = ({ mode }) => mode !== "no GPU";
+const isAmd: Refused = ({ mode }) => mode === "AMD" || mode === "AMD through CDI";
 const either =
   (...all: readonly Refused[]): Refused =>
   (it) =>
@@ -39,11 +40,11 @@ const refusals = {
   compose: { LAUNCH_FAILED: noRuntime },
   docker: { LAUNCH_FAILED: noRuntime },
   kubernetes: {},
-  marathon: { LAUNCH_UNSUPPORTED: either(isBatch, isMig) },
+  marathon: { LAUNCH_UNSUPPORTED: either(isBatch, isMig, isAmd) },
   // "everything" is kept to the nodes that the image fits, "program" is not.
-  mesos: { LAUNCH_UNSUPPORTED: either(isService, isMig, ({ asks }) => asks === "everything") },
-  nomad: { LAUNCH_UNSUPPORTED: bundlesDriver },
-  "nvidia-docker": { LAUNCH_UNSUPPORTED: either(bundlesDriver, isMig) },
+  mesos: { LAUNCH_UNSUPPORTED: either(isService, isMig, isAmd, ({ asks }) => asks === "everything") },
+  nomad: { LAUNCH_UNSUPPORTED: either(bundlesDriver, isAmd) },
+  "nvidia-docker": { LAUNCH_UNSUPPORTED: either(bundlesDriver, isMig, isAmd) },
   // It knows CDI alone.
   podman: { LAUNCH_FAILED: ({ mode }) => mode === "no runtime" || mode === "NVIDIA runtime" },
   slurm: { LAUNCH_UNSUPPORTED: either(isService, ({ asks }) => asks === "small") },

@@ -3,13 +3,14 @@
 import type { HostFacts } from "../../../../src/host/facts.ts";
 import type { LaunchRequest } from "../../../../src/node/launch/target.ts";
 import { parseImmutableReference } from "../../../../src/oci/immutable-reference.ts";
-import { a100, cpuHost, gpuHost } from "../../../resolve/support/hosts.ts";
-import { cuda, digest, requirement } from "../../../resolve/support/locks.ts";
+import { a100, amdHost, cpuHost, gpuHost, mi300x } from "../../../resolve/support/hosts.ts";
+import { cuda, digest, requirement, rocm } from "../../../resolve/support/locks.ts";
 
 export const reference = parseImmutableReference(`registry.example.com/team/cv-tf:1.12.0-v3@${digest}`);
 
 const forHost = requirement(cuda("12.8.1", ["sm_80"]));
 const bundled = requirement(cuda("9.2.148", ["sm_80"], { driver: { mode: "bundled", version: "396.44" } }));
+const forAmd = { ...requirement(null), rocm: rocm("7.2", ["gfx942"]) };
 const cards = [
   { ...a100, uuid: "GPU-aaaaaaaa-0000-0000-0000-000000000000" },
   { ...a100, uuid: "GPU-bbbbbbbb-0000-0000-0000-000000000000" },
@@ -39,7 +40,18 @@ export const gpuModes = {
     host: gpuHost(cards, "396.44", "9.2", { runtime: { nvidia: "none" } }),
   },
   MIG: { reference, requires: forHost, host: under("cdi", sliced) },
-} as const satisfies Record<string, Pick<LaunchRequest, "reference" | "requires" | "host">>;
+  AMD: {
+    reference,
+    requires: forAmd,
+    host: amdHost([mi300x, mi300x]),
+    access: { groups: [44, 109], user: 0 },
+  },
+  "AMD through CDI": {
+    reference,
+    requires: forAmd,
+    host: amdHost([mi300x, mi300x], "6.14.14", { runtime: { nvidia: "none", amd: "cdi" } }),
+  },
+} as const satisfies Record<string, Pick<LaunchRequest, "reference" | "requires" | "host" | "access">>;
 
 export const everything = {
   args: ["--steps", "10"],
