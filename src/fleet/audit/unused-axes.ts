@@ -19,14 +19,15 @@ interface MadeCell {
   readonly effect: ImageEffect;
 }
 
-type Axis = "march" | "compute" | "cuda";
+type Axis = "march" | "compute" | "cuda" | "accel";
 
 const fixes: Readonly<Record<Axis, string>> = {
   march:
     "see how the build compiles: a Makefile that assigns CC or CFLAGS itself takes neither from the environment (make CC=… CFLAGS=… does), and an ARG that nothing reads changes nothing; code that gains nothing from a march needs one value",
   compute:
-    "see how the build compiles: it may choose its GPUs itself, or compile for none; hand it gpu.gencode or gpu.cmake of the view",
+    "see how the build compiles: it may choose its GPUs itself, or compile for none; hand it gpu.gencode or gpu.cmake of the view, for AMD gpu.offload",
   cuda: "begin the Dockerfile with the base of the cuda value, or leave the axis one value",
+  accel: "begin the Dockerfile with the base of the accel value, or leave the axis one value",
 };
 
 const freeFix =
@@ -42,7 +43,8 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const uncompiled = made.filter(({ effect }) => effect.uncompiled.length > 0);
   const targets = [...new Set(uncompiled.flatMap(({ effect }) => effect.uncompiled))].sort(compareTargets);
   const without = uncompiled.map(({ cell }) => cell.id);
-  const told = { march: new Set(plain), compute: new Set(without), cuda: new Set<string>() };
+  const none = new Set<string>();
+  const told = { march: new Set(plain), compute: new Set(without), cuda: none, accel: none };
   const codes = new Map(
     made.flatMap(({ cell, effect: { code, layers } }) => {
       const files = code ?? layers;

@@ -4,9 +4,9 @@
  */
 
 import { type AmdArchitecture, amdArchitectures } from "../../hardware/amd-architectures.ts";
+import { spirvTarget } from "../../hardware/amd-target.ts";
 import { compareFirst, groupBy } from "../../io/collections.ts";
 import { type AmdCode, type AmdTargetCount, compareAmdTargets } from "./amd-inspection.ts";
-import { spirvTarget } from "./code-object.ts";
 
 export interface ImageAmd {
   /** `files`: in how many files; `modules`: in how many modules of them together. */
