@@ -2,6 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
+import { compareAmdTargets } from "../../inspect/amd/amd-inspection.ts";
 import { compareTargets } from "../../inspect/gpu/gpu-inspection.ts";
 import { groupBy } from "../../io/collections.ts";
 import { listSome } from "../../resolve/misfit.ts";
@@ -41,7 +42,7 @@ const freeFix =
 export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const plain = made.filter(({ effect }) => effect.ignoresMarch).map(({ cell }) => cell.id);
   const uncompiled = made.filter(({ effect }) => effect.uncompiled.length > 0);
-  const targets = [...new Set(uncompiled.flatMap(({ effect }) => effect.uncompiled))].sort(compareTargets);
+  const targets = [...new Set(uncompiled.flatMap(({ effect }) => effect.uncompiled))].sort(compareGpuTargets);
   const without = uncompiled.map(({ cell }) => cell.id);
   const none = new Set<string>();
   const told = { march: new Set(plain), compute: new Set(without), cuda: none, accel: none };
@@ -70,6 +71,13 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
     ...alikeIn(alike, "no program or library of theirs does"),
     ...alikeIn(flavors, "no file and no setting of theirs does"),
   ];
+}
+
+/** NVIDIA's by number, then AMD's. */
+function compareGpuTargets(a: string, b: string): number {
+  const [isAmd, isOther] = [a, b].map((target) => /^(gfx|amd)/.test(target));
+  if (isAmd !== isOther) return isAmd ? 1 : -1;
+  return isAmd ? compareAmdTargets(a, b) : compareTargets(a, b);
 }
 
 const shown = 4;
