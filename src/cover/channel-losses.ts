@@ -1,4 +1,4 @@
-/** Which hosts would be worse off for the move of a channel: without an image, or with another major of CUDA. */
+/** Which hosts would be worse off for the move of a channel: without an image, or with another vendor's or another major of its toolkit. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
@@ -39,6 +39,7 @@ function kindsOf({ images }: Lock): readonly string[] {
 }
 
 /** The kind of an image by which other people's rules go: the vendor, and the major of its toolkit. */
-function kindOf({ requires: { cuda } }: Pick<LockedImage, "requires">): string {
-  return cuda === null ? "the CPU" : `CUDA ${cuda.toolkit.split(".")[0]}`;
+function kindOf({ requires: { cuda, rocm, accelerator } }: Pick<LockedImage, "requires">): string {
+  if (cuda !== null) return `CUDA ${cuda.toolkit.split(".")[0]}`;
+  return rocm === undefined ? (accelerator ?? "the CPU") : `ROCm ${rocm.release.split(".")[0]}`;
 }

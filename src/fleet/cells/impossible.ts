@@ -7,6 +7,7 @@ import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../h
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
 import { rocmCompiles } from "../../hardware/rocm-releases.ts";
+import { remember } from "../../io/collections.ts";
 import type { DriverRequirement } from "../../lock/lock.ts";
 import type { AccelValue, ComputeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
@@ -58,7 +59,7 @@ function reasonOf(
   return null;
 }
 
-/** What nobody knows of a release is no reason: see `unknownPairs`. */
+/** What nobody knows of a release is no reason: {@link unknownTargets} says it. */
 function whyNotCompiled(release: string, targets: readonly string[]): string | null {
   for (const target of targets) {
     const answer = rocmCompiles(release, target);
@@ -68,6 +69,21 @@ function whyNotCompiled(release: string, targets: readonly string[]): string | n
         : `ROCm compiles for ${target} no more from ${answer.since} on`;
   }
   return null;
+}
+
+/** A line for each release of ROCm among these cells with targets of which nobody knows whether it compiles for them. */
+export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]): readonly string[] {
+  const pairs = new Map<string, Set<string>>();
+  for (const { accel, compute } of cells) {
+    if (accel?.rocm == null || compute === null) continue;
+    const targets = remember(pairs, accel.rocm, () => new Set());
+    for (const target of compute.amdTargets) targets.add(target);
+  }
+  return [...pairs].flatMap(([release, targets]) => {
+    const unknown = [...targets].filter((target) => rocmCompiles(release, target).compiles === null);
+    if (unknown.length === 0) return [];
+    return [`whether ROCm ${release} compiles for ${unknown.join(", ")} is not known: the build will tell`];
+  });
 }
 
 /** The driver inside the image is the only one that it will ever meet: it has to serve the toolkit and to drive the cards. */

@@ -3,7 +3,7 @@
 import { usageError } from "../../errors.ts";
 
 /** Axes that are measured, or stated by another flag: no tag decides them. */
-const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "platform", "march"]);
+const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "accel", "compute", "platform", "march"]);
 const axisName = /^[a-z][a-z0-9_-]{0,62}$/;
 
 type Part =

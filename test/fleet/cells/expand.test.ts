@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
+import { unknownTargets } from "../../../src/fleet/cells/impossible.ts";
 import { cellsOf, cudaEntry, expand } from "../../support/matrices.ts";
 
 const ids = (rest: string) => expand(rest).map(({ cell }) => cell.id);
@@ -122,6 +123,14 @@ describe("two vendors in one matrix", () => {
     expect(cells("7.2", "gfx940, gfx90a:xnack-")).toEqual(["ROCm compiles for gfx940 no more from 7.0 on"]);
     expect(cells("6.3", "gfx1201, gfx940")).toEqual([]);
     expect(cells("99.9", "gfx942")).toEqual([]);
+    const built = (release: string) =>
+      expand(`axes:\n  accel: [none, { rocm: "${release}" }]\n  compute: [gfx942, [gfx942, gfx1251]]`).map(
+        ({ cell }) => cell,
+      );
+    expect(unknownTargets([...built("7.2"), ...built("99.9")])).toEqual([
+      "whether ROCm 7.2 compiles for gfx1251 is not known: the build will tell",
+      "whether ROCm 99.9 compiles for gfx942, gfx1251 is not known: the build will tell",
+    ]);
   });
 });
 
