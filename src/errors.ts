@@ -277,7 +277,7 @@ export const problemCodes = {
   AUDIT_CPU_BEYOND_MARCH: failed,
   /** A warning: a file of the base has code beyond the march. → Declare `cpuFloor`. */
   AUDIT_BASE_BEYOND_MARCH: failed,
-  /** No file has code for a declared GPU target. A warning where only the base has it. → Give the compiler the target. */
+  /** No file has code for a declared GPU target, or a library with AMD code has none for it. A warning where only the base has it, or lacks it. → Give the compiler the target. */
   AUDIT_GPU_TARGET_MISSING: failed,
   /** `+ptx` is declared, and no file has PTX. → Give the compiler the `compute_` target. */
   AUDIT_PTX_MISSING: failed,

@@ -113,11 +113,12 @@ export type { InitFrom } from "./fleet/init/init-from.ts";
 export type { InitFromDefinition } from "./fleet/init/init-from-definition.ts";
 export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
 export type {
+  AccelValue,
   Bases,
   Compiler,
   ComputeValue,
-  CudaValue,
   FreeValue,
+  GpuVendor,
   MarchValue,
   Value,
 } from "./fleet/matrix/matrix.ts";

@@ -62,6 +62,7 @@ export type { BuildContext, ContextEntry } from "./fleet/dockerfile/context.ts";
 export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
 export type { GivenArguments } from "./fleet/matrix/given-arguments.ts";
 export type {
+  AccelValue,
   Argument,
   Attestations,
   Axis,
@@ -72,10 +73,10 @@ export type {
   Case,
   Compiler,
   ComputeValue,
-  CudaValue,
   Data,
   Exclusion,
   FreeValue,
+  GpuVendor,
   Inclusion,
   Located,
   MarchValue,

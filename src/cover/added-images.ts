@@ -4,7 +4,7 @@ import { hasGpuCode } from "../hardware/requirement.ts";
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { CpuRequirement, Lock, LockedImage } from "../lock/lock.ts";
-import type { ComputeValue, CudaValue, MarchValue } from "../fleet/matrix/matrix.ts";
+import type { AccelValue, ComputeValue, MarchValue } from "../fleet/matrix/matrix.ts";
 import {
   none,
   type Parsed,
@@ -97,14 +97,14 @@ function makeImage(
   if (label === undefined) throw usageError(`${what} names no march`, "add one: march=x86-64-v3");
   const own = images.find((image) => image.axes.march === label);
   const march = required<MarchValue>(parseMarchValue(own?.requires.cpu.march ?? label, at), what);
-  const cuda = axes.cuda === undefined ? null : required<CudaValue>(parseCudaValue(axes.cuda, at), what);
+  const cuda = axes.cuda === undefined ? null : required<AccelValue>(parseCudaValue(axes.cuda, at), what);
   const compute =
     cuda === null || cuda.toolkit === null
       ? null
       : required<ComputeValue>(parseComputeValue(listOf(axes.compute, what), at), what);
   const platform = marchPlatform(march.march);
   const requires = requirementOf(march, withFleets(cuda, images), compute);
-  const reason = whyImpossible({ march, cuda, compute, unmatched: null }, { compiler: null });
+  const reason = whyImpossible({ march, accel: cuda, compute, unmatched: null }, { compiler: null });
   if (reason !== null) return reason;
   // Features that the fleet's march leaves out, this one leaves out too; base images' floors are the fleet's.
   const cpu: CpuRequirement = own === undefined ? requires.cpu : own.requires.cpu;
@@ -112,7 +112,7 @@ function makeImage(
 }
 
 /** A toolkit that the fleet has already keeps its driver's mode and its base images' conditions. */
-function withFleets(cuda: CudaValue | null, images: readonly LockedImage[]): CudaValue | null {
+function withFleets(cuda: AccelValue | null, images: readonly LockedImage[]): AccelValue | null {
   if (cuda === null) return null;
   const own = images.find(({ axes, requires }) => axes.cuda === cuda.label && requires.cuda !== null)
     ?.requires.cuda;

@@ -2,12 +2,12 @@
 
 import { hasGpuCode } from "../hardware/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
-import { isExcluded, makeCell } from "../fleet/cells/expand.ts";
+import { computesBeside, isExcluded, makeCell } from "../fleet/cells/expand.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
 import type {
+  AccelValue,
   AxisValue,
   ComputeValue,
-  CudaValue,
   MarchValue,
   Matrix,
   PlatformValue,
@@ -41,7 +41,8 @@ export function candidateCells(matrix: Matrix, extras?: Extras): CandidateMap {
   const values = matrix.axes.flatMap((axis): readonly AxisValue[] => axis.values);
   const extraCompute =
     extras === undefined || extras.computes.length === 0 ? null : parseComputeValue([...extras.computes], at);
-  const cudas = values.filter((value): value is CudaValue => value.kind === "cuda");
+  const accels = values.filter((value): value is AccelValue => value.kind === "accel");
+  const accelAxis = matrix.axes.find(({ kind }) => kind === "accel")?.name ?? "cuda";
   const computes = [
     ...values.filter((value): value is ComputeValue => value.kind === "compute"),
     ...(extraCompute !== null && "value" in extraCompute ? [extraCompute.value] : []),
@@ -55,13 +56,13 @@ export function candidateCells(matrix: Matrix, extras?: Extras): CandidateMap {
   ];
   const platforms = values.filter((value): value is PlatformValue => value.kind === "platform");
   const frees = freeValues(matrix);
-  const product = orNull(cudas).flatMap((cuda) =>
-    (cuda === null || cuda.toolkit === null ? [null] : computes).flatMap((compute) =>
+  const product = orNull(accels).flatMap((accel) =>
+    (accel === null ? [null] : computesBeside(computes, accel)).flatMap((compute) =>
       orNull(marches).flatMap((march) =>
         orNull(
           platforms.filter(({ label }) => march === null || label === marchPlatform(march.march)),
         ).flatMap((platform) => {
-          const hardware = given({ cuda, compute, platform, march });
+          const hardware = given({ [accelAxis]: accel, compute, platform, march });
           const each = frees.map((free) => makeCell(matrix, { ...free, ...hardware }));
           return each.find((cell) => !isExcluded(cell, matrix)) ?? [];
         }),
@@ -96,12 +97,12 @@ function freeValues({ axes }: Matrix): readonly CellValues[] {
 /** The axes of a cell with each combination of the matrix's free values, less those that its `exclude` forbids. */
 export function everyFree(
   matrix: Matrix,
-  { cuda, compute, march, values }: Pick<Cell, "cuda" | "compute" | "march" | "values">,
+  { accel, compute, march, values }: Pick<Cell, "accel" | "compute" | "march" | "values">,
 ): readonly Readonly<Record<string, string>>[] {
   const axes = new Set(matrix.axes.map(({ name }) => name));
-  const hardware = Object.entries({ cuda, compute, platform: values.platform ?? null, march }).filter(
-    ([name]) => axes.has(name),
-  );
+  const hardware = Object.entries({
+    ...{ cuda: accel, accel, compute, platform: values.platform ?? null, march },
+  }).filter(([name]) => axes.has(name));
   return freeValues(matrix)
     .map((free) => makeCell(matrix, { ...free, ...given(Object.fromEntries(hardware)) }))
     .filter((cell) => !isExcluded(cell, matrix))

@@ -35,7 +35,7 @@ function originOf(bases: readonly PlannedBase[], ref: string): ImageReference | 
 }
 
 /** Of a base for several platforms, the floor of another one says nothing. */
-function floorOf({ cell: { cuda, march } }: Pick<PlannedCell, "cell">): readonly string[] {
-  const floor = cuda?.cpuFloor ?? null;
+function floorOf({ cell: { accel, march } }: Pick<PlannedCell, "cell">): readonly string[] {
+  const floor = accel?.cpuFloor ?? null;
   return floor !== null && floor.architecture === march.march.architecture ? floor.features : [];
 }

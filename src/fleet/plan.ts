@@ -3,6 +3,7 @@
 import { type Problem, usageError } from "../errors.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
+import { unknownTargets } from "./cells/impossible.ts";
 import { changedContext } from "./changed-context.ts";
 import type { FleetChoice } from "./fleet-choice.ts";
 import { type LocalBaseChoice, type PlannedFleet, planFor } from "./plan-choice.ts";
@@ -51,6 +52,10 @@ export async function plan(
     world.onEvent({ type: "problem", problem });
   };
   const local = await planFor(options, world, { onProblem, cell: explain });
+  note(
+    world,
+    unknownTargets(local.plan.cells.flatMap(({ cell, action }) => (action === "build" ? [cell] : []))),
+  );
   const planned = remote ? await askRegistries(local, options, world, onProblem) : local.plan;
   if (push && !remote && !offline) {
     const { pushConflicts } = await import("./publish/index-conflicts.ts");

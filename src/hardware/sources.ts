@@ -14,6 +14,17 @@ export const hardwareSources = {
     "MicrosoftDocs/azure-compute-docs: articles/virtual-machines/sizes/gpu-accelerated/ (learn.microsoft.com/azure/virtual-machines/sizes/gpu-accelerated/), the page of each series",
   CAPT: "utkuozdemir/nvidia_gpu_exporter, commit e656cd81: internal/captures/ (raw nvidia-smi output)",
   CFCOMPAT: "conda-forge/cuda-compat-feedstock, commit b36f15b8: recipe/meta.yaml and its history",
+  CKGENERIC94:
+    "https://github.com/ROCm/composable_kernel/pull/2751: gfx9-4-generic is a target of the compiler of ROCm 6.4.1, and of no older one",
+  CKGFX115X: "https://github.com/ROCm/composable_kernel/pull/2552: gfx1150 and gfx1151 with ROCm 6.4",
+  CKGFX12:
+    "https://github.com/ROCm/composable_kernel/pull/1560: gfx12 removed from builds with ROCm 6.2, whose compiler does not fully support it",
+  CKGFX940:
+    "https://github.com/ROCm/composable_kernel/pull/1944: no support of gfx940 and gfx941 from ROCm 6.5 on, which was released as 7.0",
+  CKGFX941:
+    "https://github.com/ROCm/composable_kernel/pull/758: gfx941 and gfx942 are targets of the compiler from ROCm 5.7 on",
+  CKGFX950:
+    "https://github.com/ROCm/composable_kernel/pull/2032: gfx950 is a default target from ROCm 6.4 on",
   CLANG22:
     "clang 13.0.1, 14.0.6, 15.0.6, 16.0.6, 19.1.7 and 22.1.8 (Debian 12 packages): -march=X -dM -E, also for AArch64 and RISC-V; for AArch64 --print-enabled-extensions",
   CLANG22HIP:
@@ -74,6 +85,7 @@ export const hardwareSources = {
   NVOPEN:
     "https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/ (Blackwell: open kernel modules alone)",
   OGKM: "NVIDIA/open-gpu-kernel-modules, 595.45.04: g_nv_name_released.h; README.md of 193 tags from 515.43.04 on",
+  ORTGFX1152: "https://github.com/ROCm/onnxruntime/pull/172: gfx1151 and gfx1152 with ROCm 7.0",
   PCIIDS: "pciutils/pciids, commit c1c12547: pci.ids 2026.08.22, vendor 10de",
   PCIIDSAMD: "pci.ids 2026.10.24, vendor 1002 (Debian package pci.ids 0.0~2026.10.24-1)",
   PG: "CUDA C++ Programming Guide, Compute Capabilities (family-specific targets)",
@@ -83,12 +95,17 @@ export const hardwareSources = {
   RN134: "CUDA 13.4 Update 1 release notes (https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/)",
   RNQUOTE:
     "third parties quoting NVIDIA's release notes of CUDA 13.0.3, 13.3.1 and of the 13.4 developer preview",
+  ROCMPTGFX12: "https://github.com/ROCm/pytorch/pull/1955: gfx1200 and gfx1201 from ROCm 6.4 on",
   ROCRISA:
     "ROCm/rocm-systems, commit 1b1610fc: projects/rocr-runtime/runtime/hsa-runtime/core/runtime/isa.cpp",
+  ROCSOLVERGENERIC:
+    "https://github.com/ROCm/rocSOLVER/issues/909: gfx11-generic needs -mcode-object-version=6 before ROCm 6.4",
   RVPROFILES: "riscv/riscv-profiles: src/rva20-profile.adoc, rva22-profile.adoc and rva23-profile.adoc",
   SPACK:
     "spack/spack-packages, commit 1e8cf059: packages/cuda/package.py (runfile names carry the bundled driver)",
   SPACKBS: "spack/spack-packages, commit 1e8cf059: build_systems/cuda.py (cuda_arch → CUDA versions)",
+  SPACKROCM:
+    "spack/spack-packages, commit 089c5a19: build_systems/rocm.py (the oldest compiler of ROCm for each amdgpu_target)",
   SPARECORES:
     "SpareCores/sc-inspector-data, commit 804d3c71 (CC BY-SA 4.0): data/CLOUD/TYPE/lscpu/stdout, nvidia_smi/stdout and lshw/stdout, read on the machine types themselves",
   SURVEYOR: "mlmon/surveyor, README.md: an AWS host with NVIDIA H100 80GB HBM3 and AMD EPYC 7R13",

@@ -4,12 +4,20 @@ import { cpuHost, gpuHost, h100 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 
 const thirteen = cuda("13.0.2", ["sm_90"], { driver: { mode: "host", minimum: "580.65.06" } });
+const amd = (release: string) =>
+  image({ requires: { ...image().requires, rocm: { release, code: ["gfx942"] } } });
 const fleets = {
   both: lockOf({ cpu: image(), gpu: gpuImage(cuda("12.8.1", ["sm_90"])) }),
   newer: lockOf({ cpu: image(), gpu: gpuImage(cuda("12.9.1", ["sm_90"])) }),
   thirteen: lockOf({ cpu: image(), gpu: gpuImage(thirteen) }),
   gpuOnly: lockOf({ gpu: gpuImage(thirteen) }),
   cpuOnly: lockOf({ cpu: image() }),
+  rocm: lockOf({
+    cpu: image(),
+    amd: amd("7.2"),
+    vulkan: image({ requires: { ...image().requires, accelerator: "vulkan" } }),
+  }),
+  rocm10: lockOf({ cpu: image(), amd: amd("10.0") }),
 } as const;
 const hosts = {
   new: gpuHost([h100], "580.95.05"),
@@ -33,6 +41,14 @@ it("finds hosts without an image, or with one of another vendor's or CUDA major"
     "1 host would get no image in place of CUDA 12: old",
     "1 host would get no image in place of the CPU: cpu",
   ]);
+});
+
+it("tells vendors, majors of ROCm and accelerators that nobody judges apart", () => {
+  expect(losses("rocm", "both")).toEqual([
+    "it has images for ROCm 7, and would have none",
+    "it has images for vulkan, and would have none",
+  ]);
+  expect(losses("rocm10", "rocm")).toEqual(["it has images for ROCm 10, and would have none"]);
 });
 
 it("finds nothing where a host keeps its major, or gains an image", () => {

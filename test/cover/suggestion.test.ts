@@ -6,6 +6,7 @@ import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { type CoverReport, coverReport } from "../../src/cover/cover-report.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
+import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { withCells } from "../../src/fleet/matrix/with-cells.ts";
 
@@ -24,6 +25,31 @@ const written = ({ suggestion }: CoverReport, source = text, from = matrix) =>
       every.map((axes) => ({ axes, reason: classes.join(", ") })),
     ),
   );
+
+it("a matrix of two vendors keeps just the cells that are named", () => {
+  const two = `name: app
+version: "1"
+registry: registry.example.com/team
+template: Dockerfile
+axes:
+  accel: [none, { cuda: "12.8.1" }, { rocm: "7.2" }, vulkan]
+  compute: ["8.0", "9.0", gfx942, gfx90a]
+  march: [x86-64-v2, x86-64-v3]
+`;
+  const wanted = [
+    { accel: "none", compute: "none", march: "x86-64-v2" },
+    { accel: "cuda-12.8.1", compute: "9.0", march: "x86-64-v3" },
+    { accel: "rocm-7.2", compute: "gfx942", march: "x86-64-v3" },
+    { accel: "rocm-7.2", compute: "gfx950", march: "x86-64-v3" },
+  ];
+  const edited = withCells(
+    two,
+    parseMatrix(two, "m"),
+    wanted.map((axes) => ({ axes, reason: "hosts" })),
+  );
+  const left = expandMatrix(parseMatrix(edited, "m")).filter(({ skipped }) => skipped === null);
+  expect(left.map(({ cell }) => cell.axes)).toEqual(wanted);
+});
 
 describe("the suggestion for machines of every state and the demo's matrix", () => {
   let report: CoverReport;

@@ -147,7 +147,7 @@ describe("docs/matrix.md", () => {
     const example = parse(text, { schema: "failsafe" });
     const axes = { ...(example.axes ?? { cuda: ["13.0.2", "12.8.1"], march: ["x86-64-v2"] }) };
     if (axes.cuda !== undefined) axes.compute ??= ["8.0"];
-    if (axes.compute !== undefined) axes.cuda ??= ["12.8.1"];
+    if (axes.compute !== undefined && axes.accel === undefined) axes.cuda ??= ["12.8.1"];
     expect(parseMatrix(stringify({ ...whole, ...example, axes }), "matrix.yaml").name).toMatch(/app|vision/);
   });
 });

@@ -1,6 +1,6 @@
 /** What is built is opened before it has a tag: every lie is caught by a real build, and what no file uses is not asked for. */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -26,6 +26,15 @@ const whyNoPtxas =
 const ptxas12 = process.env.IMGMATCH_CUDA12_PTXAS;
 const whyNoPtxas12 =
   ptxas12 === undefined ? "no ptxas of CUDA 12.8 (IMGMATCH_CUDA12_PTXAS=/path/to/ptxas)" : null;
+
+const whyNoHip = spawnSync("clang++-22", ["--version"]).status === 0 ? null : "no clang++-22";
+
+/** What HIP's headers declare of it. */
+const hip = `struct dim3 { unsigned x, y, z; };
+extern "C" int hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);
+extern "C" int __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, void **);
+__attribute__((global)) void square(float *a) { a[0] *= a[0]; }
+`;
 
 const loop = `#include <stddef.h>
 void fma3(float *restrict a, const float *b, const float *c, size_t n) {
@@ -314,6 +323,81 @@ describe("A build opens what it has built", needs(reason), () => {
     expect(existsSync(join(project.folder, "ignored.lock.json"))).toBe(false);
     expect(await tags()).toEqual(before);
   });
+
+  it(
+    "builds a fleet of two vendors, and finds the cell whose code is for another GPU",
+    needs(whyNoHip, whyNoPtxas),
+    async () => {
+      const template = "templates/accel.Dockerfile.hbs";
+      const argument =
+        "{{#if rocm}}{{gpu.offload}}{{else if cuda}}{{gpu.gencode}}{{else}}{{march.flags}}{{/if}}";
+      project.write(
+        template,
+        `FROM {{base}}\nCOPY {{axes.compute}}/ /app/\nENV ACCEL={{accel.short}} FLAGS="${argument}"\n`,
+      );
+      const compileHip = (target: string, folder = target) => {
+        project.write("templates/k.hip", hip);
+        project.write(`templates/${folder}/libk.so`, "");
+        const flags = ["-x", "hip", `--offload-arch=${target}`, "-nogpulib", "-nogpuinc", "-no-hip-rt"];
+        execFileSync("clang++-22", [...flags, "-fPIC", "-shared", "k.hip", "-o", `${folder}/libk.so`], {
+          cwd: join(project.folder, "templates"),
+        });
+      };
+      for (const target of ["gfx90a", "gfx942", "gfx11-generic"]) compileHip(target);
+      for (const [compute, sm] of [
+        ["8.0", "80"],
+        ["9.0", "90"],
+      ] as const) {
+        writeFileSync(
+          join(work, "k.ptx"),
+          `.version 9.0\n.target sm_${sm}\n.address_size 64\n.visible .entry k() { ret; }\n`,
+        );
+        execFileSync(ptxas ?? "", [`-arch=sm_${sm}`, "k.ptx", "-o", "k.cubin"], { cwd: work });
+        put(compute, "k.cubin", readFileSync(join(work, "k.cubin")));
+      }
+      compile("none", "libapp.so");
+      const rest = (more = "") =>
+        `base: scratch\n${more}axes:\n  accel:\n    - { accel: none, template: ${template} }\n    - { cuda: "13.0.2", template: ${template} }\n    - { rocm: "7.2", template: ${template} }\n  compute: ["8.0", "9.0", gfx90a, gfx942, gfx11-generic]\n  march: [x86-64]`;
+      project.matrix(rest(), { version: "7.0.0" });
+      const file = ["--lock", "accel.lock.json"];
+      const { codes, status } = await build(...file);
+      expect({ codes, status }).toEqual({ codes: {}, status: 0 });
+      const { images } = project.lock("accel.lock.json");
+      const sides = Object.entries(images).map(([id, { requires, measured, digest }]) => [
+        id,
+        requires.cuda?.code ?? requires.rocm ?? null,
+        measured?.cuda?.code ?? measured?.rocm ?? null,
+        digest !== null,
+      ]);
+      const amd = (target: string) => [
+        `rocm-7.2_${target}_x86-64`,
+        { release: "7.2", code: [target] },
+        { code: [target] },
+        true,
+      ];
+      expect(sides).toEqual([
+        ["cuda-13.0.2_8.0_x86-64", ["sm_80"], ["sm_80"], true],
+        ["cuda-13.0.2_9.0_x86-64", ["sm_90"], ["sm_90"], true],
+        ["none_x86-64", null, null, true],
+        ...["gfx11-generic", "gfx90a", "gfx942"].map(amd),
+      ]);
+      expect((await project.run("publish", ...file)).status).toBe(0);
+      expect(await project.run("audit", ...file)).toMatchObject({ status: 0 });
+
+      // Nobody opens it when it is built.
+      compileHip("gfx90a", "gfx942");
+      project.matrix(rest('measure: "false"\n'), { version: "7.0.1" });
+      const only = ["--only", "accel=rocm-7.2,compute=gfx942"];
+      expect((await build(...file, ...only)).codes).toEqual({});
+      const { status: found, stdout } = await project.run("audit", "--json", ...file, ...only);
+      expect(found).toBe(1);
+      expect(stdout).toContain("gfx942 is declared, and no file has machine code for it: found were gfx90a");
+      project.matrix(rest(), { version: "7.0.2" });
+      expect((await build(...file, ...only)).codes).toEqual({
+        "rocm-7.2_gfx942_x86-64": ["AUDIT_GPU_TARGET_MISSING"],
+      });
+    },
+  );
 
   it("refuses every lie about GPU code and drivers", needs(whyNoPtxas, whyNoPtxas12), async () => {
     writeFileSync(

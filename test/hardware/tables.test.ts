@@ -10,6 +10,7 @@ import { targetRows } from "../../src/hardware/cuda-target-table.ts";
 import { driverFloors, toolkitRows } from "../../src/hardware/cuda-toolkits.ts";
 import { compatRows } from "../../src/hardware/forward-compat.ts";
 import { architectureRows } from "../../src/hardware/gpu-architectures.ts";
+import { rocmTargets } from "../../src/hardware/rocm-releases.ts";
 import { nameRows, virtualRows } from "../../src/hardware/gpu-name-table.ts";
 import { pciRows } from "../../src/hardware/gpu-pci-table.ts";
 import { machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type-table.ts";
@@ -32,6 +33,7 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   amdDrivers: amdDrivers.map((row) => ({ ...row, key: row.module })),
   amdGenerics: amdGenerics.map((row) => ({ ...row, key: row.name })),
   amdProducts: amdProducts.map((row) => ({ ...row, key: row.id })),
+  rocmTargets: rocmTargets.map((row) => ({ ...row, key: row.name })),
   pci: pciRows.map((row) => ({ ...row, key: row.id })),
   virtual: virtualRows.map((row) => ({ ...row, key: row.board })),
   names: nameRows.map((row) => ({ ...row, key: row.name })),

@@ -103,11 +103,13 @@ function notOpened(error: unknown): Examination {
 }
 
 function summaryOf({ measured }: ImageAudit): readonly string[] {
-  const { cpu, cuda } = measured;
+  const { cpu, cuda, rocm } = measured;
   return [
     cpu.unused.length === 0
       ? "opened: every declared CPU feature stays"
       : `opened: declared and not used: ${cpu.unused.join(" ")}`,
-    ...(cuda === null ? [] : [`opened: GPU code ${cuda.code.join(" ") || "none"}`]),
+    ...[cuda, rocm].flatMap((each) =>
+      each == null ? [] : [`opened: GPU code ${each.code.join(" ") || "none"}`],
+    ),
   ];
 }

@@ -2,6 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
+import { compareAmdTargets } from "../../inspect/amd/amd-inspection.ts";
 import { compareTargets } from "../../inspect/gpu/gpu-inspection.ts";
 import { groupBy } from "../../io/collections.ts";
 import { listSome } from "../../resolve/misfit.ts";
@@ -19,14 +20,15 @@ interface MadeCell {
   readonly effect: ImageEffect;
 }
 
-type Axis = "march" | "compute" | "cuda";
+type Axis = "march" | "compute" | "cuda" | "accel";
 
 const fixes: Readonly<Record<Axis, string>> = {
   march:
     "see how the build compiles: a Makefile that assigns CC or CFLAGS itself takes neither from the environment (make CC=… CFLAGS=… does), and an ARG that nothing reads changes nothing; code that gains nothing from a march needs one value",
   compute:
-    "see how the build compiles: it may choose its GPUs itself, or compile for none; hand it gpu.gencode or gpu.cmake of the view",
+    "see how the build compiles: it may choose its GPUs itself, or compile for none; hand it gpu.gencode or gpu.cmake of the view, for AMD gpu.offload",
   cuda: "begin the Dockerfile with the base of the cuda value, or leave the axis one value",
+  accel: "begin the Dockerfile with the base of the accel value, or leave the axis one value",
 };
 
 const freeFix =
@@ -40,9 +42,10 @@ const freeFix =
 export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const plain = made.filter(({ effect }) => effect.ignoresMarch).map(({ cell }) => cell.id);
   const uncompiled = made.filter(({ effect }) => effect.uncompiled.length > 0);
-  const targets = [...new Set(uncompiled.flatMap(({ effect }) => effect.uncompiled))].sort(compareTargets);
+  const targets = [...new Set(uncompiled.flatMap(({ effect }) => effect.uncompiled))].sort(compareGpuTargets);
   const without = uncompiled.map(({ cell }) => cell.id);
-  const told = { march: new Set(plain), compute: new Set(without), cuda: new Set<string>() };
+  const none = new Set<string>();
+  const told = { march: new Set(plain), compute: new Set(without), cuda: none, accel: none };
   const codes = new Map(
     made.flatMap(({ cell, effect: { code, layers } }) => {
       const files = code ?? layers;
@@ -68,6 +71,13 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
     ...alikeIn(alike, "no program or library of theirs does"),
     ...alikeIn(flavors, "no file and no setting of theirs does"),
   ];
+}
+
+/** NVIDIA's by number, then AMD's. */
+function compareGpuTargets(a: string, b: string): number {
+  const [isAmd, isOther] = [a, b].map((target) => /^(gfx|amd)/.test(target));
+  if (isAmd !== isOther) return isAmd ? 1 : -1;
+  return isAmd ? compareAmdTargets(a, b) : compareTargets(a, b);
 }
 
 const shown = 4;

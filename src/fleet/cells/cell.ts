@@ -2,9 +2,9 @@
 
 import type { Requirement } from "../../lock/lock.ts";
 import type {
+  AccelValue,
   AxisValue,
   ComputeValue,
-  CudaValue,
   FreeValue,
   MarchValue,
   NamedValue,
@@ -12,14 +12,14 @@ import type {
 import type { CellSettings } from "./cell-settings.ts";
 
 export interface Cell {
-  /** Labels joined by `_`, for example `12.8.1_8.0_x86-64-v3`; a CPU-only row has no compute part. */
+  /** Labels joined by `_`, for example `12.8.1_8.0_x86-64-v3`; a row without GPU code that is judged has no compute part. */
   readonly id: string;
-  /** Axis → label, in the order of the matrix. A CPU-only row's `compute` is `none`. */
+  /** Axis → label, in the order of the matrix. `compute` is `none` in a row without GPU code that is judged. */
   readonly axes: Readonly<Record<string, string>>;
   readonly platform: string;
-  /** null in a matrix without a `cuda` axis. */
-  readonly cuda: CudaValue | null;
-  /** null in a CPU-only row. */
+  /** null in a matrix without an axis `cuda` or `accel`. */
+  readonly accel: AccelValue | null;
+  /** null in a row without GPU code that is judged. */
   readonly compute: ComputeValue | null;
   readonly march: MarchValue;
   readonly free: Readonly<Record<string, FreeValue>>;

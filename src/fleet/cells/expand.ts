@@ -7,16 +7,16 @@ import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/lo
 import { remember } from "../../io/collections.ts";
 import { slug } from "../../oci/slug.ts";
 import type {
+  AccelValue,
   Axis,
   AxisValue,
   ComputeValue,
-  CudaValue,
   Exclusion,
   MarchValue,
   Matrix,
   Settings,
 } from "../matrix/matrix.ts";
-import { none } from "../matrix/values.ts";
+import { none, vendorOf } from "../matrix/values.ts";
 import { chooseCases, unusedCases } from "./choose-cases.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
 import { type Bringing, conflictsIn, settingsOf } from "./cell-settings.ts";
@@ -95,18 +95,18 @@ const mostCells = 100_000;
 
 /** Before anything is expanded: a few axes more make of thousands of cells millions, which no memory holds. */
 function checkCount({ axes, include, file }: Matrix): void {
-  const cuda = axes.find((axis) => axis.kind === "cuda");
-  const cpuRows = cuda?.kind === "cuda" ? cuda.values.filter(({ toolkit }) => toolkit === null).length : 0;
+  const accel = axes.find((axis) => axis.kind === "accel");
+  const compute = axes.find((axis) => axis.kind === "compute");
   const sizes = axes.map(({ name, values }) => ({ name, size: values.length }));
   // Each march has one platform.
   const decided = axes.some(({ kind }) => kind === "march") ? ["platform"] : [];
-  const product = (skipped: readonly string[]) =>
-    sizes
-      .filter(({ name }) => ![...skipped, ...decided].includes(name))
-      .reduce((all, { size }) => all * size, 1);
-  // A CPU-only row has no compute capability.
-  const gpuRows = (cuda?.values.length ?? 1) - cpuRows;
-  const count = product(["cuda"]) * gpuRows + product(["cuda", "compute"]) * cpuRows + include.length;
+  const others = sizes
+    .filter(({ name }) => ![accel?.name, compute?.name, ...decided].includes(name))
+    .reduce((all, { size }) => all * size, 1);
+  const rows = (accel?.values ?? [null]).map((value) =>
+    compute === undefined ? 1 : computesBeside(compute.values, value).length,
+  );
+  const count = others * rows.reduce((sum, size) => sum + size, 0) + include.length;
   if (count <= mostCells) return;
   const numbers = sizes.map(({ name, size }) => `${size} ${name}`).join(" × ");
   throwProblems([
@@ -128,12 +128,25 @@ function combinations(axes: readonly Axis[]): readonly CellValues[] {
   );
 }
 
-function valuesBeside(axis: Axis, { cuda, platform }: CellValues): readonly (AxisValue | null)[] {
-  // A CPU-only row has no compute capability. cuda stands before compute.
-  if (axis.kind === "compute" && cuda?.kind === "cuda" && cuda.toolkit === null) return [null];
+function valuesBeside(
+  axis: Axis,
+  { cuda, accel = cuda, platform }: CellValues,
+): readonly (AxisValue | null)[] {
+  // The accelerator stands before compute.
+  if (axis.kind === "compute") return computesBeside(axis.values, accel?.kind === "accel" ? accel : null);
   // platform stands before march.
   if (axis.kind !== "march" || platform == null) return axis.values;
   return axis.values.filter(({ march }) => marchPlatform(march) === platform.label);
+}
+
+/** Those of its vendor. A row without GPU code that is judged has no compute capability; without an axis of accelerators all are beside it. */
+export function computesBeside(
+  computes: readonly ComputeValue[],
+  accel: AccelValue | null,
+): readonly (ComputeValue | null)[] {
+  if (accel === null) return computes;
+  const vendor = vendorOf(accel);
+  return vendor === null ? [null] : computes.filter((value) => value.vendor === vendor);
 }
 
 /** The march of a matrix that has no such axis: what every machine of the platform runs. */
@@ -143,12 +156,12 @@ const baseline = oncePerText((platform): MarchValue => {
   return { kind: "march", label: march.name, at: { file: "" }, settings: {}, data: {}, march, without: [] };
 });
 
-/** The cell of one value for each axis; null for a CPU-only row's compute capability. */
+/** The cell of one value for each axis; null for the compute capability of a row without GPU code that is judged. */
 export function makeCell(matrix: Matrix, values: CellValues): Cell {
   const axes: Record<string, string> = {};
   const free: Record<string, Extract<AxisValue, { kind: "free" }>> = {};
   const ids: string[] = [];
-  let cuda: Cell["cuda"] = null;
+  let accel: Cell["accel"] = null;
   let listed: Cell["compute"] = null;
   let march: MarchValue = baseline(values.platform?.label ?? "linux/amd64");
   for (const { name } of matrix.axes) {
@@ -156,13 +169,13 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     axes[name] = value?.label ?? none;
     if (value === null) continue;
     ids.push(slug(value.label));
-    if (value.kind === "cuda") cuda = value;
+    if (value.kind === "accel") accel = value;
     else if (value.kind === "compute") listed = value;
     else if (value.kind === "march") march = value;
     else if (value.kind === "free") free[name] = value;
   }
   const platform = marchPlatform(march.march);
-  const matched = { axes, platform, cuda, march, free };
+  const matched = { axes, platform, accel, march, free };
   const { compute, named, unmatched } = chooseCases(matrix, { ...matched, compute: listed });
   return {
     id: ids.join("_"),
@@ -172,7 +185,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     values,
     named,
     unmatched,
-    requires: requirementOf(march, cuda, compute),
+    requires: requirementOf(march, accel, compute),
   };
 }
 
@@ -257,16 +270,20 @@ function describeAxes({ axes }: Cell): string {
 
 /** The same values give the same object: a large fleet holds few of them. */
 export const requirementOf = oncePerHardware(
-  (march, cuda, compute): Requirement => ({
-    cpu: cpuRequirement(march, cuda),
-    cuda: cudaRequirement(cuda, compute),
+  (march, accel, compute): Requirement => ({
+    cpu: cpuRequirement(march, accel),
+    cuda: cudaRequirement(accel, compute),
+    ...(accel === null || accel.rocm === null || compute === null
+      ? {}
+      : { rocm: { release: accel.rocm, code: compute.amdTargets } }),
+    ...(accel === null || accel.other === null ? {} : { accelerator: accel.other }),
   }),
 );
 
 /** Features of the march less its `without`, plus what the base image's own binaries need. */
-function cpuRequirement({ march, without }: MarchValue, cuda: CudaValue | null): CpuRequirement {
+function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null): CpuRequirement {
   const features = new Set(marchFeatures(march, without));
-  const floor = cuda?.cpuFloor ?? null;
+  const floor = accel?.cpuFloor ?? null;
   // A multi-platform base has a floor per architecture; this one speaks of its own only.
   if (floor !== null && floor.architecture === march.architecture) {
     for (const feature of floor.features) features.add(feature);
@@ -274,12 +291,12 @@ function cpuRequirement({ march, without }: MarchValue, cuda: CudaValue | null):
   return { march: march.name, features: [...features].sort() };
 }
 
-function cudaRequirement(cuda: CudaValue | null, compute: ComputeValue | null): CudaRequirement | null {
-  if (cuda === null || cuda.toolkit === null || cuda.driver === null || compute === null) return null;
+function cudaRequirement(accel: AccelValue | null, compute: ComputeValue | null): CudaRequirement | null {
+  if (accel === null || accel.toolkit === null || accel.driver === null || compute === null) return null;
   return {
-    toolkit: cuda.toolkit.release,
+    toolkit: accel.toolkit.release,
     code: [...new Set(compute.targets.map(formatGpuTarget))],
-    driver: cuda.driver,
-    ...(cuda.require === null ? {} : { require: cuda.require }),
+    driver: accel.driver,
+    ...(accel.require === null ? {} : { require: accel.require }),
   };
 }

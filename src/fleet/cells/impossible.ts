@@ -6,41 +6,46 @@ import { type CudaToolkit, driverFloor, toolkitCompiles } from "../../hardware/c
 import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
+import { rocmCompiles } from "../../hardware/rocm-releases.ts";
+import { remember } from "../../io/collections.ts";
 import type { DriverRequirement } from "../../lock/lock.ts";
-import type { ComputeValue, CudaValue, MarchValue, Matrix } from "../matrix/matrix.ts";
+import type { AccelValue, ComputeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";
 
 /** Why this combination cannot be built or could run nowhere, or null when nothing speaks against it. */
 export function whyImpossible(
-  { march, cuda, compute, unmatched }: Pick<Cell, "march" | "cuda" | "compute" | "unmatched">,
+  { march, accel, compute, unmatched }: Pick<Cell, "march" | "accel" | "compute" | "unmatched">,
   matrix: Pick<Matrix, "compiler">,
 ): string | null {
-  return unmatched ?? reasons(matrix)(march, cuda, compute);
+  return unmatched ?? reasons(matrix)(march, accel, compute);
 }
 
 const reasons = oncePer((matrix: Pick<Matrix, "compiler">) =>
-  oncePerHardware((march, cuda, compute) => reasonOf(march, cuda, compute, matrix)),
+  oncePerHardware((march, accel, compute) => reasonOf(march, accel, compute, matrix)),
 );
 
 function reasonOf(
   { march }: MarchValue,
-  cuda: CudaValue | null,
+  accel: AccelValue | null,
   compute: ComputeValue | null,
   matrix: Pick<Matrix, "compiler">,
 ): string | null {
   const platform = marchPlatform(march);
-  if (cuda?.platforms && !cuda.platforms.includes(platform)) {
-    return `the base images of cuda ${cuda.label} are for ${cuda.platforms.join(", ")}, not ${platform}`;
+  if (accel?.platforms && !accel.platforms.includes(platform)) {
+    const name = /^\d/.test(accel.label) ? `cuda ${accel.label}` : accel.label;
+    return `the base images of ${name} are for ${accel.platforms.join(", ")}, not ${platform}`;
   }
-  const compiler = cuda?.compiler ?? matrix.compiler;
+  const compiler = accel?.compiler ?? matrix.compiler;
   if (compiler !== null && marchCompiles(march, compiler.family, compiler.version) === false) {
     const first = march.compiler[compiler.family];
     return `${compiler.family} ${compiler.version} does not know ${march.name}, which came with ${compiler.family} ${first}`;
   }
-  const toolkit = cuda?.toolkit ?? null;
-  if (toolkit === null || compute === null) return null;
-  const bundled = whyBundledFails(toolkit, cuda?.driver ?? null, compute.targets);
+  if (accel === null || compute === null) return null;
+  if (accel.rocm !== null) return whyNotCompiled(accel.rocm, compute.amdTargets);
+  const { toolkit, driver } = accel;
+  if (toolkit === null) return null;
+  const bundled = whyBundledFails(toolkit, driver, compute.targets);
   if (bundled !== null) return bundled;
   for (const target of compute.targets) {
     if (toolkitCompiles(toolkit, target) === false) {
@@ -52,6 +57,33 @@ function reasonOf(
     }
   }
   return null;
+}
+
+/** What nobody knows of a release is no reason: {@link unknownTargets} says it. */
+function whyNotCompiled(release: string, targets: readonly string[]): string | null {
+  for (const target of targets) {
+    const answer = rocmCompiles(release, target);
+    if (answer.compiles === false)
+      return answer.since === null
+        ? `ROCm ${release} does not compile for ${target}: ${answer.does} does`
+        : `ROCm compiles for ${target} no more from ${answer.since} on`;
+  }
+  return null;
+}
+
+/** A line for each release of ROCm among these cells with targets of which nobody knows whether it compiles for them. */
+export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]): readonly string[] {
+  const pairs = new Map<string, Set<string>>();
+  for (const { accel, compute } of cells) {
+    if (accel?.rocm == null || compute === null) continue;
+    const targets = remember(pairs, accel.rocm, () => new Set());
+    for (const target of compute.amdTargets) targets.add(target);
+  }
+  return [...pairs].flatMap(([release, targets]) => {
+    const unknown = [...targets].filter((target) => rocmCompiles(release, target).compiles === null);
+    if (unknown.length === 0) return [];
+    return [`whether ROCm ${release} compiles for ${unknown.join(", ")} is not known: the build will tell`];
+  });
 }
 
 /** The driver inside the image is the only one that it will ever meet: it has to serve the toolkit and to drive the cards. */

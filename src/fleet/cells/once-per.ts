@@ -1,6 +1,6 @@
 /** Results of a few values that thousands of cells share. */
 
-import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
+import type { AccelValue, ComputeValue, MarchValue } from "../matrix/matrix.ts";
 import { remember } from "../../io/collections.ts";
 
 /**
@@ -28,16 +28,16 @@ export function oncePerText<Made>(make: (text: string) => Made): (text: string) 
 
 /** The same for the values that say what hardware a cell is for; null for one that it does not have. */
 export function oncePerHardware<Made>(
-  make: (march: MarchValue, cuda: CudaValue | null, compute: ComputeValue | null) => Made,
+  make: (march: MarchValue, accel: AccelValue | null, compute: ComputeValue | null) => Made,
 ): typeof make {
   const made = oncePer((march: MarchValue) =>
-    oncePer((cuda: CudaValue | typeof nothing) =>
+    oncePer((accel: AccelValue | typeof nothing) =>
       oncePer((compute: ComputeValue | typeof nothing) =>
-        make(march, "kind" in cuda ? cuda : null, "kind" in compute ? compute : null),
+        make(march, "kind" in accel ? accel : null, "kind" in compute ? compute : null),
       ),
     ),
   );
-  return (march, cuda, compute) => made(march)(cuda ?? nothing)(compute ?? nothing);
+  return (march, accel, compute) => made(march)(accel ?? nothing)(compute ?? nothing);
 }
 
 const nothing = {};

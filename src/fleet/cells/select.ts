@@ -7,12 +7,13 @@ import { matchesGlob } from "../../io/glob.ts";
 import { suggest } from "../../io/suggest.ts";
 import { readPlatform } from "../../hardware/march-platforms.ts";
 import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
-import type { CudaValue, AxisPatterns } from "../matrix/matrix.ts";
+import { shortRocm } from "../../hardware/rocm-releases.ts";
+import type { AccelValue, AxisPatterns } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer } from "./once-per.ts";
 
 /** The part of a cell that a pattern is compared with: its compute capabilities by their label alone. */
-export type Matchable = Pick<Cell, "axes" | "platform" | "cuda" | "march" | "free">;
+export type Matchable = Pick<Cell, "axes" | "platform" | "accel" | "march" | "free">;
 
 /** Axis → patterns of which one must match; all axes must match. */
 export type Selection = Readonly<Record<string, readonly string[]>> | { readonly cell: string };
@@ -167,7 +168,8 @@ function namesOn(cell: Matchable, axis: string): readonly string[] {
     case "platform":
       return [cell.platform];
     case "cuda":
-      return cell.cuda === null ? [label] : [label, ...spellingsOf(cell.cuda)];
+    case "accel":
+      return cell.accel === null ? [label] : [label, ...spellingsOf(cell.accel)];
     case "march":
       return [label, cell.march.march.name];
     default:
@@ -175,17 +177,23 @@ function namesOn(cell: Matchable, axis: string): readonly string[] {
   }
 }
 
-/** As people call a toolkit, whatever the matrix does. */
-const spellingsOf = oncePer((cuda: CudaValue): readonly string[] =>
-  cuda.toolkit === null ? ["none", "cpu"] : [cuda.toolkit.release, shortToolkit(cuda.toolkit)],
-);
+/** As people call an accelerator, whatever the matrix does. */
+const spellingsOf = oncePer(({ toolkit, rocm, other }: AccelValue): readonly string[] => {
+  if (toolkit !== null) return [toolkit.release, shortToolkit(toolkit)];
+  if (rocm !== null) return [rocm, shortRocm(rocm)];
+  return other === null ? ["none", "cpu"] : [other];
+});
 
 /**
  * True for the label itself, for a glob with `*`, and for the leading parts of a version (`9.2` meets `9.2.148`,
- * not `9.20`).
+ * not `9.20`; `rocm-7` meets `rocm-7.2`).
  */
 export function matchesLabel(pattern: string, label: string): boolean {
   if (pattern === label) return true;
   if (pattern.includes("*")) return matchesGlob(pattern, label);
-  return /^\d+(\.\d+)*$/.test(pattern) && /^\d+(\.\d+)+$/.test(label) && label.startsWith(`${pattern}.`);
+  return (
+    /^([a-z]+-)?\d+(\.\d+)*$/.test(pattern) &&
+    /^([a-z]+-)?\d+(\.\d+)+$/.test(label) &&
+    label.startsWith(`${pattern}.`)
+  );
 }

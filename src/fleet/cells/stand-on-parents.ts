@@ -161,7 +161,9 @@ const needsMore = oncePer((parent: Requirement) =>
   oncePer((child: Requirement): boolean => {
     const has = new Set(child.cpu.features);
     return (
-      (parent.cuda !== null && child.cuda === null) || !parent.cpu.features.every((each) => has.has(each))
+      (parent.cuda !== null && child.cuda === null) ||
+      (parent.rocm !== undefined && child.rocm === undefined) ||
+      !parent.cpu.features.every((each) => has.has(each))
     );
   }),
 );

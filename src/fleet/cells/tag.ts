@@ -2,8 +2,11 @@
 
 import { remember } from "../../io/collections.ts";
 import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
+import { minorOf } from "../../hardware/driver-version.ts";
+import { shortRocm } from "../../hardware/rocm-releases.ts";
 import { isTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
+import type { Requirement } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { Place, Problem } from "../../errors.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
@@ -91,12 +94,14 @@ const placeholders = {
   cell: ({ cell }) => cell.id,
   platform: ({ cell }) => slug(cell.platform),
   architecture: ({ cell }) => slug(cell.platform.slice(cell.platform.indexOf("/") + 1)),
-  "cuda.short": ({ cell }) => cudaShort(cell.requires.cuda?.toolkit ?? null),
+  "accel.short": ({ cell }) => slug(shortAccel(cell.requires)),
+  "cuda.short": ({ cell }) => slug(shortAccel(cell.requires)),
 } as const satisfies Record<string, (of: { readonly cell: Named }) => string>;
 
-/** As templates have it: `cu128`; `cpu` without a toolkit. */
-function cudaShort(toolkit: string | null): string {
-  return toolkit === null ? "cpu" : shortToolkit({ minor: toolkit.split(".").slice(0, 2).join(".") });
+/** As templates have it: `cu128`, `rocm7.2`; `cpu` without an accelerator, and one that nobody judges by its name. */
+export function shortAccel({ cuda, rocm, accelerator }: Requirement): string {
+  if (cuda !== null) return shortToolkit({ minor: minorOf(cuda.toolkit) });
+  return rocm === undefined ? (accelerator ?? "cpu") : shortRocm(rocm.release);
 }
 
 function placeholderText(name: string, of: { readonly matrix: Matrix; readonly cell: Named }): string {

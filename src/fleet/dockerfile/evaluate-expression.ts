@@ -1,5 +1,6 @@
 /** The expressions of a template → values: names, literals, and what `eq`, `and` and the like answer. */
 
+import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { assertNever, InternalError } from "../../errors.ts";
 import { type ExpressionHelperName, isExpressionHelper } from "./check-template.ts";
@@ -79,8 +80,11 @@ function targetsAt(
     if (targets !== null) return targets;
     throw refuse(run, list, (at) => ({
       code: "TEMPLATE_SYNTAX",
-      message: `${JSON.stringify(item)} in ${sourceOf(list, run.source)} is no GPU target for cell ${run.cell}`,
-      fix: 'write targets as "9.0", "9.0+ptx" or "sm_90", or join the list as it is: (join list ";")',
+      message: `${JSON.stringify(item)} in ${sourceOf(list, run.source)} is no GPU target of NVIDIA for cell ${run.cell}`,
+      fix:
+        parseAmdTarget(item) === null
+          ? 'write targets as "9.0", "9.0+ptx" or "sm_90", or join the list as it is: (join list ";")'
+          : 'it is AMD\'s: write {{gpu.offload}} or (join list ";"), inside {{#if rocm}}',
       at,
     }));
   });

@@ -7,12 +7,13 @@ import type { Cell } from "../cells/cell.ts";
 import { isTemplateName } from "./template.ts";
 
 /** Axes that the host decides. */
-const hardwareAxes = ["cuda", "compute", "march"] as const;
+const hardwareAxes = ["cuda", "accel", "compute", "march"] as const;
 type HardwareAxis = (typeof hardwareAxes)[number];
 
 /** The text with which a template makes a difference. */
 const uses: Readonly<Record<HardwareAxis, string>> = {
   cuda: "begin it with FROM {{base}}, or use {{cuda.toolkit}}",
+  accel: "begin it with FROM {{base}}, or use {{accel.name}}",
   compute: "use {{gpu.gencode}} or {{gpu.targets}}",
   march: "use {{march.flags}}",
 };
@@ -20,12 +21,14 @@ const uses: Readonly<Record<HardwareAxis, string>> = {
 /** The same for a Dockerfile that is used as it stands: an argument of the matrix. */
 const argumentFor: Readonly<Record<HardwareAxis, readonly [name: string, value: string]>> = {
   cuda: ["BASE", "{{base}}"],
+  accel: ["BASE", "{{base}}"],
   compute: ["GENCODE", "{{gpu.gencode}}"],
   march: ["MARCH_FLAGS", "{{march.flags}}"],
 };
 
 const merges: Readonly<Record<HardwareAxis, string>> = {
   cuda: "leave the axis one value",
+  accel: "leave the axis one value",
   compute: "put the values into one list, for one image with code for each",
   march: "leave the axis its lowest value",
 };
@@ -54,7 +57,7 @@ export function ignoredAxes(
       {
         code: "TEMPLATE_IGNORES_AXIS",
         message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${andMore(more)}`,
-        fix: `${howToUse(axis, first.other.settings.template.value)}, or ${merges[axis]}`,
+        fix: `${howToUse(axis, first.other)}, or ${merges[axis]}`,
         at: placeOf(first.other, axis) ?? matrix.template.at,
       },
     ];
@@ -143,13 +146,19 @@ function differInOne(cells: readonly Cell[], effectOf: (cell: Cell) => string): 
   });
 }
 
-function howToUse(axis: HardwareAxis, template: string): string {
+function howToUse(axis: HardwareAxis, cell: Cell): string {
+  const fix = fixOf(axis, cell.settings.template.value);
+  return cell.compute?.vendor === "amd"
+    ? fix.replaceAll("GENCODE", "OFFLOAD_ARCH").replaceAll("gpu.gencode", "gpu.offload")
+    : fix;
+}
+
+function fixOf(axis: HardwareAxis, template: string): string {
   if (isTemplateName(template)) return `${uses[axis]} in ${template}`;
   const [name, value] = argumentFor[axis];
-  const where =
-    axis === "cuda"
-      ? `ARG ${name} before FROM \${${name}} in ${template}`
-      : `ARG ${name} in the stage of ${template} that uses it`;
+  const where = isAccelerator(axis)
+    ? `ARG ${name} before FROM \${${name}} in ${template}`
+    : `ARG ${name} in the stage of ${template} that uses it`;
   return `give the build an argument, args: { ${name}: "${value}" } in the matrix and ${where}`;
 }
 
@@ -187,14 +196,18 @@ function ignoredIn(group: readonly Cell[]): readonly Pair[] {
   });
 }
 
-/** The common part of cells that differ in one axis alone. A CPU-only row has no compute: it differs from others in cuda. */
+/** The common part of cells that differ in one axis alone. A CPU-only row has no compute: it differs from others in its accelerator. */
 function keyWithout(cell: Cell, axis: string, withFree: boolean): string {
-  const left = new Set<string>(axis === "cuda" ? ["cuda", "compute"] : [axis]);
+  const left = new Set<string>(isAccelerator(axis) ? [axis, "compute"] : [axis]);
   const kept = (name: string) => !left.has(name) && (withFree || hardwareAxes.some((each) => each === name));
   const axes = Object.entries(cell.axes).filter(([name]) => kept(name));
   return JSON.stringify([axis, cell.platform, axes]);
 }
 
-function placeOf({ cuda, compute, march }: Cell, axis: HardwareAxis): Place | undefined {
-  return { cuda, compute, march }[axis]?.at;
+function isAccelerator(axis: string): boolean {
+  return axis === "cuda" || axis === "accel";
+}
+
+function placeOf({ values }: Cell, axis: HardwareAxis): Place | undefined {
+  return values[axis]?.at;
 }

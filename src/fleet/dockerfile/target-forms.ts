@@ -16,6 +16,11 @@ export function gencodeForms(targets: readonly GpuTarget[]): readonly string[] {
   );
 }
 
+/** clang's options, one for each target of AMD; no shell changes them. */
+export function offloadForms(targets: readonly string[]): readonly string[] {
+  return targets.map((target) => `--offload-arch=${target}`);
+}
+
 function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }

@@ -2,14 +2,17 @@
 
 import { compilerFlags } from "../../hardware/cpu-marches.ts";
 import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
+import { minorOf } from "../../hardware/driver-version.ts";
 import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/gpu-target.ts";
+import { shortRocm } from "../../hardware/rocm-releases.ts";
 import type { DriverRequirement } from "../../lock/lock.ts";
-import type { Bases, ComputeValue, CudaValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
+import type { AccelValue, Bases, ComputeValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
+import { none } from "../matrix/values.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { cmakeForms, dottedForms, gencodeForms } from "./target-forms.ts";
+import { cmakeForms, dottedForms, gencodeForms, offloadForms } from "./target-forms.ts";
 
 export interface TemplateView {
   /** The matrix's name. */
@@ -26,7 +29,14 @@ export interface TemplateView {
   readonly architecture: string;
   /** The base image's reference, or one for each stage: `base.build`, `base.run`. Null where the matrix names none. */
   readonly base: string | Bases | null;
-  /** Null in a CPU-only row, except for `cuda.short`. */
+  /** Null in a CPU-only row, except for its keys; null in a matrix without accelerators. */
+  readonly accel: {
+    /** `cuda`, `rocm`, `none`, or an accelerator that imgmatch does not judge. */
+    readonly name: string;
+    /** As PyTorch's wheels call it: `cu128`, `rocm7.2`, `cpu`; one that imgmatch does not judge by its name. */
+    readonly short: string;
+  } | null;
+  /** Null without a CUDA toolkit, except for `cuda.short`. */
   readonly cuda: {
     /** The toolkit's version. */
     readonly toolkit: string;
@@ -34,7 +44,7 @@ export interface TemplateView {
     readonly major: string;
     /** The first two numbers of it. */
     readonly minor: string;
-    /** As PyTorch's wheels call it; `cpu` in a CPU-only row. */
+    /** As `accel.short`. */
     readonly short: string;
     /** The source of the user-space driver. */
     readonly driver: {
@@ -44,15 +54,28 @@ export interface TemplateView {
       readonly version: string | null;
     };
   } | null;
-  /** Null in a CPU-only row. */
+  /** Null without a ROCm release. */
+  readonly rocm: {
+    /** The release. */
+    readonly release: string;
+    /** The first number of it. */
+    readonly major: string;
+    /** The first two numbers of it. */
+    readonly minor: string;
+    /** As `accel.short`. */
+    readonly short: string;
+  } | null;
+  /** Null in a row without CUDA and ROCm. */
   readonly gpu: {
     /** A list of GPU code. */
     readonly targets: readonly string[];
-    /** nvcc's options for exactly these targets, quoted for the shell. */
-    readonly gencode: string;
-    /** The same for `CMAKE_CUDA_ARCHITECTURES`: `90-real` is machine code alone, `90` with PTX. */
+    /** clang's options for exactly these targets of AMD. Only of AMD. */
+    readonly offload?: string;
+    /** nvcc's options for exactly these targets, quoted for the shell. Only of NVIDIA. */
+    readonly gencode?: string;
+    /** The same for `CMAKE_CUDA_ARCHITECTURES`: `90-real` is machine code alone, `90` with PTX; or for `CMAKE_HIP_ARCHITECTURES`. */
     readonly cmake: string;
-    /** The same for `TORCH_CUDA_ARCH_LIST`. */
+    /** The same for `TORCH_CUDA_ARCH_LIST`; or for `PYTORCH_ROCM_ARCH`. */
     readonly torch: string;
   } | null;
   /** The march of the cell. */
@@ -86,7 +109,7 @@ export function argumentView(cell: Cell, matrix: Matrix): object {
 }
 
 function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
-  const { cuda, compute, march, platform } = cell;
+  const { accel, compute, march, platform } = cell;
   const view: Record<string, unknown> = {};
   for (const [axis, { value }] of Object.entries(cell.free)) {
     const own = ownKeys(axis, cell, matrix);
@@ -108,7 +131,9 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     platform: platformKeys === null ? platform : { ...platformKeys, [textSymbol]: platform },
     architecture: platform.slice(platform.indexOf("/") + 1),
     base: bases[""] ?? (Object.keys(bases).length === 0 ? null : bases),
-    cuda: cuda === null ? null : withKeys(cudaView(cuda), ownKeys("cuda", cell, matrix)),
+    accel: accel === null ? null : withKeys(accelView(accel), ownKeys("accel", cell, matrix)),
+    cuda: accel === null ? null : withKeys(cudaView(accel), ownKeys("cuda", cell, matrix)),
+    rocm: accel === null ? null : rocmView(accel),
     gpu: compute === null ? null : gpuView(compute),
     march: withKeys(marchView(march), ownKeys("march", cell, matrix)),
     axes: cell.axes,
@@ -154,29 +179,56 @@ const dataKeys = oncePer(
   },
 );
 
-/** A CPU-only row is nothing: only its short name and its own keys can be named. */
-const cudaView = oncePer(({ toolkit, driver }: CudaValue) =>
-  toolkit === null
-    ? { short: "cpu", [textSymbol]: null }
+/** A CPU-only row is nothing: only its names and its own keys can be named. */
+const accelView = oncePer((accel: AccelValue) => {
+  const { toolkit, rocm, other } = accel;
+  const name = toolkit !== null ? "cuda" : rocm !== null ? "rocm" : (other ?? none);
+  return { name, short: shortOf(accel), ...(name === none && { [textSymbol]: null }) };
+});
+
+const rocmView = oncePer(({ rocm }: AccelValue) =>
+  rocm === null
+    ? null
+    : {
+        release: rocm,
+        major: rocm.slice(0, rocm.indexOf(".")),
+        minor: minorOf(rocm),
+        short: shortRocm(rocm),
+      },
+);
+
+function shortOf({ toolkit, rocm, other }: AccelValue): string {
+  return toolkit !== null ? shortToolkit(toolkit) : rocm !== null ? shortRocm(rocm) : (other ?? "cpu");
+}
+
+const cudaView = oncePer((accel: AccelValue) => {
+  const { toolkit, driver } = accel;
+  return toolkit === null
+    ? { short: shortOf(accel), [textSymbol]: null }
     : {
         toolkit: toolkit.release,
         major: toolkit.minor.slice(0, toolkit.minor.indexOf(".")),
         minor: toolkit.minor,
         short: shortToolkit(toolkit),
         driver: driverOf(driver),
-      },
-);
+      };
+});
 
-const gpuView = oncePer(({ targets }: ComputeValue) => ({
-  targets: [...new Set(targets.map(formatGpuTarget))],
-  gencode: gencodeOptions(targets),
-  cmake: cmakeForms(targets).join(";"),
-  torch: dottedForms(targets).join(";"),
-}));
+const gpuView = oncePer(({ vendor, targets, amdTargets }: ComputeValue): TemplateView["gpu"] => {
+  if (vendor === "nvidia")
+    return {
+      targets: [...new Set(targets.map(formatGpuTarget))],
+      gencode: gencodeOptions(targets),
+      cmake: cmakeForms(targets).join(";"),
+      torch: dottedForms(targets).join(";"),
+    };
+  const list = amdTargets.join(";");
+  return { targets: amdTargets, offload: offloadForms(amdTargets).join(" "), cmake: list, torch: list };
+});
 
 const argumentGpuView = oncePer((compute: ComputeValue) => ({
   ...gpuView(compute),
-  gencode: gencodeForms(compute.targets).join(" "),
+  ...(compute.vendor === "nvidia" && { gencode: gencodeForms(compute.targets).join(" ") }),
 }));
 
 const marchView = oncePer(({ march, without }: MarchValue) => ({

@@ -32,7 +32,7 @@ export interface Axis {
 
 /** Names that a matrix or a template has already. */
 const taken = new Set(
-  "platform cuda compute march gpu accel name version repository cell architecture base axes args inputs".split(
+  "platform cuda compute march gpu accel rocm name version repository cell architecture base axes args inputs".split(
     " ",
   ),
 );

@@ -2,11 +2,11 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
-import type { Axis, AxisValue, Inclusion } from "./matrix.ts";
-import { type MatrixInput, valueSchemas } from "./matrix-schema.ts";
+import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
+import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { broughtProblems } from "./settings.ts";
-import { type Parsed, valueParsers } from "./values.ts";
+import { type Parsed, valueParsers, vendorNames, vendorOf } from "./values.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
@@ -36,11 +36,12 @@ export function parseIncludes(
       }
     }
     const hasCompute = axes.some(({ kind }) => kind === "compute");
-    // cuda first: it decides whether there is a compute capability.
+    let accel: AccelValue | null = null;
+    // The accelerator first: it decides whether there is a compute capability.
     for (const axis of [...axes].sort(
-      (one, other) => Number(other.kind === "cuda") - Number(one.kind === "cuda"),
+      (one, other) => Number(other.kind === "accel") - Number(one.kind === "accel"),
     )) {
-      const isCpuRow = values.cuda?.kind === "cuda" && values.cuda.toolkit === null;
+      const isCpuRow: boolean = accel !== null && vendorOf(accel) === null;
       const given = entry[axis.name];
       if (given === undefined) {
         if (axis.kind === "compute" && isCpuRow) continue;
@@ -48,16 +49,23 @@ export function parseIncludes(
         continue;
       }
       if (axis.kind === "compute" && isCpuRow) {
-        report("a CPU-only row has no compute capability", "remove compute from it", axis.name);
+        const row: string = accel?.other == null ? "a CPU-only row" : accel.label;
+        report(`${row} has no compute capability`, "remove compute from it", axis.name);
         continue;
       }
       const path = ["include", index, axis.name];
       const value = parseIncluded(axis, given, source, path, problems);
       if (value === null) continue;
       values[axis.name] = value;
-      if (value.kind === "cuda" && value.toolkit !== null && !hasCompute) {
+      if (value.kind === "accel") accel = value;
+      if (value.kind === "accel" && vendorOf(value) !== null && !hasCompute) {
         const fix = "add axes.compute with the compute capabilities to compile for";
-        report("an image with CUDA needs axis compute", fix, axis.name);
+        report(`an image with ${value.rocm === null ? "CUDA" : "ROCm"} needs axis compute`, fix, axis.name);
+      }
+      if (value.kind === "compute" && accel !== null && vendorOf(accel) !== value.vendor) {
+        const fix = `write an accelerator or a target of ${vendorNames[value.vendor]}`;
+        const message = `compute ${value.label} is for GPUs of ${vendorNames[value.vendor]}, and ${accel.label} is not`;
+        report(message, fix, axis.name);
       }
     }
     const { platform, march } = values;
@@ -79,14 +87,14 @@ function parseIncluded(
 ): AxisValue | null {
   const listed = axis.values.find(({ label }) => label === given);
   if (listed !== undefined) return listed;
-  const shape = valueSchemas[axis.kind].safeParse(given, { reportInput: true });
+  const shape = valueSchemas[inputKind(axis.name)].safeParse(given, { reportInput: true });
   if (!shape.success) {
     problems.push(...schemaProblems(shape.error.issues, source, path));
     return null;
   }
-  problems.push(...broughtProblems(shape.data, axis.kind, source, path));
+  problems.push(...broughtProblems(shape.data, inputKind(axis.name), source, path));
   type Parse = (data: unknown, at: Place, below: (path: YamlPath) => Place) => Parsed<AxisValue>;
-  const parse = valueParsers[axis.kind] as Parse;
+  const parse = valueParsers[inputKind(axis.name)] as Parse;
   const parsed = parse(shape.data, source.placeOf(path), (below) => source.placeOf([...path, ...below]));
   if ("value" in parsed) return parsed.value;
   problems.push(...parsed.problems);

@@ -80,25 +80,49 @@ const driver = z
     "The user-space driver comes from the host (default), the image, or NVIDIA's forward-compatibility package.",
   );
 
-const cudaKeys = {
-  ...settings,
-  toolkit: text,
+const baseKeys = {
   label: text.optional(),
-  driver: driver.optional(),
   platforms: z.array(text).min(1).optional().describe("Platforms of the base images, such as linux/amd64."),
   compiler: compiler.optional(),
   cpuFloor: text.optional().describe("March that the base images' own binaries need: x86-64-v2 for UBI 9."),
+};
+
+/** With a toolkit of NVIDIA. */
+const toolkitKeys = {
+  driver: driver.optional(),
   require: text.optional().describe("NVIDIA_REQUIRE_CUDA of the base image."),
 };
+
+const cudaKeys = { ...settings, toolkit: text, ...baseKeys, ...toolkitKeys };
 
 const cudaValue = z.union([
   text.describe("A toolkit version such as 12.8.1, or none for the CPU-only row."),
   z.object(cudaKeys).catchall(ownText),
 ]);
 
+const accelKeys = {
+  ...settings,
+  cuda: text.optional().describe("A CUDA toolkit, such as 12.8.1: GPUs of NVIDIA."),
+  rocm: text.optional().describe("A ROCm release, such as 7.2: GPUs of AMD."),
+  accel: text
+    .optional()
+    .describe(
+      "none for the CPU-only row, or an accelerator that imgmatch does not judge, such as vulkan or sycl.",
+    ),
+  ...baseKeys,
+  ...toolkitKeys,
+};
+
+const accelValue = z.union([
+  text.describe("none for the CPU-only row, or an accelerator that imgmatch does not judge: vulkan, sycl."),
+  z.object(accelKeys).catchall(ownText).describe("One of cuda, rocm and accel, and what it brings."),
+]);
+
 const targets = z.union([
-  text.describe('Compute capability: "8.0" (SASS), "9.0+ptx" (SASS and PTX), "9.0a", "10.0f".'),
-  z.array(text).min(1).describe("Several compute capabilities in one image."),
+  text.describe(
+    'Compute capability: "8.0" (SASS), "9.0+ptx" (SASS and PTX), "9.0a", "10.0f". Of AMD: gfx942, gfx90a:xnack-, gfx11-generic, amdgcnspirv.',
+  ),
+  z.array(text).min(1).describe("Several of one vendor in one image."),
 ]);
 
 const pattern = z.union([text, z.array(text).min(1)]);
@@ -270,12 +294,19 @@ export const matrixSchema = z.strictObject({
   axes: z
     .object({
       cuda: z.array(cudaValue).min(1).optional(),
+      accel: z
+        .array(accelValue)
+        .min(1)
+        .optional()
+        .describe("In place of cuda: accelerators of several vendors in one matrix."),
       compute: z.array(computeValue).min(1).optional(),
       platform: z.array(platformValue).min(1).optional(),
       march: z.array(marchValue).min(1).optional(),
     })
     .catchall(freeAxis)
-    .describe("Hardware axes cuda, compute, platform and march; any other name is an axis that a user pins."),
+    .describe(
+      "Hardware axes cuda or accel, compute, platform and march; any other name is an axis that a user pins.",
+    ),
   values: z
     .record(text, z.array(namedCase).min(1))
     .optional()
@@ -301,9 +332,10 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   return path.includes("cases") ? ["when", "value"] : ["reason"];
 }
 
-/** The keys that imgmatch reads in a value, by kind of axis. */
+/** The keys that imgmatch reads in a value, by {@link inputKind} of the axis. */
 export const valueKeys = {
   cuda: cudaKeys,
+  accel: accelKeys,
   compute: computeKeys,
   platform: platformKeys,
   march: marchKeys,
@@ -313,6 +345,7 @@ export const valueKeys = {
 export type MatrixInput = z.infer<typeof matrixSchema>;
 export type VersionInput = MatrixInput["version"];
 export type CudaInput = z.infer<typeof cudaValue>;
+export type AccelInput = z.infer<typeof accelValue>;
 export type ComputeInput = z.infer<typeof computeValue>;
 export type PlatformInput = z.infer<typeof platformValue>;
 export type MarchInput = z.infer<typeof marchValue>;
@@ -324,9 +357,15 @@ const settingsShape = z.object(settings);
 export type SettingsInput = z.infer<typeof settingsShape>;
 export type ParentInput = z.infer<typeof parent>;
 
+/** How the values of an axis are written, by its name. */
+export function inputKind(axis: string): keyof typeof valueSchemas {
+  return Object.hasOwn(valueSchemas, axis) ? (axis as keyof typeof valueSchemas) : "free";
+}
+
 /** Shapes of single values, for `include`. */
 export const valueSchemas = {
   cuda: cudaValue,
+  accel: accelValue,
   compute: computeValue,
   platform: platformValue,
   march: marchValue,

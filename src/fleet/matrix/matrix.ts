@@ -45,7 +45,7 @@ export interface Matrix {
   readonly parents: Readonly<Record<string, ParentFleet>>;
   /** The replacements of base images, by their references in the Dockerfile. */
   readonly replaceBases: Readonly<Record<string, Located<string>>>;
-  /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
+  /** Compiler of the base images of cells whose `cuda` or `accel` value names none; null is "not known". */
   readonly compiler: Compiler | null;
   readonly prefer: readonly string[];
   /** `least`: a plain pull may get an image that not every machine starts; undefined: it gets none then. */
@@ -54,7 +54,7 @@ export interface Matrix {
   readonly measure: boolean;
   /** null where nothing is to be attested. */
   readonly attest: Located<Attestations> | null;
-  /** cuda, compute, platform and march first, then the free axes in the order of the file. */
+  /** cuda or accel, compute, platform and march first, then the free axes in the order of the file. */
   readonly axes: readonly Axis[];
   /** Texts that depend on several axes. */
   readonly values: readonly NamedText[];
@@ -113,7 +113,7 @@ export interface ParentFleet {
 export type Bases = Readonly<Record<string, string>>;
 
 export type Axis =
-  | AxisOf<CudaValue, "cuda">
+  | AxisOf<AccelValue, "cuda" | "accel">
   | AxisOf<ComputeValue, "compute">
   | AxisOf<PlatformValue, "platform">
   | AxisOf<MarchValue, "march">
@@ -154,12 +154,16 @@ export interface Settings {
   readonly freeDisk?: Located<boolean>;
 }
 
-export interface CudaValue extends Value {
-  readonly kind: "cuda";
-  /** null is the CPU-only row. */
+/** A value of the axis `cuda`, or of `accel`: a toolkit, a ROCm release, an accelerator that nobody judges, or none of these: the CPU-only row. */
+export interface AccelValue extends Value {
+  readonly kind: "accel";
   readonly toolkit: CudaToolkit | null;
-  /** null for the CPU-only row. */
+  /** null without a toolkit. */
   readonly driver: DriverRequirement | null;
+  /** ROCm release as the matrix writes it: `7.2`, `7.2.1`. */
+  readonly rocm: string | null;
+  /** An accelerator that nobody judges: `vulkan`. */
+  readonly other: string | null;
   /** Platforms for which the base images exist; null is "any". */
   readonly platforms: readonly string[] | null;
   readonly compiler: Compiler | null;
@@ -171,11 +175,16 @@ export interface CudaValue extends Value {
 
 export interface ComputeValue extends Value {
   readonly kind: "compute";
-  /** SASS and PTX targets, in the order of the file; empty where they depend on the cell. */
+  readonly vendor: GpuVendor;
+  /** SASS and PTX targets, in the order of the file; empty where they depend on the cell, and for AMD. */
   readonly targets: readonly GpuTarget[];
+  /** The same for AMD: `gfx90a:sramecc+:xnack-`, `gfx11-generic`, `amdgcnspirv`; empty for NVIDIA. */
+  readonly amdTargets: readonly string[];
   /** The cases that decide about them then; empty otherwise. */
   readonly cases: readonly Case<ComputeValue>[];
 }
+
+export type GpuVendor = "nvidia" | "amd";
 
 /** Its label is the platform. */
 export interface PlatformValue extends Value {
@@ -193,7 +202,7 @@ export interface FreeValue extends Value {
   readonly value: string;
 }
 
-export type AxisValue = CudaValue | ComputeValue | PlatformValue | MarchValue | FreeValue;
+export type AxisValue = AccelValue | ComputeValue | PlatformValue | MarchValue | FreeValue;
 
 /** Of several the first that a cell meets decides. */
 export interface Case<Chosen> {

@@ -6,11 +6,12 @@ import { isRecord } from "../../io/json.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import type { Axis } from "./matrix.ts";
-import { type MatrixInput, valueSchemas } from "./matrix-schema.ts";
+import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { broughtProblems } from "./settings.ts";
 import { mistake } from "./unsafe-text.ts";
 import { checkAxisName, checkIsFree } from "./value-labels.ts";
 import {
+  parseAccelValue,
   parseComputeValue,
   parseCudaValue,
   type Parsed,
@@ -18,12 +19,14 @@ import {
   parseMarchValue,
   parsePlatformValue,
   valueProblem,
+  vendorNames,
+  vendorOf,
 } from "./values.ts";
 
 export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
   const axes: Axis[] = [];
   // Hardware axes first, whatever the order of the file: to move a line changes no cell's name.
-  for (const name of new Set(["cuda", "compute", "platform", "march", ...Object.keys(input.axes)])) {
+  for (const name of new Set(["cuda", "accel", "compute", "platform", "march", ...Object.keys(input.axes)])) {
     const given = input.axes[name];
     if (given === undefined) continue;
     const at = source.placeOfKey(["axes", name]);
@@ -31,11 +34,12 @@ export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, 
     const inputs: readonly unknown[] = isList ? given : given.values;
     const above = ["axes", name, ...(isList ? [] : ["values"])];
     for (const [index, value] of inputs.entries())
-      problems.push(...broughtProblems(value, kindOf(name), source, [...above, index]));
+      problems.push(...broughtProblems(value, inputKind(name), source, [...above, index]));
     const valuesOf = <Input, Value extends { label: string; at: Place }>(
       parse: (value: Input, place: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
     ) => collect(inputs as Input[], parse, (path) => source.placeOf([...above, ...path]), name, problems);
-    if (name === "cuda") axes.push({ kind: "cuda", name, at, values: valuesOf(parseCudaValue) });
+    if (name === "cuda") axes.push({ kind: "accel", name, at, values: valuesOf(parseCudaValue) });
+    else if (name === "accel") axes.push({ kind: "accel", name, at, values: valuesOf(parseAccelValue) });
     else if (name === "compute")
       axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
     else if (name === "platform")
@@ -91,18 +95,52 @@ function collect<Input, Value extends { label: string; at: Place }>(
 /** Not all of them are listed. */
 const enoughProblems = 200;
 
-/** CUDA code without targets, or targets without a toolkit, can never be matched to a GPU. */
+/** GPU code without targets, or targets without an accelerator, can never be matched to a GPU. */
 function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Problem[]): void {
-  const cuda = axes.find(({ kind }) => kind === "cuda");
-  const compute = axes.find(({ kind }) => kind === "compute");
-  const hasToolkit = cuda?.kind === "cuda" && cuda.values.some(({ toolkit }) => toolkit !== null);
-  if (hasToolkit && compute === undefined) {
-    const fix = "add axes.compute with the compute capabilities to compile for";
-    problems.push(mistake("axis cuda needs axis compute", fix, source.placeOfKey(["axes", "cuda"])));
+  const [accel, another] = axes.filter((axis) => axis.kind === "accel");
+  const compute = axes.find((axis) => axis.kind === "compute");
+  if (another !== undefined) {
+    const fix = 'move its values into accel: { cuda: "12.8.1", … }';
+    problems.push(mistake("a matrix has an axis cuda or an axis accel, not both", fix, another.at));
+    return;
   }
-  if (compute !== undefined && cuda === undefined) {
+  const gpuValues = accel?.values.filter((value) => vendorOf(value) !== null) ?? [];
+  if (accel !== undefined && gpuValues.length > 0 && compute === undefined) {
+    const fix = "add axes.compute with the compute capabilities to compile for";
+    problems.push(
+      mistake(`axis ${accel.name} needs axis compute`, fix, source.placeOfKey(["axes", accel.name])),
+    );
+  }
+  if (compute !== undefined && accel === undefined) {
     const fix = "add axes.cuda with the toolkits";
     problems.push(mistake("axis compute needs axis cuda", fix, compute.at));
+  }
+  if (accel !== undefined && compute !== undefined && problems.length === 0)
+    checkVendors(accel, compute, problems);
+}
+
+type AxisOfKind<Kind> = Extract<Axis, { readonly kind: Kind }>;
+
+/** A value of a vendor that the other axis does not have would make no cell, and nobody would notice. */
+function checkVendors(accel: AxisOfKind<"accel">, compute: AxisOfKind<"compute">, problems: Problem[]): void {
+  for (const value of accel.values) {
+    const vendor = vendorOf(value);
+    if (vendor === null || compute.values.some((each) => each.vendor === vendor)) continue;
+    const fix = `add GPU targets of ${vendorNames[vendor]} to axes.compute, such as ${vendor === "amd" ? "gfx942" : '"9.0"'}`;
+    problems.push(valueProblem(`no value of compute is for ${value.label}`, fix, value.at));
+  }
+  for (const { vendor, label, at } of compute.values) {
+    if (accel.values.some((value) => vendorOf(value) === vendor)) continue;
+    // With CPU-only rows alone it stands ready for the others.
+    if (vendor === "nvidia" && accel.name === "cuda") continue;
+    const fix =
+      vendor === "nvidia"
+        ? 'add { cuda: "12.8.1" } to axes.accel, or remove the value'
+        : accel.name === "accel"
+          ? 'add { rocm: "7.2" } to axes.accel, or remove the value'
+          : 'call the axis accel, with { cuda: "12.8.1" } and { rocm: "7.2" }';
+    const message = `compute ${label} is for GPUs of ${vendorNames[vendor]}, for which axis ${accel.name} has no value`;
+    problems.push(valueProblem(message, fix, at));
   }
 }
 
@@ -131,16 +169,12 @@ function checkPlatforms(axes: readonly Axis[], problems: Problem[]): void {
   }
 }
 
-function kindOf(axis: string): keyof typeof valueSchemas {
-  return Object.hasOwn(valueSchemas, axis) ? (axis as keyof typeof valueSchemas) : "free";
-}
-
 /** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
 export function wellFormedAxes(data: unknown): MatrixInput["axes"] {
   const axes: Record<string, unknown> = {};
   const found = isRecord(data) && isRecord(data.axes) ? data.axes : {};
   for (const [name, given] of Object.entries(found)) {
-    const schema = valueSchemas[kindOf(name)];
+    const schema = valueSchemas[inputKind(name)];
     const wellFormed = (values: readonly unknown[]) => values.map((value) => schema.safeParse(value).data);
     if (Array.isArray(given)) axes[name] = wellFormed(given);
     else if (isRecord(given) && Array.isArray(given.values))

@@ -175,7 +175,7 @@ function parseNamedTexts(
   return Object.entries(input.values ?? {}).map(([name, cases]): NamedText => {
     const at = source.placeOfKey(["values", name]);
     checkAxisName(name, at, problems);
-    if (["cuda", "compute", "platform", "march", ...axes.map((axis) => axis.name)].includes(name))
+    if (["cuda", "accel", "compute", "platform", "march", ...axes.map((axis) => axis.name)].includes(name))
       problems.push(mistake(`${name} is an axis too`, "choose another name", at));
     return {
       name,

@@ -2,7 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { isRecord } from "../../io/json.ts";
-import { suggest } from "../../io/suggest.ts";
+import { isSlipOf, suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import { type ParentInput, type SettingsInput, valueKeys } from "./matrix-schema.ts";
@@ -60,6 +60,7 @@ function ownTexts(entry: object, kind: keyof typeof valueKeys): Data {
 /** Keys that templates have under the axis's name already. */
 const taken = {
   cuda: ["toolkit", "major", "minor", "short", "driver"],
+  accel: ["name", "short"],
   compute: [],
   platform: [],
   march: ["name", "flags", "without"],
@@ -94,6 +95,8 @@ function ownKeyProblems(key: string, kind: keyof typeof valueKeys, at: Place): r
   const near = kind === "free" ? null : suggest(key, Object.keys(valueKeys[kind]));
   // Too many short words are near to each other.
   if (near === null || (key.length < 5 && !near.startsWith(key))) return [];
+  // `cudnn` is no slip of `cuda`.
+  if (near.length < 5 && !isSlipOf(key, near)) return [];
   const fix = `did you mean ${near}? For a text of its own, choose a name that is less like it`;
   return [mistake(`unknown key ${JSON.stringify(key)}, which is almost ${near}`, fix, at)];
 }

@@ -32,7 +32,7 @@ export function checkLabels({ labels = {} }: MatrixInput, source: YamlSource, pr
 }
 
 const reservedNames = new Set([
-  ..."platform architecture cell name version inputs repository base gpu axes args reason".split(" "),
+  ..."platform architecture cell name version inputs repository base gpu rocm axes args reason".split(" "),
   // Words of the template language, and what every JavaScript object answers to.
   ..."if unless each with eq else this true false null undefined constructor".split(" "),
 ]);
@@ -48,7 +48,7 @@ export function checkAxisName(name: string, at: Place, problems: Problem[]): voi
 }
 
 /** The meaning of a name → the axis that imgmatch has for it. */
-const hardwareNames = { march: "march", cuda: "cuda", compute: "compute", accel: "cuda" } as const;
+const hardwareNames = { march: "march", cuda: "cuda", compute: "compute", accel: "accel" } as const;
 
 /** A letter from one of them, and words of their own. */
 const ownWords = new Set(["arch", "computer", "excel", "marsh"]);

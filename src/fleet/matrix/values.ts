@@ -1,6 +1,7 @@
 /** One parser per kind of axis value: text of the matrix → checked value, or the problems with it. */
 
 import type { Place, Problem } from "../../errors.ts";
+import { amdTargetNames, parseAmdTarget } from "../../hardware/amd-target.ts";
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
 import {
@@ -16,8 +17,10 @@ import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement } from "../../hardware/requirement.ts";
+import { isRocmRelease } from "../../hardware/rocm-releases.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type {
+  AccelInput,
   ComputeInput,
   CudaInput,
   DriverInput,
@@ -26,17 +29,18 @@ import type {
   PlatformInput,
 } from "./matrix-schema.ts";
 import type {
+  AccelValue,
   Case,
   Compiler,
   ComputeValue,
-  CudaValue,
   FreeValue,
+  GpuVendor,
   MarchValue,
   AxisPatterns,
   PlatformValue,
 } from "./matrix.ts";
 import { broughtBy } from "./settings.ts";
-import { suggest, suggestMarch } from "../../io/suggest.ts";
+import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
 
 /** The name of the CPU-only row in PyTorch's wheels, and in those that follow them. */
 const cpu = "cpu";
@@ -46,8 +50,64 @@ export const none = "none";
 
 export type Parsed<Value> = { readonly value: Value } | { readonly problems: readonly Problem[] };
 
-export function parseCudaValue(input: CudaInput, at: Place): Parsed<CudaValue> {
+export function parseCudaValue(input: CudaInput, at: Place): Parsed<AccelValue> {
   const entry = typeof input === "string" ? { toolkit: input } : input;
+  const { toolkit } = entry;
+  const isCpuRow = toolkit === none || toolkit === cpu;
+  const chosen = isCpuRow ? { accel: none } : { cuda: toolkit };
+  return accelValue(chosen, isCpuRow ? none : toolkit, entry, broughtBy(input, "cuda", at), at);
+}
+
+/** `{ cuda: "12.8.1" }`, `{ rocm: "7.2" }`; a text is short for `{ accel: none }` or `{ accel: vulkan }`. */
+export function parseAccelValue(input: AccelInput, at: Place): Parsed<AccelValue> {
+  const entry: Exclude<AccelInput, string> = typeof input === "string" ? { accel: input } : input;
+  const { cuda, rocm, accel } = entry;
+  const chosen = Object.entries({ cuda, rocm, accel }).filter(([, text]) => text !== undefined);
+  const [one, other] = chosen;
+  if (one === undefined || other !== undefined)
+    return refused(
+      `a value of accel has exactly one of cuda, rocm and accel, this one has ${chosen.map(([key]) => key).join(" and ") || "none"}`,
+      'write { cuda: "12.8.1" }, { rocm: "7.2" }, or { accel: none }',
+      at,
+    );
+  const word = accel === cpu ? none : accel;
+  const fix = word === undefined ? null : whyNoAccelerator(word);
+  if (fix !== null) return refused(`${JSON.stringify(accel)} is no accelerator that a value can be`, fix, at);
+  const label = word ?? `${one[0]}-${one[1]}`;
+  return accelValue({ cuda, rocm, accel: word }, label, entry, broughtBy(input, "accel", at), at);
+}
+
+/** Accelerators that real definitions have, and imgmatch does not judge; others are taken too, if they are no slip of these. */
+const unjudged = "vulkan sycl openvino xpu musa cann hpu tpu neuron metal opencl maca l4t".split(" ");
+
+/** A fix, or null for none and for what may be an accelerator that nobody judges. */
+function whyNoAccelerator(word: string): string | null {
+  if (word === none || unjudged.includes(word)) return null;
+  const [, vendor, version] = /^(cuda|rocm)-?(\d[\d.]*)?$/.exec(word) ?? [];
+  if (vendor !== undefined)
+    return `write { ${vendor}: "${version ?? (vendor === "cuda" ? "12.8.1" : "7.2")}" }`;
+  if (/^(cu)?\d/.test(word))
+    return `write { ${isRocmRelease(word) && findToolkit(word) === null ? "rocm" : "cuda"}: "${word}" }`;
+  if (/^(nvidia|amd|hip|gpu|gfx.*)$/.test(word)) return 'write { cuda: "12.8.1" }, or { rocm: "7.2" }';
+  const near = [none, ...unjudged].find((known) => isSlipOf(word, known));
+  if (near !== undefined) return `did you mean ${near}?`;
+  return /^[a-z][a-z0-9_.-]*$/.test(word) ? null : "name it in lower-case letters and digits, such as vulkan";
+}
+
+type Accelerator = Partial<Record<"cuda" | "rocm" | "accel", string | undefined>>;
+type AccelEntry = Pick<
+  Exclude<CudaInput, string>,
+  "label" | "driver" | "platforms" | "compiler" | "cpuFloor" | "require"
+>;
+
+/** `accel`: none, or one that nobody judges. */
+function accelValue(
+  { cuda, rocm, accel }: Accelerator,
+  label: string,
+  entry: AccelEntry,
+  brought: ReturnType<typeof broughtBy>,
+  at: Place,
+): Parsed<AccelValue> {
   const problems: Problem[] = [];
   const cpuFloor = entry.cpuFloor === undefined ? null : findMarch(entry.cpuFloor);
   if (entry.cpuFloor !== undefined && cpuFloor === null) problems.push(unknownMarch(entry.cpuFloor, at));
@@ -56,29 +116,38 @@ export function parseCudaValue(input: CudaInput, at: Place): Parsed<CudaValue> {
     problems.push(unknownPlatform(platform, at));
   }
   const shared = {
-    kind: "cuda" as const,
-    label: entry.label ?? (entry.toolkit === cpu ? none : entry.toolkit),
-    ...broughtBy(input, "cuda", at),
+    kind: "accel" as const,
+    label: entry.label ?? label,
+    ...brought,
+    rocm: rocm ?? null,
+    other: accel === none ? null : (accel ?? null),
     platforms: entry.platforms ?? null,
     compiler: parseCompiler(entry.compiler),
     cpuFloor,
     require: entry.require ?? null,
   };
-  if (entry.toolkit === none || entry.toolkit === cpu) {
-    if (entry.driver !== undefined) {
-      problems.push(valueProblem("the CPU-only row has no driver", "remove driver from this entry", at));
+  if (cuda === undefined) {
+    for (const key of ["driver", "require"] as const) {
+      if (entry[key] === undefined || (key === "require" && accel === none)) continue;
+      const whose = accel === none ? "the CPU-only row" : label;
+      const what = key === "driver" ? "no driver" : "no CUDA to require";
+      problems.push(valueProblem(`${whose} has ${what}`, `remove ${key} from this entry`, at));
     }
+    if (rocm !== undefined && !isRocmRelease(rocm))
+      problems.push(
+        valueProblem(`${JSON.stringify(rocm)} is no ROCm release`, 'write it as "7.2" or "7.2.1"', at),
+      );
     return problems.length > 0 ? { problems } : { value: { ...shared, toolkit: null, driver: null } };
   }
-  const toolkit = findToolkit(entry.toolkit) ?? findShortToolkit(entry.toolkit);
+  const toolkit = findToolkit(cuda) ?? findShortToolkit(cuda);
   if (toolkit === null) {
     const near = suggest(
-      entry.toolkit,
+      cuda,
       cudaToolkits.map(({ release }) => release),
     );
     problems.push(
       valueProblem(
-        `unknown CUDA toolkit ${JSON.stringify(entry.toolkit)}`,
+        `unknown CUDA toolkit ${JSON.stringify(cuda)}`,
         near === null ? "imgmatch hardware cuda lists the known ones" : `did you mean "${near}"?`,
         at,
       ),
@@ -158,10 +227,25 @@ export function parseComputeValue(
     problems.push(...targets.problems);
     return [];
   });
+  const [vendor = "nvidia", second] = new Set(parsed.map(({ chosen }) => chosen.vendor));
+  if (second !== undefined) problems.push(twoVendors(`the cases of ${JSON.stringify(label)}`, at));
   return problems.length > 0
     ? { problems }
-    : { value: { kind: "compute", label, ...brought, targets: [], cases: parsed } };
+    : { value: { kind: "compute", label, ...brought, vendor, targets: [], amdTargets: [], cases: parsed } };
 }
+
+function twoVendors(what: string, at: Place): Problem {
+  const fix = "write a value for each vendor: each meets the accelerators of its own";
+  return valueProblem(`${what} are for GPUs of NVIDIA and of AMD`, fix, at);
+}
+
+/** The vendor whose GPU code the cells of a value have; null where there is none that is judged. */
+export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">): GpuVendor | null {
+  return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
+}
+
+/** As people write them. */
+export const vendorNames = { nvidia: "NVIDIA", amd: "AMD" } as const satisfies Record<GpuVendor, string>;
 
 /** Axis → patterns. */
 export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
@@ -174,11 +258,15 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
   const texts = typeof value === "string" ? [value] : value;
   const problems: Problem[] = [];
   const targets: GpuTarget[] = [];
+  const amdTargets: string[] = [];
   for (const text of texts) {
+    const amd = parseAmdTarget(text);
     const found = readTargets(text);
     const [first] = found ?? [];
-    if (found === null || first === undefined) {
-      const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes';
+    if (amd !== null) amdTargets.push(amd);
+    else if (/^(gfx|amd|[gfx]{3})/i.test(text)) problems.push(unknownAmdTarget(text, at));
+    else if (found === null || first === undefined) {
+      const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes; of AMD as gfx942';
       problems.push(valueProblem(`${JSON.stringify(text)} is not a compute capability`, fix, at));
     } else if (findArchitecture(first.compute) === null) {
       problems.push(
@@ -192,11 +280,13 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
       targets.push(...found);
     }
   }
-  const names = targets.map(formatGpuTarget);
+  const names = [...targets.map(formatGpuTarget), ...amdTargets];
   for (const twin of new Set(names.filter((name, index) => names.indexOf(name) < index))) {
     const problem = valueProblem(`${twin} stands twice in ${JSON.stringify(texts)}`, "name it once", at);
     problems.push({ ...problem, code: "MATRIX_DUPLICATE" });
   }
+  if (targets.length > 0 && amdTargets.length > 0) problems.push(twoVendors(texts.join(", "), at));
+  problems.push(...unequalFeatures(amdTargets, at));
   return problems.length > 0
     ? { problems }
     : {
@@ -204,10 +294,36 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
           kind: "compute",
           label: texts.join("+"),
           ...{ at, settings: {}, data: {} },
+          vendor: amdTargets.length > 0 ? "amd" : "nvidia",
           targets,
+          amdTargets,
           cases: [],
         },
       };
+}
+
+function unknownAmdTarget(text: string, at: Place): Problem {
+  const [name = "", ...features] = text.split(":");
+  if (amdTargetNames.includes(name)) {
+    const fix = "write :sramecc+, :sramecc-, :xnack+ or :xnack- behind a target that has the feature";
+    return valueProblem(`${name} has no ${features.join(":") || "such feature"}`, fix, at);
+  }
+  const near = suggest(name, amdTargetNames);
+  const fix = near === null ? "write it as clang does: gfx942, gfx11-generic" : `did you mean ${near}?`;
+  return valueProblem(`unknown GPU target ${JSON.stringify(name)}`, fix, at);
+}
+
+/** "Invalid offload arch combinations" of clang: in one compilation a feature is in all ids of a processor, or in none. */
+function unequalFeatures(targets: readonly string[], at: Place): readonly Problem[] {
+  const first = new Map<string, string>();
+  return targets.flatMap((target) => {
+    const name = target.split(":")[0] ?? target;
+    const known = first.get(name) ?? target;
+    first.set(name, known);
+    if (known.replace(/[+-](?=:|$)/g, "") === target.replace(/[+-](?=:|$)/g, "")) return [];
+    const fix = "name the same features in both, or write two values";
+    return [valueProblem(`clang compiles ${known} and ${target} into no one image`, fix, at)];
+  });
 }
 
 export function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
@@ -247,9 +363,10 @@ export function parseCompiler(text: string | undefined): Compiler | null {
   return version === undefined ? null : { family: family as Compiler["family"], version };
 }
 
-/** By kind of axis, for the shape that `valueSchemas` has of it. */
+/** By `inputKind` of the axis, for the shape that `valueSchemas` has of it. */
 export const valueParsers = {
   cuda: parseCudaValue,
+  accel: parseAccelValue,
   compute: parseComputeValue,
   platform: parsePlatformValue,
   march: parseMarchValue,

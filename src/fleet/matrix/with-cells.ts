@@ -3,7 +3,7 @@
 import { LineCounter } from "yaml";
 import { printable } from "../../printable.ts";
 import type { Matrix } from "./matrix.ts";
-import { none } from "./values.ts";
+import { none, vendorOf } from "./values.ts";
 import { parseYamlDocument } from "../../io/yaml/yaml-document.ts";
 
 export interface CellToHave {
@@ -51,27 +51,31 @@ function isOfProduct(axes: CellToHave["axes"], matrix: Matrix): boolean {
   });
 }
 
-/** Rules that leave only these cells of the product: for each toolkit its marches, and for each march its compute capabilities. */
+/** Rules that leave only these cells of the product: for each accelerator its marches, and for each march its compute capabilities. */
 function unwanted({ axes }: Matrix, cells: readonly CellToHave[]): readonly string[] {
+  const accels = axes.find((axis) => axis.kind === "accel");
+  const computes = axes.find((axis) => axis.kind === "compute")?.values ?? [];
   const labelsOf = (axis: string) =>
     axes.filter(({ name }) => name === axis).flatMap(({ values }) => values.map(({ label }) => label));
-  const [cudas, computes, marches] = [labelsOf("cuda"), labelsOf("compute"), labelsOf("march")];
+  const marches = labelsOf("march");
   const has = (wanted: Readonly<Record<string, string>>) =>
     cells.some((cell) => Object.entries(wanted).every(([axis, label]) => cell.axes[axis] === label));
-  return (cudas.length === 0 ? [{}] : cudas.map((cuda) => ({ cuda }))).flatMap(
-    (cuda: Readonly<Record<string, string>>) => {
-      if (!has(cuda)) return [ruleOf(cuda)];
-      const idle = marches.filter((march) => !has({ ...cuda, march }));
-      const rows = marches.filter((march) => !idle.includes(march));
-      return [
-        ...(idle.length === 0 ? [] : [ruleOf({ ...cuda, march: idle })]),
-        ...(cuda.cuda === none ? [] : rows).flatMap((march) => {
-          const out = computes.filter((compute) => !has({ ...cuda, march, compute }));
-          return out.length === 0 ? [] : [ruleOf({ ...cuda, march, compute: out })];
-        }),
-      ];
-    },
-  );
+  return (accels?.values ?? [null]).flatMap((value) => {
+    const row: Readonly<Record<string, string>> =
+      accels === undefined || value === null ? {} : { [accels.name]: value.label };
+    if (!has(row)) return [ruleOf(row)];
+    const idle = marches.filter((march) => !has({ ...row, march }));
+    const rows = marches.filter((march) => !idle.includes(march));
+    const vendor = value === null ? null : vendorOf(value);
+    const own = computes.filter((compute) => compute.vendor === vendor).map(({ label }) => label);
+    return [
+      ...(idle.length === 0 ? [] : [ruleOf({ ...row, march: idle })]),
+      ...rows.flatMap((march) => {
+        const out = own.filter((compute) => !has({ ...row, march, compute }));
+        return out.length === 0 ? [] : [ruleOf({ ...row, march, compute: out })];
+      }),
+    ];
+  });
 }
 
 /** Of the hardware that is left, combinations of free values that are not wanted. */

@@ -25,7 +25,7 @@ const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as 
  * In the order of their entries: the platform with the most images first, and of each platform the plain one first, since a
  * runtime that knows no levels takes the first that matches.
  *
- * - Plain is the least demanding image without GPU code: the one that the most CPUs of the tables run, then the one with the fewest
+ * - Plain is the least demanding image for the CPU alone: the one that the most CPUs of the tables run, then the one with the fewest
  *   features, then the one for the oldest kernel. Among equals it is the one that `resolve` takes. If not all CPUs run it, runtimes see
  *   no image of the platform, unless the matrix allows it.
  * - A level of x86-64 is shown where `resolve` takes an image that needs exactly this level, by its features, on a CPU of this level
@@ -77,7 +77,10 @@ function nativeOf(
 ): readonly NativeImage[] {
   // No facts tell of a host of such a variant.
   if (/\/(amd64|arm64)\/./.test(platform)) return [];
-  const images = all.filter(({ image }) => !hasGpuCode(image.requires));
+  // Nobody judges the accelerator of some: no runtime is to take such an image by itself.
+  const images = all.filter(
+    ({ image: { requires } }) => !hasGpuCode(requires) && requires.accelerator === undefined,
+  );
   const plain = leastDemanding(images, platform, order);
   if (plain === null) return [{ platform, cell: null }];
   // Neither its levels: tools that ask for no variant take the first image of the architecture, also v4 on a CPU of v2.

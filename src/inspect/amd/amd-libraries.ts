@@ -4,9 +4,9 @@
  */
 
 import { type AmdArchitecture, amdArchitectures } from "../../hardware/amd-architectures.ts";
+import { spirvTarget } from "../../hardware/amd-target.ts";
 import { compareFirst, groupBy } from "../../io/collections.ts";
 import { type AmdCode, type AmdTargetCount, compareAmdTargets } from "./amd-inspection.ts";
-import { spirvTarget } from "./code-object.ts";
 
 export interface ImageAmd {
   /** `files`: in how many files; `modules`: in how many modules of them together. */
@@ -47,6 +47,31 @@ export function amdOf(files: readonly AmdFile[]): ImageAmd | null {
 function isFor(target: string, { name, generic }: AmdArchitecture): boolean {
   const [processor] = target.split(":");
   return processor === name || processor === generic;
+}
+
+/** Whether code of a target runs wherever code of another one would: it asks for no state of a feature of which that one asks nothing. */
+export function coversAmd(found: string, wanted: string): boolean {
+  const [name, ...asked] = found.split(":");
+  const [other, ...states] = wanted.split(":");
+  return name === other && asked.every((state) => states.includes(state));
+}
+
+/** Whether a library has code for all GPUs of a target. */
+export function servesTarget(targets: readonly string[], wanted: string): boolean {
+  if (targets.some((target) => target === spirvTarget || coversAmd(target, wanted))) return true;
+  const [name, ...states] = wanted.split(":");
+  const cards = amdArchitectures.filter((card) => card.name === name || card.generic === name);
+  const isServed = (card: AmdArchitecture) =>
+    [card.name, card.generic].some((own) =>
+      targets.some((target) => coversAmd(target, [own, ...states].join(":"))),
+    );
+  return cards.length > 0 && cards.every(isServed);
+}
+
+/** Targets of which all libraries have code. */
+export function servedTargets({ targets, libraries }: ImageAmd): readonly string[] {
+  const all = [...new Set(targets.map(({ target }) => target))];
+  return all.filter((target) => libraries.every((library) => servesTarget(library.targets, target)));
 }
 
 function runsOn(targets: readonly string[], card: AmdArchitecture): boolean {

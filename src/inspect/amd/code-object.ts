@@ -4,6 +4,7 @@
  */
 
 import { amdArchitectures, amdGenerics } from "../../hardware/amd-architectures.ts";
+import { spirvTarget } from "../../hardware/amd-target.ts";
 import { elfMachine, elfType, isElf } from "../elf/elf.ts";
 import { u16, u32 } from "../little-endian.ts";
 
@@ -69,9 +70,6 @@ function featuresOf(flags: number, version: number, { sramecc, xnack }: Processo
     state === on ? [`${name}+`] : state === off ? [`${name}-`] : [],
   );
 }
-
-/** The target that a compiler calls so: any GPU whose run-time compiler takes it. */
-export const spirvTarget = "amdgcnspirv";
 
 /**
  * By its first bytes. `name` is the bundle's word for it: it tells for whose GPUs SPIR-V is, and never the target of machine code. null

@@ -13,13 +13,14 @@ import {
 } from "../../hardware/requirement.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
+import { servedTargets } from "../amd/amd-libraries.ts";
 import type { LibraryFile } from "../gpu/driver-files.ts";
 import { type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
 import type { CompatPath } from "../loader/compat-path.ts";
 import { beyondDeclared, type BeyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
-import { codeLies, mayHideCode, uncompiledTargets } from "./gpu-lies.ts";
+import { codeLies, cudaCode, libraryLies, measuredCode, rocmCode, uncompiledTargets } from "./gpu-lies.ts";
 import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
 import { toolkitLies } from "./toolkit-lies.ts";
 
@@ -70,45 +71,45 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
     architecture === null ? [] : beyondDeclared(files, requires.cpu, floor, architecture);
   const unused = architecture === null ? [] : unusedFeatures(origin, requires.cpu, floor, architecture);
   const isIgnored = architecture !== null && ignoresMarch(origin, requires.cpu, architecture);
-  const cuda = withAllCode(requires.cuda);
+  const { cuda, rocm } = requires;
+  const nvidia = cuda === null ? null : cudaCode(cuda);
+  const amd = rocm === undefined ? null : rocmCode(rocm);
+  const vendors = [nvidia, amd].filter((each) => each !== null);
   const driver = floorOf(inspection);
-  const code = cuda === null ? { lies: [], notes: [] } : codeLies(cuda, inspection, origin);
-  const toolkit = cuda === null ? { lies: [], notes: [] } : toolkitLies(cuda, origin);
+  const gpu = [
+    ...vendors.map((each) => codeLies(each, inspection, origin)),
+    ...(amd === null ? [] : [libraryLies(amd, inspection, origin)]),
+    ...(cuda === null ? [] : [toolkitLies(cuda, origin)]),
+  ];
   const found = inspection.gpu?.targets.map(({ target }) => target) ?? [];
+  const served = inspection.amd === null ? [] : servedTargets(inspection.amd);
   return {
     measured: {
       rules: measuredRules,
       cpu: { unused, ...(isIgnored && { own: "baseline" }) },
       cuda:
-        cuda === null
+        nvidia === null
           ? null
-          : {
-              // If something could hide, the declared code may be in it.
-              code: [...new Set([...found, ...(mayHideCode(inspection, origin) ? cuda.code : [])])].sort(),
-              minimum: driver?.minimum ?? null,
-            },
+          : { code: measuredCode(nvidia, found, inspection, origin), minimum: driver?.minimum ?? null },
+      ...(amd === null ? {} : { rocm: { code: measuredCode(amd, served, inspection, origin) } }),
     },
     lies: [
       ...describeBeyond(beyond(origin.own), requires.cpu, "own"),
-      ...code.lies,
-      ...toolkit.lies,
+      ...gpu.flatMap((each) => each.lies),
       ...(cuda === null ? [] : driverLies(cuda, inspection, driver)),
     ],
-    notes: [...describeBeyond(beyond(origin.base), requires.cpu, "base"), ...code.notes, ...toolkit.notes],
+    notes: [
+      ...describeBeyond(beyond(origin.base), requires.cpu, "base"),
+      ...gpu.flatMap((each) => each.notes),
+    ],
     effect: {
       code: codeDigest(origin),
       layers: opened.diffIds === null ? null : digestOf(opened.diffIds.join("\n")),
       settings: opened.settings ?? null,
       ignoresMarch: isIgnored,
-      uncompiled: cuda === null ? [] : uncompiledTargets(cuda, inspection, origin),
+      uncompiled: vendors.flatMap((each) => uncompiledTargets(each, inspection, origin)),
     },
   };
-}
-
-/** Of an image that carries several, each has its code in it. */
-function withAllCode(cuda: CudaRequirement | null): CudaRequirement | null {
-  if (cuda?.or === undefined) return cuda;
-  return { ...cuda, code: [...new Set([cuda, ...cuda.or].flatMap(({ code }) => code))] };
 }
 
 /** Packages of the distribution are as the day's mirror has them, whatever the cell. */

@@ -1,9 +1,10 @@
-/** GPU targets that are declared and nowhere in the image. */
+/** GPU targets that are declared and nowhere in the image, or not in all its libraries. */
 
 import type { Problem } from "../../errors.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
-import type { CudaRequirement } from "../../hardware/requirement.ts";
+import type { CudaRequirement, RocmRequirement } from "../../hardware/requirement.ts";
+import { amdLibraries, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
 import type { ImageInspection, InspectedFile } from "../inspection.ts";
 import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";
@@ -13,29 +14,111 @@ export interface Findings {
   readonly notes: readonly Problem[];
 }
 
+/** The GPU code of one vendor, as declared and as found. */
+export interface CodeOf {
+  /** Declared targets. */
+  readonly code: readonly string[];
+  readonly targetsOf: (files: readonly InspectedFile[]) => readonly string[];
+  readonly isFound: (wanted: string, found: readonly string[]) => boolean;
+  /** Programs and libraries that make such code at run time. */
+  readonly compiler: RegExp;
+  readonly hasUnknown: (inspection: ImageInspection) => boolean;
+  /** Damage that hides no such code, but code of the other vendor. */
+  readonly otherDamage: (file: InspectedFile) => readonly string[];
+  readonly ownDamage: (file: InspectedFile) => readonly string[];
+  readonly flags: string;
+  /** `sm_80×1` */
+  readonly countsOf: (file: InspectedFile) => readonly string[];
+}
+
+/** Of an image that carries several, each has its code in it. */
+function withAllCode({
+  code,
+  or = [],
+}: {
+  readonly code: readonly string[];
+  readonly or?: readonly { readonly code: readonly string[] }[];
+}): readonly string[] {
+  return [...new Set([code, ...or.map((other) => other.code)].flat())];
+}
+
+export const cudaCode = (requires: CudaRequirement): CodeOf => ({
+  code: withAllCode(requires),
+  targetsOf: nvidiaTargets,
+  isFound: isFoundNvidia,
+  compiler: /\/(?:lib(?:nvrtc|nvJitLink|nvvm|nvptxcompiler)[\w.-]*\.so[\d.]*|nvcc|ptxas|cicc)$/,
+  hasUnknown: ({ gpu }) => gpu !== null && gpu.unknownKinds.length > 0,
+  otherDamage: ({ amd }) => amd?.damage ?? [],
+  ownDamage: ({ gpu }) => gpu?.damage ?? [],
+  flags: "{{gpu.gencode}}",
+  countsOf: ({ gpu }) => (gpu?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`),
+});
+
+export const rocmCode = (requires: RocmRequirement): CodeOf => ({
+  code: withAllCode(requires),
+  targetsOf: (files) => [
+    ...new Set(files.flatMap(({ amd }) => (amd?.targets ?? []).map(({ target }) => target))),
+  ],
+  isFound: (wanted, found) => found.some((target) => coversAmd(target, wanted)),
+  compiler: /\/(?:lib(?:hiprtc|amd_comgr)[\w.-]*\.so[\d.]*|hipcc|amdclang(?:\+\+)?)$/,
+  hasUnknown: ({ amd }) => amd !== null && amd.unknown.length > 0,
+  otherDamage: ({ gpu }) => gpu?.damage ?? [],
+  ownDamage: ({ amd }) => amd?.damage ?? [],
+  flags: "{{gpu.offload}}",
+  countsOf: ({ amd }) => (amd?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`),
+});
+
 /**
  * A declared target is a lie where no file has it, and a note where only files of the base have it, while the image's own files hold code
  * for others. Nothing is said where something could hide: a kind of code that this version does not know, a file that could not be
  * opened, and, in images whose own files hold no GPU code, a compiler that makes it at run time.
  */
-export function codeLies(
-  { code }: CudaRequirement,
-  inspection: ImageInspection,
-  origin: ImageOrigin,
-): Findings {
-  const inOwn = targetsOf(origin.own);
-  const anywhere = [...inOwn, ...targetsOf(origin.base)];
-  const missing = (found: readonly string[]) => missingIn(code, found);
-  const nowhere = mayHideCode(inspection, origin) ? [] : missing(anywhere);
-  const elsewhere = inOwn.length === 0 ? [] : missing(inOwn).filter((target) => isFound(target, anywhere));
-  const [sass, ptx] = [nowhere.filter(isSass), nowhere.filter((target) => !isSass(target))];
+export function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): Findings {
+  const inOwn = of.targetsOf(origin.own);
+  const anywhere = [...inOwn, ...of.targetsOf(origin.base)];
+  const nowhere = mayHideCode(of, inspection, origin) ? [] : missingIn(of, anywhere);
+  const elsewhere =
+    inOwn.length === 0 ? [] : missingIn(of, inOwn).filter((target) => of.isFound(target, anywhere));
+  const [ptx, machine] = [nowhere.filter(isPtx), nowhere.filter((target) => !isPtx(target))];
   return {
     lies: [
-      ...(sass.length === 0 ? [] : [missingCode(sass, anywhere, origin)]),
-      ...(ptx.length === 0 ? [] : [missingPtx(ptx, anywhere, origin)]),
+      ...(machine.length === 0 ? [] : [missingCode(of, machine, anywhere, origin)]),
+      ...(ptx.length === 0 ? [] : [missingPtx(of, ptx, anywhere, origin)]),
     ],
-    notes: elsewhere.length === 0 ? [] : [onlyInBase(elsewhere, inOwn, origin)],
+    notes: elsewhere.length === 0 ? [] : [onlyInBase(of, elsewhere, inOwn, origin)],
   };
+}
+
+/**
+ * Libraries without code for a declared target of AMD that others have: the program fails there when it first calls one. A library of the
+ * image's own is a lie, one of its base a note, as the program may never call it.
+ */
+export function libraryLies({ code }: CodeOf, { amd }: ImageInspection, { own }: ImageOrigin): Findings {
+  const ownLibraries = new Set(amdLibraries(own).map(({ path }) => path));
+  const without = (amd?.libraries ?? []).flatMap(({ path, targets }) => {
+    const lacking = code.filter(
+      (target) =>
+        amd?.targets.some((each) => coversAmd(each.target, target)) && !servesTarget(targets, target),
+    );
+    return lacking.length === 0 || targets.length === 0 ? [] : [{ path, targets, lacking }];
+  });
+  const problem = (isOwn: boolean): readonly Problem[] => {
+    const found = without.filter(({ path }) => ownLibraries.has(path) === isOwn);
+    const [first] = found;
+    if (first === undefined) return [];
+    const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
+    return [
+      {
+        code: "AUDIT_GPU_TARGET_MISSING",
+        message: `${first.lacking.join(", ")} is declared, and ${first.path}${more}${isOwn ? "" : " of the base image"} has no code for it`,
+        details: found.slice(0, shown).map(({ path, targets }) => `    ${path}: ${targets.join(" ")}`),
+        fix: isOwn
+          ? "compile all libraries with {{gpu.offload}} of the template's view, or declare the targets that they have"
+          : "take a base whose libraries have the target, where the program calls this one",
+      },
+    ];
+  };
+  return { lies: problem(true), notes: problem(false) };
 }
 
 /**
@@ -43,60 +126,74 @@ export function codeLies(
  * has compiled these targets.
  */
 export function uncompiledTargets(
-  { code }: CudaRequirement,
+  of: CodeOf,
   inspection: ImageInspection,
   origin: ImageOrigin,
 ): readonly string[] {
-  if (compiledOf(origin).length === 0 || isUnread(inspection) || !mayCompile(inspection, origin)) return [];
-  return missingIn(code, targetsOf(origin.base));
+  if (compiledOf(origin).length === 0 || isUnread(of, inspection) || !mayCompile(of, inspection, origin))
+    return [];
+  return missingIn(of, of.targetsOf(origin.base));
 }
 
-function missingIn(code: readonly string[], found: readonly string[]): readonly string[] {
+function missingIn({ code, isFound }: CodeOf, found: readonly string[]): readonly string[] {
   return code.filter((target) => !isFound(target, found));
 }
 
+/** The declared code too where some may be where nobody has looked. */
+export function measuredCode(
+  of: CodeOf,
+  found: readonly string[],
+  inspection: ImageInspection,
+  origin: ImageOrigin,
+): readonly string[] {
+  return [...new Set([...found, ...(mayHideCode(of, inspection, origin) ? of.code : [])])].sort();
+}
+
 /** Whether GPU code may be where nobody has looked. */
-export function mayHideCode(inspection: ImageInspection, origin: ImageOrigin): boolean {
-  return isUnread(inspection) || mayCompile(inspection, origin);
+function mayHideCode(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): boolean {
+  return isUnread(of, inspection) || mayCompile(of, inspection, origin);
 }
 
-function mayCompile({ files }: ImageInspection, { own }: ImageOrigin): boolean {
-  return targetsOf(own).length === 0 && files.some(({ path }) => runtimeCompiler.test(path));
+function mayCompile(
+  { targetsOf, compiler }: CodeOf,
+  { files }: ImageInspection,
+  { own }: ImageOrigin,
+): boolean {
+  return targetsOf(own).length === 0 && files.some(({ path }) => compiler.test(path));
 }
 
-function isUnread({ files, gpu, unopened }: ImageInspection): boolean {
-  if (gpu !== null && gpu.unknownKinds.length > 0) return true;
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  // Unknown CPU instructions, and programs for other CPUs, were searched for GPU code all the same. Code for AMD hides none for NVIDIA.
+function isUnread({ hasUnknown, otherDamage, ownDamage }: CodeOf, inspection: ImageInspection): boolean {
+  if (hasUnknown(inspection)) return true;
+  const byPath = new Map(inspection.files.map((file) => [file.path, file]));
+  // Unknown CPU instructions, and programs for other CPUs, were searched for GPU code all the same.
   const isOther = (path: string, reason: string) => {
     const file = byPath.get(path);
-    if (file?.amd?.damage.includes(reason) === true) return true;
+    if (file === undefined) return false;
+    if (otherDamage(file).includes(reason)) return true;
     return (
-      file?.program != null &&
+      file.program !== null &&
       /^(\d+ unknown instructions|code for )/.test(reason) &&
-      !file.gpu?.damage.includes(reason)
+      !ownDamage(file).includes(reason)
     );
   };
-  return unopened.some(({ path, reason }) => !isOther(path, reason));
+  return inspection.unopened.some(({ path, reason }) => !isOther(path, reason));
 }
 
-const runtimeCompiler = /\/(?:lib(?:nvrtc|nvJitLink|nvvm|nvptxcompiler)[\w.-]*\.so[\d.]*|nvcc|ptxas|cicc)$/;
-
-function targetsOf(files: readonly InspectedFile[]): readonly string[] {
+function nvidiaTargets(files: readonly InspectedFile[]): readonly string[] {
   const targets = files.flatMap(({ gpu }) => [
     ...(gpu?.targets ?? []),
     // Of what the device linker left, the driver takes the PTX.
-    ...(gpu?.relocatable ?? []).filter(({ target }) => !isSass(target)),
+    ...(gpu?.relocatable ?? []).filter(({ target }) => isPtx(target)),
   ]);
   return [...new Set(targets.map(({ target }) => target))].sort();
 }
 
-function isSass(target: string): boolean {
-  return target.startsWith("sm_");
+function isPtx(target: string): boolean {
+  return target.startsWith("compute_");
 }
 
 /** By name. Plain code may have a suffix that runs on all the same devices, and a lone cubin of `sm_100f` says `sm_100`. */
-function isFound(wanted: string, found: readonly string[]): boolean {
+function isFoundNvidia(wanted: string, found: readonly string[]): boolean {
   if (found.includes(wanted)) return true;
   const target = parseGpuTarget(wanted);
   if (target === null) return true;
@@ -123,30 +220,45 @@ function covers(found: GpuTarget, wanted: GpuTarget): boolean {
   );
 }
 
-function missingCode(missing: readonly string[], found: readonly string[], origin: ImageOrigin): Problem {
+function missingCode(
+  of: CodeOf,
+  missing: readonly string[],
+  found: readonly string[],
+  origin: ImageOrigin,
+): Problem {
   return {
     code: "AUDIT_GPU_TARGET_MISSING",
     message: `${missing.join(", ")} is declared, and no file has machine code for it: ${foundText(found)}`,
-    details: holders(origin),
-    fix: "compile with {{gpu.gencode}} of the template's view, or declare the compute capabilities that are there",
+    details: holders(of, origin),
+    fix: `compile with ${of.flags} of the template's view, or declare the targets that are there`,
   };
 }
 
-function missingPtx(missing: readonly string[], found: readonly string[], origin: ImageOrigin): Problem {
+function missingPtx(
+  of: CodeOf,
+  missing: readonly string[],
+  found: readonly string[],
+  origin: ImageOrigin,
+): Problem {
   return {
     code: "AUDIT_PTX_MISSING",
     message: `PTX for ${missing.join(", ")} is promised, and no file has it: ${foundText(found)}`,
-    details: holders(origin),
+    details: holders(of, origin),
     fix: "compile with {{gpu.gencode}} of the template's view, or take +ptx away from the compute value",
   };
 }
 
-function onlyInBase(missing: readonly string[], own: readonly string[], origin: ImageOrigin): Problem {
+function onlyInBase(
+  of: CodeOf,
+  missing: readonly string[],
+  own: readonly string[],
+  origin: ImageOrigin,
+): Problem {
   return {
     code: "AUDIT_GPU_TARGET_MISSING",
     message: `only files of the base image have ${missing.join(", ")}; the image's own have ${own.join(", ")}`,
-    details: holders(origin),
-    fix: "check that the image's own files are compiled with {{gpu.gencode}} of the template's view",
+    details: holders(of, origin),
+    fix: `check that the image's own files are compiled with ${of.flags} of the template's view`,
   };
 }
 
@@ -157,12 +269,10 @@ function foundText(found: readonly string[]): string {
 const shown = 5;
 
 /** The files that decide, the image's own first. */
-function holders({ own, base }: ImageOrigin): readonly string[] {
+function holders({ countsOf }: CodeOf, { own, base }: ImageOrigin): readonly string[] {
   return [...own, ...base]
-    .filter(({ gpu }) => gpu !== null && gpu.targets.length > 0)
+    .map((file) => ({ path: file.path, counts: countsOf(file) }))
+    .filter(({ counts }) => counts.length > 0)
     .slice(0, shown)
-    .map(
-      ({ path, gpu }) =>
-        `    ${path}: ${(gpu?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`).join(" ")}`,
-    );
+    .map(({ path, counts }) => `    ${path}: ${counts.join(" ")}`);
 }

@@ -1,12 +1,11 @@
 /** The words of `--expect`: `sm_80 !sm_70 ptx>=90 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { amdArchitectures, amdGenerics } from "../../hardware/amd-architectures.ts";
+import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { type ComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames } from "../../hardware/cpu-marches.ts";
 import { parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
-import { spirvTarget } from "../amd/code-object.ts";
 import { didYouMean, suggest, suggestMarch } from "../../io/suggest.ts";
 
 export interface Expectations {
@@ -143,14 +142,9 @@ function meaningOf(word: string): Meaning[] | Mistake {
   };
 }
 
-/** One that the tables have, or SPIR-V. */
+/** One that the tables have, in its canonical form. */
 export function isAmdTarget(name: string): boolean {
-  const [processor, ...features] = name.split(":");
-  return (
-    name === spirvTarget ||
-    ([...amdArchitectures, ...amdGenerics].some((row) => row.name === processor) &&
-      /^(sramecc[+-])?(,?xnack[+-])?$/.test(features.join(",")))
-  );
+  return parseAmdTarget(name) === name;
 }
 
 function unknownWord(word: string, name: string, rest: string): Mistake {

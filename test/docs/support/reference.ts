@@ -161,7 +161,7 @@ function keysPage(): string {
     "| key | | meaning |\n| --- | --- | --- |",
     ...rows,
     "\n## What a template sees\n",
-    "The examples are of a cell with CUDA 12.8.1, compute 9.0+ptx, march sapphirerapids without waitpkg, and Python 3.12.\n",
+    "The examples are of a cell with CUDA 12.8.1, compute 9.0+ptx, march sapphirerapids without waitpkg, and Python 3.12; what only AMD has, of one with ROCm 7.2 and gfx90a:xnack-, gfx11-generic.\n",
     "| name | | for example |\n| --- | --- | --- |",
     ...viewRows(),
     "",
@@ -181,12 +181,22 @@ axes:
   python: ["3.12"]
 `;
 
-/** Each name that a template of `sample` sees, with the docstring of src/fleet/dockerfile/view.ts. */
-function viewRows(): readonly string[] {
-  const matrix = parseMatrix(sample, "matrix.yaml");
+const amdSample = sample
+  .replace('cuda: ["12.8.1"]', 'accel: [{ rocm: "7.2" }]')
+  .replace('["9.0+ptx"]', "[[gfx90a:xnack-, gfx11-generic]]");
+
+/** The names that a template of a matrix's first cell sees, each with its value. */
+function namesOfSample(text: string): readonly (readonly [string, unknown])[] {
+  const matrix = parseMatrix(text, "matrix.yaml");
   const [first] = expandMatrix(matrix);
   if (first === undefined) throw new Error("the sample has a cell");
-  const view = viewOf(first.cell, matrix, { NAME: "value" });
+  return [...namesOf(viewOf(first.cell, matrix, { NAME: "value" }))];
+}
+
+/** Each name of the samples, with the docstring of src/fleet/dockerfile/view.ts. */
+function viewRows(): readonly string[] {
+  const own = namesOfSample(sample).filter(([name]) => name !== "rocm");
+  const amd = namesOfSample(amdSample).filter(([name]) => /^(rocm\.|gpu\.offload)/.test(name));
   const path = "src/fleet/dockerfile/view.ts";
   const source = ts.createSourceFile(path, readFileSync(join(root, path), "utf8"), ts.ScriptTarget.Latest);
   const type = source.statements.find(
@@ -197,7 +207,7 @@ function viewRows(): readonly string[] {
     (type === undefined ? [] : [...docstringsOf(type.members, "", source)]).map((each) => each),
   );
   const open = (name: string) => told.get(name) ?? told.get(name.replace(/\..*/, "")) ?? told.get("<axis>");
-  return namesOf(view).map(
+  return [...own, ...amd].map(
     ([name, value]) => `| \`${name}\` | ${open(name)} | \`${JSON.stringify(value)}\` |`,
   );
 }

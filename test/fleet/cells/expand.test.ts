@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
+import { unknownTargets } from "../../../src/fleet/cells/impossible.ts";
 import { cellsOf, cudaEntry, expand } from "../../support/matrices.ts";
 
 const ids = (rest: string) => expand(rest).map(({ cell }) => cell.id);
@@ -66,6 +67,70 @@ describe("order", () => {
     const [only] = expand('axes:\n  python: ["3.12"]');
     expect(only?.cell.platform).toBe("linux/amd64");
     expect(only?.cell.requires.cpu).toEqual({ march: "x86-64", features: findMarch("x86-64")?.features });
+  });
+});
+
+describe("two vendors in one matrix", () => {
+  const accel = `axes:
+  accel: [none, { cuda: "12.8.1" }, { rocm: "7.2", template: rocm.hbs }, { accel: vulkan, base: debian:trixie }]
+  compute: ["9.0a", gfx942, [gfx90a:xnack-:sramecc+, gfx11-generic]]
+  march: [x86-64-v3]`;
+  const list = "gfx90a-xnack-off-sramecc-on-gfx11-generic";
+
+  test("a pair of two vendors is no cell and no noise; a row that nobody judges has no compute capability", () => {
+    expect(ids(accel)).toEqual([
+      "none_x86-64-v3",
+      "cuda-12.8.1_9.0a_x86-64-v3",
+      "rocm-7.2_gfx942_x86-64-v3",
+      `rocm-7.2_${list}_x86-64-v3`,
+      "vulkan_x86-64-v3",
+    ]);
+    expect(skipped(accel)).toEqual({});
+    expect(cellsOf(accel)["vulkan_x86-64-v3"]?.axes).toEqual({
+      ...{ accel: "vulkan", compute: "none", march: "x86-64-v3" },
+    });
+  });
+
+  test("each cell requires what its vendor's hosts are asked for, and one without a judge says so", () => {
+    const needs = expand(accel).map(({ cell: { requires } }) => ({ ...requires, cpu: null }));
+    const toolkit = { toolkit: "12.8.1", driver: { mode: "host", minimum: "525.60.13" } };
+    expect(needs).toEqual([
+      { cpu: null, cuda: null },
+      { cpu: null, cuda: { ...toolkit, code: ["sm_90a"] } },
+      { cpu: null, cuda: null, rocm: { release: "7.2", code: ["gfx942"] } },
+      { cpu: null, cuda: null, rocm: { release: "7.2", code: ["gfx90a:sramecc+:xnack-", "gfx11-generic"] } },
+      { cpu: null, cuda: null, accelerator: "vulkan" },
+    ]);
+    expect(cellsOf(accel)["rocm-7.2_gfx942_x86-64-v3"]?.settings.template.value).toBe("rocm.hbs");
+  });
+
+  test("the limit counts the cells that there are", () => {
+    const many = Array.from({ length: 50_000 }, (_, index) => `v${index}`).join(", ");
+    const rest = `axes:\n  accel: [{ cuda: "12.8.1" }, { rocm: "7.2" }]\n  compute: ["9.0", gfx942]\n  a: [${many}`;
+    expect(expand(`${rest}]`)).toHaveLength(100_000);
+    expect(() => expand(`${rest}, more]`)).toThrow("the matrix has 100002 cells");
+  });
+
+  test("a release that does not compile for a target; what nobody knows is built", () => {
+    const cells = (release: string, computes: string) =>
+      Object.values(skipped(`axes:\n  accel: [none, { rocm: "${release}" }]\n  compute: [${computes}]`)).map(
+        ({ reason }) => reason,
+      );
+    expect(cells("6.2.4", "gfx1201, gfx942, [gfx942, gfx9-4-generic], gfx1251")).toEqual([
+      "ROCm 6.2.4 does not compile for gfx1201: 6.4 does",
+      "ROCm 6.2.4 does not compile for gfx9-4-generic: 6.4 does",
+    ]);
+    expect(cells("7.2", "gfx940, gfx90a:xnack-")).toEqual(["ROCm compiles for gfx940 no more from 7.0 on"]);
+    expect(cells("6.3", "gfx1201, gfx940")).toEqual([]);
+    expect(cells("99.9", "gfx942")).toEqual([]);
+    const built = (release: string) =>
+      expand(`axes:\n  accel: [none, { rocm: "${release}" }]\n  compute: [gfx942, [gfx942, gfx1251]]`).map(
+        ({ cell }) => cell,
+      );
+    expect(unknownTargets([...built("7.2"), ...built("99.9")])).toEqual([
+      "whether ROCm 7.2 compiles for gfx1251 is not known: the build will tell",
+      "whether ROCm 99.9 compiles for gfx942, gfx1251 is not known: the build will tell",
+    ]);
   });
 });
 

@@ -31,6 +31,25 @@ describe("--only", () => {
     ]);
   });
 
+  test("an accelerator by its label, by the leading parts of its version, and as its wheels are called", () => {
+    const fleet = expand(
+      'axes:\n  accel: [none, { cuda: "12.8.1" }, { rocm: "7.2" }, vulkan]\n  compute: ["9.0", gfx942, gfx90a:xnack+, gfx90a:xnack-]',
+    );
+    const found = (text: string) =>
+      selectCells(fleet, parseSelections([text], ["accel", "compute"])).map(({ cell }) => cell.id);
+    for (const text of ["accel=rocm-7.2", "accel=rocm-7", "accel=rocm7.2", "accel=7.2", "accel=rocm-*"])
+      expect(found(text), text).toEqual([
+        "rocm-7.2_gfx942",
+        "rocm-7.2_gfx90a-xnack-on",
+        "rocm-7.2_gfx90a-xnack-off",
+      ]);
+    for (const text of ["accel=cuda-12", "accel=12.8", "accel=cu128"])
+      expect(found(text)).toEqual(["cuda-12.8.1_9.0"]);
+    expect(found("accel=cpu")).toEqual(["none"]);
+    expect(found("accel=vulkan")).toEqual(["vulkan"]);
+    expect(found("compute=gfx90a:xnack-")).toEqual(["rocm-7.2_gfx90a-xnack-off"]);
+  });
+
   test("a cell by its id, a platform, a value by its label or its own name", () => {
     expect(select("none_x86-64-v2")).toEqual(["none_x86-64-v2"]);
     expect(select("none_*")).toHaveLength(4);

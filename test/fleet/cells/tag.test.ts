@@ -39,6 +39,17 @@ describe("a tag", () => {
     expect(tags('tag: "{{cell}}"\naxes:\n  march: [x86-64-v3]', null)).toEqual(["x86-64-v3"]);
   });
 
+  test("names an accelerator of any vendor by its label, or as its wheels are called", () => {
+    const accel =
+      'axes:\n  accel: [none, { cuda: "12.8.1", cudnn: "9" }, { rocm: "7.2.1" }, vulkan]\n  compute: ["9.0", gfx90a:xnack+]';
+    expect(tags(`tag: "{{accel}}.{{accel.short}}.{{compute}}.{{accel.cudnn}}"\n${accel}`)).toEqual([
+      "none.cpu.none.",
+      "cuda-12.8.1.cu128.9.0.9",
+      "rocm-7.2.1.rocm7.2.gfx90a-xnack-on.",
+      "vulkan.vulkan.none.",
+    ]);
+  });
+
   test("of a CPU-only row says none", () => {
     expect(
       tags(

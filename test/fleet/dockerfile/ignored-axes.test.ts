@@ -52,6 +52,18 @@ describe("refused", () => {
       "FROM {{base}}\n",
       ["compute"],
     ],
+    [
+      "two vendors",
+      'accel: [{ cuda: "12.8" }, { rocm: "7.2" }, vulkan], compute: ["9.0", gfx942]',
+      "FROM debian:12\n",
+      ["accel"],
+    ],
+    [
+      "AMD's targets",
+      'accel: [{ rocm: "7.2" }], compute: [gfx90a, gfx942]',
+      "FROM debian:12\nRUN {{rocm.minor}}\n",
+      ["compute"],
+    ],
     ["with and without GPU code", 'cuda: ["12.8", none], compute: ["8.0"]', "FROM debian:12\n", ["cuda"]],
     [
       "the driver's mode",

@@ -136,6 +136,55 @@ describe("labels and environment", () => {
   test("a CPU-only row asks for no GPU", () => {
     expect(nvidia(render("FROM {{base}}\n"))).toEqual(['ENV NVIDIA_VISIBLE_DEVICES="void"']);
   });
+
+  test.each(['{ rocm: "7.2" }', "vulkan"])("%s asks for none of NVIDIA", (value) => {
+    const compute = value === "vulkan" ? "" : "\n  compute: [gfx942]";
+    const text = render(
+      "FROM {{base}}\nRUN {{accel.name}}\n",
+      `axes:\n  accel: [${value}]${compute}\n  march: [x86-64-v3]`,
+    );
+    expect(nvidia(text)).toEqual(['ENV NVIDIA_VISIBLE_DEVICES="void"']);
+    expect(text).toContain(value === "vulkan" ? 'accelerator\\":\\"vulkan' : 'rocm\\":{\\"release\\":\\"7.2');
+  });
+});
+
+describe("an accelerator of any vendor", () => {
+  const axes = (accel: string, compute = "") => `axes:\n  accel: [${accel}]\n${compute}  march: [x86-64-v3]`;
+  const amd = axes('{ rocm: "7.2.1", cudnn: "no" }', '  compute: [["gfx90a:xnack-", gfx11-generic]]\n');
+  const first = (template: string, rest: string) =>
+    render(`FROM {{base}}\nRUN ${template}\n`, rest)
+      .split("\n")
+      .find((line) => line.startsWith("RUN"));
+
+  test("of AMD has clang's options, and the lists of CMake and PyTorch", () => {
+    const text = "{{gpu.offload}} '{{gpu.cmake}}' '{{gpu.torch}}' {{join gpu.targets \" \"}}";
+    expect(first(text, amd)).toBe(
+      "RUN --offload-arch=gfx90a:xnack- --offload-arch=gfx11-generic 'gfx90a:xnack-;gfx11-generic' 'gfx90a:xnack-;gfx11-generic' gfx90a:xnack- gfx11-generic",
+    );
+    expect(
+      first(
+        "{{rocm.release}} {{rocm.major}} {{rocm.minor}} {{rocm.short}} {{accel.short}} {{accel.cudnn}}",
+        amd,
+      ),
+    ).toBe("RUN 7.2.1 7 7.2 rocm7.2 rocm7.2 no");
+  });
+
+  test("is told by conditions", () => {
+    const text =
+      "{{#if rocm}}r{{/if}}{{#if cuda}}c{{/if}}{{#if accel}}a{{/if}}{{#if gpu}}g{{/if}}-{{accel.name}}-{{accel.short}}-{{cuda.short}}";
+    expect(first(text, amd)).toBe("RUN rag-rocm-rocm7.2-rocm7.2");
+    const nvidia = axes('{ cuda: "12.8.1" }', '  compute: ["9.0"]\n');
+    expect(first(text, nvidia)).toBe("RUN cag-cuda-cu128-cu128");
+    expect(first(text, axes("vulkan"))).toBe("RUN a-vulkan-vulkan-vulkan");
+    expect(first(text, axes("none"))).toBe("RUN -none-cpu-cpu");
+  });
+
+  test("has no name of the other vendor", () => {
+    expect(() => first("{{gpu.gencode}}", amd)).toThrow(/TEMPLATE_UNKNOWN_NAME.*gpu\.gencode/);
+    expect(() => first('{{join (sm gpu.targets) " "}}', amd)).toThrow(
+      /"gfx90a:xnack-" in gpu.targets is no GPU target of NVIDIA/,
+    );
+  });
 });
 
 describe("nvcc's options", () => {

@@ -11,6 +11,8 @@ const view: TemplateView = {
   platform: "linux/amd64",
   architecture: "amd64",
   base: { build: "gcc:14", run: "debian:12" },
+  accel: { name: "cuda", short: "cu128" },
+  rocm: null,
   cuda: {
     toolkit: "12.8.1",
     major: "12",
@@ -221,7 +223,7 @@ describe("what is no template is an error with its place", () => {
     ["{{join gpu.targets}}", "app.hbs:1:1: TEMPLATE_SYNTAX: join takes two, here are 1"],
     [
       "{{sm name}}",
-      'app.hbs:1:6: TEMPLATE_SYNTAX: "app" in name is no GPU target for cell 12.8.1_9.0-ptx_x86-64-v3',
+      'app.hbs:1:6: TEMPLATE_SYNTAX: "app" in name is no GPU target of NVIDIA for cell 12.8.1_9.0-ptx_x86-64-v3',
     ],
     ['{{join cuda ","}}', "app.hbs:1:8: TEMPLATE_SYNTAX: cuda is a mapping, and no list"],
     ["{{#if (not gpu cuda)}}x{{/if}}", "app.hbs:1:7: TEMPLATE_SYNTAX: not takes one, here are 2"],

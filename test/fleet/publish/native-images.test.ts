@@ -70,6 +70,14 @@ describe("what runtimes see of a fleet", () => {
     expect(plainOf(images)).toEqual({ "linux/amd64": "v1", "linux/amd64/v3": "v3", "linux/amd64/v4": "v4" });
   });
 
+  it("is no image for an accelerator that nobody judges, nor one for AMD", () => {
+    const { requires } = cpu("x86-64");
+    const vulkan = image({ requires: { ...requires, accelerator: "vulkan" } });
+    const rocm = image({ requires: { ...requires, rocm: { release: "7.2", code: ["gfx942"] } } });
+    expect(plainOf({ rocm, vulkan })).toEqual({ "linux/amd64": null });
+    expect(plainOf({ rocm, vulkan, v1: cpu("x86-64") })).toEqual({ "linux/amd64": "v1" });
+  });
+
   it("never shows the plain image a second time as its level", () => {
     expect(leastOf({ v2: cpu("x86-64-v2"), v4: cpu("x86-64-v4") })).toEqual({
       "linux/amd64": "v2",

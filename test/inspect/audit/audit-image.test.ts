@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Requirement } from "../../../src/hardware/requirement.ts";
+import type { AmdCode } from "../../../src/inspect/amd/amd-inspection.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
 import { openFromArchive } from "../../../src/inspect/image/from-archive.ts";
 import { noCache } from "../../../src/inspect/image/layer-cache.ts";
@@ -268,6 +269,78 @@ describe("a declared GPU target", () => {
     expect(found(image, ["sm_90"], onBase)).toEqual([]);
     expect(notes(image, gpu(["sm_90"]), onBase)).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
     expect(notes(madeImage([blas], []), gpu(["sm_90"]), onBase)).toEqual([]);
+  });
+});
+
+describe("a declared target of AMD", () => {
+  const amd = (path: string, targets: readonly string[], more: Partial<AmdCode> = {}) =>
+    madeFile({
+      path,
+      amd: { targets: targets.map((target) => ({ target, version: null, modules: 1 })), ...more },
+    });
+  const rocm = (...code: readonly string[]): Requirement => ({
+    ...declared("x86-64-v3"),
+    rocm: { release: "7.2", code },
+  });
+  const app = amd("/app/gemm", ["gfx90a", "gfx942"]);
+
+  it("that is nowhere is a lie, whatever else there is", () => {
+    expect(lies(madeImage([app]), rocm("gfx90a", "gfx942"))).toEqual([]);
+    const [lie, ...others] = audit(madeImage([app]), rocm("gfx942", "gfx1201")).lies;
+    expect(lie).toMatchObject({
+      code: "AUDIT_GPU_TARGET_MISSING",
+      message: "gfx1201 is declared, and no file has machine code for it: found were gfx90a, gfx942",
+      details: ["    /app/gemm: gfx90a×1 gfx942×1"],
+      fix: expect.stringContaining("compile with {{gpu.offload}} of the template's view"),
+    });
+    expect(others).toEqual([]);
+    expect(lies(madeImage([madeFile(sm80)]), rocm("gfx942"))).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(lies(madeImage([app]), gpu(["sm_80"]))).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+  });
+
+  it("is there where code for any state of a feature is, and not where code for another one is", () => {
+    expect(lies(madeImage([app]), rocm("gfx90a:xnack-"))).toEqual([]);
+    const off = madeImage([amd("/app/gemm", ["gfx90a:xnack-"])]);
+    expect(lies(off, rocm("gfx90a:sramecc+:xnack-"))).toEqual([]);
+    for (const code of ["gfx90a", "gfx90a:xnack+", "gfx908", "gfx11-generic"])
+      expect(lies(off, rocm(code)), code).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(lies(madeImage([amd("/app", ["gfx1100"])]), rocm("gfx11-generic"))).toEqual([
+      "AUDIT_GPU_TARGET_MISSING",
+    ]);
+  });
+
+  it("is asked of each library: one of the image's own is a lie, one of its base to be looked at", () => {
+    const blas = amd("/opt/rocm/lib/librocblas.so.5", ["gfx942"]);
+    const both = madeImage([blas], [app]);
+    const [note] = audit(both, rocm("gfx90a", "gfx942"), onBase).notes;
+    expect(note).toMatchObject({
+      code: "AUDIT_GPU_TARGET_MISSING",
+      message: "gfx90a is declared, and /opt/rocm/lib/librocblas.so.5 of the base image has no code for it",
+    });
+    expect(lies(both, rocm("gfx90a", "gfx942"), onBase)).toEqual([]);
+    expect(lies(both, rocm("gfx90a", "gfx942"))).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(audit(both, rocm("gfx90a", "gfx942")).measured.rocm).toEqual({ code: ["gfx942"] });
+    const generic = amd("/lib/a.so", ["gfx9-4-generic"]);
+    expect(lies(madeImage([app, generic]), rocm("gfx942"))).toEqual([]);
+    expect(lies(madeImage([app, amd("/lib/a.so", ["amdgcnspirv"])]), rocm("gfx90a"))).toEqual([]);
+  });
+
+  it("is unknown where something could hide", () => {
+    const odd = amd("/odd.so", [], { unknown: { "machine value 0x7f": 1 } });
+    for (const file of [odd, unopenedFile("x.tar.xz")]) {
+      const image = madeImage([app, file]);
+      expect(lies(image, rocm("gfx1201"))).toEqual([]);
+      expect(audit(image, rocm("gfx1201")).measured.rocm?.code).toContain("gfx1201");
+    }
+    const compiler = madeFile({ path: "/opt/rocm/lib/libhiprtc.so.7" });
+    expect(lies(madeImage([compiler]), rocm("gfx942"))).toEqual([]);
+    expect(
+      audit(madeImage([compiler], [madeFile({ path: "/app" })]), rocm("gfx942"), onBase).effect.uncompiled,
+    ).toEqual(["gfx942"]);
+    // Damage of the other vendor's code hides none of this one's.
+    const torn = madeFile({ path: "/n.so", amd: { damage: ["torn"] }, unopened: ["torn"] });
+    expect(lies(madeImage([madeFile(sm80), torn]), gpu(["sm_90"]))).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(lies(madeImage([app, torn]), rocm("gfx1201"))).toEqual([]);
   });
 });
 

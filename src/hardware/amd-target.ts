@@ -1,0 +1,35 @@
+/** GPU code targets of AMD as clang writes them. */
+
+import { amdArchitectures, amdGenerics } from "./amd-architectures.ts";
+
+/** SPIR-V for any GPU whose run-time compiler takes it. */
+export const spirvTarget = "amdgcnspirv";
+
+/** Names without features: `gfx90a`, `gfx11-generic`, `amdgcnspirv`. */
+export const amdTargetNames: readonly string[] = [
+  ...[...amdArchitectures, ...amdGenerics].map(({ name }) => name),
+  spirvTarget,
+];
+
+const features = ["sramecc", "xnack"] as const;
+
+/**
+ * The target id in its canonical form, its features in the order of the alphabet; null for a target that the tables do not have, and for a
+ * feature that it does not have.
+ *
+ * @example
+ * parseAmdTarget("gfx90a:xnack-:sramecc+"); // "gfx90a:sramecc+:xnack-"
+ */
+export function parseAmdTarget(text: string): string | null {
+  const [name = "", ...asked] = text.split(":");
+  if (!amdTargetNames.includes(name)) return null;
+  const isOf = (feature: string) => features.some((each) => hasFeature(name, each) && each === feature);
+  const names = asked.map((each) => (/[+-]$/.test(each) ? each.slice(0, -1) : ""));
+  if (!names.every(isOf) || new Set(names).size < names.length) return null;
+  return [name, ...asked.sort()].join(":");
+}
+
+/** A generic target has the features of its members. */
+function hasFeature(name: string, feature: (typeof features)[number]): boolean {
+  return amdArchitectures.some((row) => (row.name === name || row.generic === name) && row[feature] === true);
+}

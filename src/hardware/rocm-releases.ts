@@ -1,0 +1,59 @@
+/** Releases of ROCm, and the GPU targets that the compiler of each has. */
+
+import { compareVersions, minorOf, parseVersion } from "./driver-version.ts";
+import { readRows } from "./read-rows.ts";
+import table from "./rocm-releases.json" with { type: "json" };
+import type { SourceKey } from "./sources.ts";
+
+/** Releases of ROCm by the targets that their compiler has; what lies between two releases that are known is not known. */
+export interface RocmTarget {
+  /** Without features. */
+  readonly name: string;
+  /** The oldest release that is known to compile it. */
+  readonly first: string;
+  /** The newest release that is known not to compile it yet; null where no source says. */
+  readonly lacking: string | null;
+  /** The oldest release that is known not to compile it any more; null where no source says. */
+  readonly dropped: string | null;
+  readonly source: readonly SourceKey[];
+  readonly note?: string;
+}
+
+/** By name. */
+export const rocmTargets = readRows<RocmTarget>(table.targets);
+
+/** A release as people write it: `7.2`, `7.2.1`. */
+export function isRocmRelease(text: string): boolean {
+  return /^\d{1,2}\.\d{1,2}(\.\d{1,2})?$/.test(text);
+}
+
+/** `rocm7.2`, as PyTorch's wheels call it. */
+export function shortRocm(release: string): string {
+  return `rocm${minorOf(release)}`;
+}
+
+export type RocmCompiles =
+  | { readonly compiles: true }
+  /** `does`: the oldest release that is known to; `since`: the one from which on none does any more. */
+  | { readonly compiles: false; readonly does: string; readonly since: string | null }
+  /** Nobody knows. */
+  | { readonly compiles: null };
+
+/**
+ * Whether the compiler of a release has the target, by the first two numbers of the release.
+ *
+ * @example
+ * rocmCompiles("6.2.4", "gfx1201"); // { compiles: false, does: "6.4", since: null }
+ */
+export function rocmCompiles(release: string, target: string): RocmCompiles {
+  const row = rocmTargets.find(({ name }) => name === target.split(":")[0]);
+  if (row === undefined) return { compiles: null };
+  const { first: does, lacking, dropped } = row;
+  if (lacking !== null && order(release, lacking) <= 0) return { compiles: false, does, since: null };
+  if (dropped !== null && order(release, dropped) >= 0) return { compiles: false, does, since: dropped };
+  return { compiles: order(release, does) >= 0 && order(release, table.newestRead) <= 0 ? true : null };
+}
+
+function order(one: string, other: string): number {
+  return compareVersions(parseVersion(minorOf(one)) ?? [], parseVersion(minorOf(other)) ?? []);
+}
