@@ -1,13 +1,22 @@
-/** The output of `kubectl get node NAME -o json`, as far as the facts need it. */
+/** The output of `kubectl get nodes,resourceslices -o json`, as far as the facts need it. */
 
 import { ImgmatchError } from "../errors.ts";
+import { remember } from "../io/collections.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../io/json.ts";
+import { type NodeFeatures, readNodeFeature } from "./kubernetes-features.ts";
+import { type ResourceSlice, readSlice } from "./kubernetes-slices.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
 export interface KubernetesNode {
   readonly name: string | null;
   readonly labels: Labels;
+  /** imgmatch's, which has the facts whole. */
+  readonly annotation: string | null;
+  /** Of the DRA drivers that give out its GPUs. */
+  readonly slices: readonly ResourceSlice[];
+  /** null without a NodeFeature object. */
+  readonly features: NodeFeatures | null;
   /** `status.nodeInfo`, which labels alone do not have. */
   readonly info: Readonly<Record<"architecture" | "system" | "kernel", string | null>>;
   /** GPUs that a device plugin offers; null when the object does not tell. */
@@ -16,42 +25,106 @@ export interface KubernetesNode {
 
 const noInfo = { architecture: null, system: null, kernel: null };
 
+/** What other objects of a cluster say of its nodes, by the names of the nodes. */
+export interface Cluster {
+  readonly slices: ReadonlyMap<string, readonly ResourceSlice[]>;
+  readonly features: ReadonlyMap<string, NodeFeatures>;
+}
+
+/** Finds the ResourceSlices and NodeFeatures among values, their Lists, and arrays of both. */
+export function readCluster(values: readonly unknown[]): Cluster {
+  const slices = new Map<string, ResourceSlice[]>();
+  const features = new Map<string, NodeFeatures>();
+  for (const object of values.flat().flatMap(objectsOf)) {
+    const slice = object.kind === "ResourceSlice" ? readSlice(object) : null;
+    if (slice !== null) remember(slices, slice.node, () => []).push(slice);
+    const feature = object.kind === "NodeFeature" ? readNodeFeature(object) : null;
+    if (feature !== null) features.set(feature.node, joinFeatures(features.get(feature.node), feature));
+  }
+  return { slices, features };
+}
+
+/** Others than Node Feature Discovery may write one for the same node. */
+function joinFeatures(one: NodeFeatures | undefined, other: NodeFeatures): NodeFeatures {
+  if (one === undefined) return other;
+  return {
+    node: one.node,
+    labels: { ...one.labels, ...other.labels },
+    cpuid: one.cpuid || other.cpuid,
+    gpus: one.gpus ?? other.gpus,
+  };
+}
+
 /**
  * Reads a Node, a List with one Node, or a bare map of labels; null for any other value, such as host facts.
  * Throws `FACTS_SCHEMA` for a list of none or many nodes, and for a Node without labels.
  */
 export function readKubernetesNode(value: unknown, file: string): KubernetesNode | null {
-  if (isList(value)) return readNode(onlyItem(value.items, file), file);
-  return readKubernetesNodes(value, file)?.[0] ?? null;
+  const nodes = readKubernetesNodes(value, file, readCluster([value]));
+  const [only] = nodes ?? [];
+  if (nodes === null || only === undefined) return only ?? null;
+  if (nodes.length === 1) return only;
+  throw refuse(`a list of ${nodes.length} objects, and an image is for one node`, file);
 }
 
-/** The same for any number of them. Throws `FACTS_SCHEMA` for a list of anything but nodes, and of none. */
-export function readKubernetesNodes(value: unknown, file: string): readonly KubernetesNode[] | null {
+/**
+ * The same for any number of them, and none for what only says more of nodes. Throws `FACTS_SCHEMA` for a list of anything else, and
+ * of nothing.
+ */
+export function readKubernetesNodes(
+  value: unknown,
+  file: string,
+  cluster: Cluster,
+): readonly KubernetesNode[] | null {
   if (isList(value)) {
-    const items = Array.isArray(value.items) ? value.items : [];
-    const other = items.findIndex((item) => !isRecord(item) || item.kind !== "Node");
+    const items = objectsOf(value);
+    const other = items.findIndex(({ kind }) => kind !== "Node" && !isOfNodes(kind));
     if (other >= 0) throw refuse(`items[${other}] is no Node`, file);
     if (items.length === 0) throw refuse("a list of no nodes", file);
-    return items.filter(isRecord).map((item) => readNode(item, file));
+    return items.filter(({ kind }) => kind === "Node").map((item) => readNode(item, file, cluster));
   }
   if (!isRecord(value)) return null;
-  if (value.kind === "Node") return [readNode(value, file)];
-  return isLabels(value) ? [{ name: null, labels: value, info: noInfo, gpuCapacity: null }] : null;
+  if (isOfNodes(value.kind)) return [];
+  if (value.kind === "Node") return [readNode(value, file, cluster)];
+  const alone = { name: null, annotation: null, slices: [], features: null, info: noInfo, gpuCapacity: null };
+  return isLabels(value) ? [{ ...alone, labels: value }] : null;
 }
+
+function isOfNodes(kind: unknown): boolean {
+  return kind === "ResourceSlice" || kind === "NodeFeature";
+}
+
+const lists = ["List", "NodeList", "ResourceSliceList", "NodeFeatureList"];
 
 function isList(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isRecord(value) && (value.kind === "List" || value.kind === "NodeList");
+  return isRecord(value) && lists.some((kind) => kind === value.kind);
 }
 
-function readNode(node: Readonly<Record<string, unknown>>, file: string): KubernetesNode {
-  const { name, labels } = fieldsOf(node.metadata);
+/** Of a List, each with its kind, which the API leaves to its list: else the value itself. */
+function objectsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  if (!isList(value)) return isRecord(value) ? [value] : [];
+  const kind = value.kind === "List" ? undefined : text(value.kind)?.replace(/List$/, "");
+  const items = Array.isArray(value.items) ? value.items : [];
+  return items.map((item) => ({ kind, ...fieldsOf(item) }));
+}
+
+function readNode(
+  node: Readonly<Record<string, unknown>>,
+  file: string,
+  { slices, features }: Cluster,
+): KubernetesNode {
+  const { name, labels, annotations } = fieldsOf(node.metadata);
   const { nodeInfo, capacity } = fieldsOf(node.status);
   const { architecture, operatingSystem, kernelVersion } = fieldsOf(nodeInfo);
   if (!isRecord(labels)) throw refuse("the Node has no metadata.labels", file);
   const gpus = text(fieldsOf(capacity)["nvidia.com/gpu"]) ?? "";
+  const known = text(name) ?? "";
   return {
     name: text(name),
     labels: textsOf(labels),
+    annotation: text(fieldsOf(annotations)[factsAnnotation]),
+    slices: slices.get(known) ?? [],
+    features: features.get(known) ?? null,
     info: {
       architecture: text(architecture),
       system: text(operatingSystem),
@@ -61,12 +134,14 @@ function readNode(node: Readonly<Record<string, unknown>>, file: string): Kubern
   };
 }
 
-function onlyItem(items: unknown, file: string): Readonly<Record<string, unknown>> {
-  const nodes = (Array.isArray(items) ? items : []).filter(isRecord);
-  const [only] = nodes;
-  if (only !== undefined && nodes.length === 1 && only.kind === "Node") return only;
-  throw refuse(`a list of ${nodes.length} objects, and an image is for one node`, file);
-}
+/**
+ * Before the key of each label of imgmatch's, and of the annotation. Kubernetes wants a DNS prefix that is one's own (Labels and
+ * Selectors, "Syntax and character set").
+ */
+export const ownPrefix = "imgmatch.dev/";
+
+/** The facts of the host whole, as `imgmatch probe --json` prints them. */
+export const factsAnnotation = `${ownPrefix}facts`;
 
 /** Keys of labels have a prefix that is a domain; host facts have none such. */
 function isLabels(value: Readonly<Record<string, unknown>>): value is Labels {
