@@ -19,6 +19,8 @@ export interface KubernetesNode {
   readonly features: NodeFeatures | null;
   /** `status.nodeInfo`, which labels alone do not have. */
   readonly info: Readonly<Record<"architecture" | "system" | "kernel", string | null>>;
+  /** The digests of each image that it has; null when the object does not tell. */
+  readonly images: readonly (readonly string[])[] | null;
   /** GPUs that a device plugin offers; null when the object does not tell. */
   readonly gpuCapacity: number | null;
 }
@@ -86,7 +88,15 @@ export function readKubernetesNodes(
   if (!isRecord(value)) return null;
   if (isOfNodes(value.kind)) return [];
   if (value.kind === "Node") return [readNode(value, file, cluster)];
-  const alone = { name: null, annotation: null, slices: [], features: null, info: noInfo, gpuCapacity: null };
+  const alone = {
+    name: null,
+    annotation: null,
+    slices: [],
+    features: null,
+    images: null,
+    info: noInfo,
+    gpuCapacity: null,
+  };
   return isLabels(value) ? [{ ...alone, labels: value }] : null;
 }
 
@@ -114,7 +124,7 @@ function readNode(
   { slices, features }: Cluster,
 ): KubernetesNode {
   const { name, labels, annotations } = fieldsOf(node.metadata);
-  const { nodeInfo, capacity } = fieldsOf(node.status);
+  const { nodeInfo, capacity, images } = fieldsOf(node.status);
   const { architecture, operatingSystem, kernelVersion } = fieldsOf(nodeInfo);
   if (!isRecord(labels)) throw refuse("the Node has no metadata.labels", file);
   const gpus = text(fieldsOf(capacity)["nvidia.com/gpu"]) ?? "";
@@ -130,8 +140,15 @@ function readNode(
       system: text(operatingSystem),
       kernel: text(kernelVersion),
     },
+    images: Array.isArray(images) ? images.map((image) => digestsOf(fieldsOf(image).names)) : null,
     gpuCapacity: /^\d{1,4}$/.test(gpus) ? Number(gpus) : null,
   };
+}
+
+/** `["registry.example.com/vision@sha256:…", "registry.example.com/vision:1.4.0"]`: names of one image, by digest and by tag. */
+function digestsOf(names: unknown): readonly string[] {
+  const texts = Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+  return [...new Set(texts.flatMap((name) => /@(sha256:[0-9a-f]{64})$/.exec(name)?.[1] ?? []))];
 }
 
 /**

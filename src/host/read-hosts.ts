@@ -15,6 +15,8 @@ export interface NamedHost {
   /** For people, in one line: of the file, of the node, or of its place in the text, `nodes.jsonl:3`. */
   readonly name: string;
   readonly facts: HostFacts;
+  /** The digests of each image that it has, where that is known: a Kubernetes node tells. */
+  readonly images?: readonly (readonly string[])[];
 }
 
 /** More than a person corrects before the next try. */
@@ -94,7 +96,11 @@ async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
     const nodes = "schemaVersion" in value ? null : readKubernetesNodes(value, file, cluster);
     if (nodes !== null)
       return Promise.all(
-        nodes.map(async (node) => ({ name: plainText(node.name ?? name), facts: await factsOfNode(node) })),
+        nodes.map(async (node) => ({
+          name: plainText(node.name ?? name),
+          facts: await factsOfNode(node),
+          ...(node.images === null ? {} : { images: node.images }),
+        })),
       );
   }
   return [{ name: plainText(name), facts: await completeFacts(checkHostFacts(value, { file, line })) }];
