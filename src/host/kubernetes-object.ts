@@ -62,11 +62,10 @@ function joinFeatures(one: NodeFeatures | undefined, other: NodeFeatures): NodeF
  * Throws `FACTS_SCHEMA` for a list of none or many nodes, and for a Node without labels.
  */
 export function readKubernetesNode(value: unknown, file: string): KubernetesNode | null {
-  const nodes = readKubernetesNodes(value, file, readCluster([value]));
-  const [only] = nodes ?? [];
-  if (nodes === null || only === undefined) return only ?? null;
-  if (nodes.length === 1) return only;
-  throw refuse(`a list of ${nodes.length} objects, and an image is for one node`, file);
+  const listed = isList(value) ? objectsOf(value).filter(({ kind }) => !isOfNodes(kind)) : null;
+  if (listed !== null && (listed.length !== 1 || listed[0]?.kind !== "Node"))
+    throw refuse(`a list of ${listed.length} objects, and an image is for one node`, file);
+  return readKubernetesNodes(value, file, readCluster([value]))?.[0] ?? null;
 }
 
 /**
