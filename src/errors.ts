@@ -168,6 +168,8 @@ export const problemCodes = {
   HOST_AMD_VISIBLE_DEVICES_UNCLEAR: host,
   /** The labels of a Kubernetes node do not prove a fact, which stays unknown. → Probe the node itself: `imgmatch probe --json`. */
   HOST_LABELS_INCOMPLETE: host,
+  /** Two sources about a Kubernetes node, such as its labels and its ResourceSlices, contradict each other: the fact is unknown. → Remove the one that is out of date. */
+  HOST_SOURCES_DISAGREE: host,
   /** No source tells this fact of a machine type, which stays unknown. → Probe one machine of that type: `imgmatch probe --json`. */
   HOST_TYPE_INCOMPLETE: host,
   // Resolve

@@ -71,6 +71,7 @@ export type {
 export type { CoverReport } from "./cover/cover-report.ts";
 export type { CoverOptions } from "./cover/cover.ts";
 export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
+export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
 export type { CoveredImage } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
 export type { Violation } from "./cover/policies.ts";

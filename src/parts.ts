@@ -46,6 +46,7 @@ export type {
 } from "./cover/cover-classes.ts";
 export type { CoverQuestion, CoverReport } from "./cover/cover-report.ts";
 export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
+export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
 export type { CoveredImage } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
 export type { Violation } from "./cover/policies.ts";

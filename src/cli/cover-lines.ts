@@ -1,6 +1,7 @@
 /** `imgmatch cover` on a terminal. */
 
-import type { CoverReport } from "../cover/cover-report.ts";
+import type { PullPlan } from "../cover/pull-plan.ts";
+import type { Counted, CoverReport } from "../cover/cover-report.ts";
 import type { CoverChange } from "../cover/compare-covers.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
 import type { Violation } from "../cover/policies.ts";
@@ -10,7 +11,7 @@ import type { Style } from "./report/style.ts";
 import { count, formatTable } from "../io/table.ts";
 
 export function coverLines(report: CoverReport, style: Style): readonly string[] {
-  const { whatIf, suggestion, violations } = report;
+  const { whatIf, pullPlan, suggestion, violations } = report;
   return [
     style.strong(words.headline(report)),
     words.summary(report, report),
@@ -27,6 +28,7 @@ export function coverLines(report: CoverReport, style: Style): readonly string[]
       ]),
     ...idleLines(report, style),
     ...(whatIf === undefined ? [] : whatIfLines(whatIf, report, style)),
+    ...(pullPlan === undefined ? [] : pullLines(pullPlan, report, style)),
     ...(suggestion === undefined ? [] : suggestionLines(suggestion, report, style)),
     ...(violations === undefined ? [] : violationLines(violations, report, style)),
   ];
@@ -65,11 +67,21 @@ const signs = { gains: "+", better: "+", changes: "~", worse: "-", loses: "-" } 
   string
 >;
 
+function pullLines(plan: PullPlan, whom: Counted, style: Style): readonly string[] {
+  const rows = [words.pullHeads(whom), ...plan.steps.map(words.pullRow)];
+  return [
+    "",
+    style.strong(words.pullHead(plan, whom)),
+    ...(plan.steps.length === 0 ? [] : formatTable(rows)),
+  ];
+}
+
 function whatIfLines(
-  { changes, diff, after }: NonNullable<CoverReport["whatIf"]>,
-  whom: words.Counted,
+  whatIf: NonNullable<CoverReport["whatIf"]>,
+  whom: Counted,
   style: Style,
 ): readonly string[] {
+  const { changes, diff, after } = whatIf;
   const rows = formatTable(
     diff.map((each) => [
       `${signs[each.kind]} ${each.id}`,
@@ -84,13 +96,14 @@ function whatIfLines(
     style.strong(`what if ${changes.join(", ")}`),
     words.summary(after, whom),
     words.costWords(after.cost),
+    ...words.droppedWords(whatIf, whom),
     ...(diff.length === 0
       ? [`no ${words.nounOf(whom)} gets another image`]
       : rows.map((row, index) => colour[signs[diff[index]?.kind ?? "changes"]](row))),
   ];
 }
 
-function suggestionLines(suggestion: Suggestion, whom: words.Counted, style: Style): readonly string[] {
+function suggestionLines(suggestion: Suggestion, whom: Counted, style: Style): readonly string[] {
   const { cells } = suggestion;
   const [head = "", ...rest] = words.suggestionHead(suggestion, whom);
   return [
@@ -102,11 +115,7 @@ function suggestionLines(suggestion: Suggestion, whom: words.Counted, style: Sty
   ];
 }
 
-function violationLines(
-  violations: readonly Violation[],
-  whom: words.Counted,
-  style: Style,
-): readonly string[] {
+function violationLines(violations: readonly Violation[], whom: Counted, style: Style): readonly string[] {
   if (violations.length === 0) return ["", style.good("every policy holds")];
   return [
     "",

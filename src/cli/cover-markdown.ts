@@ -1,13 +1,13 @@
 /** `imgmatch cover --markdown`: for a pull request, or `$GITHUB_STEP_SUMMARY`. */
 
 import type { Violation } from "../cover/policies.ts";
-import type { CoverReport } from "../cover/cover-report.ts";
+import type { Counted, CoverReport } from "../cover/cover-report.ts";
 import { printable } from "../printable.ts";
 import * as words from "../cover/cover-rows.ts";
 
 /** Texts of hosts and locks are text there too: no markup of theirs is read as such. */
 export function coverMarkdown(report: CoverReport): readonly string[] {
-  const { whatIf, suggestion, violations, images } = report;
+  const { whatIf, pullPlan, suggestion, violations, images } = report;
   const lacking = words.lackingClasses(report);
   const sources = words.sourceRows(report);
   const idle = images.filter(({ hosts }) => hosts === 0);
@@ -18,6 +18,14 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
     "",
     ...table(words.classHeads(report), report.classes.map(words.classRow)),
     ...(whatIf === undefined ? [] : whatIfLines(whatIf, report)),
+    ...(pullPlan === undefined
+      ? []
+      : [
+          "",
+          `### ${escaped(words.pullHead(pullPlan, report))}`,
+          "",
+          ...table(words.pullHeads(report), pullPlan.steps.map(words.pullRow)),
+        ]),
     ...(suggestion === undefined
       ? []
       : [
@@ -48,16 +56,15 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
   ];
 }
 
-function whatIfLines(
-  { changes, diff, after }: NonNullable<CoverReport["whatIf"]>,
-  whom: words.Counted,
-): readonly string[] {
+function whatIfLines(whatIf: NonNullable<CoverReport["whatIf"]>, whom: Counted): readonly string[] {
+  const { changes, diff, after } = whatIf;
   const rows = diff.map((each) => [each.id, String(each.hosts), each.kind, words.changeWords(each)]);
   return [
     "",
     `### What if ${escaped(changes.join(", "))}`,
     "",
     `${escaped(words.summary(after, whom))}. ${escaped(words.costWords(after.cost))}.`,
+    ...words.droppedWords(whatIf, whom).map((line) => `${escaped(line)}.`),
     "",
     ...(rows.length === 0
       ? [`No ${words.nounOf(whom)} gets another image.`]
@@ -65,14 +72,14 @@ function whatIfLines(
   ];
 }
 
-function violationLines(violations: readonly Violation[], whom: words.Counted): readonly string[] {
+function violationLines(violations: readonly Violation[], whom: Counted): readonly string[] {
   if (violations.length === 0) return ["", "Every policy holds."];
   const rows = violations.map(({ policy, of, hosts, message }) => [policy, of, String(hosts), message]);
   const head = `### ${violations.length} against the policies`;
   return ["", head, "", ...table(["policy", "of", hostsHead(whom), "why"], rows)];
 }
 
-function hostsHead(whom: words.Counted): string {
+function hostsHead(whom: Counted): string {
   return `${words.nounOf(whom)}s`;
 }
 

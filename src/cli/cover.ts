@@ -40,6 +40,13 @@ export const cover: Define = (command, run) =>
         collect,
         [],
       )
+      .option("--pull-plan", "Say which image each host is to pull, and how many bytes are missing there")
+      .option(
+        "--have <image>",
+        "With --pull-plan: every host has this image already, a digest or cell of the fleet",
+        collect,
+        [],
+      )
       .option(
         "--suggest <file>",
         "With --matrix: write the matrix of the fewest cells that serve every host class natively",

@@ -4,8 +4,9 @@ import type { NamedHost } from "../host/read-hosts.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, type CoverFleet, coverClasses } from "./cover-classes.ts";
-import type { Counted } from "./cover-rows.ts";
+import { costOf, type FleetCost } from "./fleet-cost.ts";
 import { openCover } from "./open-cover.ts";
+import { type PullPlan, planPulls } from "./pull-plan.ts";
 import { checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
 
@@ -14,8 +15,15 @@ export interface CoverQuestion extends ResolveImageOptions {
   readonly whatIf?: readonly string[];
   /** The matrix whose cells are to be chosen anew; of a plan alone. */
   readonly suggest?: SuggestOptions;
+  /** Plan the pulls: digests or cells that every host has. */
+  readonly have?: readonly string[];
   /** Names of policies to hold. */
   readonly check?: readonly string[];
+}
+
+/** The things that are counted: hosts that somebody has, or machine types of the catalogue. */
+export interface Counted {
+  readonly hostsAre?: "machine type";
 }
 
 /** `imgmatch cover --json`: a contract. */
@@ -25,10 +33,16 @@ export interface CoverReport extends Cover, Counted {
     readonly changes: readonly string[];
     /** Classes that get another image, or the same in another tier. */
     readonly diff: readonly CoverChange[];
+    /** Of the images that go: what only they take in the registry. */
+    readonly dropped: FleetCost;
+    /** Hosts that get native code now, and would not. */
+    readonly notNative: { readonly hosts: number; readonly classes: readonly string[] };
     readonly after: Omit<Cover, "schemaVersion" | "fleet">;
   };
   /** Only where it was asked for: the cells that these hosts need. */
   readonly suggestion?: Suggestion;
+  /** Only where it was asked for. */
+  readonly pullPlan?: PullPlan;
   /** Only where policies were asked for: what breaks them, after the changes. */
   readonly violations?: readonly Violation[];
 }
@@ -43,17 +57,38 @@ export interface CoverReport extends Cover, Counted {
 export function coverReport(
   fleet: CoverFleet,
   hosts: readonly NamedHost[],
-  { whatIf: texts = [], check, suggest, ...options }: CoverQuestion = {},
+  { whatIf: texts = [], check, suggest, have, ...options }: CoverQuestion = {},
 ): CoverReport {
   const { classes, after } = openCover(fleet, hosts, texts);
   const now = coverClasses(fleet, classes, options);
-  const suggestion =
-    suggest === undefined ? {} : { suggestion: suggestCells(suggest, plannedOf(fleet), classes) };
-  if (after === null) return { ...now, ...suggestion, ...violationsOf(now, check) };
+  const more = {
+    ...(suggest === undefined ? {} : { suggestion: suggestCells(suggest, plannedOf(fleet), classes) }),
+    ...(have === undefined ? {} : { pullPlan: planPulls(fleet.lock, classes, now.classes, have) }),
+  };
+  if (after === null) return { ...now, ...more, ...violationsOf(now, check) };
   const then = coverClasses(after.fleet, after.classes, options);
   const { schemaVersion: _, fleet: __, ...whole } = then;
-  const whatIf = { changes: texts, diff: compareCovers(now, then), after: whole };
-  return { ...now, whatIf, ...suggestion, ...violationsOf(then, check) };
+  const whatIf = {
+    changes: texts,
+    diff: compareCovers(now, then),
+    dropped: droppedFrom(fleet, after.fleet),
+    notNative: notNativeIn(now, then),
+    after: whole,
+  };
+  return { ...now, whatIf, ...more, ...violationsOf(then, check) };
+}
+
+function droppedFrom({ lock, figures = lock.images }: CoverFleet, after: CoverFleet): FleetCost {
+  const kept = Object.keys(after.lock.images);
+  const gone = Object.keys(lock.images).filter((cell) => !Object.hasOwn(after.lock.images, cell));
+  return costOf(gone, figures, kept);
+}
+
+function notNativeIn(now: Cover, then: Cover) {
+  const lost = now.classes.filter(
+    ({ match }, index) => match?.native === true && then.classes[index]?.match?.native !== true,
+  );
+  return { hosts: lost.reduce((sum, { hosts }) => sum + hosts, 0), classes: lost.map(({ id }) => id) };
 }
 
 function plannedOf({ lock, figures = lock.images }: CoverFleet): Parameters<typeof suggestCells>[1] {

@@ -4,6 +4,8 @@ import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "./cover-
 import type { CoverChange } from "./compare-covers.ts";
 import type { CoveredImage } from "./image-use.ts";
 import type { FleetCost } from "./fleet-cost.ts";
+import type { Counted, CoverReport } from "./cover-report.ts";
+import type { PullPlan, PullStep } from "./pull-plan.ts";
 import type { Suggestion } from "./suggestion.ts";
 import { listSome } from "../resolve/misfit.ts";
 import { count } from "../io/table.ts";
@@ -79,11 +81,6 @@ export function headline(report: Cover & Counted): string {
   return `${name} ${version} (${from}): ${hosts}, ${count(counts.images, "image")}`;
 }
 
-/** The things that are counted: hosts that somebody has, or machine types of the catalogue. */
-export interface Counted {
-  readonly hostsAre?: "machine type";
-}
-
 export function nounOf({ hostsAre }: Counted): string {
   return hostsAre ?? "host";
 }
@@ -112,13 +109,48 @@ export function costWords(cost: FleetCost): string {
 /** The size in the registry, with `where` behind it. */
 function sizeWords({ registryBytes: bytes, unsized }: FleetCost, where = ""): string {
   if (bytes === null) return `size${where} unknown`;
-  const size = bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+  const size = bytesWords(bytes);
   return unsized === 0 ? size + where : `${size}${where} and ${unsized} of unknown size`;
 }
 
 function timeWords({ buildMinutes, untimed }: FleetCost): string {
   if (buildMinutes === null) return "build minutes unknown";
   return `${buildMinutes} build minutes${untimed === 0 ? "" : ` and ${untimed} of unknown time`}`;
+}
+
+/** The weight of the images that go, and who gets native code no more. */
+export function droppedWords(
+  { dropped, notNative }: NonNullable<CoverReport["whatIf"]>,
+  whom: Counted,
+): readonly string[] {
+  if (dropped.images === 0) return [];
+  const lost = `${count(notNative.hosts, nounOf(whom))} without native code then`;
+  const classes = notNative.classes.length === 0 ? "" : `: ${listSome(notNative.classes, 6)}`;
+  return [
+    `${count(dropped.images, "image")} less, ${sizeWords(dropped)} that only they have, ${lost}${classes}`,
+  ];
+}
+
+/** The pulls, and what they take in all. */
+export function pullHead({ steps, bytes, unknownHosts }: PullPlan, whom: Counted): string {
+  const rest = unknownHosts === 0 ? "" : `, and ${count(unknownHosts, nounOf(whom))} of unknown size`;
+  const most = steps.some(({ atMost }) => atMost) ? "at most " : "";
+  return `to pull: ${most}${bytesWords(bytes)} in all${rest}`;
+}
+
+export function pullHeads(whom: Counted): readonly string[] {
+  return [`${nounOf(whom)}s`, "class", "missing", "image", "there already", "reference"];
+}
+
+export function pullRow(step: PullStep): readonly string[] {
+  const { missing, atMost, has, bytes } = step;
+  const size = missing === null ? "unknown" : `${atMost ? "at most " : ""}${bytesWords(missing)}`;
+  const whole = bytes === null ? "unknown" : bytesWords(bytes);
+  return [String(step.names.length), step.class, size, whole, listSome(has, 2) || "-", step.reference];
+}
+
+function bytesWords(bytes: number): string {
+  return bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
 /** The change of a suggestion, in registry and build minutes. */

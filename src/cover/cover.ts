@@ -28,6 +28,10 @@ export interface CoverOptions
   readonly whatIf?: readonly string[];
   /** Names of policies to hold. */
   readonly check?: readonly string[];
+  /** Say which image each host is to pull, and the bytes that are missing there. */
+  readonly pullPlan?: boolean;
+  /** With `pullPlan`: digests or cells of the fleet that every host has already. */
+  readonly have?: readonly string[];
   /** With `matrix`: write the matrix of the fewest cells that serve every class natively to this file. */
   readonly suggest?: string;
   /** With `suggest`: of so many cells. */
@@ -50,7 +54,8 @@ export async function cover(options: CoverOptions = {}, given?: Partial<World>):
   const asked = await readCoverFleet(options, world);
   const suggest = suggestOf(options, asked.planned);
   const hosts = await readCoverHosts(options, world);
-  const answer = coverReport(asked.fleet, hosts, { ...asked.options, whatIf, check, ...suggest });
+  const pulls = pullsOf(options);
+  const answer = coverReport(asked.fleet, hosts, { ...asked.options, whatIf, check, ...suggest, ...pulls });
   const report = (options.hosts ?? []).length > 0 ? answer : { ...answer, hostsAre: "machine type" as const };
   await writeSuggested(options.suggest, asked.planned, report.suggestion);
   if (html !== undefined) {
@@ -59,6 +64,16 @@ export async function cover(options: CoverOptions = {}, given?: Partial<World>):
     await replaceOwnFile(html, await coverPage(asked.fleet, hosts, report, asked.options), pageFile);
   }
   return report;
+}
+
+function pullsOf({ pullPlan = false, have = [], matrix }: CoverOptions): Pick<CoverQuestion, "have"> {
+  if (!pullPlan && have.length > 0) throw usageError("--have needs --pull-plan", "add --pull-plan");
+  if (pullPlan && matrix !== undefined)
+    throw usageError(
+      "--pull-plan is of images that are built, and --matrix is a plan",
+      "name the lock: --lock FILE",
+    );
+  return pullPlan ? { have } : {};
 }
 
 function suggestOf(

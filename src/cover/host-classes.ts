@@ -12,6 +12,8 @@ export interface HostClass {
   readonly facts: HostFacts;
   /** In the order in which they were given; one name may stand for several. */
   readonly names: readonly string[];
+  /** The digests of each image that a host has, in the order of the names; null where it is not known. */
+  readonly held: readonly (readonly (readonly string[])[] | null)[];
   /** Names of GPU products, sorted, without repeats. */
   readonly products: readonly string[];
   /** The fewest and the most GPUs that a host of it has. */
@@ -50,6 +52,7 @@ export function classifyHosts(
       return {
         facts,
         names: members.map(({ name }) => name),
+        held: members.map(({ images = null }) => images),
         products: [...new Set(gpus.flatMap((list) => list.flatMap(({ name }) => name ?? [])))].sort(),
         gpuCount: [Math.min(...counts), Math.max(...counts)],
         cpuSources: [...new Set(members.flatMap((each) => each.facts.sources["cpu.features"] ?? []))].sort(),

@@ -22,7 +22,7 @@ export function completeHosts(
   hosts: readonly NamedHost[],
   { gpu = true, driver }: ToldOfHost,
 ): readonly NamedHost[] {
-  const known = gpu ? hosts : hosts.map(({ name, facts }) => ({ name, facts: withoutGpu(facts) }));
+  const known = gpu ? hosts : hosts.map((host) => ({ ...host, facts: withoutGpu(host.facts) }));
   if (driver === undefined) return known;
   if (!factGrammar.driver.test(driver))
     throw usageError(
@@ -36,7 +36,7 @@ export function completeHosts(
       `--driver is for hosts whose facts name none: ${known[0]?.name} has ${first}`,
       "leave it out; imgmatch cover --what-if driver=VERSION shows the effect of another one",
     );
-  return known.map(({ name, facts }) => ({ name, facts: withDriver(facts, driver) }));
+  return known.map((host) => ({ ...host, facts: withDriver(host.facts, driver) }));
 }
 
 function withoutGpu(facts: HostFacts): HostFacts {

@@ -151,6 +151,15 @@ export function labelsOpen(message: string, fix: string): HostProblem {
   return { code: "HOST_LABELS_INCOMPLETE", message, fix };
 }
 
+/** Two sources of which at most one is true; `what` is the fact, the others are sentences. */
+export function sourcesDisagree(what: string, one: string, other: string): HostProblem {
+  return {
+    code: "HOST_SOURCES_DISAGREE",
+    message: `${what}: ${one}, ${other}`,
+    fix: "restart what writes the older one, remove it if nothing writes it any more, or run imgmatch probe --json on the node and pass its output",
+  };
+}
+
 /** Whether facts come from labels: what those do not name may be there all the same. */
 export function isLabelled(problems: readonly HostProblem[]): boolean {
   return problems.some(({ code }) => code === "HOST_LABELS_INCOMPLETE");

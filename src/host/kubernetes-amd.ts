@@ -10,13 +10,17 @@ import { type LabelledGpus, mostGpus } from "./kubernetes-gpus.ts";
 import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
 import { unknownAmdGpu } from "./unknown.ts";
 
-export async function amdFromLabels(node: KubernetesNode): Promise<LabelledGpus<AmdFacts>> {
+/** `counted`: each GPU or partition is one of the list. */
+export async function amdFromLabels(
+  node: KubernetesNode,
+): Promise<LabelledGpus<AmdFacts> & { readonly counted: boolean }> {
   const { labels, amdCapacity } = node;
   const ids = deviceIds(labels);
-  if (ids.size === 0) return withoutLabeller(labels, amdCapacity);
+  if (ids.size === 0) return { ...withoutLabeller(labels, amdCapacity), counted: false };
   const driver = labels["amd.com/gpu.driver-version"];
-  const { gpus, open } = await describe(node, ids);
+  const { gpus, open, counted } = await describe(node, ids);
   return {
+    counted,
     facts: {
       // The kernel's own driver has no version, and its label is empty.
       driver: driver !== undefined && factGrammar.driver.test(driver) ? driver : null,
@@ -77,9 +81,13 @@ async function describe({ labels, amdCapacity }: KubernetesNode, ids: ReadonlyMa
   const parted = partition !== null && partition !== "SPX" && ids.size === 1;
   const capacity = amdCapacity === null || amdCapacity === 0 ? null : Math.min(amdCapacity, mostGpus);
   const open: string[] = [];
+  let counted = true;
   const gpus = [...ids].flatMap(([id, labelled]): AmdGpuFacts[] => {
     const count = (parted ? null : labelled) ?? (ids.size === 1 ? capacity : null);
-    if (count === null) open.push(`how many ${parted ? "partitions" : "GPUs"} there are is not labelled`);
+    if (count === null) {
+      counted = false;
+      open.push(`how many ${parted ? "partitions" : "GPUs"} there are is not labelled`);
+    }
     const product = findAmdProduct(`1002:${id}`);
     if (product === null) open.push(`no table has the device 1002:${id}, so its target is unknown`);
     const [name = null, ...others] = product?.names ?? [];
@@ -93,5 +101,5 @@ async function describe({ labels, amdCapacity }: KubernetesNode, ids: ReadonlyMa
     };
     return Array.from({ length: count ?? 1 }, () => gpu);
   });
-  return { gpus: gpus.slice(0, mostGpus).map((gpu, index) => ({ ...gpu, index })), open };
+  return { gpus: gpus.slice(0, mostGpus).map((gpu, index) => ({ ...gpu, index })), open, counted };
 }

@@ -2,7 +2,13 @@
 
 import { cpuLevel, findMarch, type March, neededFeatures } from "../hardware/cpu-marches.ts";
 import { marchesOfModel } from "../hardware/cpu-models.ts";
-import { alwaysLabelled, labelledFeature, powerLevels, x86LevelLabels } from "./cpuid-labels.ts";
+import {
+  alwaysLabelled,
+  blockedByDefault,
+  labelledFeature,
+  powerLevels,
+  x86LevelLabels,
+} from "./cpuid-labels.ts";
 import { powerGenerations } from "./cpuinfo.ts";
 import type { CpuFacts } from "./facts.ts";
 import type { Labels } from "./kubernetes-object.ts";
@@ -15,13 +21,25 @@ export interface LabelledCpu {
 
 const prefix = "feature.node.kubernetes.io/cpu-";
 
+export interface MoreCpu {
+  /** Whether the labels leave none out that the default configuration of Node Feature Discovery leaves out. */
+  readonly all?: boolean;
+  /** Linux names that another source proves. */
+  readonly features?: readonly string[];
+}
+
 /** @param architecture in OCI words */
-export function cpuFromLabels(labels: Labels, architecture: string): LabelledCpu {
+export function cpuFromLabels(
+  labels: Labels,
+  architecture: string,
+  { all = false, features: others = [] }: MoreCpu = {},
+): LabelledCpu {
   const names = labelledNames(labels);
   const identity = identify(labels);
   const model = identity === null ? null : `family ${identity.family} model ${identity.model}`;
   const cpu = { vendor: identity?.vendor ?? null, model };
-  if (names.length === 0) return { facts: { ...cpu, features: null, level: null }, source: null };
+  if (names.length + others.length === 0)
+    return { facts: { ...cpu, features: null, level: null }, source: null };
   if (architecture === "ppc64le") return powerCpu(names);
 
   const labelled = names.flatMap((name) => labelledFeature(name, architecture)?.linux ?? []);
@@ -33,8 +51,13 @@ export function cpuFromLabels(labels: Labels, architecture: string): LabelledCpu
     // No 64-bit Linux starts on a CPU without these.
     ...(architecture === "amd64" ? featuresOf("x86-64") : []),
     ...levels.flatMap(featuresOf),
+    ...others,
   ]);
-  const absent = new Set([...alwaysLabelled(architecture)].filter((feature) => !proven.has(feature)));
+  const told =
+    names.length === 0
+      ? []
+      : [...alwaysLabelled(architecture), ...(all ? blockedByDefault(architecture) : [])];
+  const absent = new Set(told.filter((feature) => !proven.has(feature)));
   const made = identity === null ? [] : featuresByModel(identity, proven, absent);
   const features = [...new Set([...proven, ...made])].sort();
   const unknown = neededFeatures(architecture).filter(

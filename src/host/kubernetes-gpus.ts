@@ -109,6 +109,11 @@ async function describe(labels: Labels, label: string | null): Promise<GpuFacts>
   };
 }
 
+/** Whether labels count the GPUs, and not their partitions. */
+export function isCounted(labels: Labels): boolean {
+  return isNumber(labels["nvidia.com/gpu.count"]) && !readProduct(labels["nvidia.com/gpu.product"] ?? "").mig;
+}
+
 function gpuCount(labels: Labels, gpuCapacity: number | null): number {
   const count = labels["nvidia.com/gpu.count"];
   if (isNumber(count) && Number(count) > 0) return Math.min(Number(count), mostGpus);

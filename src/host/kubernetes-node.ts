@@ -1,51 +1,162 @@
-/** Host facts from a Kubernetes node, as Node Feature Discovery, GPU Feature Discovery and AMD's node labeller label it. */
+/** Host facts from what a Kubernetes cluster knows of a node: labels, ResourceSlices, NodeFeature objects, imgmatch's annotation. */
 
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { withinGrammar } from "./fact-grammar.ts";
-import { factsSchemaVersion, type HostFacts, type HostProblem } from "./facts.ts";
+import {
+  type AmdFacts,
+  factsSchemaVersion,
+  type HostFacts,
+  type HostProblem,
+  type NvidiaFacts,
+} from "./facts.ts";
+import { labelsOpen, sourcesDisagree } from "./host-problems.ts";
 import { kernelNumber } from "./kernel-facts.ts";
 import { cpuFromLabels } from "./kubernetes-cpu.ts";
 import { amdFromLabels } from "./kubernetes-amd.ts";
-import { nvidiaFromLabels } from "./kubernetes-gpus.ts";
-import type { KubernetesNode } from "./kubernetes-object.ts";
-import { labelsOpen } from "./host-problems.ts";
+import { amdFromPci, amdFromSlices, nvidiaFromPci, nvidiaFromSlices } from "./kubernetes-devices.ts";
+import { isCounted, nvidiaFromLabels } from "./kubernetes-gpus.ts";
+import { factsAnnotation, type KubernetesNode } from "./kubernetes-object.ts";
+import { type OwnLabels, readAnnotation, readOwnLabels } from "./kubernetes-own.ts";
+import { slicedNode } from "./kubernetes-slices.ts";
+import { type Joined, joinAmd, joinNvidia, type Told } from "./kubernetes-sources.ts";
 
 /**
- * Reads the facts that the node's labels prove. A fact that they leave open stays unknown and is named in `problems`, as
+ * Reads the facts that the node's objects prove. A fact that they leave open stays unknown and is named in `problems`, as
  * `HOST_LABELS_INCOMPLETE`: a feature without a label is absent only if every release of Node Feature Discovery would have labelled it.
+ * A fact that two sources tell differently is unknown too, and `HOST_SOURCES_DISAGREE` names both; imgmatch's annotation goes before labels.
  */
 export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
-  const { labels, info } = node;
+  const annotated = await readAnnotation(node.annotation);
+  const labels = { ...node.features?.labels, ...node.labels };
+  const own = await readOwnLabels(labels);
+  const host = hostOf({ ...node, labels }, own);
+  const nvidia = joinNvidia(await nvidiaSources({ ...node, labels }, annotated.facts, own));
+  const amd = joinAmd(await amdSources({ ...node, labels }, annotated.facts));
+  const joined = {
+    ...(nvidia.facts === undefined ? {} : { nvidia: nvidia.facts }),
+    ...(amd.facts === undefined ? {} : { amd: amd.facts }),
+  };
+  const { mistake, facts: exact } = annotated;
+  if (exact !== null) {
+    const [kernel, old] = agreed("kernel", exact.kernel, host.kernel);
+    const problems = [...exact.problems, ...old, ...unlike(exact, host), ...nvidia.problems, ...amd.problems];
+    return withinGrammar({ ...exact, kernel, ...joined, problems });
+  }
+  const fix = nvidia.facts?.driver == null ? gpuFix : probeFix;
+  return withinGrammar({
+    ...host,
+    ...joined,
+    problems: [
+      ...(mistake === null
+        ? []
+        : [labelsOpen(`the annotation ${factsAnnotation} is no facts: ${mistake}`, probeFix)]),
+      ...host.problems,
+      ...nvidia.problems,
+      ...amd.problems,
+      ...nvidia.open.map((what) => labelsOpen(what, fix)),
+      ...amd.open.map((what) => labelsOpen(what, amdFix)),
+      ...(nvidia.facts == null ? [] : [labelsOpen(neverLabelled, probeFix)]),
+    ],
+    sources: { ...host.sources, ...sourcesOf("nvidia", nvidia), ...sourcesOf("amd", amd) },
+  });
+}
+
+/** All but the GPUs, from labels and the node's own words. */
+function hostOf({ labels, info, features }: KubernetesNode, own: OwnLabels | null): HostFacts {
   const architecture = word(
     info.architecture ?? labels["kubernetes.io/arch"] ?? labels["beta.kubernetes.io/arch"],
   );
   const system =
     word(info.system ?? labels["kubernetes.io/os"] ?? labels["beta.kubernetes.io/os"]) ?? "linux";
   const kernel = info.kernel ?? labels["feature.node.kubernetes.io/kernel-version.full"] ?? "";
-  const cpu = cpuFromLabels(labels, architecture ?? "unknown");
-  const nvidia = await nvidiaFromLabels(node);
-  const amd = await amdFromLabels(node);
-  return withinGrammar({
+  const cpu = cpuFromLabels(labels, architecture ?? "unknown", {
+    all: features?.cpuid ?? false,
+    features: own?.features ?? [],
+  });
+  return {
     schemaVersion: factsSchemaVersion,
     platform: `${system}/${architecture ?? "unknown"}`,
     kernel: kernelNumber(kernel),
     cpu: cpu.facts,
-    nvidia: nvidia.facts,
-    amd: amd.facts,
-    runtime: { nvidia: null },
+    runtime: { nvidia: own?.runtime ?? null },
     problems: [
       ...(architecture === null ? [labelsOpen("no label names the architecture", architectureFix)] : []),
       ...cpuProblems(cpu.facts, architecture),
-      ...nvidia.open.map((what) => labelsOpen(what, nvidia.facts?.driver == null ? gpuFix : probeFix)),
-      ...(nvidia.facts == null ? [] : [labelsOpen(neverLabelled, probeFix)]),
-      ...amd.open.map((what) => labelsOpen(what, amdFix)),
     ],
-    sources: {
-      ...(cpu.source === null ? {} : { "cpu.features": cpu.source }),
-      ...(nvidia.facts == null ? {} : { "nvidia.driver": "node labels", "nvidia.gpus": "node labels" }),
-      ...(amd.facts == null ? {} : { "amd.driver": "node labels", "amd.gpus": "node labels" }),
+    sources: cpu.source === null ? {} : { "cpu.features": cpu.source },
+  };
+}
+
+const slices = { source: "ResourceSlices" };
+const annotation = { source: `the annotation ${factsAnnotation}` };
+const ownLabels = { source: "imgmatch's labels" };
+const nodeLabels = { source: "node labels" };
+const nodeFeatures = { source: "NodeFeature objects" };
+
+async function nvidiaSources(
+  node: KubernetesNode,
+  exact: HostFacts | null,
+  own: OwnLabels | null,
+): Promise<readonly Told<NvidiaFacts>[]> {
+  const sliced = slicedNode(node.slices, "gpu.nvidia.com");
+  const labelled = await nvidiaFromLabels(node);
+  return [
+    { ...annotation, facts: exact?.nvidia, exact: true, counted: true, open: [] },
+    ...(sliced === null ? [] : [{ ...slices, ...(await nvidiaFromSlices(sliced)) }]),
+    { ...ownLabels, facts: own?.nvidia, labelled: true, counted: true, open: own?.open ?? [] },
+    { ...nodeLabels, ...labelled, labelled: true, counted: isCounted(node.labels) },
+    // A virtual function is a device like its card.
+    {
+      ...nodeFeatures,
+      facts: await nvidiaFromPci(node.features?.gpus),
+      labelled: true,
+      counted: false,
+      open: [],
     },
-  });
+  ];
+}
+
+async function amdSources(node: KubernetesNode, exact: HostFacts | null): Promise<readonly Told<AmdFacts>[]> {
+  const sliced = slicedNode(node.slices, "gpu.amd.com");
+  return [
+    { ...annotation, facts: exact?.amd, exact: true, counted: true, open: [] },
+    ...(sliced === null ? [] : [{ ...slices, ...amdFromSlices(sliced) }]),
+    { ...nodeLabels, ...(await amdFromLabels(node)), labelled: true },
+    { ...nodeFeatures, facts: amdFromPci(node.features?.gpus), labelled: true, counted: false, open: [] },
+  ];
+}
+
+function sourcesOf(
+  vendor: string,
+  { sources }: Pick<Joined<unknown>, "sources">,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(sources).map(([fact, source]) => [`${vendor}.${fact}`, source]));
+}
+
+/** The kubelet writes the kernel anew with each start, and the annotation may be of the one before. */
+function agreed(
+  what: string,
+  exact: string | null,
+  told: string | null,
+): [string | null, readonly HostProblem[]] {
+  if (exact === null || told === null || exact === told) return [exact ?? told, []];
+  return [null, [sourcesDisagree(what, `${annotation.source} says ${exact}`, `the node says ${told}`)]];
+}
+
+/** CPU features that labels name and the annotation denies. */
+function unlike({ cpu, platform }: HostFacts, labelled: HostFacts): readonly HostProblem[] {
+  const lacking = (labelled.cpu.features ?? []).filter(
+    (feature) => cpu.features?.includes(feature) === false && !cpu.unknown?.includes(feature),
+  );
+  const says = (what: string) => `${annotation.source} ${what}`;
+  return [
+    ...(platform === labelled.platform
+      ? []
+      : [sourcesDisagree("platform", says(`says ${platform}`), `the node says ${labelled.platform}`)]),
+    ...(lacking.length === 0
+      ? []
+      : [sourcesDisagree("CPU features", says(`lacks ${lacking.join(", ")}`), "node labels name them")]),
+  ];
 }
 
 /** GOOS and GOARCH are such words; anything else is not known. */

@@ -21,6 +21,10 @@ const vendors: Readonly<Record<string, (pciClass: string) => boolean>> = {
   "1002": (pciClass) => isGpuClass(pciClass) || /^\s*0x(?:0380|1200)/i.test(pciClass),
 };
 
+export function isGpu(vendor: string, pciClass: string): boolean {
+  return Object.hasOwn(vendors, vendor) && vendors[vendor]?.(pciClass) === true;
+}
+
 /**
  * All display controllers of both vendors by PCI address. Not the virtual functions that a vGPU host keeps for its machines: there they
  * bear the card's class and driver, and NVML lists none of them (Linux, PCI Express I/O Virtualization: `physfn`; go-nvlib, nvpci).
@@ -35,12 +39,11 @@ export function readPciGpus(io: HostIo): readonly PciGpu[] {
 function readPciGpu(io: HostIo, address: string): readonly PciGpu[] {
   const read = (name: string) => textOf(io, `${pciPath}/${address}/${name}`) ?? "";
   const vendor = hex(read("vendor"), 4) ?? "";
-  const isGpu = Object.hasOwn(vendors, vendor) ? vendors[vendor] : undefined;
-  if (isGpu === undefined) return [];
+  if (!Object.hasOwn(vendors, vendor)) return [];
   if (io.readLink(`${pciPath}/${address}/physfn`) !== null) return [];
   const bus = formatBus(address);
   const device = hex(read("device"), 4);
-  if (bus === null || device === null || !isGpu(read("class"))) return [];
+  if (bus === null || device === null || !isGpu(vendor, read("class"))) return [];
   const driver = io.readLink(`${pciPath}/${address}/driver`)?.split("/").at(-1);
   return [{ bus, id: `${vendor}:${device}`, driver: driver === undefined || driver === "" ? null : driver }];
 }

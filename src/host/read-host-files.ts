@@ -48,9 +48,9 @@ export async function readHostFiles(
   if (first !== undefined) throw new ImgmatchError([first, ...rest]);
   const counts = new Map<string, number>();
   for (const { name } of found) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const named = found.map(({ name, facts, file }) => ({
-    name: (counts.get(name) ?? 0) > 1 ? `${file}: ${name}` : name,
-    facts,
+  const named = found.map(({ file, ...host }) => ({
+    ...host,
+    name: (counts.get(host.name) ?? 0) > 1 ? `${file}: ${host.name}` : host.name,
   }));
   if (catalog.length + hostType.length === 0) return completeHosts(named, told);
   const { catalogHosts } = await import("./catalog.ts");

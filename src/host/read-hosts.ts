@@ -8,13 +8,15 @@ import { plainText } from "./fact-grammar.ts";
 import { completeFacts } from "./complete-gpus.ts";
 import type { HostFacts } from "./facts.ts";
 import { factsOfNode } from "./kubernetes-node.ts";
-import { readKubernetesNodes } from "./kubernetes-object.ts";
+import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes-object.ts";
 import { checkHostFacts } from "./parse-facts.ts";
 
 export interface NamedHost {
   /** For people, in one line: of the file, of the node, or of its place in the text, `nodes.jsonl:3`. */
   readonly name: string;
   readonly facts: HostFacts;
+  /** The digests of each image that it has, where that is known: a Kubernetes node tells. */
+  readonly images?: readonly (readonly string[])[];
 }
 
 /** More than a person corrects before the next try. */
@@ -27,12 +29,14 @@ interface Entry {
   readonly file: string;
   /** Its first line. */
   readonly line: number;
+  /** What the whole text says of nodes. */
+  readonly cluster: Cluster;
 }
 
 /**
  * Reads JSON values one after the other, on a line each or on many: host facts as `imgmatch probe --json` prints them, Kubernetes
  * Nodes and Lists of them, maps of labels, `{"name": …, "facts": …}`, what Ansible writes of a command (`stdout`), and lists
- * of all these. The order is that of the text.
+ * of all these. ResourceSlices and NodeFeature objects, anywhere in the text, say more of its Nodes. The order is that of the text.
  *
  * Throws `INPUT_TOO_LARGE`; else every mistake of every host at once: `FACTS_SYNTAX` and `FACTS_SCHEMA`, `FACTS_SCHEMA` too
  * for a text without any host.
@@ -45,6 +49,7 @@ export async function readHosts(text: string, file: string): Promise<readonly Na
   requireSize(text, inputLimits.hosts, { file });
   const name = nameOfFile(file);
   const values = splitJson(text);
+  const cluster = readCluster(values.flatMap((each) => (each.ok ? [each.value] : [])));
   const problems: Problem[] = [];
   const hosts: NamedHost[] = [];
   for (const each of values) {
@@ -53,7 +58,13 @@ export async function readHosts(text: string, file: string): Promise<readonly Na
     try {
       if (!each.ok) throw refuse(`no JSON: ${each.reason}`, { file, line }, "FACTS_SYNTAX");
       hosts.push(
-        ...(await hostsOf({ value: each.value, name: alone ? name : `${name}:${line}`, file, line })),
+        ...(await hostsOf({
+          value: each.value,
+          name: alone ? name : `${name}:${line}`,
+          file,
+          line,
+          cluster,
+        })),
       );
     } catch (error) {
       if (!(error instanceof ImgmatchError)) throw error;
@@ -61,7 +72,8 @@ export async function readHosts(text: string, file: string): Promise<readonly Na
     }
     if (problems.length > mostProblems) break;
   }
-  if (values.length === 0) problems.push(...refuse("there is no host in it", { file, line: 1 }).problems);
+  if (hosts.length + problems.length === 0)
+    problems.push(...refuse("there is no host in it", { file, line: 1 }).problems);
   const [first, ...rest] = problems.slice(0, mostProblems);
   if (first !== undefined) throw new ImgmatchError([first, ...rest]);
   return hosts;
@@ -69,7 +81,7 @@ export async function readHosts(text: string, file: string): Promise<readonly Na
 
 /** Unwraps the lists and objects around facts. */
 async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
-  const { value, name, file, line } = entry;
+  const { value, name, file, line, cluster } = entry;
   if (Array.isArray(value)) {
     const lists = [];
     for (const [index, item] of value.entries()) {
@@ -81,10 +93,14 @@ async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
   if (isRecord(value)) {
     if (isRecord(value.facts)) return [await readNamed(value.name, value.facts, entry)];
     if (typeof value.stdout === "string") return readStdout(value, value.stdout, entry);
-    const nodes = "schemaVersion" in value ? null : readKubernetesNodes(value, file);
+    const nodes = "schemaVersion" in value ? null : readKubernetesNodes(value, file, cluster);
     if (nodes !== null)
       return Promise.all(
-        nodes.map(async (node) => ({ name: plainText(node.name ?? name), facts: await factsOfNode(node) })),
+        nodes.map(async (node) => ({
+          name: plainText(node.name ?? name),
+          facts: await factsOfNode(node),
+          ...(node.images === null ? {} : { images: node.images }),
+        })),
       );
   }
   return [{ name: plainText(name), facts: await completeFacts(checkHostFacts(value, { file, line })) }];

@@ -13,6 +13,7 @@ import { parseAllDocuments } from "yaml";
 import { ImgmatchError } from "../../src/errors.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { readHosts } from "../../src/host/read-hosts.ts";
 import { splitNodes } from "../../src/node/launch/fleet/split-nodes.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
@@ -196,6 +197,34 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
     });
   });
 
+  it("gives back nodes and ResourceSlices from which the GPUs are read", async () => {
+    await create(cluster, nodeOf("dra", { "kubernetes.io/arch": "amd64" }));
+    const collection = "/apis/resource.k8s.io/v1/resourceslices";
+    const attributes = {
+      type: { string: "gpu" },
+      uuid: { string: "GPU-1" },
+      productName: { string: "NVIDIA H100 80GB HBM3" },
+      cudaComputeCapability: { version: "9.0.0" },
+      driverVersion: { version: "570.124.6" },
+      "resource.kubernetes.io/pciBusID": { string: "0000:65:00.0" },
+    };
+    const device = { name: "gpu-0", attributes, capacity: { memory: { value: "85520809984" } } };
+    const publish = async (generation: number, name: string) => {
+      const pool = { name: "dra", generation, resourceSliceCount: 1 };
+      const spec = { driver: "gpu.nvidia.com", nodeName: "dra", pool, devices: [{ ...device, name }] };
+      const slice = { apiVersion: "resource.k8s.io/v1", kind: "ResourceSlice", metadata: { name }, spec };
+      const { status, body } = await cluster.call("POST", `${collection}?fieldValidation=Strict`, slice);
+      expect([status, body.message]).toEqual([201, undefined]);
+    };
+    await publish(1, "gpu-7");
+    await publish(2, "gpu-0");
+    const lists = await Promise.all(["/api/v1/nodes", collection].map((path) => cluster.call("GET", path)));
+    const read = await readHosts(lists.map(({ body }) => JSON.stringify(body)).join("\n"), "cluster.json");
+    const { nvidia } = read.find(({ name }) => name === "dra")?.facts ?? {};
+    expect(nvidia).toMatchObject({ driver: "570.124.06", gpus: [{ compute: "9.0", memoryMiB: 81559 }] });
+    expect(nvidia?.gpus).toHaveLength(1);
+  });
+
   it(
     "lets the account of docs/launch/label-nodes.yaml do what its script does",
     needs(whyNoKubectl),
@@ -315,6 +344,18 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
       await daemonSetsSettle(cluster, namespace, nodes.length);
       const pods = await decidedPods(cluster, namespace, nodes.length);
       expect(pods.map(({ spec }) => spec.nodeName).sort()).toEqual(nodes.sort());
+      await removeDaemonSets(cluster, namespace);
+    });
+
+    it("keep a workload of the plain tag to the nodes for which resolve has an image", async () => {
+      const namespace = await namespaceOf("served");
+      const object = parseAllDocuments(readFileSync("docs/launch/served-nodes.yaml", "utf8"))[0]?.toJS();
+      await create(cluster, { ...object, metadata: { ...object.metadata, namespace } });
+      const served = Object.keys(wanted(visionLock));
+      expect(served.length).toBeLessThan(hosts.length);
+      await daemonSetsSettle(cluster, namespace, served.length);
+      const pods = await decidedPods(cluster, namespace, served.length);
+      expect(pods.map(({ spec }) => spec.nodeName).sort()).toEqual(served.sort());
       await removeDaemonSets(cluster, namespace);
     });
 

@@ -24,7 +24,7 @@ export function withHost(command: Command): Command {
 export function withHosts(command: Command): Command {
   return withHost(command).option(
     "--hosts <path>",
-    "Answer for many hosts, one line each: kubectl get nodes -o json, JSON lines, a folder of facts, - for standard input",
+    "Answer for many hosts, one line each: kubectl get nodes,resourceslices -o json, JSON lines, a folder of facts, - for standard input",
     collect,
     [],
   );

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { allMarches } from "../../../hardware/cpu-marches.ts";
 import type { VersionParts } from "../../../hardware/driver-version.ts";
+import { ownPrefix } from "../../../host/kubernetes-object.ts";
 
 /** A label of a node, without the prefix that each system writes before the key. */
 export interface NodeLabel {
@@ -117,12 +118,9 @@ export function labelledFeatures(): ReadonlySet<string> {
   return labelled;
 }
 
-/** Kubernetes wants a DNS prefix that is one's own (Labels and Selectors, "Syntax and character set"). */
-const kubernetesPrefix = "imgmatch.dev/";
-
 /** How each system spells the name of a label. */
 export const labelNames = {
-  kubernetes: (key: string) => `${kubernetesPrefix}${key}`,
+  kubernetes: (key: string) => `${ownPrefix}${key}`,
   /** Engine and node labels: reverse DNS is for companies' own, so one short word stands before the dot. */
   docker: (key: string) => `imgmatch.${key}`,
   /** Attributes are text of [a-zA-Z0-9_/.-] (Mesos, "Attributes and Resources"). */

@@ -1,0 +1,138 @@
+/** `imgmatch cover --pull-plan`: the images that hosts are to have before they are asked for, and the bytes that are missing there. */
+
+import { usageError } from "../errors.ts";
+import { remember } from "../io/collections.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
+import type { StoredBlobs } from "../oci/registry/stored-blobs.ts";
+import type { CoveredClass } from "./cover-classes.ts";
+import type { HostClass } from "./host-classes.ts";
+
+export interface PullPlan {
+  /** In the order of the classes; of a class the hosts that lack most come first. */
+  readonly steps: readonly PullStep[];
+  /** Of all hosts together; a host whose bytes are not known is in `unknownHosts`. */
+  readonly bytes: number;
+  readonly unknownHosts: number;
+}
+
+/** Hosts of one class that have the same images of the fleet. */
+export interface PullStep {
+  readonly class: string;
+  readonly names: readonly string[];
+  readonly cell: string;
+  /** `repo:tag@sha256:…`, or the image's name without a tag: what to pull. */
+  readonly reference: string;
+  readonly digest: string;
+  /** Configuration and layers of the image; null where the lock does not have that. */
+  readonly bytes: number | null;
+  /** The part of it that no image of the fleet has brought there; null where it is not known. */
+  readonly missing: number | null;
+  /** Whether less may be missing: it is not known which images are there, or which layers they have. */
+  readonly atMost: boolean;
+  /** Cells of the fleet that are there. */
+  readonly has: readonly string[];
+}
+
+/** The kubelet lists so many images of a node, the largest, and says nowhere that there are more (`nodeStatusMaxImages`). */
+const listedImages = 50;
+
+/**
+ * Throws `USAGE` for a digest that no image of the lock has.
+ *
+ * @param have digests or cells that every host has
+ */
+export function planPulls(
+  { images }: Lock,
+  classes: readonly HostClass[],
+  covered: readonly CoveredClass[],
+  have: readonly string[],
+): PullPlan {
+  const cells = cellsByDigest(images);
+  const everywhere = have.map((name) => findHeld(name, cells, images));
+  const steps = covered.flatMap(({ id, match }, index) => {
+    const image = match === null ? undefined : images[match.cell];
+    if (match?.reference == null || image?.digest == null) return [];
+    const { cell, reference } = match;
+    const { digest } = image;
+    return groupsOf(classes[index], cells, everywhere).map(({ names, has, atMost }): PullStep => {
+      const told = has.includes(cell) ? 0 : missingBytes(image, has, images);
+      // A layer of an image that the lock does not size may be shared too.
+      const unsized = has.some((one) => images[one]?.blobs === undefined);
+      const open = told !== 0 && (atMost || unsized);
+      return {
+        class: id,
+        names,
+        cell,
+        reference,
+        digest,
+        bytes: sizeOf(image),
+        missing: told,
+        atMost: open,
+        has,
+      };
+    });
+  });
+  return {
+    steps,
+    bytes: sum(steps.map(({ missing, names }) => (missing ?? 0) * names.length)),
+    unknownHosts: sum(steps.map(({ missing, names }) => (missing === null ? names.length : 0))),
+  };
+}
+
+interface Group {
+  readonly names: readonly string[];
+  readonly has: readonly string[];
+  readonly atMost: boolean;
+}
+
+/** The hosts of a class, by the cells that they have. */
+function groupsOf(
+  each: HostClass | undefined,
+  cells: ReadonlyMap<string, string>,
+  everywhere: readonly string[],
+): readonly Group[] {
+  const groups = new Map<string, { names: string[]; has: readonly string[]; atMost: boolean }>();
+  for (const [index, name] of (each?.names ?? []).entries()) {
+    const listed = each?.held[index] ?? null;
+    const known = (listed ?? []).flatMap((digests) =>
+      digests.flatMap((digest) => cells.get(digest) ?? []).slice(0, 1),
+    );
+    const has = [...new Set([...everywhere, ...known])].sort();
+    const atMost = listed === null || known.length < listed.length || listed.length >= listedImages;
+    remember(groups, JSON.stringify([has, atMost]), () => ({ names: [], has, atMost })).names.push(name);
+  }
+  return [...groups.values()].sort((a, b) => a.has.length - b.has.length);
+}
+
+function cellsByDigest(images: Lock["images"]): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(images).flatMap(([cell, { digest }]) =>
+      digest === null ? [] : [[digest, cell] as const],
+    ),
+  );
+}
+
+function findHeld(name: string, cells: ReadonlyMap<string, string>, images: Lock["images"]): string {
+  const found = cells.get(name.replace(/^.*@/, "")) ?? (Object.hasOwn(images, name) ? name : undefined);
+  if (found !== undefined) return found;
+  throw usageError(
+    `--have ${JSON.stringify(name)} is no image of this fleet, so nobody knows its layers`,
+    "name a digest or a cell of the lock",
+  );
+}
+
+function missingBytes({ blobs }: LockedImage, has: readonly string[], images: Lock["images"]): number | null {
+  if (blobs === undefined) return null;
+  const there = has.map((cell): StoredBlobs => images[cell]?.blobs ?? {});
+  return sum(
+    Object.entries(blobs).map(([blob, size]) => (there.some((one) => Object.hasOwn(one, blob)) ? 0 : size)),
+  );
+}
+
+function sizeOf({ blobs }: LockedImage): number | null {
+  return blobs === undefined ? null : sum(Object.values(blobs));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
