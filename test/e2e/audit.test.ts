@@ -6,8 +6,20 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Problem } from "../../src/errors.ts";
+import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
+import {
+  a100,
+  amdHost,
+  cpuHost,
+  gpuHost,
+  h100,
+  mi210,
+  mi300x,
+  rx7900,
+  ryzen,
+} from "../resolve/support/hosts.ts";
 import { needs } from "../support/needs.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { imgmatch } from "./support/program.ts";
@@ -383,6 +395,43 @@ describe("A build opens what it has built", needs(reason), () => {
       ]);
       expect((await project.run("publish", ...file)).status).toBe(0);
       expect(await project.run("audit", ...file)).toMatchObject({ status: 0 });
+      const hosts = {
+        a100: gpuHost([a100], "580.95.05", "13.0"),
+        both: { ...gpuHost([a100], "580.95.05", "13.0"), amd: amdHost([mi300x]).amd },
+        cpu: cpuHost(),
+        h100: gpuHost([h100], "580.95.05", "13.0"),
+        mi210: amdHost([mi210]),
+        mi300x: amdHost([mi300x]),
+        old: gpuHost([h100], "550.54.15", "12.4"),
+        rx7900: amdHost([rx7900, ryzen]),
+      };
+      const whole = { ...cpuHost().cpu, features: findMarch("x86-64-v4")?.features ?? [] };
+      for (const [name, facts] of Object.entries(hosts))
+        project.write(`hosts/${name}.json`, JSON.stringify({ amd: null, ...facts, cpu: whole }));
+      const resolved = await project.run(
+        "resolve",
+        `${project.repository}:7.0.0`,
+        "--hosts",
+        "hosts",
+        "--json",
+      );
+      const answers = resolved.stdout
+        .trimEnd()
+        .split("\n")
+        .map((line): { host: string; match: { reference: string } | null } => JSON.parse(line));
+      const digestOf = (cell: string) => images[cell]?.digest ?? `${cell} is not there`;
+      expect(
+        Object.fromEntries(answers.map(({ host, match }) => [host, match?.reference.split("@")[1]])),
+      ).toEqual({
+        a100: digestOf("cuda-13.0.2_8.0_x86-64"),
+        both: digestOf("cuda-13.0.2_8.0_x86-64"),
+        cpu: digestOf("none_x86-64"),
+        h100: digestOf("cuda-13.0.2_9.0_x86-64"),
+        mi210: digestOf("rocm-7.2_gfx90a_x86-64"),
+        mi300x: digestOf("rocm-7.2_gfx942_x86-64"),
+        old: digestOf("none_x86-64"),
+        rx7900: digestOf("rocm-7.2_gfx11-generic_x86-64"),
+      });
 
       // Nobody opens it when it is built.
       compileHip("gfx90a", "gfx942");

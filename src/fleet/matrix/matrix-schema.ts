@@ -272,13 +272,13 @@ export const matrixSchema = z.strictObject({
   prefer: z
     .array(
       text.regex(
-        /^(gpu|code|tier|toolkit|cpu|targets|tag|[a-z][a-z0-9_]*=.+)$/,
-        "is no step of the order: gpu, code, tier, toolkit, cpu, targets, tag, or axis=value",
+        /^(gpu|vendor|code|tier|toolkit|cpu|targets|tag|[a-z][a-z0-9_]*=.+)$/,
+        "is no step of the order: gpu, vendor, code, tier, toolkit, cpu, targets, tag, or axis=value",
       ),
     )
     .optional()
     .describe(
-      "The criteria that resolve looks at first among images that fit: gpu, code, tier, toolkit, cpu, targets, tag, or axis=label.",
+      "The criteria that resolve looks at first among images that fit: gpu, vendor, code, tier, toolkit, cpu, targets, tag, or axis=label.",
     ),
   plainPull: z
     .enum(["baseline", "least"])

@@ -79,7 +79,7 @@ function nativeOf(
   if (/\/(amd64|arm64)\/./.test(platform)) return [];
   // Nobody judges the accelerator of some: no runtime is to take such an image by itself.
   const images = all.filter(
-    ({ image: { requires } }) => !hasGpuCode(requires) && requires.accelerator === undefined,
+    ({ image: { requires } }) => !hasGpuCode(requires) && requires.accelerator == null,
   );
   const plain = leastDemanding(images, platform, order);
   if (plain === null) return [{ platform, cell: null }];
