@@ -8,9 +8,12 @@ import type { AccelValue, ComputeValue, MarchValue } from "../fleet/matrix/matri
 import {
   none,
   type Parsed,
+  parseAccelValue,
   parseComputeValue,
   parseCudaValue,
   parseMarchValue,
+  vendorNames,
+  vendorOf,
 } from "../fleet/matrix/values.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { slug } from "../oci/slug.ts";
@@ -30,7 +33,7 @@ type Axes = Readonly<Record<string, string>>;
 export function addedImages(lock: Lock, wanted: Axes, what: string): Lock["images"] {
   const images = Object.values(lock.images);
   const known = [
-    ...new Set(["cuda", "compute", "march", ...images.flatMap(({ axes }) => Object.keys(axes))]),
+    ...new Set([accelAxis(images), "compute", "march", ...images.flatMap(({ axes }) => Object.keys(axes))]),
   ];
   const unknown = Object.keys(wanted).find((axis) => !known.includes(axis));
   if (unknown !== undefined)
@@ -52,10 +55,15 @@ export function addedImages(lock: Lock, wanted: Axes, what: string): Lock["image
   );
 }
 
+/** The axis of accelerators, which a fleet calls by one of two names. */
+function accelAxis(images: readonly LockedImage[]): "accel" | "cuda" {
+  return images.some(({ axes }) => axes.accel !== undefined) ? "accel" : "cuda";
+}
+
 /** As a matrix makes ids, with the hardware axes first: a lock does not say in which order its matrix has them. */
-function idOf({ cuda, compute, march, ...free }: Axes): string {
+function idOf({ accel, cuda, compute, march, ...free }: Axes): string {
   const values = [
-    cuda,
+    accel ?? cuda,
     compute === none ? undefined : compute,
     march,
     ...sortedEntries(free).map(([, value]) => value),
@@ -65,8 +73,9 @@ function idOf({ cuda, compute, march, ...free }: Axes): string {
 
 /** Each combination once. A fleet without any cell of the kind has nothing to say of the other axes. */
 function combinations(images: readonly LockedImage[], wanted: Axes): readonly Axes[] {
-  const cpuOnly = wanted.cuda === none;
-  const gpu = !cpuOnly && (wanted.cuda !== undefined || wanted.compute !== undefined);
+  const accel = wanted[accelAxis(images)];
+  const cpuOnly = accel === none;
+  const gpu = !cpuOnly && (accel !== undefined || wanted.compute !== undefined);
   const alike = images.filter(({ requires }) =>
     cpuOnly ? !hasGpuCode(requires) : !gpu || hasGpuCode(requires),
   );
@@ -97,33 +106,49 @@ function makeImage(
   if (label === undefined) throw usageError(`${what} names no march`, "add one: march=x86-64-v3");
   const own = images.find((image) => image.axes.march === label);
   const march = required<MarchValue>(parseMarchValue(own?.requires.cpu.march ?? label, at), what);
-  const cuda = axes.cuda === undefined ? null : required<AccelValue>(parseCudaValue(axes.cuda, at), what);
+  const accel = accelOf(axes, images, what);
+  const vendor = accel === null ? null : vendorOf(accel);
   const compute =
-    cuda === null || cuda.toolkit === null
-      ? null
-      : required<ComputeValue>(parseComputeValue(listOf(axes.compute, what), at), what);
+    vendor === null ? null : required<ComputeValue>(parseComputeValue(listOf(axes.compute, what), at), what);
+  if (vendor !== null && compute !== null && compute.vendor !== vendor)
+    return `${compute.label} is for GPUs of ${vendorNames[compute.vendor]}, ${accel?.label} for those of ${vendorNames[vendor]}`;
   const platform = marchPlatform(march.march);
-  const requires = requirementOf(march, withFleets(cuda, images), compute);
-  const reason = whyImpossible({ march, accel: cuda, compute, unmatched: null }, { compiler: null });
+  const requires = requirementOf(march, accel, compute);
+  const reason = whyImpossible({ march, accel, compute, unmatched: null }, { compiler: null });
   if (reason !== null) return reason;
   // Features that the fleet's march leaves out, this one leaves out too; base images' floors are the fleet's.
   const cpu: CpuRequirement = own === undefined ? requires.cpu : own.requires.cpu;
   return plannedImage({ id, axes, platform, requires: { ...requires, cpu } });
 }
 
-/** A toolkit that the fleet has already keeps its driver's mode and its base images' conditions. */
-function withFleets(cuda: AccelValue | null, images: readonly LockedImage[]): AccelValue | null {
-  if (cuda === null) return null;
-  const own = images.find(({ axes, requires }) => axes.cuda === cuda.label && requires.cuda !== null)
-    ?.requires.cuda;
-  return own == null ? cuda : { ...cuda, driver: own.driver, require: own.require ?? null };
+/** One that the fleet has already keeps its driver's mode and its base images' conditions, whatever its label. */
+function accelOf(axes: Axes, images: readonly LockedImage[], what: string): AccelValue | null {
+  const axis = accelAxis(images);
+  const label = axes[axis];
+  if (label === undefined) return null;
+  const own = images.find((image) => image.axes[axis] === label)?.requires;
+  const entry =
+    own?.cuda != null
+      ? { cuda: own.cuda.toolkit }
+      : own?.rocm != null
+        ? { rocm: own.rocm.release }
+        : label.startsWith("cuda-")
+          ? { cuda: label.slice(5) }
+          : label.startsWith("rocm-")
+            ? { rocm: label.slice(5) }
+            : label;
+  const value = required<AccelValue>(
+    axis === "cuda" ? parseCudaValue(own?.cuda?.toolkit ?? label, at) : parseAccelValue(entry, at),
+    what,
+  );
+  return own?.cuda == null ? value : { ...value, driver: own.cuda.driver, require: own.cuda.require ?? null };
 }
 
-/** The label of several is `8.6+8.9`, that of one with PTX `9.0+ptx`. */
+/** The label of several is `8.6+8.9`, that of one with PTX `9.0+ptx`, of a card's state `gfx90a:xnack+`. */
 function listOf(compute: string | undefined, what: string): string[] {
   if (compute === undefined || compute === none)
     throw usageError(`${what} names no compute capability`, "add one: compute=9.0");
-  return compute.split(/\+(?!ptx)/);
+  return compute.split(/(?<!:xnack|:sramecc)\+(?!ptx)/);
 }
 
 function required<Value>(parsed: Parsed<Value>, what: string): Value {

@@ -3,6 +3,7 @@
 import type { Lock } from "../lock/lock.ts";
 import { remember, sortedEntries } from "../io/collections.ts";
 import { efforts } from "../resolve/efforts.ts";
+import { hardwareAxes } from "../resolve/unasked.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
 import type { ReasonCode } from "../resolve/verdict.ts";
 
@@ -90,8 +91,6 @@ interface Use {
 function pinsOf(axes: Readonly<Record<string, string>>): string {
   return JSON.stringify(sortedEntries(axes).filter(([axis]) => !hardwareAxes.has(axis)));
 }
-
-const hardwareAxes: ReadonlySet<string> = new Set(["accel", "cuda", "compute", "march"]);
 
 /** Nobody gets it, and nobody would who pins what it has. */
 export function isUnused({ hosts, pinned }: CoveredImage): boolean {

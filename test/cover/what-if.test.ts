@@ -12,7 +12,7 @@ import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
 import { a100, cpuHost, gpuHost, h100, orin, rtx4090 } from "../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
+import { cuda, gpuImage, image, lockOf, rocmImage } from "../resolve/support/locks.ts";
 
 const matrix = parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml");
 const demo = plannedFleet(matrix);
@@ -202,6 +202,41 @@ describe("changes", () => {
       ["add:march=pentium9", "unknown march"],
     ] as const)
       expect(() => changed(text), text).toThrow(why);
+  });
+
+  it("add cells of a fleet for GPUs of two vendors, each accelerator with GPU targets of its own vendor", () => {
+    const mixed = lockOf({
+      cpu: image({ axes: { accel: "none", march: "x86-64-v3" } }),
+      cuda: gpuImage(cuda("12.8.1", ["sm_90"]), {
+        axes: { accel: "cuda-12.8.1", compute: "9.0", march: "x86-64-v3" },
+      }),
+      rocm: rocmImage(["gfx942"], "7.2", {
+        axes: { accel: "rocm-7.2", compute: "gfx942", march: "x86-64-v3" },
+      }),
+    });
+    const added = (text: string) =>
+      Object.entries(changeFleet(mixed, parseChanges([text])).images)
+        .slice(3)
+        .map(([id, { requires }]) => [id, requires.cuda?.code ?? requires.rocm ?? null]);
+    expect(added("add:compute=gfx1100")).toEqual([
+      ["rocm-7.2_gfx1100_x86-64-v3", { release: "7.2", code: ["gfx1100"] }],
+    ]);
+    expect(added("add:compute=gfx90a:xnack++gfx90a:xnack-")[0]?.[1]).toEqual({
+      release: "7.2",
+      code: ["gfx90a:xnack+", "gfx90a:xnack-"],
+    });
+    expect(added("add:compute=8.0")).toEqual([["cuda-12.8.1_8.0_x86-64-v3", ["sm_80"]]]);
+    expect(added("add:accel=rocm-6.4,compute=gfx942")).toEqual([
+      ["rocm-6.4_gfx942_x86-64-v3", { release: "6.4", code: ["gfx942"] }],
+    ]);
+    expect(added("add:accel=none,march=x86-64-v4")).toEqual([["none_x86-64-v4", null]]);
+    for (const [text, why] of [
+      ["add:cuda=13.0.2", "the fleet has no axis cuda"],
+      ["add:accel=rocm-7.2,compute=9.0", "9.0 is for GPUs of NVIDIA, rocm-7.2 for those of AMD"],
+      ["add:accel=rocm-5.0,compute=gfx942", "gfx942"],
+      ["add:accel=rcom", "rcom"],
+    ] as const)
+      expect(() => added(text), text).toThrow(why);
   });
 
   it("name no reference of what is not built", () => {

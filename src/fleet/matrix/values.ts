@@ -89,7 +89,7 @@ function whyNoAccelerator(word: string): string | null {
   if (/^(cu)?\d/.test(word))
     return `write { ${isRocmRelease(word) && findToolkit(word) === null ? "rocm" : "cuda"}: "${word}" }`;
   if (/^(nvidia|amd|hip|gpu|gfx.*)$/.test(word)) return 'write { cuda: "12.8.1" }, or { rocm: "7.2" }';
-  const near = [none, ...unjudged].find((known) => isSlipOf(word, known));
+  const near = [none, "cuda", "rocm", ...unjudged].find((known) => isSlipOf(word, known));
   if (near !== undefined) return `did you mean ${near}?`;
   return /^[a-z][a-z0-9_.-]*$/.test(word) ? null : "name it in lower-case letters and digits, such as vulkan";
 }
