@@ -1,6 +1,7 @@
 /** Hardware tables for people: short facts in columns, long ones below their row, sources by number at the end. */
 
-import type { HardwareReport, ReportRow, ReportTable } from "../hardware/describe-hardware.ts";
+import type { HardwareReport } from "../hardware/describe-hardware.ts";
+import type { ReportRow, ReportTable } from "../hardware/report-table.ts";
 import type { Style } from "./report/style.ts";
 import { formatTable } from "../io/table.ts";
 

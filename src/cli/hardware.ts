@@ -9,14 +9,14 @@ import { hardwareLines } from "./hardware-lines.ts";
 import { type JsonFlag, print } from "./print.ts";
 
 const helpText = `
-A name is a toolkit, a driver, a GPU, a compute capability, a target, a march,
-a CPU feature, a machine type, a cloud, or a part of such a name.`;
+A name is a toolkit, a ROCm release, a driver, a GPU, a compute capability, a
+target, a march, a CPU feature, a machine type, a cloud, or a part of such a name.`;
 
 export const hardware: Define = (command, run) =>
   withJson(command)
-    .description("Print what imgmatch knows about CUDA toolkits, GPUs, CPUs and machine types, with sources")
-    .argument("[kind]", "cuda, gpu, cpu or machine")
-    .argument("[name]", "one of them: 12.8, H100, sm_90a, broadwell …")
+    .description("Print what imgmatch knows about CUDA, ROCm, GPUs, CPUs and machine types, with sources")
+    .argument("[kind]", "cuda, rocm, gpu, cpu or machine")
+    .argument("[name]", "one of them: 12.8, H100, sm_90a, gfx942, broadwell …")
     .addHelpText("after", helpText)
     .action(run(hardwareCommand));
 

@@ -1,6 +1,7 @@
 /** The hardware tables, whole or about one name. */
 
 import { assertNever } from "../errors.ts";
+import { amdGpuTables, rocmTables } from "./describe-amd.ts";
 import {
   compareComputeCapability,
   formatComputeCapability,
@@ -22,9 +23,10 @@ import { type GpuArchitecture, gpuArchitectures } from "./gpu-architectures.ts";
 import { findGpuByPci, searchGpus } from "./gpu-products.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "./gpu-target.ts";
 import { machineTypes } from "./machine-types.ts";
-import { hardwareSources, type SourceKey } from "./sources.ts";
+import { type ReportTable, reportTable } from "./report-table.ts";
+import { hardwareSources } from "./sources.ts";
 
-export const hardwareKinds = ["cuda", "gpu", "cpu", "machine"] as const;
+export const hardwareKinds = ["cuda", "rocm", "gpu", "cpu", "machine"] as const;
 
 export type HardwareKind = (typeof hardwareKinds)[number];
 
@@ -32,8 +34,8 @@ export type HardwareKind = (typeof hardwareKinds)[number];
  * The tables of one kind, or of all, with their sources; with a name, only what is known about it. null for a name that the
  * tables do not have.
  *
- * @param name `cuda`: a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`). `gpu`: a compute capability (`9.0`), a target
- *   (`sm_90a`), a PCI id (`10de:2330`) or a product, also a part of its name (`H100`). `cpu`: a march (`broadwell`) or a
+ * @param name `cuda`: a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`). `rocm`: a release (`7.2`) or a driver (`30.10`). `gpu`: a
+ *   compute capability (`9.0`), a target (`sm_90a`, `gfx942`), a PCI id (`10de:2330`) or a product, also a part of its name (`H100`). `cpu`: a march (`broadwell`) or a
  *   feature (`avx512_vnni`). `machine`: a machine type, also a part of its name (`p5.`), or a catalog (`aws`).
  * @example
  * (await describeHardware("gpu", "H100"))?.tables[0]?.rows[0]; // { name: "NVIDIA H100", compute: "9.0", … }
@@ -48,6 +50,8 @@ function describe(kind: HardwareKind, name: string | undefined): Promise<readonl
   switch (kind) {
     case "cuda":
       return Promise.resolve(describeCuda(name));
+    case "rocm":
+      return Promise.resolve(rocmTables(name));
     case "gpu":
       return describeGpu(name);
     case "cpu":
@@ -167,7 +171,7 @@ function toolkitRow(toolkit: CudaToolkit) {
 
 /** All architectures, or what a compute capability, a target, a PCI id or a product selects. */
 async function describeGpu(name?: string): Promise<readonly ReportTable[]> {
-  if (name === undefined) return architectureTable(gpuArchitectures);
+  if (name === undefined) return [...architectureTable(gpuArchitectures), ...amdGpuTables()];
   const compute = parseComputeCapability(name);
   if (compute !== null)
     return architectureTable(
@@ -175,7 +179,7 @@ async function describeGpu(name?: string): Promise<readonly ReportTable[]> {
     );
   const target = parseGpuTarget(name);
   if (target !== null) return targetTable(target);
-  return describeProducts(name);
+  return [...(await describeProducts(name)), ...amdGpuTables(name)];
 }
 
 async function describeProducts(name: string): Promise<readonly ReportTable[]> {
@@ -258,20 +262,6 @@ async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
   );
 }
 
-/** One line of a table; `source` names keys of the report's `sources`. */
-export interface ReportRow {
-  readonly [column: string]: string | number | null | readonly string[];
-  readonly source: readonly SourceKey[];
-}
-
-export interface ReportTable {
-  readonly id: string;
-  readonly title: string;
-  /** The columns in the order in which to print them; every row has all of them. */
-  readonly columns: readonly string[];
-  readonly rows: readonly ReportRow[];
-}
-
 export interface HardwareReport {
   readonly schemaVersion: 1;
   readonly tables: readonly ReportTable[];
@@ -283,10 +273,4 @@ function hardwareReport(tables: readonly ReportTable[]): HardwareReport {
   const cited = new Set(tables.flatMap((table) => table.rows.flatMap((row) => row.source)));
   const sources = Object.fromEntries([...cited].sort().map((key) => [key, hardwareSources[key]]));
   return { schemaVersion: 1, tables, sources };
-}
-
-/** A table whose columns are those of its rows, which must all have the same ones; nothing when there is no row. */
-function reportTable(id: string, title: string, rows: readonly ReportRow[]): readonly ReportTable[] {
-  const [first] = rows;
-  return first === undefined ? [] : [{ id, title, columns: Object.keys(first), rows }];
 }

@@ -1,7 +1,8 @@
-/** The knowledge about CUDA toolkits, GPUs, CPUs and machine types: the tables that every check goes by. */
+/** The knowledge about CUDA, ROCm, GPUs, CPUs and machine types: the tables that every check goes by. */
 
 import { assertNever, type ImgmatchError, usageError } from "../errors.ts";
 import { didYouMean, suggest, suggestMarch } from "../io/suggest.ts";
+import { amdDrivers } from "./amd-drivers.ts";
 import { formatComputeCapability } from "./compute-capability.ts";
 import { marchNames } from "./cpu-marches.ts";
 import { cudaToolkits } from "./cuda-toolkits.ts";
@@ -15,7 +16,7 @@ import { gpuArchitectures } from "./gpu-architectures.ts";
 import { machineTypes } from "./machine-types.ts";
 
 export interface HardwareOptions {
-  /** `cuda`, `gpu`, `cpu` or `machine`. Default: all. */
+  /** `cuda`, `rocm`, `gpu`, `cpu` or `machine`. Default: all. */
   readonly kind?: string;
   /** One of them: `12.8`, `H100`, `sm_90a`, `broadwell`. */
   readonly name?: string;
@@ -63,6 +64,8 @@ function knownNames(kind: Exclude<HardwareKind, "machine">): readonly string[] {
       return marchNames();
     case "cuda":
       return cudaToolkits.flatMap(({ release, minor }) => [minor, release]);
+    case "rocm":
+      return amdDrivers.map(({ driver }) => driver);
     case "gpu":
       return gpuArchitectures.flatMap(({ compute }) => {
         const text = formatComputeCapability(compute);
