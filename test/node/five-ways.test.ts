@@ -85,7 +85,7 @@ function factsOf(root: string): Promise<HostFacts> {
     ...fixtureHostIo(healthy),
     readNvml: () => Promise.resolve(null),
     run: (command, args, limits) =>
-      runProgram(join(folder, "bin", command), args, { ...limits, timeoutMs: 1000, env }),
+      runProgram(join(folder, "bin", command), args, { ...limits, timeoutMs: 3000, env }),
   });
 }
 
@@ -94,7 +94,7 @@ const [dialect] = findDialects(join(folder, "awks"));
 async function runScript(root: string, fleet: Lock = lock): Promise<number | undefined> {
   if (dialect === undefined) return undefined;
   const script = join(root, "fleet.sh");
-  writeFileSync(script, (await fleetScript(fleet, { version: "1.0.0", cpuOnly: false, smiSeconds: 1 })).text);
+  writeFileSync(script, (await fleetScript(fleet, { version: "1.0.0", cpuOnly: false, smiSeconds: 3 })).text);
   const out = mkdtempSync(join(folder, "out-"));
   const smi = join(folder, "bin");
   return runScripts(out, dialect, [{ script, root, env: {}, smi }])[0]?.status;

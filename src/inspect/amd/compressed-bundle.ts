@@ -12,10 +12,10 @@ export const compressedMagic = Buffer.from("CCOB");
 /** The bytes that tell it. */
 export const compressedHead = 32;
 
-/** clang asks zstd for a window of so much; more is not held in memory. */
-const maxPlain = 128 * 2 ** 20;
-/** Bundles of libraries shrink to a twentieth, of empty kernels to less: 23 times is the most that was seen of a library. */
-const maxRatio = 64;
+/** More is not held in memory. The largest that was seen has 171 MB: a file of Debian's libhipblaslt1 7.1.1. */
+const maxPlain = 256 * 2 ** 20;
+/** 67 times is the most that was seen of a library, of empty kernels more: a small bundle may be whatever it claims. */
+const maxRatio = 128;
 const freePlain = 16 * 2 ** 20;
 
 interface Header {

@@ -68,13 +68,14 @@ describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
   const asked = Object.entries(fleets).filter(
     ([title]) => title === "whole" || dialect.name === "dash, mawk",
   );
-  // A driver that hangs costs the time limit each time.
+  // A driver that hangs costs the time limit each time; no other takes it, on a machine as busy as it may be.
+  const smiSeconds = dialect.shell === "dash" ? 5 : 30;
   const here = machines.filter(({ name }) => dialect.shell === "dash" || !name.endsWith("_timeout"));
   test.each(asked)(
     "answers as resolve does on every machine, fleet: %s",
     async (title, { lock, cpuOnly = false }) => {
       const script = join(folder, `${title.replaceAll(" ", "_")}.sh`);
-      writeFileSync(script, (await fleetScript(lock, { version: "1.0.0", cpuOnly, smiSeconds: 1 })).text);
+      writeFileSync(script, (await fleetScript(lock, { version: "1.0.0", cpuOnly, smiSeconds })).text);
       const out = mkdtempSync(join(folder, "out-"));
       const results = runScripts(
         out,
