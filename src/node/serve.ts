@@ -18,6 +18,7 @@ import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
 import { installConfig, removeConfig } from "./mirror/install-config.ts";
 import { parseListenAddress } from "./mirror/listen-address.ts";
+import { nodeApi } from "./mirror/node-api.ts";
 import { nodeMirror, noFleet } from "./mirror/node-mirror.ts";
 import { type Runtime, type RuntimeConfig, runtimeConfig } from "./mirror/runtime-config.ts";
 import { startMirror } from "./mirror/server.ts";
@@ -37,6 +38,12 @@ export interface ServeOptions
   readonly failClosed?: boolean;
   /** Default: `off`. */
   readonly blobs?: BlobMode;
+  /** Keep the labels of this Kubernetes node true, by the account of the Pod. */
+  readonly labelNode?: string;
+  /** Seconds between two looks at them. Default: 60. */
+  readonly labelEvery?: number;
+  /** Folder with `token` and `ca.crt` of the account. Default: where Kubernetes mounts them. */
+  readonly serviceAccount?: string;
   /** The words that start this program, which probes the host in another process. Default: `imgmatch`. */
   readonly self?: readonly [string, ...string[]];
   /** Answer what a container runtime is to be given, and serve nothing. */
@@ -109,6 +116,15 @@ export async function serve(
     env: world.env,
     tell: (message) => log({ level: "warning", event: "probe", message }),
   });
+  const { labelNode, labelEvery = 60, serviceAccount } = options;
+  const api =
+    labelNode === undefined
+      ? null
+      : await nodeApi({
+          node: labelNode,
+          env: world.env,
+          ...(serviceAccount !== undefined && { account: serviceAccount }),
+        });
   const mirror = await nodeMirror({
     references: options.references ?? [],
     lock: options.lock ?? null,
@@ -116,6 +132,7 @@ export async function serve(
     trust: await findTrust(options, log, world),
     policy: await policyTrustFor(options, world),
     prober,
+    api,
     failClosed: options.failClosed ?? false,
     blobs: options.blobs ?? "off",
     choice: {
@@ -132,7 +149,9 @@ export async function serve(
     prober.stop();
     throw error;
   });
+  const stopKeeping = mirror.keeper === null ? () => {} : again(mirror.keeper.keep, labelEvery * 1000);
   const close = once(async () => {
+    stopKeeping();
     await running.stop();
     prober.stop();
   });
@@ -188,6 +207,21 @@ async function configOf(runtime: Runtime, listen: string, options: ServeOptions)
   });
   if (install !== undefined) await installConfig(install, config);
   return { schemaVersion: 1, runtime, ...config };
+}
+
+/** Now, and so long after each end. */
+function again(act: () => Promise<void>, everyMs: number): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const next = async (): Promise<void> => {
+    await act();
+    if (!isOver) timer = setTimeout(() => void next(), everyMs);
+  };
+  void next();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }
 
 /** A second call waits for the first. */

@@ -4,7 +4,7 @@ import { createMetrics } from "../../../src/node/mirror/server.ts";
 import { needs } from "../../support/needs.ts";
 
 function measured(): string {
-  const metrics = createMetrics({ residentBytes: () => 59_248_640, stuckProbes: () => 1 });
+  const metrics = createMetrics({ residentBytes: () => 59_248_640, stuckProbes: () => 1, labels: null });
   for (const seconds of [0.0004, 0.001, 0.3, 1.9, 7]) metrics.count("image", 200, seconds);
   metrics.count("not-served", 404, 0.01);
   return metrics.text();
