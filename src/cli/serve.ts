@@ -1,10 +1,11 @@
 /** `imgmatch serve`: answer a fleet's tag on this node, until it is told to end. */
 
 import { join } from "node:path";
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
+import { positive } from "./flags/fleet-options.ts";
 import {
   collect,
   cpuOption,
@@ -42,7 +43,12 @@ export const serve: Define = (command, run) =>
         "--label-node <name>",
         "Keep the labels and facts of this Kubernetes node true, from a Pod on it",
       )
-      .option("--label-every <seconds>", "Look at them again after so many seconds", seconds, 60)
+      .option(
+        "--label-every <seconds>",
+        "Look at them again after so many seconds",
+        positive("--label-every 60"),
+        60,
+      )
       .option(
         "--service-account <folder>",
         "Folder of the Pod's token and ca.crt (default: where Kubernetes mounts it)",
@@ -85,12 +91,6 @@ async function serveCommand(flags: ServeFlags, context: CommandContext): Promise
   await close();
   log({ level: "info", event: "stopped" });
   return exitCodes.ok;
-}
-
-function seconds(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text))
-    throw usageError(`--label-every ${text} is no number of seconds`, "write a whole number from 1 on");
-  return Number(text);
 }
 
 /** The files, each under its path as a comment, which all of them may have; or the paths of those that were written. */

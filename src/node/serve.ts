@@ -1,5 +1,6 @@
 /** A node's own mirror: a fleet's plain name, answered on loopback with this node's image. */
 
+import { setTimeout } from "node:timers/promises";
 import { usageError } from "../errors.ts";
 import { type HostChoice, otherHost, probe } from "../host/probe.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
@@ -19,6 +20,7 @@ import { createHostProber } from "./mirror/host-prober.ts";
 import { installConfig, removeConfig } from "./mirror/install-config.ts";
 import { parseListenAddress } from "./mirror/listen-address.ts";
 import { nodeApi } from "./mirror/node-api.ts";
+import type { NodeKeeper } from "./mirror/node-keeper.ts";
 import { nodeMirror, noFleet } from "./mirror/node-mirror.ts";
 import { type Runtime, type RuntimeConfig, runtimeConfig } from "./mirror/runtime-config.ts";
 import { startMirror } from "./mirror/server.ts";
@@ -116,15 +118,10 @@ export async function serve(
     env: world.env,
     tell: (message) => log({ level: "warning", event: "probe", message }),
   });
-  const { labelNode, labelEvery = 60, serviceAccount } = options;
-  const api =
-    labelNode === undefined
-      ? null
-      : await nodeApi({
-          node: labelNode,
-          env: world.env,
-          ...(serviceAccount !== undefined && { account: serviceAccount }),
-        });
+  const { labelNode: node, labelEvery = 60, serviceAccount: account } = options;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const api = node === undefined ? null : await nodeApi({ node, env: world.env, account, signal });
   const mirror = await nodeMirror({
     references: options.references ?? [],
     lock: options.lock ?? null,
@@ -149,9 +146,9 @@ export async function serve(
     prober.stop();
     throw error;
   });
-  const stopKeeping = mirror.keeper === null ? () => {} : again(mirror.keeper.keep, labelEvery * 1000);
+  if (mirror.keeper !== null) void keepOn(mirror.keeper, labelEvery * 1000, signal);
   const close = once(async () => {
-    stopKeeping();
+    ending.abort();
     await running.stop();
     prober.stop();
   });
@@ -210,18 +207,11 @@ async function configOf(runtime: Runtime, listen: string, options: ServeOptions)
 }
 
 /** Now, and so long after each end. */
-function again(act: () => Promise<void>, everyMs: number): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  const next = async (): Promise<void> => {
-    await act();
-    if (!isOver) timer = setTimeout(() => void next(), everyMs);
-  };
-  void next();
-  return () => {
-    isOver = true;
-    clearTimeout(timer);
-  };
+async function keepOn({ keep }: NodeKeeper, everyMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await keep(signal);
+    await setTimeout(everyMs, undefined, { signal }).catch(() => {});
+  }
 }
 
 /** A second call waits for the first. */

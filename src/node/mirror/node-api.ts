@@ -3,19 +3,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { usageError } from "../../errors.ts";
-import { isRecord, parseJson } from "../../io/json.ts";
-import { createTransport } from "../../oci/registry/transport.ts";
+import { fieldsOf, parseJson, text, textsOf } from "../../io/json.ts";
+import { createTransport, type Send } from "../../oci/registry/transport.ts";
 
-export interface ClusterNode {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
+type Texts = Readonly<Record<string, string>>;
 
 /** null takes a name away; a name that is left out stays. */
-export interface NodePatch {
-  readonly labels: Readonly<Record<string, string | null>>;
-  readonly annotations: Readonly<Record<string, string | null>>;
-}
+type TextChanges = Readonly<Record<string, string | null>>;
 
 export interface NodeEvent {
   readonly type: "Normal" | "Warning";
@@ -26,28 +20,36 @@ export interface NodeEvent {
 
 /** Each rejects with a sentence for the log. */
 export interface NodeApi {
-  readonly read: () => Promise<ClusterNode>;
-  readonly patch: (patch: NodePatch) => Promise<void>;
+  readonly read: () => Promise<{ readonly labels: Texts; readonly annotations: Texts }>;
+  readonly patch: (changes: {
+    readonly labels: TextChanges;
+    readonly annotations: TextChanges;
+  }) => Promise<void>;
   readonly tell: (event: NodeEvent) => Promise<void>;
 }
 
 export interface NodeApiOptions {
-  /** Of the node, as the cluster calls it. */
+  /** The node's name in the cluster. */
   readonly node: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folder with `token` and `ca.crt`. Default: where Kubernetes mounts them. */
-  readonly account?: string;
+  readonly account?: string | undefined;
+  /** Ends what is under way. */
+  readonly signal?: AbortSignal;
+  /** For tests: what sends, in place of a connection. */
+  readonly send?: Send;
 }
 
 const mountedAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 const timeoutMs = 10_000;
 /** A node names fifty images and any number of labels; etcd takes 1.5 MiB. */
 const mostBytes = 4 * 2 ** 20;
-/** Of an event (Kubernetes API, core/v1 Event, validation of `message`). */
+/** As events.k8s.io limits `note`, the same field of a newer form. */
 const longestMessage = 1024;
 
 /** Throws `USAGE` outside a Pod, and for what is no name of a node. */
-export async function nodeApi({ node, env, account = mountedAccount }: NodeApiOptions): Promise<NodeApi> {
+export async function nodeApi(options: NodeApiOptions): Promise<NodeApi> {
+  const { node, env, account = mountedAccount, signal } = options;
   if (!/^[a-z0-9][a-z0-9.-]{0,252}$/.test(node))
     throw usageError(
       `${JSON.stringify(node.slice(0, 80))} is no name of a node`,
@@ -61,16 +63,12 @@ export async function nodeApi({ node, env, account = mountedAccount }: NodeApiOp
       "start it by the DaemonSet of docs/node/mirror-daemonset.yaml",
     );
   const origin = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const send = createTransport({ timeoutMs, ca });
+  const send = options.send ?? createTransport({ timeoutMs, ca, signal });
 
-  async function ask(
-    method: "GET" | "PATCH" | "POST",
-    path: string,
-    body?: object,
-    type = "application/json",
-  ): Promise<unknown> {
+  async function ask(method: "GET" | "PATCH" | "POST", path: string, body?: object): Promise<unknown> {
     // Kubernetes replaces the token every hour.
     const token = (await readFile(join(account, "token"), "utf8")).trim();
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const answer = await send({
       method,
       url: new URL(path, origin),
@@ -78,27 +76,27 @@ export async function nodeApi({ node, env, account = mountedAccount }: NodeApiOp
       ...(body && { body: Buffer.from(JSON.stringify(body)) }),
       maxBytes: mostBytes,
     });
-    const said = parseJson(Buffer.from(answer.body).toString("utf8"));
+    const said = parseJson(answer.body);
     if (answer.status < 300) return said;
-    const why = isRecord(said) && typeof said.message === "string" ? said.message : answer.statusText;
-    throw new Error(`the API server answered ${answer.status} to ${method} ${path}: ${why.slice(0, 300)}`);
+    const why = (text(fieldsOf(said).message) ?? answer.statusText).slice(0, 300);
+    throw new Error(`the API server answered ${answer.status} to ${method} ${path}: ${why}`);
   }
 
   const path = `/api/v1/nodes/${node}`;
   return {
     read: async () => {
-      const found = await ask("GET", path);
-      const { labels, annotations } = isRecord(found) && isRecord(found.metadata) ? found.metadata : {};
-      return { labels: texts(labels), annotations: texts(annotations) };
+      const { metadata } = fieldsOf(await ask("GET", path));
+      const { name, labels, annotations } = fieldsOf(metadata);
+      // What is no node has no labels that could be compared.
+      if (name !== node) throw new Error(`the API server's answer to GET ${path} is not this node`);
+      return { labels: textsOf(labels), annotations: textsOf(annotations) };
     },
     patch: async (metadata) => {
-      await ask("PATCH", path, { metadata }, "application/merge-patch+json");
+      await ask("PATCH", path, { metadata });
     },
     tell: async ({ type, reason, message }) => {
       const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
       await ask("POST", "/api/v1/namespaces/default/events", {
-        apiVersion: "v1",
-        kind: "Event",
         metadata: { generateName: "imgmatch-", namespace: "default" },
         // As the kubelet writes them, so that kubectl describe node shows them.
         involvedObject: { apiVersion: "v1", kind: "Node", name: node, uid: node },
@@ -112,11 +110,4 @@ export async function nodeApi({ node, env, account = mountedAccount }: NodeApiOp
       });
     },
   };
-}
-
-function texts(value: unknown): Readonly<Record<string, string>> {
-  const entries = isRecord(value) ? Object.entries(value) : [];
-  return Object.fromEntries(
-    entries.flatMap(([name, text]) => (typeof text === "string" ? [[name, text] as const] : [])),
-  );
 }

@@ -76,8 +76,8 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<NodeMirror
           probe: prober.ask,
           choose,
           log,
-          // Of a repository with all its versions no label can say which.
-          fleets: fleets.filter(({ locks, tag }) => tag !== null || locks().length > 0),
+          // Of a repository with all its versions no label could say which.
+          fleets: fleets.flatMap(({ current }) => current ?? []),
         });
   return {
     keeper,

@@ -222,18 +222,20 @@ export function createMetrics({ residentBytes, stuckProbes, labels }: Gauges): M
   };
 }
 
-function labelLines({ updates, failures, lastAt }: KeeperCounts): string[] {
+function labelLines({ failures, lastAt, chosen }: KeeperCounts): string[] {
   return [
     ...head(
-      "imgmatch_node_label_updates_total",
+      "imgmatch_node_labels_failures_total",
       "counter",
-      "Rounds that changed the node's labels or facts.",
+      "Rounds that could not read or write the node.",
     ),
-    `imgmatch_node_label_updates_total ${updates}`,
-    ...head("imgmatch_node_label_failures_total", "counter", "Rounds that could not read or write the node."),
-    `imgmatch_node_label_failures_total ${failures}`,
-    ...head("imgmatch_node_labels_true_seconds", "gauge", "Time of the last round that ended well."),
-    `imgmatch_node_labels_true_seconds ${Math.floor((lastAt ?? 0) / 1000)}`,
+    `imgmatch_node_labels_failures_total ${failures}`,
+    ...head("imgmatch_node_labels_true_timestamp_seconds", "gauge", "Last time when the labels were true."),
+    `imgmatch_node_labels_true_timestamp_seconds ${(lastAt ?? 0) / 1000}`,
+    ...head("imgmatch_node_image_chosen", "gauge", "1 where an image of the fleet fits this node."),
+    ...Object.entries(chosen).map(
+      ([fleet, fits]) => `imgmatch_node_image_chosen{fleet="${fleet}"} ${fits ? 1 : 0}`,
+    ),
   ];
 }
 

@@ -116,6 +116,7 @@ async function start(
     trust: null,
     policy: null,
     prober: { ask: probe, stuck: () => 0 },
+    api: null,
     failClosed: false,
     blobs: "off",
     choice: {},
