@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { usageError } from "../../errors.ts";
 import { fieldsOf, parseJson, text, textsOf } from "../../io/json.ts";
-import { createTransport, type Send } from "../../oci/registry/transport.ts";
+import { createTransport } from "../../oci/registry/transport.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -36,12 +36,11 @@ export interface NodeApiOptions {
   readonly account?: string | undefined;
   /** Ends what is under way. */
   readonly signal?: AbortSignal;
-  /** For tests: what sends, in place of a connection. */
-  readonly send?: Send;
+  /** For an answer, in milliseconds. Default: 10,000. */
+  readonly timeoutMs?: number;
 }
 
 const mountedAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
-const timeoutMs = 10_000;
 /** A node names fifty images and any number of labels; etcd takes 1.5 MiB. */
 const mostBytes = 4 * 2 ** 20;
 /** As events.k8s.io limits `note`, the same field of a newer form. */
@@ -49,7 +48,7 @@ const longestMessage = 1024;
 
 /** Throws `USAGE` outside a Pod, and for what is no name of a node. */
 export async function nodeApi(options: NodeApiOptions): Promise<NodeApi> {
-  const { node, env, account = mountedAccount, signal } = options;
+  const { node, env, account = mountedAccount, signal, timeoutMs = 10_000 } = options;
   if (!/^[a-z0-9][a-z0-9.-]{0,252}$/.test(node))
     throw usageError(
       `${JSON.stringify(node.slice(0, 80))} is no name of a node`,
@@ -63,7 +62,7 @@ export async function nodeApi(options: NodeApiOptions): Promise<NodeApi> {
       "start it by the DaemonSet of docs/node/mirror-daemonset.yaml",
     );
   const origin = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  const send = options.send ?? createTransport({ timeoutMs, ca, signal });
+  const send = createTransport({ timeoutMs, ca, signal });
 
   async function ask(method: "GET" | "PATCH" | "POST", path: string, body?: object): Promise<unknown> {
     // Kubernetes replaces the token every hour.
