@@ -242,6 +242,30 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
       for (const object of manifest) if (object.kind !== "DaemonSet") await create(cluster, object);
     });
 
+    /** The Pod's account on this node; its kubelet would ask for the token so. */
+    const tokenOn = async (nodeName: string) => {
+      const pod = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: `mirror-${nodeName}`, namespace: "imgmatch" },
+      };
+      const container = { name: "mirror", image: "imgmatch" };
+      const serviceAccountName = "imgmatch-mirror";
+      await cluster.call("POST", collectionOf(pod), {
+        ...pod,
+        spec: { nodeName, serviceAccountName, containers: [container] },
+      });
+      const { uid } = (await cluster.call("GET", `${collectionOf(pod)}/${pod.metadata.name}`)).body.metadata;
+      const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: pod.metadata.name, uid };
+      const path = "/api/v1/namespaces/imgmatch/serviceaccounts/imgmatch-mirror/token";
+      const kind = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" };
+      const { body } = await cluster.call("POST", path, {
+        ...kind,
+        spec: { expirationSeconds: 3600, boundObjectRef },
+      });
+      return body.status.token as string;
+    };
+
     it("may read and patch nodes and create their events, and nothing else", async () => {
       const can = async (verb: string, resource: string, namespace?: string) => {
         const spec = { user: account, resourceAttributes: { verb, resource, namespace } };
@@ -262,24 +286,50 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
       ]);
     });
 
-    it("keeps labels, facts and events of its node true: a driver update, a fleet update, a broken host", async () => {
-      const tokenOf = async () => {
-        const path = "/api/v1/namespaces/imgmatch/serviceaccounts/imgmatch-mirror/token";
-        const spec = { expirationSeconds: 3600 };
-        const kind = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" };
-        return (await cluster.call("POST", path, { ...kind, spec })).body.status.token as string;
+    it("may change imgmatch's own names on its own node, and nothing else there", async () => {
+      for (const name of ["own", "another"]) {
+        await create(cluster, nodeOf(name, { rack: "7" }));
+        onTestFinished(async () => void (await cluster.call("DELETE", `/api/v1/nodes/${name}`)));
+      }
+      const token = await tokenOn("own");
+      const patched = async (name: string, patch: object) => {
+        const type = "application/merge-patch+json";
+        const { status, body } = await cluster.call("PATCH", `/api/v1/nodes/${name}`, patch, type, token);
+        return status === 200 ? 200 : body.message;
       };
+      const annotations = { "imgmatch.dev/facts": "{}" };
+      const own = { metadata: { labels: { "imgmatch.dev/driver": "1" }, annotations } };
+      expect(await patched("own", own)).toBe(200);
+      // A policy counts some moments after it was made.
+      await expect.poll(() => patched("another", own)).toMatch(/the node is not the one of this Pod$/);
+      for (const metadata of [
+        { labels: { rack: "8" } },
+        { labels: { rack: null } },
+        { labels: { new: "1" } },
+        { annotations: { new: "1" } },
+      ])
+        expect(await patched("own", { metadata })).toMatch(/below imgmatch.dev\/ may change$/);
+      for (const change of [
+        { spec: { unschedulable: true } },
+        { metadata: { finalizers: ["example.com/never"] } },
+        { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "gone", uid: "1" }] } },
+      ])
+        expect(await patched("own", change)).toMatch(/only labels and annotations may change$/);
+      expect(await patched("own", { metadata: { labels: { "imgmatch.dev/driver": null } } })).toBe(200);
+    });
+
+    it("keeps labels, facts and events of its node true: a driver update, a fleet update, a broken host", async () => {
+      const theirs = { "kubernetes.io/hostname": "kept", "example.com/rack": "7" };
+      await create(cluster, nodeOf("kept", { ...theirs, "imgmatch.dev/gpu.compute.8.0": "8" }));
+      onTestFinished(async () => void (await cluster.call("DELETE", "/api/v1/nodes/kept")));
       const [{ cluster: server }] = JSON.parse(readFileSync(cluster.kubeconfig, "utf8")).clusters;
       const lockText = readFileSync(lockFile, "utf8");
       const folder = makeFolder({
-        "account/token": await tokenOf(),
+        "account/token": await tokenOn("kept"),
         "account/ca.crt": readFileSync(server["certificate-authority"], "utf8"),
         "host.json": formatHostFacts(before),
         "lock.json": lockText,
       });
-      const theirs = { "kubernetes.io/hostname": "kept", "example.com/rack": "7" };
-      await create(cluster, nodeOf("kept", { ...theirs, "imgmatch.dev/gpu.compute.8.0": "8" }));
-      onTestFinished(async () => void (await cluster.call("DELETE", "/api/v1/nodes/kept")));
       const flags = ["--label-node", "kept", "--label-every", "1", "--service-account", "account"];
       const { hostname, port } = new URL(server.server);
       const mirror = await startServe([...flags, "--host", "host.json", "--lock", "lock.json"], {
@@ -336,7 +386,7 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
       expect(mirror.log.at(-1)).toMatchObject({ message: expect.stringContaining("answered 401 to GET") });
       const broken = { ...updated, problems };
       writeFileSync(join(folder, "host.json"), formatHostFacts(broken));
-      writeFileSync(join(folder, "account/token"), await tokenOf());
+      writeFileSync(join(folder, "account/token"), await tokenOn("kept"));
       expect(await shows(broken, parseLock(newText, "lock.json"))).toBeUndefined();
       await told("Warning NoImageFits vision: HOST_BROKEN: ");
       expect(await metric('imgmatch_node_image_chosen\\{fleet="vision"\\}')).toBe(0);

@@ -52,6 +52,7 @@ export function nodeName(machine: string): string {
 }
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
+const admission = "/apis/admissionregistration.k8s.io/v1";
 const collections: Readonly<Record<string, string>> = {
   Node: "/api/v1/nodes",
   Namespace: "/api/v1/namespaces",
@@ -63,6 +64,8 @@ const collections: Readonly<Record<string, string>> = {
   ClusterRole: `${rbac}/clusterroles`,
   ClusterRoleBinding: `${rbac}/clusterrolebindings`,
   Role: `${rbac}/namespaces/{}/roles`,
+  ValidatingAdmissionPolicy: `${admission}/validatingadmissionpolicies`,
+  ValidatingAdmissionPolicyBinding: `${admission}/validatingadmissionpolicybindings`,
   RoleBinding: `${rbac}/namespaces/{}/rolebindings`,
 };
 

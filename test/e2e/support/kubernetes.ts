@@ -29,8 +29,8 @@ export interface RunningKubernetes {
   readonly version: string;
   /** Of the server, for its clients. */
   readonly kubeconfig: string;
-  /** `body` is text as it stands, in the form that `type` names, or a value that is sent as JSON. */
-  call(method: string, path: string, body?: unknown, type?: string): Promise<Answer>;
+  /** `body` is text as it stands, in the form that `type` names, or a value that is sent as JSON; `as` is the token of somebody who may less. */
+  call(method: string, path: string, body?: unknown, type?: string, as?: string): Promise<Answer>;
   stop(): Promise<void>;
 }
 
@@ -161,7 +161,7 @@ function clientConfig(port: number, certificate: string): unknown {
 
 function caller(port: number, certificate: string): RunningKubernetes["call"] {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-  return (method, path, body, type = "application/json") =>
+  return (method, path, body, type = "application/json", as = token) =>
     new Promise((resolve, reject) => {
       const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
       const sent = request(
@@ -172,7 +172,7 @@ function caller(port: number, certificate: string): RunningKubernetes["call"] {
           path,
           agent,
           ca: readFileSync(certificate),
-          headers: { authorization: `Bearer ${token}`, accept: "application/json", "content-type": type },
+          headers: { authorization: `Bearer ${as}`, accept: "application/json", "content-type": type },
         },
         (answer) => {
           let received = "";
