@@ -147,9 +147,9 @@ describe("The mirror of a published fleet", () => {
       await keeper?.keep(new AbortController().signal);
       return Object.entries(written.at(-1) ?? {}).filter(([name]) => name.includes("/image."));
     };
-    expect(await imagesOf(whole)).toEqual([]);
+    for (const none of [[], [whole]]) expect(await imagesOf(...none)).toEqual([]);
     expect(await imagesOf(whole, reference("1.0.0"))).toEqual([["imgmatch.dev/image.app", "1.0.0-v3"]]);
-    expect(written).toHaveLength(2);
+    expect(written).toHaveLength(3);
   });
 
   it("answers with an attested image as the registry has it, and with all that lies in it", async () => {
