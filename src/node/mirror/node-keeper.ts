@@ -87,21 +87,20 @@ export function createNodeKeeper({ api, fleets, probe, choose, log }: KeeperOpti
     );
 
     const node = await api.read();
-    const facts = probed.ok ? stillFacts(probed.facts) : null;
+    const facts = probed.ok ? stillFacts(probed.facts) : undefined;
+    const annotated = node.annotations[factsAnnotation];
     // The image of a fleet that nobody can read now still is what it was on this very host.
-    const stays = unread.length > 0 && node.annotations[factsAnnotation] === facts;
+    const stays = probed.ok && unread.length > 0 && annotated === facts;
+    const mayStay = (name: string) =>
+      stays && name.startsWith(imagePrefix) && !answers.some((each) => each.name === name);
     const present = Object.entries(node.labels).filter(
-      ([name]) => name.startsWith(ownPrefix) && !(stays && name.startsWith(imagePrefix)),
+      ([name]) => name.startsWith(ownPrefix) && !mayStay(name),
     );
     const labels = changes(Object.fromEntries(present), {
       ...prefixed(probed.ok ? nodeLabels(probed.facts) : unknownNode),
       ...Object.fromEntries(answers.flatMap(({ name, value }) => (value === null ? [] : [[name, value]]))),
     });
-    const annotated = node.annotations[factsAnnotation];
-    const annotations = changes(
-      annotated === undefined ? {} : { [factsAnnotation]: annotated },
-      facts === null ? {} : { [factsAnnotation]: facts },
-    );
+    const annotations = changes({ [factsAnnotation]: annotated }, { [factsAnnotation]: facts });
     const names = [...Object.keys(labels), ...Object.keys(annotations)];
     if (names.length > 0) {
       await api.patch({ labels, annotations });
@@ -148,7 +147,7 @@ function prefixed(labels: Texts): Texts {
 }
 
 /** From what is there to what is wanted, null for what goes. */
-function changes(present: Texts, wanted: Texts): Readonly<Record<string, string | null>> {
+function changes(present: Partial<Texts>, wanted: Partial<Texts>): Readonly<Record<string, string | null>> {
   const names = Object.keys({ ...present, ...wanted });
   return Object.fromEntries(
     names.filter((name) => present[name] !== wanted[name]).map((name) => [name, wanted[name] ?? null]),

@@ -31,6 +31,7 @@ function kept({ facts = host, labels = {} }: { facts?: HostFacts; labels?: Recor
   const state = {
     probed: { ok: true, facts } as Probed,
     lock: fleet as Lock | null | Error,
+    other: null as Lock | null | Error,
     labels: { ...others, ...labels } as Record<string, string>,
     annotations: { "example.com/facts": "theirs" } as Record<string, string>,
     events: [] as NodeEvent[],
@@ -65,12 +66,11 @@ function kept({ facts = host, labels = {} }: { facts?: HostFacts; labels?: Recor
         state.events.push(event);
       },
     },
-    fleets: [
-      async () => {
-        if (state.lock instanceof Error) throw state.lock;
-        return state.lock;
-      },
-    ],
+    fleets: (["lock", "other"] as const).map((each) => async () => {
+      const lock = state[each];
+      if (lock instanceof Error) throw lock;
+      return lock;
+    }),
     probe: async () => state.probed,
     choose: createChooser({}),
     log: (line) => state.log.push(line),
@@ -144,6 +144,18 @@ describe("A node's labels", () => {
     await round({ probed: { ok: true, facts: gpuHost([h100], "580.95.05", "13.0") } });
     expect(state.labels).not.toHaveProperty([imageLabel]);
     expect(counts().failures).toBe(0);
+  });
+
+  it("of a fleet that is read are true beside one that nobody can read", async () => {
+    const { state, round } = kept({ labels: { "imgmatch.dev/image.other": "3.0" } });
+    const away = new Error("the registry is away");
+    await round({ other: { ...fleet, name: "other" } });
+    const written = state.labels["imgmatch.dev/image.other"];
+    for (let count = 0; count < 3; count++) await round({ other: away });
+    expect([state.patches, state.events.length, state.labels[imageLabel]]).toEqual([1, 2, "old"]);
+    await round({ lock: { ...fleet, images: {} } });
+    expect(state.labels).not.toHaveProperty([imageLabel]);
+    expect(state.labels["imgmatch.dev/image.other"]).toBe(written);
   });
 });
 
