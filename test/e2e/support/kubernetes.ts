@@ -160,7 +160,8 @@ function clientConfig(port: number, certificate: string): unknown {
 }
 
 function caller(port: number, certificate: string): RunningKubernetes["call"] {
-  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  // An API server closes what is idle for 90 s, perhaps just when a connection is used again.
+  const agent = new Agent({ keepAlive: true, maxSockets: 8, timeout: 60_000 });
   return (method, path, body, type = "application/json", as = token) =>
     new Promise((resolve, reject) => {
       const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
