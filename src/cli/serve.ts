@@ -5,6 +5,7 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
+import { positive } from "./flags/fleet-options.ts";
 import {
   collect,
   cpuOption,
@@ -37,6 +38,20 @@ export const serve: Define = (command, run) =>
           )
           .choices(["off", "redirect", "proxy"])
           .default("off"),
+      )
+      .option(
+        "--label-node <name>",
+        "Keep the labels and facts of this Kubernetes node true, from a Pod on it",
+      )
+      .option(
+        "--label-every <seconds>",
+        "Look at them again after so many seconds",
+        positive("--label-every 60"),
+        60,
+      )
+      .option(
+        "--service-account <folder>",
+        "Folder of the Pod's token and ca.crt (default: where Kubernetes mounts it)",
       )
       .addOption(
         command

@@ -150,7 +150,7 @@ function unlike({ cpu, platform }: HostFacts, labelled: HostFacts): readonly Hos
   );
   const says = (what: string) => `${annotation.source} ${what}`;
   return [
-    ...(platform === labelled.platform
+    ...(platform === labelled.platform || labelled.platform.endsWith("/unknown")
       ? []
       : [sourcesDisagree("platform", says(`says ${platform}`), `the node says ${labelled.platform}`)]),
     ...(lacking.length === 0

@@ -1,5 +1,6 @@
 /** A node's own mirror: a fleet's plain name, answered on loopback with this node's image. */
 
+import { setTimeout } from "node:timers/promises";
 import { usageError } from "../errors.ts";
 import { type HostChoice, otherHost, probe } from "../host/probe.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
@@ -18,6 +19,8 @@ import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
 import { installConfig, removeConfig } from "./mirror/install-config.ts";
 import { parseListenAddress } from "./mirror/listen-address.ts";
+import { nodeApi } from "./mirror/node-api.ts";
+import type { NodeKeeper } from "./mirror/node-keeper.ts";
 import { nodeMirror, noFleet } from "./mirror/node-mirror.ts";
 import { type Runtime, type RuntimeConfig, runtimeConfig } from "./mirror/runtime-config.ts";
 import { startMirror } from "./mirror/server.ts";
@@ -37,6 +40,12 @@ export interface ServeOptions
   readonly failClosed?: boolean;
   /** Default: `off`. */
   readonly blobs?: BlobMode;
+  /** Keep the labels of this Kubernetes node true, by the account of the Pod. */
+  readonly labelNode?: string;
+  /** Seconds between two looks at them. Default: 60. */
+  readonly labelEvery?: number;
+  /** Folder with `token` and `ca.crt` of the account. Default: where Kubernetes mounts them. */
+  readonly serviceAccount?: string;
   /** The words that start this program, which probes the host in another process. Default: `imgmatch`. */
   readonly self?: readonly [string, ...string[]];
   /** Answer what a container runtime is to be given, and serve nothing. */
@@ -109,6 +118,10 @@ export async function serve(
     env: world.env,
     tell: (message) => log({ level: "warning", event: "probe", message }),
   });
+  const { labelNode: node, labelEvery = 60, serviceAccount: account } = options;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const api = node === undefined ? null : await nodeApi({ node, env: world.env, account, signal });
   const mirror = await nodeMirror({
     references: options.references ?? [],
     lock: options.lock ?? null,
@@ -116,6 +129,7 @@ export async function serve(
     trust: await findTrust(options, log, world),
     policy: await policyTrustFor(options, world),
     prober,
+    api,
     failClosed: options.failClosed ?? false,
     blobs: options.blobs ?? "off",
     choice: {
@@ -132,7 +146,9 @@ export async function serve(
     prober.stop();
     throw error;
   });
+  if (mirror.keeper !== null) void keepOn(mirror.keeper, labelEvery * 1000, signal);
   const close = once(async () => {
+    ending.abort();
     await running.stop();
     prober.stop();
   });
@@ -188,6 +204,14 @@ async function configOf(runtime: Runtime, listen: string, options: ServeOptions)
   });
   if (install !== undefined) await installConfig(install, config);
   return { schemaVersion: 1, runtime, ...config };
+}
+
+/** Now, and so long after each end. */
+async function keepOn({ keep }: NodeKeeper, everyMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await keep(signal);
+    await setTimeout(everyMs, undefined, { signal }).catch(() => {});
+  }
 }
 
 /** A second call waits for the first. */

@@ -3,32 +3,27 @@
  * place it, against what resolve says of each node.
  */
 
-import { spawnSync } from "node:child_process";
-import { chmodSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
 import { ImgmatchError } from "../../src/errors.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
+import { formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { readHosts } from "../../src/host/read-hosts.ts";
 import { splitNodes } from "../../src/node/launch/fleet/split-nodes.ts";
 import type { Lock } from "../../src/lock/lock.ts";
+import { parseLock } from "../../src/lock/parse-lock.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { mixedLock, ownLock, visionLock } from "../node/launch/support/fleet-locks.ts";
 import { fleetLocks, fleetOf, launchedObjects } from "../node/launch/support/kubernetes-objects.ts";
 import { imgmatchPrints } from "../node/launch/support/program.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { makeFolder } from "../support/folders.ts";
-import {
-  kubectl,
-  programPath,
-  type RunningKubernetes,
-  startKubernetes,
-  whyNoPrograms,
-} from "./support/kubernetes.ts";
+import { type RunningKubernetes, startKubernetes, whyNoPrograms } from "./support/kubernetes.ts";
 import {
   collectionOf,
   create,
@@ -42,16 +37,19 @@ import {
   removeDaemonSets,
   until,
 } from "./support/kubernetes-nodes.ts";
+import { startServe } from "./support/mirror.ts";
 import { isLong } from "./support/long.ts";
 import { needs } from "../support/needs.ts";
 
 const whyNoServer = whyNoPrograms("etcd", "kube-apiserver");
 const whyNoScheduler = whyNoPrograms("kube-scheduler", "kube-controller-manager");
-const whyNoKubectl = whyNoPrograms("kubectl");
 
 const lockFile = "docs/examples/vision/images/imgmatch.lock.json";
 const hostFile = "docs/examples/vision/hosts/h100.json";
 const tagKey = "imgmatch.dev/tag";
+const manifest = parseAllDocuments(readFileSync("docs/node/mirror-daemonset.yaml", "utf8")).map((each) =>
+  each.toJS(),
+);
 const fixtures = "test/fixtures/hosts";
 const hosts: readonly (readonly [string, HostFacts])[] = [
   ...readdirSync(fixtures).map(
@@ -125,7 +123,9 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
 
     it.each(["daemonset", "mirror-daemonset"])("takes docs/node/%s.yaml, in its own text", async (name) => {
       const text = readFileSync(`docs/node/${name}.yaml`, "utf8");
-      await taken(parseAllDocuments(text)[0]?.toJS(), text, "application/yaml");
+      // Its own namespace is not there where nothing is kept.
+      for (const each of text.replaceAll("namespace: imgmatch", "namespace: default").split(/^---\n/m))
+        await taken(parse(each), each, "application/yaml");
     });
 
     it("takes every launch", async () => {
@@ -225,49 +225,185 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
     expect(nvidia?.gpus).toHaveLength(1);
   });
 
-  it(
-    "lets the account of docs/launch/label-nodes.yaml do what its script does",
-    needs(whyNoKubectl),
-    async () => {
-      const { kubeconfig } = cluster;
-      const file = "docs/launch/label-nodes.yaml";
-      kubectl(kubeconfig, "apply", "--validate=strict", "-f", file);
-      const before = {
-        "imgmatch.dev/driver": "570.1",
-        "imgmatch.dev/broken": "true",
-        "other.dev/broken": "1",
+  describe("the mirror as a Pod, with the rights of its manifest alone", () => {
+    const account = "system:serviceaccount:imgmatch:imgmatch-mirror";
+    const before = factsIn(hostFile);
+    const nvidia = before.nvidia && {
+      ...before.nvidia,
+      driver: "580.95.05",
+      library: "580.95.05",
+      cuda: "13.0",
+    };
+    const updated = { ...before, nvidia };
+    const { problems } = factsIn("docs/examples/vision/hosts/mismatch.json");
+    const imageKey = "imgmatch.dev/image.vision";
+
+    beforeAll(async () => {
+      for (const object of manifest) if (object.kind !== "DaemonSet") await create(cluster, object);
+    });
+
+    /** The Pod's account on this node; its kubelet would ask for the token so. */
+    const tokenOn = async (nodeName: string) => {
+      const pod = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: `mirror-${nodeName}`, namespace: "imgmatch" },
       };
-      await create(cluster, nodeOf("labelled", before));
-      const account = "--as=system:serviceaccount:imgmatch:label-nodes";
+      const container = { name: "mirror", image: "imgmatch" };
+      const serviceAccountName = "imgmatch-mirror";
+      await cluster.call("POST", collectionOf(pod), {
+        ...pod,
+        spec: { nodeName, serviceAccountName, containers: [container] },
+      });
+      const { uid } = (await cluster.call("GET", `${collectionOf(pod)}/${pod.metadata.name}`)).body.metadata;
+      const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: pod.metadata.name, uid };
+      const path = "/api/v1/namespaces/imgmatch/serviceaccounts/imgmatch-mirror/token";
+      const kind = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" };
+      const { body } = await cluster.call("POST", path, {
+        ...kind,
+        spec: { expirationSeconds: 3600, boundObjectRef },
+      });
+      return body.status.token as string;
+    };
+
+    it("may read and patch nodes and create their events, and nothing else", async () => {
+      const can = async (verb: string, resource: string, namespace?: string) => {
+        const spec = { user: account, resourceAttributes: { verb, resource, namespace } };
+        const kind = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" };
+        const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        return (await cluster.call("POST", path, { ...kind, spec })).body.status.allowed;
+      };
+      const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+      const allowed = (resource: string, namespace?: string) =>
+        Promise.all(verbs.map((verb) => can(verb, resource, namespace))).then((answers) =>
+          verbs.filter((_, index) => answers[index]),
+        );
+      expect(await allowed("nodes")).toEqual(["get", "patch"]);
+      expect(await allowed("events", "default")).toEqual(["create"]);
+      expect(await Promise.all([allowed("events", "imgmatch"), allowed("pods", "default")])).toEqual([
+        [],
+        [],
+      ]);
+    });
+
+    it("may change imgmatch's own names on its own node, and nothing else there", async () => {
+      for (const name of ["own", "another"]) {
+        await create(cluster, nodeOf(name, { rack: "7" }));
+        onTestFinished(async () => void (await cluster.call("DELETE", `/api/v1/nodes/${name}`)));
+      }
+      const token = await tokenOn("own");
+      const patched = async (name: string, patch: object) => {
+        const type = "application/merge-patch+json";
+        const { status, body } = await cluster.call("PATCH", `/api/v1/nodes/${name}`, patch, type, token);
+        return status === 200 ? 200 : body.message;
+      };
+      const annotations = { "imgmatch.dev/facts": "{}" };
+      const own = { metadata: { labels: { "imgmatch.dev/driver": "1" }, annotations } };
+      expect(await patched("own", own)).toBe(200);
+      // A policy counts some moments after it was made.
+      await expect.poll(() => patched("another", own)).toMatch(/the node is not the one of this Pod$/);
+      for (const metadata of [
+        { labels: { rack: "8" } },
+        { labels: { rack: null } },
+        { labels: { new: "1" } },
+        { annotations: { new: "1" } },
+      ])
+        expect(await patched("own", { metadata })).toMatch(/below imgmatch.dev\/ may change$/);
+      for (const change of [
+        { spec: { unschedulable: true } },
+        { metadata: { finalizers: ["example.com/never"] } },
+        { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "gone", uid: "1" }] } },
+      ])
+        expect(await patched("own", change)).toMatch(/only labels and annotations may change$/);
+      expect(await patched("own", { metadata: { labels: { "imgmatch.dev/driver": null } } })).toBe(200);
+    });
+
+    it("keeps labels, facts and events of its node true: a driver update, a fleet update, a broken host", async () => {
+      const theirs = { "kubernetes.io/hostname": "kept", "example.com/rack": "7" };
+      await create(cluster, nodeOf("kept", { ...theirs, "imgmatch.dev/gpu.compute.8.0": "8" }));
+      onTestFinished(async () => void (await cluster.call("DELETE", "/api/v1/nodes/kept")));
+      const [{ cluster: server }] = JSON.parse(readFileSync(cluster.kubeconfig, "utf8")).clusters;
+      const lockText = readFileSync(lockFile, "utf8");
       const folder = makeFolder({
-        chroot: "#!/bin/sh\nprintf '%s\\n' imgmatch.dev/driver=580.1 imgmatch.dev/march.haswell=true\n",
-        kubectl: `#!/bin/sh\nexec ${programPath("kubectl")} --kubeconfig=${kubeconfig} --cache-dir=${kubeconfig}.cache ${account} "$@"\n`,
-        // The loop ends here.
-        sleep: "#!/bin/sh\nexit 1\n",
+        "account/token": await tokenOn("kept"),
+        "account/ca.crt": readFileSync(server["certificate-authority"], "utf8"),
+        "host.json": formatHostFacts(before),
+        "lock.json": lockText,
       });
-      for (const name of ["chroot", "kubectl", "sleep"]) chmodSync(join(folder, name), 0o755);
-      const objects = parseAllDocuments(readFileSync(file, "utf8")).map((each) => each.toJS());
-      const [{ command, args }] = objects.find(({ kind }) => kind === "DaemonSet").spec.template.spec
-        .containers;
-      const ran = spawnSync(command[0], [...command.slice(1), ...args], {
-        env: { PATH: `${folder}:/usr/bin:/bin`, NODE_NAME: "labelled" },
-        encoding: "utf8",
+      const flags = ["--label-node", "kept", "--label-every", "1", "--service-account", "account"];
+      const { hostname, port } = new URL(server.server);
+      const mirror = await startServe([...flags, "--host", "host.json", "--lock", "lock.json"], {
+        cwd: folder,
+        env: { ...process.env, KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port },
       });
-      expect(ran.stderr).toBe("");
-      const { body } = await cluster.call("GET", "/api/v1/nodes/labelled");
-      expect(body.metadata.labels).toEqual({
-        "kubernetes.io/hostname": "labelled",
-        "imgmatch.dev/driver": "580.1",
-        "imgmatch.dev/march.haswell": "true",
-        "other.dev/broken": "1",
-      });
-      const can = (verb: string) =>
-        spawnSync(join(folder, "kubectl"), ["auth", "can-i", verb, "nodes"], {
-          encoding: "utf8",
-        }).stdout.trim();
-      expect(["get", "patch", "delete", "list"].map(can)).toEqual(["yes", "yes", "no", "no"]);
-    },
-  );
+      onTestFinished(async () => void (await mirror.stop()));
+
+      const labels = async () => (await cluster.call("GET", "/api/v1/nodes/kept")).body.metadata.labels;
+      const events = async (): Promise<readonly string[]> => {
+        const { body } = await cluster.call("GET", "/api/v1/namespaces/default/events");
+        return body.items
+          .filter((event: { involvedObject: { name: string } }) => event.involvedObject.name === "kept")
+          .map(({ type, reason, message }: Record<string, string>) => `${type} ${reason} ${message}`);
+      };
+      const facts = async () => {
+        const { body } = await cluster.call("GET", "/api/v1/nodes");
+        return (await readHosts(JSON.stringify(body), "nodes.json")).find(({ name }) => name === "kept")
+          ?.facts;
+      };
+      const metric = async (name: string) => {
+        const text = await (await fetch(`http://${mirror.address}/metrics`)).text();
+        return Number(new RegExp(`^${name} (.+)$`, "m").exec(text)?.[1]);
+      };
+      const shows = async (host: HostFacts, lock: Lock) => {
+        const own = await labelsOf(host, lock);
+        // An interval, and what a busy machine adds.
+        await expect.poll(labels, { timeout: 8000, interval: 50 }).toEqual({ ...theirs, ...own });
+        expect(await facts()).toEqual(idle(host));
+        return own[imageKey];
+      };
+      const told = (event: string) =>
+        expect.poll(events, { timeout: 8000, interval: 50 }).toContainEqual(expect.stringContaining(event));
+
+      const first = await shows(before, visionLock);
+      await told(`Normal ImageChosen vision: ${first}`);
+
+      writeFileSync(join(folder, "host.json"), formatHostFacts(updated));
+      const second = await shows(updated, visionLock);
+      expect(second).not.toBe(first);
+      await told(`Normal ImageChosen vision: ${second}`);
+
+      const newText = lockText.replaceAll('"1.4.0', '"1.5.0');
+      writeFileSync(join(folder, "lock.json"), newText);
+      const third = await shows(updated, parseLock(newText, "lock.json"));
+      expect(third).toMatch(/^1\.5\.0-/);
+      await told(`Normal ImageChosen vision: ${third}`);
+
+      // Kubernetes replaces the token; for a while this one is none.
+      writeFileSync(join(folder, "account/token"), "no token");
+      await expect
+        .poll(() => metric("imgmatch_node_labels_failures_total"), { timeout: 8000 })
+        .toBeGreaterThan(0);
+      expect(mirror.log.at(-1)).toMatchObject({ message: expect.stringContaining("answered 401 to GET") });
+      const broken = { ...updated, problems };
+      writeFileSync(join(folder, "host.json"), formatHostFacts(broken));
+      writeFileSync(join(folder, "account/token"), await tokenOn("kept"));
+      expect(await shows(broken, parseLock(newText, "lock.json"))).toBeUndefined();
+      await told("Warning NoImageFits vision: HOST_BROKEN: ");
+      expect(await metric('imgmatch_node_image_chosen\\{fleet="vision"\\}')).toBe(0);
+
+      // Two rounds later nothing is written or told again.
+      const lastAt = await metric("imgmatch_node_labels_true_timestamp_seconds");
+      const { resourceVersion } = (await cluster.call("GET", "/api/v1/nodes/kept")).body.metadata;
+      await expect
+        .poll(() => metric("imgmatch_node_labels_true_timestamp_seconds"), { timeout: 15_000 })
+        .toBeGreaterThan(lastAt + 1.5);
+      expect((await cluster.call("GET", "/api/v1/nodes/kept")).body.metadata.resourceVersion).toBe(
+        resourceVersion,
+      );
+      expect(await events()).toHaveLength(4);
+      expect(await mirror.stop()).toBe(0);
+    });
+  });
 
   describe("the scheduler and the controllers", needs(whyNoScheduler), () => {
     const gpuHost = factsIn(hostFile);
@@ -335,8 +471,7 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
       const kept = ["NoSchedule", "NoExecute"];
       for (const effect of kept)
         await create(cluster, nodeOf(`kept-${effect.toLowerCase()}`, {}, { taints: [taint(effect)] }));
-      const text = readFileSync("docs/node/mirror-daemonset.yaml", "utf8");
-      const object = parseAllDocuments(text)[0]?.toJS();
+      const object = manifest.find(({ kind }) => kind === "DaemonSet");
       await create(cluster, { ...object, metadata: { ...object.metadata, namespace } });
       const { body } = await cluster.call("GET", "/api/v1/nodes");
       const nodes = body.items.map((node: { metadata: { name: string } }) => node.metadata.name);
@@ -407,6 +542,12 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
     });
   });
 });
+
+/** What its GPUs do at the moment is not written down. */
+function idle({ nvidia, ...rest }: HostFacts): HostFacts {
+  const use = { processes: null, memoryMiB: null };
+  return { ...rest, nvidia: nvidia && { ...nvidia, gpus: nvidia.gpus.map((gpu) => ({ ...gpu, use })) } };
+}
 
 function onlyMarch(lock: Lock, march: string): Lock {
   const images = Object.entries(lock.images).filter(([, { axes }]) => axes.march === march);

@@ -1,10 +1,10 @@
 /** The mirror's own image, built from the Dockerfile of the repository, and its DaemonSet's containers, each run by an engine. */
 
-import { cpSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
-import { parse } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { capture, type Captured } from "../../demo/process.ts";
 import { needs } from "../support/needs.ts";
 import { type RunningEngine, startEngine } from "./support/engine.ts";
@@ -14,7 +14,8 @@ import { root } from "./support/program.ts";
 
 const stack = inject("stack");
 const image = "registry.example.com/tools/imgmatch:0.1.0";
-const text = readFileSync(join(root, "docs/node/mirror-daemonset.yaml"), "utf8");
+const manifest = parseAllDocuments(readFileSync(join(root, "docs/node/mirror-daemonset.yaml"), "utf8"));
+const { spec } = manifest.map((each) => each.toJS()).find(({ kind }) => kind === "DaemonSet").spec.template;
 
 const copied = [
   "Dockerfile",
@@ -67,10 +68,9 @@ describe("The mirror's image", needs(stack.available ? null : stack.reason, whyN
 
   /** A container of the DaemonSet as the engine runs it, with the node's folders below `node`. */
   function flagsOf({ securityContext, volumeMounts, command, args = [] }: Container, node: string): string[] {
-    const { volumes } = parse(text).spec.template.spec;
     const mounts = volumeMounts.flatMap(({ name, mountPath }) => {
-      const { hostPath } = volumes.find((volume: { name: string }) => volume.name === name);
-      const folder = join(node, hostPath.path);
+      const { hostPath } = spec.volumes.find((volume: { name: string }) => volume.name === name);
+      const folder = join(node, hostPath?.path ?? name);
       mkdirSync(folder, { recursive: true });
       return ["--volume", `${folder}:${mountPath}`];
     });
@@ -84,10 +84,15 @@ describe("The mirror's image", needs(stack.available ? null : stack.reason, whyN
       ...(capabilities.add ?? []).map((name) => `--cap-add=${name}`),
       ...(runAsUser === undefined ? [] : [`--user=${runAsUser}`]),
       ...mounts,
+      // No API server is there, and the mirror answers all the same.
+      "--env=KUBERNETES_SERVICE_HOST=127.0.0.1",
+      "--env=KUBERNETES_SERVICE_PORT=1",
       ...(entrypoint === undefined ? [] : [`--entrypoint=${entrypoint}`]),
       image,
       ...words,
-      ...args.map((word) => word.replace("registry.example.com/team/vision", fleet.repository)),
+      ...args.map((word) =>
+        word.replace("registry.example.com/team/vision", fleet.repository).replace("$(NODE_NAME)", "node-7"),
+      ),
     ];
   }
 
@@ -99,7 +104,7 @@ describe("The mirror's image", needs(stack.available ? null : stack.reason, whyN
   });
 
   it("runs as the DaemonSet says: installs hosts.toml, answers on the node's loopback, is healthy, ends at once", async () => {
-    const { initContainers, containers } = parse(text).spec.template.spec;
+    const { initContainers, containers } = spec;
     const node = join(fleet.folder, "node");
     for (const container of initContainers as Container[])
       await ran("run", "--rm", ...flagsOf(container, node));
@@ -109,6 +114,8 @@ describe("The mirror's image", needs(stack.available ? null : stack.reason, whyN
 
     const [mirror] = containers as Container[];
     if (mirror === undefined) throw new Error("the DaemonSet has no container");
+    mkdirSync(join(node, "account"));
+    for (const name of ["ca.crt", "token"]) writeFileSync(join(node, "account", name), "");
     const id = await ran("run", "--detach", ...flagsOf(mirror, node));
     onTestFinished(async () => void (await docker("rm", "--force", id)));
     expect(await ran("exec", id, "node", "-p", "process.getuid()")).toBe("65532");

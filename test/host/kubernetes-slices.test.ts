@@ -343,6 +343,12 @@ describe("sources that contradict each other", () => {
     ]);
   });
 
+  it("are none where a node does not name its architecture", async () => {
+    const annotations = { "imgmatch.dev/facts": JSON.stringify(machine("570.124.06")) };
+    const host = await read({ kind: "Node", metadata: { name: "n1", labels: {}, annotations } });
+    expect(host).toMatchObject({ platform: "linux/amd64", problems: [] });
+  });
+
   it("are the annotation and what is as exact: then nobody knows", async () => {
     const host = await read(
       annotated(machine("570.124.06", { kernel: "5.15.0" })),

@@ -226,7 +226,7 @@ type Choice =
     }
   | { readonly ok: false; readonly broken: boolean; readonly reason: string };
 
-type ChooseImage = (lock: Lock, host: HostFacts) => Choice;
+export type ChooseImage = (lock: Lock, host: HostFacts) => Choice;
 
 /** Remembers the last answer for each fleet: a host changes rarely, and a kubelet asks at every start of a container. */
 export function createChooser(options: ResolveImageOptions): ChooseImage {

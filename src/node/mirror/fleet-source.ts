@@ -13,8 +13,6 @@ import { leftOutLines } from "../../resolve/answer-lines.ts";
 export interface FleetSource {
   readonly registry: string;
   readonly repository: string;
-  /** Which tag is a fleet's; null for a repository all of whose tags may be. */
-  readonly tag: string | null;
   /**
    * The fleet of a tag; null where the tag is something else. Throws `Challenged` where the registry wants a login, and
    * `ImgmatchError` where nobody can say.
@@ -22,6 +20,8 @@ export interface FleetSource {
   readonly lockOf: (tag: string, authorization: string | null) => Promise<Lock | null>;
   /** The fleets that were read, for what is asked by digest. */
   readonly locks: () => readonly Lock[];
+  /** The one fleet that it is the source of, as it is now; null for a source of every version. Answers and throws as `lockOf`. */
+  readonly current: (() => Promise<Lock | null>) | null;
 }
 
 export interface SourceOptions {
@@ -55,13 +55,13 @@ export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tel
   return {
     registry,
     repository,
-    tag: null,
     lockOf: async (tag) => {
       // As `imgmatch publish` names the index of a version.
       const { version } = await current();
       return tag === slug(version) ? lock : null;
     },
     locks: () => [lock],
+    current,
   };
 }
 
@@ -131,20 +131,22 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
     return lock;
   }
 
+  const lockOf: FleetSource["lockOf"] = (tag, authorization) => {
+    if (only !== null && tag !== only) return Promise.resolve(null);
+    const key = `${tag} ${authorization ?? ""}`;
+    const last = known.get(key);
+    if (last !== undefined && options.now() - last.at < freshMs) return Promise.resolve(last.lock);
+    const asked = pending.get(key) ?? ask(key, tag, authorization).finally(() => pending.delete(key));
+    pending.set(key, asked);
+    return asked;
+  };
+
   return {
     registry,
     repository,
-    tag: only,
-    lockOf: (tag, authorization) => {
-      if (only !== null && tag !== only) return Promise.resolve(null);
-      const key = `${tag} ${authorization ?? ""}`;
-      const last = known.get(key);
-      if (last !== undefined && options.now() - last.at < freshMs) return Promise.resolve(last.lock);
-      const asked = pending.get(key) ?? ask(key, tag, authorization).finally(() => pending.delete(key));
-      pending.set(key, asked);
-      return asked;
-    },
+    lockOf,
     locks: () => known.values().flatMap(({ lock }) => (lock === null ? [] : [lock])),
+    current: only === null ? null : () => lockOf(only, null),
   };
 }
 

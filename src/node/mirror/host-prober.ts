@@ -15,8 +15,11 @@ export type Probed =
   | { readonly ok: false; readonly reason: string };
 
 export interface HostProber {
-  /** The host as it is now. A question while a probe is under way gets its answer. Answers within `waitMs`, and rejects never. */
-  readonly ask: () => Promise<Probed>;
+  /**
+   * The host as it is now. A question while a probe is under way gets its answer. Answers within `patienceMs`, by default `waitMs`,
+   * and rejects never.
+   */
+  readonly ask: (patienceMs?: number) => Promise<Probed>;
   /** Processes that were killed and are still there. */
   readonly stuck: () => number;
   readonly stop: () => void;
@@ -93,10 +96,10 @@ export function createHostProber(options: HostProberOptions): HostProber {
   }
 
   return {
-    ask: async () => {
+    ask: async (patienceMs = waitMs) => {
       if (slow !== null && performance.now() - slow.at < slowKeptMs) return slow.probed;
-      const probed = await within(waitMs, share());
-      return probed === late ? unknown(`were not read within ${waitMs} ms: a driver may hang`) : probed;
+      const probed = await within(patienceMs, share());
+      return probed === late ? unknown(`were not read within ${patienceMs} ms: a driver may hang`) : probed;
     },
     stuck: () => stuck.size,
     stop: () => {

@@ -12,6 +12,8 @@ import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
 import { createAnswers, createChooser, type MirrorOptions } from "./answer-request.ts";
 import { type FleetSource, lockFleet, registryFleet } from "./fleet-source.ts";
 import type { HostProber } from "./host-prober.ts";
+import type { NodeApi } from "./node-api.ts";
+import { createNodeKeeper, type NodeKeeper } from "./node-keeper.ts";
 import type { ServerOptions } from "./server.ts";
 
 export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
@@ -27,6 +29,8 @@ export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
   readonly policy: FindTrust | null;
   readonly blobs: BlobMode;
   readonly prober: Pick<HostProber, "ask" | "stuck">;
+  /** The node in its cluster whose labels are kept true; null for none. */
+  readonly api: NodeApi | null;
   /** The options of each `resolve`. */
   readonly choice: ResolveImageOptions;
   readonly registry: Pick<ForwardingOptions, "plainHttp" | "ca" | "proxy">;
@@ -42,9 +46,14 @@ const silenceMs = 30_000;
 /** Outcomes that are the registry's affair, or come every few seconds: the metrics count them, and no log has them. */
 const unlogged: readonly Outcome[] = ["not-served", "health", "metrics", "login", "passed-on", "content"];
 
-/** Throws `USAGE` for no fleet at all, and as `readLock` and `parseImageReference` do. */
-export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOptions> {
-  const { registry, log } = options;
+export interface NodeMirror extends ServerOptions {
+  /** null where no labels are kept. */
+  readonly keeper: NodeKeeper | null;
+}
+
+/** Throws `USAGE` for no fleet and no labels, and as `readLock` and `parseImageReference` do. */
+export async function nodeMirror(options: NodeMirrorOptions): Promise<NodeMirror> {
+  const { api, log, prober, registry } = options;
   const { plainHttp = isLoopback } = registry;
   const upstream = { ...registry, plainHttp, timeoutMs: upstreamMs, silenceMs };
   const readerFor = createForwardingClient(upstream);
@@ -57,20 +66,37 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOpti
     return registryFleet(reference, source);
   });
   if (options.lock !== null) fleets.push(await lockFleet(options.lock, { tell }));
-  if (fleets.length === 0) throw noFleet();
+  if (fleets.length === 0 && api === null) throw noFleet();
+  const choose = createChooser(options.choice);
+  const keeper =
+    api === null
+      ? null
+      : createNodeKeeper({
+          api,
+          probe: prober.ask,
+          choose,
+          log,
+          // Of a repository with all its versions no label could say which.
+          fleets: fleets.flatMap(({ current }) => current ?? []),
+        });
   return {
+    keeper,
     answer: createAnswers({
       fleets,
       readerFor,
-      probe: options.prober.ask,
-      choose: createChooser(options.choice),
+      probe: prober.ask,
+      choose,
       answerBlob: createBlobAnswers({ mode: options.blobs, open: createBlobOpener(upstream), plainHttp }),
       failClosed: options.failClosed,
       trust: options.trust,
       policy: options.policy,
       passesLogins: options.blobs === "proxy",
     }),
-    gauges: { residentBytes: () => process.memoryUsage.rss(), stuckProbes: options.prober.stuck },
+    gauges: {
+      residentBytes: () => process.memoryUsage.rss(),
+      stuckProbes: prober.stuck,
+      labels: keeper?.counts ?? null,
+    },
     onAnswered: ({ outcome, ...rest }) => {
       if (unlogged.includes(outcome)) return;
       log({ level: outcome === "image" ? "info" : "warning", event: "answered", outcome, ...rest });

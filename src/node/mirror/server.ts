@@ -6,6 +6,7 @@ import { pipeline } from "node:stream";
 import { ImgmatchError } from "../../errors.ts";
 import type { AnswerRequest } from "./answer-request.ts";
 import { type Answer, ociError, type Outcome } from "./mirror-answer.ts";
+import type { KeeperCounts } from "./node-keeper.ts";
 import { parseMirrorRequest } from "./parse-request.ts";
 
 export interface MirrorAddress {
@@ -181,9 +182,11 @@ interface Gauges {
   readonly residentBytes: () => number;
   /** Probes of the host that hang and cannot be ended. */
   readonly stuckProbes: () => number;
+  /** Rounds over the node's labels; null where none are kept. */
+  readonly labels: (() => KeeperCounts) | null;
 }
 
-export function createMetrics({ residentBytes, stuckProbes }: Gauges): Metrics {
+export function createMetrics({ residentBytes, stuckProbes, labels }: Gauges): Metrics {
   const requests = new Map<string, number>();
   const buckets = bounds.map(() => 0);
   let [total, sum] = [0, 0];
@@ -211,11 +214,29 @@ export function createMetrics({ residentBytes, stuckProbes }: Gauges): Metrics {
         `imgmatch_mirror_request_duration_seconds_count ${total}`,
         ...head("imgmatch_mirror_stuck_probes", "gauge", "Probes of this host that hang inside the kernel."),
         `imgmatch_mirror_stuck_probes ${stuckProbes()}`,
+        ...(labels === null ? [] : labelLines(labels())),
         ...head("process_resident_memory_bytes", "gauge", "Resident memory."),
         `process_resident_memory_bytes ${residentBytes()}`,
         "",
       ].join("\n"),
   };
+}
+
+function labelLines({ failures, lastAt, chosen }: KeeperCounts): string[] {
+  return [
+    ...head(
+      "imgmatch_node_labels_failures_total",
+      "counter",
+      "Rounds that could not read or write the node.",
+    ),
+    `imgmatch_node_labels_failures_total ${failures}`,
+    ...head("imgmatch_node_labels_true_timestamp_seconds", "gauge", "Last time when the labels were true."),
+    `imgmatch_node_labels_true_timestamp_seconds ${(lastAt ?? 0) / 1000}`,
+    ...head("imgmatch_node_image_chosen", "gauge", "1 where an image of the fleet fits this node."),
+    ...Object.entries(chosen).map(
+      ([fleet, fits]) => `imgmatch_node_image_chosen{fleet="${fleet}"} ${fits ? 1 : 0}`,
+    ),
+  ];
 }
 
 function head(name: string, type: string, help: string): string[] {

@@ -51,6 +51,8 @@ export function nodeName(machine: string): string {
   return machine.replaceAll("_", "-");
 }
 
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+const admission = "/apis/admissionregistration.k8s.io/v1";
 const collections: Readonly<Record<string, string>> = {
   Node: "/api/v1/nodes",
   Namespace: "/api/v1/namespaces",
@@ -58,6 +60,13 @@ const collections: Readonly<Record<string, string>> = {
   Job: "/apis/batch/v1/namespaces/{}/jobs",
   Deployment: "/apis/apps/v1/namespaces/{}/deployments",
   DaemonSet: "/apis/apps/v1/namespaces/{}/daemonsets",
+  ServiceAccount: "/api/v1/namespaces/{}/serviceaccounts",
+  ClusterRole: `${rbac}/clusterroles`,
+  ClusterRoleBinding: `${rbac}/clusterrolebindings`,
+  Role: `${rbac}/namespaces/{}/roles`,
+  ValidatingAdmissionPolicy: `${admission}/validatingadmissionpolicies`,
+  ValidatingAdmissionPolicyBinding: `${admission}/validatingadmissionpolicybindings`,
+  RoleBinding: `${rbac}/namespaces/{}/rolebindings`,
 };
 
 /** Where objects of its kind are created. */

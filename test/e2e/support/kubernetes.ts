@@ -5,7 +5,7 @@
  * The binaries come from KUBEBUILDER_ASSETS, the folder that controller-runtime's envtest names so, or from PATH.
  */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
@@ -15,12 +15,7 @@ import { endProcess } from "./children.ts";
 import { freePorts } from "./ports.ts";
 import { whyNot } from "../../support/programs.ts";
 
-export type KubernetesProgram =
-  | "etcd"
-  | "kube-apiserver"
-  | "kube-scheduler"
-  | "kube-controller-manager"
-  | "kubectl";
+export type KubernetesProgram = "etcd" | "kube-apiserver" | "kube-scheduler" | "kube-controller-manager";
 
 export interface Answer {
   readonly status: number;
@@ -32,10 +27,10 @@ export interface Answer {
 
 export interface RunningKubernetes {
   readonly version: string;
-  /** For kubectl. */
+  /** Of the server, for its clients. */
   readonly kubeconfig: string;
-  /** `body` is text as it stands, in the form that `type` names, or a value that is sent as JSON. */
-  call(method: string, path: string, body?: unknown, type?: string): Promise<Answer>;
+  /** `body` is text as it stands, in the form that `type` names, or a value that is sent as JSON; `as` is the token of somebody who may less. */
+  call(method: string, path: string, body?: unknown, type?: string, as?: string): Promise<Answer>;
   stop(): Promise<void>;
 }
 
@@ -46,14 +41,12 @@ export function whyNoPrograms(...names: readonly KubernetesProgram[]): string | 
   const missing = names.filter((name) => programPath(name) === null);
   if (missing.length > 0) return `no ${missing.join(", no ")} (${howToEnable})`;
   const broken = names.map((name) =>
-    whyNot(programPath(name) ?? name, name === "kubectl" ? ["version", "--client"] : ["--version"], {
-      install: howToEnable,
-    }),
+    whyNot(programPath(name) ?? name, ["--version"], { install: howToEnable }),
   );
   return broken.find((why) => why !== null) ?? null;
 }
 
-export function programPath(name: KubernetesProgram): string | null {
+function programPath(name: KubernetesProgram): string | null {
   const folders = [process.env.KUBEBUILDER_ASSETS ?? "", ...(process.env.PATH ?? "").split(delimiter)];
   const found = folders.filter((folder) => folder !== "").map((folder) => join(folder, name));
   return found.find((path) => existsSync(path)) ?? null;
@@ -167,8 +160,9 @@ function clientConfig(port: number, certificate: string): unknown {
 }
 
 function caller(port: number, certificate: string): RunningKubernetes["call"] {
-  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-  return (method, path, body, type = "application/json") =>
+  // An API server closes what is idle for 90 s, perhaps just when a connection is used again.
+  const agent = new Agent({ keepAlive: true, maxSockets: 8, timeout: 60_000 });
+  return (method, path, body, type = "application/json", as = token) =>
     new Promise((resolve, reject) => {
       const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
       const sent = request(
@@ -179,7 +173,7 @@ function caller(port: number, certificate: string): RunningKubernetes["call"] {
           path,
           agent,
           ca: readFileSync(certificate),
-          headers: { authorization: `Bearer ${token}`, accept: "application/json", "content-type": type },
+          headers: { authorization: `Bearer ${as}`, accept: "application/json", "content-type": type },
         },
         (answer) => {
           let received = "";
@@ -213,13 +207,4 @@ async function untilReady(
     await sleep(100);
   }
   throw new Error("kube-apiserver was not ready in 60 s");
-}
-
-/** Runs the real kubectl and answers what it prints. */
-export function kubectl(kubeconfig: string, ...args: readonly string[]): string {
-  const options = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${kubeconfig}.cache`];
-  return execFileSync(programPath("kubectl") ?? "kubectl", [...options, ...args], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-  });
 }

@@ -45,8 +45,8 @@ describe("objects for Kubernetes", () => {
     },
   );
 
-  it("of docs/launch/label-nodes.yaml", () => {
-    const text = readFileSync("docs/launch/label-nodes.yaml", "utf8");
+  it("of docs/node/mirror-daemonset.yaml", () => {
+    const text = readFileSync("docs/node/mirror-daemonset.yaml", "utf8");
     for (const object of parseAllDocuments(text).map((each) => each.toJS()))
       expect(schemaProblems(object), object.kind).toEqual([]);
   });

@@ -31,6 +31,7 @@ async function serving(answer: Answer, blobs: BlobMode = "proxy") {
     trust: null,
     policy: null,
     prober: { ask: async () => ({ ok: true, facts: cpuHost() }), stuck: () => 0 },
+    api: null,
     failClosed: false,
     blobs,
     choice: {},

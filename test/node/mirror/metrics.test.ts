@@ -4,7 +4,9 @@ import { createMetrics } from "../../../src/node/mirror/server.ts";
 import { needs } from "../../support/needs.ts";
 
 function measured(): string {
-  const metrics = createMetrics({ residentBytes: () => 59_248_640, stuckProbes: () => 1 });
+  const labels = { failures: 3, lastAt: 1_764_000_000_500, chosen: { vision: true, "cv-tf": false } };
+  const gauges = { residentBytes: () => 59_248_640, stuckProbes: () => 1, labels: () => labels };
+  const metrics = createMetrics(gauges);
   for (const seconds of [0.0004, 0.001, 0.3, 1.9, 7]) metrics.count("image", 200, seconds);
   metrics.count("not-served", 404, 0.01);
   return metrics.text();
@@ -37,6 +39,9 @@ describe("/metrics", () => {
       ["imgmatch_mirror_requests", "counter", true],
       ["imgmatch_mirror_request_duration_seconds", "histogram", true],
       ["imgmatch_mirror_stuck_probes", "gauge", true],
+      ["imgmatch_node_labels_failures", "counter", true],
+      ["imgmatch_node_labels_true_timestamp_seconds", "gauge", true],
+      ["imgmatch_node_image_chosen", "gauge", true],
       ["process_resident_memory_bytes", "gauge", true],
     ]);
     expect(families[0]?.[3]).toEqual([
@@ -65,7 +70,14 @@ describe("/metrics", () => {
       ["sum", expect.closeTo(9.2114)],
       ["count", 6],
     ]);
-    expect(families.slice(2).map(([, , , [sample]]) => sample?.[2])).toEqual([1, 59_248_640]);
+    const [, , stuck, failures, lastAt, images, memory] = families.map(([, , , each]) => each);
+    expect([stuck, failures, lastAt, memory].map((each) => each?.[0]?.[2])).toEqual([
+      1, 3, 1_764_000_000.5, 59_248_640,
+    ]);
+    expect(images).toEqual([
+      ["imgmatch_node_image_chosen", { fleet: "vision" }, 1],
+      ["imgmatch_node_image_chosen", { fleet: "cv-tf" }, 0],
+    ]);
   });
 
   test("has lines of the text format's grammar alone, each family after its help and type", () => {

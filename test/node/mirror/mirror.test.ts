@@ -7,6 +7,7 @@ import { parseHostFacts } from "../../../src/host/parse-facts.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import type { Probed } from "../../../src/node/mirror/host-prober.ts";
+import type { NodeApi } from "../../../src/node/mirror/node-api.ts";
 import { type NodeMirrorOptions, nodeMirror } from "../../../src/node/mirror/node-mirror.ts";
 import { type ServerOptions, startMirror } from "../../../src/node/mirror/server.ts";
 import { acceptedTypes, manifestTypes } from "../../../src/oci/media-types.ts";
@@ -116,6 +117,7 @@ async function start(
     trust: null,
     policy: null,
     prober: { ask: probe, stuck: () => 0 },
+    api: null,
     failClosed: false,
     blobs: "off",
     choice: {},
@@ -125,10 +127,31 @@ async function start(
   });
   const running = await startMirror({ host: "127.0.0.1", port: 0 }, { ...mirror, ...more });
   onTestFinished(running.stop);
-  return { port: running.port, lines, stop: running.stop };
+  return { port: running.port, lines, stop: running.stop, keeper: mirror.keeper };
 }
 
 describe("The mirror of a published fleet", () => {
+  it("labels its node with the image of the version that it is given, and of no repository whole", async () => {
+    const registry = createMemoryRegistry();
+    await publish(registry, "1.0.0");
+    const { reference } = await serveRegistry(registry);
+    const written: Record<string, string | null>[] = [];
+    const api: NodeApi = {
+      read: async () => ({ labels: {}, annotations: {} }),
+      patch: async ({ labels }) => void written.push({ ...labels }),
+      tell: async () => {},
+    };
+    const whole = reference("1.0.0").replace(/:1\.0\.0$/, "");
+    const imagesOf = async (...references: string[]) => {
+      const { keeper } = await start({ api, references });
+      await keeper?.keep(new AbortController().signal);
+      return Object.entries(written.at(-1) ?? {}).filter(([name]) => name.includes("/image."));
+    };
+    for (const none of [[], [whole]]) expect(await imagesOf(...none)).toEqual([]);
+    expect(await imagesOf(whole, reference("1.0.0"))).toEqual([["imgmatch.dev/image.app", "1.0.0-v3"]]);
+    expect(written).toHaveLength(3);
+  });
+
   it("answers with an attested image as the registry has it, and with all that lies in it", async () => {
     const registry = createMemoryRegistry();
     const digests = await publish(registry, "1.0.0", undefined, "pushAttested");
