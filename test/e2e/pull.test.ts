@@ -77,6 +77,28 @@ describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
     const digests = async (of: string) =>
       (await capture(["docker", "image", "inspect", "--format", "{{.RepoDigests}}", of], { env })).stdout;
 
+    it("takes as many bytes from the registry as the plan of pulls says", async () => {
+      const { stdout: facts } = await imgmatch(["probe", "--json", "--no-gpu"], { cwd: folder, env });
+      writeFileSync(join(folder, "facts.json"), facts);
+      const covered = await project.run("cover", join(folder, "facts.json"), "--pull-plan", "--json");
+      const [step] = JSON.parse(covered.stdout).pullPlan.steps;
+      expect(step).toMatchObject({ cell: best, digest: digestOf(best) });
+      const blobs = new Set<string>();
+      proxy.fault = ({ method, path }) => {
+        if (method === "GET" && path.includes("/blobs/")) blobs.add(path);
+        return null;
+      };
+      await pull(env);
+      proxy.fault = null;
+      const sizes = [...blobs].map(async (path) =>
+        Number(
+          (await fetch(`http://${proxy.host}${path}`, { method: "HEAD" })).headers.get("content-length"),
+        ),
+      );
+      expect((await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)).toBe(step.missing);
+      await capture(["docker", "image", "rm", "--force", name], { env });
+    });
+
     it("gives the plain name to this host's image, and asks nobody where it is here", async () => {
       expect(await pull(env)).toMatchObject({ name, present: false, pinned: false });
       expect(await digests(name)).toContain(digestOf(best));
