@@ -75,21 +75,21 @@ ubuntu 24.04, gdrcopy 12.8 for Ubuntu24_04`,
     version: "b6900",
     images: 42,
     channels: {
-      latest: `none_linux-${architecture}_cpu_server`,
-      full: `none_linux-${architecture}_cpu_full`,
-      "server-cuda": `12.8.1_default_linux-${architecture}_cuda_server`,
-      "light-cuda13": `13.3.0_default_linux-${architecture}_cuda_light`,
+      latest: `none_linux-${architecture}_server`,
+      full: `none_linux-${architecture}_full`,
+      "server-cuda": `cuda-12.8.1_default_linux-${architecture}_server`,
+      "light-cuda13": `cuda-13.3.0_default_linux-${architecture}_light`,
     },
     moves: ["latest", "full*", "light*", "server*"],
-    variants: { "server-cuda13-b6900": `13.3.0_default_linux-${architecture}_cuda_server` },
+    variants: { "server-cuda13-b6900": `cuda-13.3.0_default_linux-${architecture}_server` },
     names: 31 + 27,
     prints: {
-      [`13.3.0_default_linux-${architecture}_cuda_server`]:
+      [`cuda-13.3.0_default_linux-${architecture}_server`]:
         "llama-server\ncuda for default by gcc 14\nb6900 of https://github.com/ggml-org/llama.cpp",
-      [`none_linux-${architecture}_vulkan_light`]:
+      [`vulkan_linux-${architecture}_light`]:
         "llama-cli\nvulkan\nb6900 of https://github.com/ggml-org/llama.cpp",
     },
-    plain: `none_linux-${architecture}_cpu_server`,
+    plain: `none_linux-${architecture}_server`,
   },
 ];
 
