@@ -185,6 +185,23 @@ function targetOfName(name: string): string | null {
   return others.length === 0 ? only : null;
 }
 
+/** What the driver calls GPUs of these targets: `0x74a1`, and a regular expression of the products' names; null where no name tells a target. */
+export function amdWords(targets: readonly string[]): {
+  readonly ids: readonly string[];
+  readonly names: string | null;
+} {
+  const rows = amdProducts.filter(({ target }) => targets.includes(target));
+  const names = new Set(rows.flatMap((row) => row.names.map(plainName)));
+  const telling = [...names].filter((name) => targets.includes(targetOfName(name) ?? "")).sort();
+  const pattern = telling.map((name) =>
+    name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(" ", "[\\s_]+"),
+  );
+  return {
+    ids: rows.map(({ id }) => id.replace("1002:", "0x")).sort(),
+    names: pattern.length === 0 ? null : `^(${pattern.join("|")})([\\s_]oam)?$`,
+  };
+}
+
 function isNamed({ names }: AmdProduct, wanted: string): boolean {
   return names.some((name) => plainName(name) === wanted);
 }

@@ -3,6 +3,7 @@
 import type { HostFacts } from "../../host/facts.ts";
 import type { Requirement } from "../../lock/lock.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
+import type { DeviceClaim } from "./device-claim.ts";
 import type { FleetMember } from "./fleet/split-nodes.ts";
 import type { GpuUnit } from "./gpu-units.ts";
 import type { NodeLabel } from "./labels/vocabulary.ts";
@@ -39,6 +40,8 @@ export interface LaunchRequest {
   readonly program?: string;
   /** Which GPUs and MIG instances the container gets, for targets that name them; default: all of `host`. */
   readonly units?: readonly GpuUnit[];
+  /** Devices that a claim of Kubernetes finds, in place of a number of GPUs. */
+  readonly claim?: DeviceClaim;
   /** Who may open the device files of the GPUs: only of this machine. */
   readonly access?: DeviceAccess;
   /** `batch` when absent. */
@@ -85,6 +88,8 @@ export interface LaunchTarget {
   readonly formats: readonly [LaunchFormat, ...LaunchFormat[]];
   /** Settings that only this target takes, with the sentence for its help. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Whether it can claim devices. */
+  readonly claims?: true;
   /**
    * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for what the target has no words for, and `LAUNCH_FAILED` when this host
    * cannot give the image what it needs. `format` tells a target with two forms which one is wanted.

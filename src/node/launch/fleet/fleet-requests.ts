@@ -1,26 +1,31 @@
 /** The requests of `launch --fleet` to a target: one workload for each image of a lock, on the nodes on which resolve picks it. */
 
-import { hasGpuCode } from "../../../hardware/requirement.ts";
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
+import { hasGpuCode } from "../../../hardware/requirement.ts";
 import { unknownGpu, unknownHost } from "../../../host/unknown.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";
 import { immutableReferenceOf, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
+import { claimOf, type DeviceClaim, plainWish } from "../device-claim.ts";
+import type { DeviceWish } from "../device-wish.ts";
 import type { GpuUnit } from "../gpu-units.ts";
 import { resolvedLabel } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { dnsName, lastPart } from "../workload-name.ts";
-import { splitNodes } from "./split-nodes.ts";
+import { splitDevices } from "./split-devices.ts";
+import { type FleetMember, splitNodes } from "./split-nodes.ts";
 
 export interface FleetLaunchOptions extends ResolveImageOptions {
-  readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
+  readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "claim" | "node">;
   /** Default: the last part of the repository. */
   readonly name?: string | undefined;
   /** How many GPUs each image with GPU code gets. Default: 1. */
   readonly gpus?: string | undefined;
+  /** Claim devices: these, the best first, or with an empty list as many as `gpus` says. */
+  readonly devices?: readonly DeviceWish[] | undefined;
 }
 
 export interface FleetRequests {
@@ -34,9 +39,13 @@ export interface FleetRequests {
 export function fleetRequests(
   { name: targetName }: FleetTarget,
   lock: Lock,
-  { workload, name, gpus: wanted, ...options }: FleetLaunchOptions,
+  { workload, name, gpus: wanted, devices, ...options }: FleetLaunchOptions,
 ): FleetRequests {
-  const { members, shadowed } = splitNodes(lock, options);
+  const gpus = gpuUnits(wanted, targetName);
+  const { members, shadowed } =
+    devices === undefined
+      ? splitNodes(lock, options)
+      : claimingMembers(lock, devices.length > 0 ? devices : [plainWish(gpus.length)], options);
   if (members.length === 0) {
     throw new ImgmatchError({
       code: "NO_MATCH",
@@ -45,13 +54,12 @@ export function fleetRequests(
     });
   }
   const fleetName = name ?? dnsName(lastPart(lock.repository));
-  const gpus = gpuUnits(wanted, targetName);
   const names = uniqueNames(
     fleetName,
     members.map(({ image }) => image.tag),
   );
-  const launches = members.map((member, index): FleetLaunch => {
-    const { image } = member;
+  const launches = members.map((member: ClaimingMember, index): FleetLaunch => {
+    const { image, claim } = member;
     const request = {
       ...workload,
       // On every node of an image: what ends there is started again, unless it is a batch.
@@ -61,11 +69,37 @@ export function fleetRequests(
       requires: neededRequirement(image),
       host: anyNode,
       units: hasGpuCode(image.requires) ? gpus : [],
+      ...(claim === undefined ? {} : { claim }),
       node: resolvedLabel(lock.name, image.tag),
     } as const;
     return { request, member };
   });
   return { name: fleetName, launches, shadowed };
+}
+
+interface ClaimingMember extends FleetMember {
+  readonly claim?: DeviceClaim;
+}
+
+/** Images with GPU code that serve none of the devices are left out. */
+function claimingMembers(lock: Lock, wishes: readonly DeviceWish[], options: ResolveImageOptions) {
+  const { members, shadowed } = splitDevices(lock, options);
+  const unserved = wishes.find((wish) =>
+    members.every(({ cell, serves }) => claimOf(serves, [wish], cell) === null),
+  );
+  if (unserved !== undefined && members.some(({ serves }) => serves.length > 0)) {
+    throw unsupported(
+      "a fleet",
+      `serve ${unserved.text}: no image of the lock has code for it`,
+      "leave it out of --devices, change --pin, or add a cell for it",
+    );
+  }
+  const claiming = members.flatMap(({ serves, ...member }): readonly ClaimingMember[] => {
+    if (serves.length === 0) return [member];
+    const claim = claimOf(serves, wishes, member.cell);
+    return claim === null ? [] : [{ ...member, claim }];
+  });
+  return { members: claiming, shadowed };
 }
 
 /** Schedulers count: which GPUs a node has decides the image, not the number that is asked for. */
@@ -88,10 +122,17 @@ function gpuUnits(text = "1", target: string): readonly GpuUnit[] {
 /** The host for targets that ask it for nothing. */
 const anyNode = unknownHost("linux/amd64");
 
-/** Tags are longer and richer than DNS names: what is cut, or meets another, gets a hash of its tag. */
+/**
+ * Tags are longer and richer than DNS names: what is cut, or meets another, gets a hash of its tag; an image with several workloads, their
+ * numbers too.
+ */
 function uniqueNames(fleet: string, tags: readonly string[]): readonly string[] {
-  const plain = tags.map((tag) => dnsName(`${fleet}-${tag}`));
-  return tags.map((tag, index) => {
+  const words = tags.map((tag, index) => {
+    const earlier = tags.slice(0, index).filter((each) => each === tag).length;
+    return earlier === 0 ? tag : `${tag}-${earlier + 1}`;
+  });
+  const plain = words.map((word) => dnsName(`${fleet}-${word}`));
+  return words.map((tag, index) => {
     const name = plain[index] ?? fleet;
     const cut = `${fleet}-${tag}`.length > 63;
     if (!cut && plain.filter((other) => other === name).length === 1) return name;

@@ -18,7 +18,8 @@ import type {
 import type { ObjectMeta } from "kubernetes-types/meta/v1.js";
 import { byDigest, referenceParts } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
-import { baseName, dnsName, filled, given } from "../workload-name.ts";
+import { baseName, dnsName, filled, given, type JsonObject } from "../workload-name.ts";
+import type { DeviceAlternative, DeviceClaim } from "../device-claim.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import { type GpuUnit, type GpuVendor, vendorOf } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
@@ -27,7 +28,7 @@ import { unsupportedBy } from "../unsupported.ts";
 
 const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
 type KubernetesKind = (typeof kubernetesKinds)[number];
-type KubernetesObject = Pod | Job | Deployment | DaemonSet;
+type Workload = Pod | Job | Deployment | DaemonSet;
 
 const cannot = unsupportedBy("kubernetes");
 
@@ -35,6 +36,7 @@ export const kubernetes: FleetTarget = {
   name: "kubernetes",
   description: "a Job (batch) or a Deployment (service); --set kind=pod or daemonset for others",
   gpus: "scheduler",
+  claims: true,
   formats: ["yaml", "json"],
   settings: {
     kind: `one of ${kubernetesKinds.join(", ")}`,
@@ -43,16 +45,36 @@ export const kubernetes: FleetTarget = {
   },
   launch: (request) => ({
     form: "documents",
-    documents: [kubernetesObject(request) as unknown as Json],
+    documents: documentsOf(request, kubernetesObject(request)),
   }),
   fleetNote: () =>
     "node affinity in the words of imgmatch labels --format kubernetes: a node without these labels gets nothing",
-  fleet: (launches) => launches.map((launch) => fleetObject(launch) as unknown as Json),
+  fleet: (launches) => {
+    const claiming = launches.some(({ request }) => request.claim !== undefined);
+    return launches.flatMap((launch) => documentsOf(launch.request, fleetObject(launch, claiming)));
+  },
 };
 
-/** A DaemonSet puts a service on every node of the image; a batch is a Job, which runs on one of them. */
-function fleetObject({ request, member }: FleetLaunch): KubernetesObject {
-  const kind = request.settings?.kind ?? (request.task === "batch" ? "job" : "daemonset");
+/** The claim stands before what asks for it. */
+function documentsOf(request: LaunchRequest, workload: Workload): readonly Json[] {
+  const { claim } = request;
+  const documents = claim === undefined ? [workload] : [claimTemplate(request, claim), workload];
+  return documents as unknown as readonly Json[];
+}
+
+/**
+ * A DaemonSet puts a service on every node of the image; a batch is a Job, which runs on one of them. Nodes do not tell devices, and a
+ * DaemonSet looks at nodes alone: with claims a service is a Deployment.
+ */
+function fleetObject({ request, member }: FleetLaunch, claiming: boolean): Workload {
+  const service = claiming ? "deployment" : "daemonset";
+  const kind = request.settings?.kind ?? (request.task === "batch" ? "job" : service);
+  if (claiming && kind.toLowerCase() === "daemonset") {
+    throw cannot(
+      "claim devices in a DaemonSet, whose pods would wait on every node that has none",
+      "use --set kind=deployment, or leave --dra out",
+    );
+  }
   const object = kubernetesObject(
     { ...request, settings: { ...request.settings, kind } },
     nodeSelectorTerms(member.terms),
@@ -92,10 +114,8 @@ export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelector
 }
 
 /** `terms` are alternatives of a required node affinity, in place of the request's node label. */
-function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): KubernetesObject {
-  const name = objectName(request);
-  const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
-  const namespace = namespaceOf(request);
+function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): Workload {
+  const { name, labels, namespace } = identityOf(request);
   const { tag } = referenceParts(request.reference);
   const annotations = tag === null ? undefined : { "imgmatch.dev/tag": tag };
   const metadata = filled<ObjectMeta>({ name, namespace, labels, annotations });
@@ -120,6 +140,43 @@ function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorT
     case "daemonset":
       return { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec: { selector, template } };
   }
+}
+
+function identityOf(request: LaunchRequest) {
+  const name = objectName(request);
+  const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
+  return { name, labels, namespace: namespaceOf(request) };
+}
+
+/** Of its one request in a claim. */
+const claimName = "gpu";
+
+/** resource.k8s.io/v1, which the package of types does not have yet. */
+function claimTemplate(request: LaunchRequest, { alternatives }: DeviceClaim): JsonObject {
+  const { name, labels, namespace } = identityOf(request);
+  const [only, ...others] = alternatives;
+  const device = ({ deviceClass, count, cel }: DeviceAlternative) => ({
+    deviceClassName: deviceClass,
+    allocationMode: "ExactCount",
+    count,
+    selectors: [{ cel: { expression: cel } }],
+  });
+  const choice =
+    others.length === 0 && only !== undefined
+      ? { exactly: device(only) }
+      : { firstAvailable: alternatives.map((each) => ({ name: each.name, ...device(each) })) };
+  // The answer is for GPUs of one kind.
+  const constraints = alternatives.flatMap((each) => {
+    const requests = [others.length === 0 ? claimName : `${claimName}/${each.name}`];
+    return each.count > 1 ? [{ requests, matchAttribute: `gpu.${each.vendor}.com/productName` }] : [];
+  });
+  const devices = filled({ requests: [{ name: claimName, ...choice }], constraints });
+  return {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceClaimTemplate",
+    metadata: filled({ name, namespace, labels }),
+    spec: { spec: { devices } },
+  };
 }
 
 function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
@@ -151,6 +208,10 @@ function podSpec(
       },
     })),
     tolerations: tolerationsOf(request),
+    // Without `source`, which Kubernetes 1.31 took out.
+    resourceClaims: given(request.claim, () => [
+      { name: claimName, resourceClaimTemplateName: objectName(request) },
+    ]),
     containers: [container(request)],
     volumes: mounts.map(({ source }, index) => ({ name: `mount-${index}`, hostPath: { path: source } })),
   });
@@ -161,9 +222,13 @@ function podSpec(
  * clusters nobody adds it for them (Kubernetes, "Admission Controllers", ExtendedResourceToleration; NVIDIA's own manifests).
  */
 function tolerationsOf(request: LaunchRequest): Toleration[] {
-  const vendor = vendorOf(request.requires);
-  if (vendor === null || neededUnits(request).length === 0) return [];
-  return [{ key: gpuResources[vendor], operator: "Exists", effect: "NoSchedule" }];
+  const { claim } = request;
+  const vendors = (claim?.alternatives ?? neededUnits(request)).map(({ vendor }) => vendor);
+  return [...new Set(vendors)].map((vendor) => ({
+    key: gpuResources[vendor],
+    operator: "Exists",
+    effect: "NoSchedule",
+  }));
 }
 
 const gpuResources = {
@@ -180,7 +245,10 @@ function container(request: LaunchRequest): Container {
     command: given(program, (word) => [literal(word)]),
     args: args.map(literal),
     env: Object.entries(env).map(([name, value]) => ({ name, value: literal(value) })),
-    resources: filled<ResourceRequirements>({ limits: resourceLimits(request) }),
+    resources: filled<ResourceRequirements>({
+      limits: resourceLimits(request),
+      claims: given(request.claim, () => [{ name: claimName }]),
+    }),
     volumeMounts: mounts.map(({ target, readOnly }, index) => {
       const mount = { name: `mount-${index}`, mountPath: target };
       return readOnly ? { ...mount, readOnly } : mount;
@@ -207,7 +275,7 @@ function resourceOf({ vendor, mig }: GpuUnit, { resource }: NonNullable<LaunchRe
 
 function resourceLimits(request: LaunchRequest): Record<string, string> {
   const { cpus, memoryMiB, settings = {} } = request;
-  const units = neededUnits(request);
+  const units = request.claim === undefined ? neededUnits(request) : [];
   const names = new Set(units.map((unit) => resourceOf(unit, settings)));
   if (names.size > 1) {
     throw cannot(
