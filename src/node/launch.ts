@@ -113,7 +113,8 @@ async function devicesFor(
   if (target.claims !== true)
     throw unsupported(target.name, "claim devices", "use kubernetes, or leave --dra and --devices out");
   if (devices === undefined) return [];
-  if (gpus !== undefined) throw usageError("--devices and --gpus exclude each other", "say it in one of them");
+  if (gpus !== undefined)
+    throw usageError("--devices and --gpus exclude each other", "say it in one of them");
   const { parseDevices } = await import("./launch/device-wish.ts");
   return parseDevices(devices);
 }
@@ -131,7 +132,10 @@ async function claimFor(
     import("./launch/device-claim.ts"),
   ]);
   const image = images[cell];
-  const { members } = splitDevices({ ...lock, images: image === undefined ? {} : { [cell]: image } }, options);
+  const { members } = splitDevices(
+    { ...lock, images: image === undefined ? {} : { [cell]: image } },
+    options,
+  );
   const serves = members.flatMap((member) => member.serves);
   const claims = (wishes.length > 0 ? wishes : [wishOf(units)]).map((wish) => {
     const claim = claimOf(serves, [wish], cell);

@@ -114,7 +114,7 @@ const drivers = {
 
 /** An attribute that is missing is an error, which ends the search for devices: each is asked for before it is read. */
 function bound(domain: string, tests: readonly string[]): string {
-  return `cel.bind(gpu, device.attributes[${text(domain)}], ${allOf(tests)})`;
+  return `cel.bind(gpu, device.attributes[${text(domain)}],\n  ${tests.join(" &&\n  ")})`;
 }
 
 function has(attribute: string): string {
@@ -128,10 +128,7 @@ function wishTests(domain: string, { product, migProfile, memoryGb }: DeviceWish
     ...(migProfile === null ? [] : [has("profile"), `gpu.profile == ${text(migProfile)}`]),
     ...(memoryGb === null
       ? []
-      : [
-          `"memory" in ${capacity}`,
-          `${capacity}.memory.compareTo(quantity(${text(`${memoryGb}G`)})) >= 0`,
-        ]),
+      : [`"memory" in ${capacity}`, `${capacity}.memory.compareTo(quantity(${text(`${memoryGb}G`)})) >= 0`]),
   ];
 }
 

@@ -52,7 +52,12 @@ async function parseWish(text: string): Promise<DeviceWish> {
 async function readPart(part: string): Promise<Partial<DeviceWish> | null> {
   const memory = /^([1-9]\d{0,4})gb?$/i.exec(part)?.[1];
   if (memory !== undefined) return { memoryGb: Number(memory) };
-  if (/^\dg\.\d+gb(\+[a-z.]+)*$/.test(part)) return { migProfile: part };
+  // Of Ampere and later (NVIDIA, "MIG User Guide", Supported GPUs).
+  if (/^\dg\.\d+gb(\+[a-z.]+)*$/.test(part))
+    return {
+      migProfile: part,
+      kinds: new Set(knownComputes.flat().filter((compute) => Number(compute) >= 8)),
+    };
   const kinds = [...knownComputes.flat(), ...amdArchitectures.map(({ name }) => name)];
   if (kinds.includes(part)) return { kinds: new Set([part]) };
   const words = part.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");

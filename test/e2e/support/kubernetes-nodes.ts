@@ -58,6 +58,9 @@ const collections: Readonly<Record<string, string>> = {
   Job: "/apis/batch/v1/namespaces/{}/jobs",
   Deployment: "/apis/apps/v1/namespaces/{}/deployments",
   DaemonSet: "/apis/apps/v1/namespaces/{}/daemonsets",
+  ResourceClaimTemplate: "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates",
+  ResourceSlice: "/apis/resource.k8s.io/v1/resourceslices",
+  DeviceClass: "/apis/resource.k8s.io/v1/deviceclasses",
 };
 
 /** Where objects of its kind are created. */

@@ -164,9 +164,7 @@ export function assign(
       const variable = test(each);
       const [no, yes] = split(each, variable);
       const value = valueOf(variable);
-      return value === undefined
-        ? make(variable, assigned(no), assigned(yes))
-        : assigned(value ? yes : no);
+      return value === undefined ? make(variable, assigned(no), assigned(yes)) : assigned(value ? yes : no);
     });
   return assigned(node);
 }

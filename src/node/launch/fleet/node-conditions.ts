@@ -133,7 +133,9 @@ function covers(key: string): (each: string) => boolean {
 /** In the order in which variables are tested: those of one key stand side by side, which keeps the diagrams small. */
 function variableName(condition: Condition, order: readonly string[]): string {
   const { key } = condition;
-  const closest = order.filter(covers(key)).reduce((best, each) => (each.length > best.length ? each : best), "");
+  const closest = order
+    .filter(covers(key))
+    .reduce((best, each) => (each.length > best.length ? each : best), "");
   const place = order.indexOf(closest);
   return `${String(place).padStart(2, "0")} ${key} ${valueText(condition)}`;
 }

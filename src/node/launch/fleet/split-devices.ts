@@ -17,7 +17,15 @@ import {
   label,
   possibleNodes,
 } from "./node-conditions.ts";
-import { eligibleImages, type FleetMember, shadowedOf, type Term, termOf, termsOf, winnersOf } from "./split-nodes.ts";
+import {
+  eligibleImages,
+  type FleetMember,
+  shadowedOf,
+  type Term,
+  termOf,
+  termsOf,
+  winnersOf,
+} from "./split-nodes.ts";
 
 /** GPUs that an image serves under the same drivers. */
 export interface ServedGpus {
@@ -98,11 +106,13 @@ function devicesOf(
     const condition = asked.get(variable);
     return condition !== undefined && !isOfDevice(condition);
   };
-  return [...divide(conditions, and(onDevices, not(or(...elsewhere))), isOfNode)].flatMap(([devices, nodes]) => {
-    if (devices === never || nodes === never) return [];
-    const terms = termsOf(nodes, possible, conditions);
-    return [{ cell, image, terms, disjointTerms: () => null, serves: servedBy(devices, conditions) }];
-  });
+  return [...divide(conditions, and(onDevices, not(or(...elsewhere))), isOfNode)].flatMap(
+    ([devices, nodes]) => {
+      if (devices === never || nodes === never) return [];
+      const terms = termsOf(nodes, possible, conditions);
+      return [{ cell, image, terms, disjointTerms: () => null, serves: servedBy(devices, conditions) }];
+    },
+  );
 }
 
 /** What a container knows of its GPUs when it has this kind alone; undefined for what depends on more. */
