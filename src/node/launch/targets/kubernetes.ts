@@ -21,7 +21,7 @@ import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { baseName, dnsName, filled, given, type JsonObject } from "../workload-name.ts";
 import type { DeviceAlternative, DeviceClaim } from "../device-claim.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import { type GpuUnit, type GpuVendor, vendorOf } from "../gpu-units.ts";
+import type { GpuUnit, GpuVendor } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
