@@ -185,20 +185,24 @@ function targetOfName(name: string): string | null {
   return others.length === 0 ? only : null;
 }
 
-/** What the driver calls GPUs of these targets: `0x74a1`, and a regular expression of the products' names; null where no name tells a target. */
+/** Regular expressions of what the driver calls GPUs of these targets, in small letters with blanks; null where nothing tells them. */
 export function amdWords(targets: readonly string[]): {
-  readonly ids: readonly string[];
-  readonly names: string | null;
+  readonly deviceId: string | null;
+  readonly productName: string | null;
 } {
   const rows = amdProducts.filter(({ target }) => targets.includes(target));
   const names = new Set(rows.flatMap((row) => row.names.map(plainName)));
   const telling = [...names].filter((name) => targets.includes(targetOfName(name) ?? "")).sort();
-  const pattern = telling.map((name) =>
-    name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(" ", "[\\s_]+"),
+  const oneOf = (words: readonly string[], end: string) =>
+    words.length === 0 ? null : `(${words.join("|")})${end}$`;
+  const ids = oneOf(rows.map(({ id }) => id.replace("1002:", "")).sort(), "");
+  const name = oneOf(
+    telling.map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")),
+    "( oam)?",
   );
   return {
-    ids: rows.map(({ id }) => id.replace("1002:", "0x")).sort(),
-    names: pattern.length === 0 ? null : `^(${pattern.join("|")})([\\s_]oam)?$`,
+    deviceId: ids === null ? null : `^0x${ids}`,
+    productName: name === null ? null : `^${name}`,
   };
 }
 

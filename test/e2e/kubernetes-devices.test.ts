@@ -220,6 +220,7 @@ describe("claimed devices on Kubernetes", needs(whyNot), () => {
     const all = [
       await fleetOf(await ownLock(), "--dra"),
       await fleetOf(mixedLock, "--dra", "--task", "batch"),
+      await fleetOf(lockOf({ spirv: rocmImage(["amdgcnspirv"]), cpu: image() }), "--dra"),
       await fleetOf(visionLock, "--devices", "1xB300,2xH200:100GB,4x9.0,1x3g.40gb,2xRTX 4090"),
       { objects: single.items },
     ].flatMap(({ objects }) => objects as readonly KubernetesObject[]);

@@ -154,22 +154,26 @@ function versionTest({ key, operator, values: [value = "0"] }: LabelTerm): strin
 
 /** The driver tells no target: its device, or its product's name, does. */
 function ofTargets(targets: readonly string[], image: string): string {
-  const { ids, names } = amdWords(targets);
-  if (ids.length === 0 && names === null) {
-    throw unsupported(
-      "kubernetes",
-      `claim GPUs for ${image}: gpu.amd.com publishes devices and products, and imgmatch knows none with ${targets.join(", ")}`,
-      "leave that image out with --pin",
-    );
-  }
-  return anyOf([
-    ...(ids.length === 0
+  const { deviceId, productName } = amdWords(targets);
+  const tests = [
+    ...(deviceId === null
       ? []
-      : [allOf([has("deviceID"), `gpu.deviceID.lowerAscii() in [${ids.map(text).join(", ")}]`])]),
-    ...(names === null
+      : [allOf([has("deviceID"), `gpu.deviceID.lowerAscii().matches(${text(deviceId)})`])]),
+    ...(productName === null
       ? []
-      : [allOf([has("productName"), `gpu.productName.matches(${text(`(?i)${names}`)})`])]),
-  ]);
+      : [
+          allOf([
+            has("productName"),
+            `gpu.productName.lowerAscii().replace("_", " ").matches(${text(productName)})`,
+          ]),
+        ]),
+  ];
+  if (tests.length > 0) return anyOf(tests);
+  throw unsupported(
+    "kubernetes",
+    `claim GPUs for ${image}: gpu.amd.com publishes devices and products, and imgmatch knows none with ${targets.join(", ")}`,
+    "leave that image out with --pin",
+  );
 }
 
 function allOf(tests: readonly string[]): string {

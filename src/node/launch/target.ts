@@ -32,6 +32,8 @@ export interface LaunchRequest {
   readonly reference: ImmutableReference;
   /** Of an image that carries several of a kind, what it needs with those that the host meets. */
   readonly requires: Requirement;
+  /** `repo:version`: the image is named so, and each node takes its own. */
+  readonly plainTag?: string;
   /** The host that the image was picked for, with the GPUs that the container is to get. */
   readonly host: HostFacts;
   /** Arguments for the program in the image. */

@@ -98,11 +98,20 @@ describe("a fleet on Kubernetes", () => {
 function publishedOf({ nvidia, amd, ...host }: HostFacts): readonly HostFacts[] {
   const { driver, cuda: reported, gpus } = nvidia ?? { driver: null, cuda: null, gpus: [] };
   const isPublished = driver !== null && reported !== null && nvidia?.driverScale === undefined;
-  const all = { ...host, nvidia: null, amd: null };
+  // Nothing that a cluster knows says that AMD's are broken.
+  const problems = host.problems.filter(({ code }) => !code.startsWith("HOST_AMD_"));
+  const { unknown: _, ...known } = nvidia ?? {
+    gpus: [],
+    driver: null,
+    module: null,
+    library: null,
+    cuda: null,
+  };
+  const all = { ...host, problems, nvidia: null, amd: null };
   return [
     ...(isPublished ? gpus : [])
       .filter((gpu) => gpu.compute !== null && gpu.class !== "tegra")
-      .map((gpu) => ({ ...all, ...(nvidia && { nvidia: { ...nvidia, gpus: [{ ...gpu, index: 0 }] } }) })),
+      .map((gpu) => ({ ...all, ...(known && { nvidia: { ...known, gpus: [{ ...gpu, index: 0 }] } }) })),
     ...(amd?.gpus ?? []).flatMap((gpu) => {
       const architecture = gpu.target === null ? null : findAmdArchitecture(gpu.target);
       const sramecc = architecture?.sramecc === false ? false : null;

@@ -44,12 +44,12 @@ export function fitModes(
   const without = (key: string) => not(of(label.exists(key)));
   const { cuda, rocm, cpu, kernel } = image.requires;
   const platform = normalizePlatform(image.platform);
+  const depends = dependsOnGpus(image.requires, "nvidia", options);
+  const isForCpu = sideOf(image.requires) === "cpu";
   const base = and(
     of(label.is(keys.platform, platformValue(platform))),
-    sideOf(image.requires) === "unjudged" || (cuda === null && wantsCpu(options))
-      ? always
-      : without(keys.broken),
-    dependsOnGpus(image.requires, "nvidia", options) ? without(keys.gpuUnknown) : always,
+    depends || (isForCpu && !wantsCpu(options)) ? without(keys.broken) : always,
+    depends ? without(keys.gpuUnknown) : always,
     kernelCondition(kernel, conditions),
   );
   return featuresBuiltFor(image).flatMap(({ features, share: builtFor }): readonly FitMode[] => {

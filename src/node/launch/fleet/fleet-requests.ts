@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
 import { hasGpuCode } from "../../../hardware/requirement.ts";
-import { unknownGpu, unknownHost } from "../../../host/unknown.ts";
+import { unknownAmdGpu, unknownGpu, unknownHost } from "../../../host/unknown.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";
@@ -11,12 +11,12 @@ import { immutableReferenceOf, type ResolveImageOptions } from "../../../resolve
 import { claimOf, type DeviceClaim, plainWish } from "../device-claim.ts";
 import type { DeviceWish } from "../device-wish.ts";
 import type { GpuUnit } from "../gpu-units.ts";
-import { resolvedLabel } from "../labels/vocabulary.ts";
+import { keys, resolvedLabel } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { dnsName, lastPart } from "../workload-name.ts";
 import { splitDevices } from "./split-devices.ts";
-import { type FleetMember, splitNodes } from "./split-nodes.ts";
+import { eligibleImages, type FleetMember, splitNodes } from "./split-nodes.ts";
 
 export interface FleetLaunchOptions extends ResolveImageOptions {
   readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "claim" | "node">;
@@ -42,17 +42,21 @@ export function fleetRequests(
   { workload, name, gpus: wanted, devices, ...options }: FleetLaunchOptions,
 ): FleetRequests {
   const gpus = gpuUnits(wanted, targetName);
+  if (workload.settings?.image === "plain") {
+    if (devices !== undefined)
+      throw unsupported(
+        targetName,
+        "claim devices for the plain tag, which is another image on each node",
+        "leave --dra and --devices out, or --set image=plain",
+      );
+    const launch = plainLaunch(lock, wanted === undefined ? [] : gpus, { workload, name, ...options });
+    return { name: launch.request.name ?? "", launches: [launch], shadowed: [] };
+  }
   const { members, shadowed } =
     devices === undefined
       ? splitNodes(lock, options)
       : claimingMembers(lock, devices.length > 0 ? devices : [plainWish(gpus.length)], options);
-  if (members.length === 0) {
-    throw new ImgmatchError({
-      code: "NO_MATCH",
-      message: "no image of the lock is built and matches the pins",
-      fix: isAdopted(lock) ? "change --pin" : "run imgmatch build, or change --pin",
-    });
-  }
+  if (members.length === 0) throw noImage(lock);
   const fleetName = name ?? dnsName(lastPart(lock.repository));
   const names = uniqueNames(
     fleetName,
@@ -75,6 +79,47 @@ export function fleetRequests(
     return { request, member };
   });
   return { name: fleetName, launches, shadowed };
+}
+
+/** One workload for all nodes that say that the fleet has an image for them. */
+function plainLaunch(
+  lock: Lock,
+  units: readonly GpuUnit[],
+  { workload, name, ...options }: FleetLaunchOptions,
+): FleetLaunch {
+  const images = eligibleImages(lock, options);
+  const [found] = units.length === 0 ? images : images.filter(([, { requires }]) => hasGpuCode(requires));
+  if (found === undefined) throw noImage(lock);
+  const [cell, image] = found;
+  const { cpu, cuda } = image.requires;
+  return {
+    request: {
+      ...workload,
+      task: workload.task ?? "service",
+      name: name ?? dnsName(lastPart(lock.repository)),
+      reference: immutableReferenceOf(lock, image),
+      plainTag: `${lock.repository}:${lock.version}`,
+      requires: units.length > 0 ? neededRequirement(image) : { cpu, cuda: null },
+      host: anyNode,
+      units: units.map((unit) => (cuda === null ? amdUnit(unit) : unit)),
+    },
+    member: {
+      ...{ cell, image, disjointTerms: () => null },
+      terms: [[{ key: keys.image(lock.name), operator: "Exists", values: [] }]],
+    },
+  };
+}
+
+function amdUnit({ gpu: { index }, name }: GpuUnit): GpuUnit {
+  return { vendor: "amd", gpu: unknownAmdGpu(index), mig: null, name };
+}
+
+function noImage(lock: Lock): ImgmatchError {
+  return new ImgmatchError({
+    code: "NO_MATCH",
+    message: "no image of the lock is built and matches the pins",
+    fix: isAdopted(lock) ? "change --pin" : "run imgmatch build, or change --pin",
+  });
 }
 
 interface ClaimingMember extends FleetMember {

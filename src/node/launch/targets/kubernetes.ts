@@ -39,6 +39,7 @@ export const kubernetes: FleetTarget = {
   claims: true,
   formats: ["yaml", "json"],
   settings: {
+    image: "plain: with --fleet, one workload of the fleet's plain tag, on nodes for which it has an image",
     kind: `one of ${kubernetesKinds.join(", ")}`,
     namespace: "metadata.namespace",
     resource: "how the device plugin calls a GPU, where not nvidia.com/gpu or amd.com/gpu: amd.com/cpx_nps4",
@@ -117,7 +118,8 @@ export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelector
 function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): Workload {
   const { name, labels, namespace } = identityOf(request);
   const { tag } = referenceParts(request.reference);
-  const annotations = tag === null ? undefined : { "imgmatch.dev/tag": tag };
+  const annotations =
+    tag === null || request.plainTag !== undefined ? undefined : { "imgmatch.dev/tag": tag };
   const metadata = filled<ObjectMeta>({ name, namespace, labels, annotations });
   const kind = kindOf(request);
   const ends = (kind === "pod" || kind === "job") && request.task !== "service";
@@ -237,11 +239,16 @@ const gpuResources = {
 } as const satisfies Record<GpuVendor, string>;
 
 function container(request: LaunchRequest): Container {
-  const { args, program, env = {}, mounts = [] } = request;
+  const { args, program, env = {}, mounts = [], plainTag, settings } = request;
   checkMounts(mounts);
+  if (settings?.image !== undefined && plainTag === undefined)
+    throw cannot(
+      `name the image of one host by ${settings.image}`,
+      "use --fleet with --set image=plain, or leave it out",
+    );
   return filled<Container>({
     name: "main",
-    image: byDigest(request.reference),
+    image: plainTag ?? byDigest(request.reference),
     command: given(program, (word) => [literal(word)]),
     args: args.map(literal),
     env: Object.entries(env).map(([name, value]) => ({ name, value: literal(value) })),
