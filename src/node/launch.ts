@@ -8,7 +8,6 @@ import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { Lock } from "../lock/lock.ts";
 import type { GpuChoice } from "./launch/choose-gpus.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
-import type { DeviceClaim } from "./launch/device-claim.ts";
 import type { DeviceWish } from "./launch/device-wish.ts";
 import type { GpuUnit } from "./launch/gpu-units.ts";
 import { chooseLaunch } from "./launch/choose-launch.ts";
@@ -17,7 +16,7 @@ import { accessTo } from "./launch/device-access.ts";
 import { findHolders, type GpuHolders, gpusBusy } from "./launch/gpus-busy.ts";
 import { launchTarget } from "./launch/launch-targets.ts";
 import { runImage } from "./launch/run-image.ts";
-import { hasFleet, isLocal, type LaunchTarget } from "./launch/target.ts";
+import { type DeviceClaim, hasFleet, isLocal, type LaunchTarget } from "./launch/target.ts";
 import { unsupported } from "./launch/unsupported.ts";
 import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts";
 import { readFleetQuestion, readQuestion } from "./question.ts";
@@ -60,7 +59,7 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
     ...choice.request,
     // Facts from a file speak of another machine, whose device files nobody sees here.
     ...(otherHost(options) === null ? accessTo(units) : {}),
-    ...(devices === undefined || units.length === 0
+    ...(devices === undefined || (devices.length === 0 && units.length === 0)
       ? {}
       : { claim: await claimFor(lock, choice.cell, devices, units, question.options) }),
   };
@@ -89,7 +88,7 @@ async function launchFleet(
   }
   const question = await readFleetQuestion(options, world);
   const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
-  const { name, launches, shadowed } = fleetRequests(target, question.lock, {
+  const { name, launches, shadowed, unserved } = fleetRequests(target, question.lock, {
     ...question.options,
     workload: workloadOf(target, options),
     name: options.name,
@@ -100,6 +99,7 @@ async function launchFleet(
   note(world, [
     `${target.name}: ${target.fleetNote(documents)}`,
     ...shadowed.map((cell) => `left out: ${cell} wins on no node, another image always comes first`),
+    ...unserved.map((cell) => `left out: ${cell} serves none of these devices`),
   ]);
   return { documents };
 }

@@ -11,22 +11,9 @@ import type { ServedGpus } from "./fleet/split-devices.ts";
 import type { LabelTerm } from "./fleet/split-nodes.ts";
 import type { GpuUnit, GpuVendor } from "./gpu-units.ts";
 import { keys, versionText } from "./labels/vocabulary.ts";
+import type { DeviceAlternative, DeviceClaim } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 import { dnsName } from "./workload-name.ts";
-
-export interface DeviceClaim {
-  /** The best first. */
-  readonly alternatives: readonly DeviceAlternative[];
-}
-
-export interface DeviceAlternative {
-  /** A DNS label. */
-  readonly name: string;
-  readonly vendor: GpuVendor;
-  readonly deviceClass: string;
-  readonly count: number;
-  readonly cel: string;
-}
 
 /** So many devices of a kind that the user has not named. */
 export function plainWish(count: number, migProfile: string | null = null): DeviceWish {

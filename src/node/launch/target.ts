@@ -3,9 +3,8 @@
 import type { HostFacts } from "../../host/facts.ts";
 import type { Requirement } from "../../lock/lock.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
-import type { DeviceClaim } from "./device-claim.ts";
 import type { FleetMember } from "./fleet/split-nodes.ts";
-import type { GpuUnit } from "./gpu-units.ts";
+import type { GpuUnit, GpuVendor } from "./gpu-units.ts";
 import type { NodeLabel } from "./labels/vocabulary.ts";
 
 /** `batch` ends by itself, `service` is kept running. */
@@ -25,6 +24,22 @@ export interface DeviceAccess {
   readonly groups: readonly number[];
   /** The user who starts the launch: for him Podman runs without root. */
   readonly user: number;
+}
+
+/** Devices that Kubernetes finds for a container (dynamic resource allocation). */
+export interface DeviceClaim {
+  /** The best first. */
+  readonly alternatives: readonly DeviceAlternative[];
+}
+
+export interface DeviceAlternative {
+  /** A DNS label. */
+  readonly name: string;
+  readonly vendor: GpuVendor;
+  readonly deviceClass: string;
+  readonly count: number;
+  /** What a device must be, in the Common Expression Language. */
+  readonly cel: string;
 }
 
 export interface LaunchRequest {

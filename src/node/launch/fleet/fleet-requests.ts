@@ -8,15 +8,15 @@ import type { Lock } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";
 import { immutableReferenceOf, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
-import { claimOf, type DeviceClaim, plainWish } from "../device-claim.ts";
+import { claimOf, plainWish } from "../device-claim.ts";
 import type { DeviceWish } from "../device-wish.ts";
 import type { GpuUnit } from "../gpu-units.ts";
 import { keys, resolvedLabel } from "../labels/vocabulary.ts";
-import type { FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
+import type { DeviceClaim, FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { dnsName, lastPart } from "../workload-name.ts";
 import { splitDevices } from "./split-devices.ts";
-import { eligibleImages, type FleetMember, splitNodes } from "./split-nodes.ts";
+import { eligibleImages, type FleetMember, cellsBut, splitNodes } from "./split-nodes.ts";
 
 export interface FleetLaunchOptions extends ResolveImageOptions {
   readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "claim" | "node">;
@@ -33,6 +33,8 @@ export interface FleetRequests {
   readonly launches: readonly FleetLaunch[];
   /** Cells that win on no node at all. */
   readonly shadowed: readonly string[];
+  /** Cells that serve none of the devices that are named. */
+  readonly unserved: readonly string[];
 }
 
 /** Throws `NO_MATCH` where the lock has no image to launch, and as `splitNodes`. */
@@ -50,12 +52,12 @@ export function fleetRequests(
         "leave --dra and --devices out, or --set image=plain",
       );
     const launch = plainLaunch(lock, wanted === undefined ? [] : gpus, { workload, name, ...options });
-    return { name: launch.request.name ?? "", launches: [launch], shadowed: [] };
+    return { name: launch.request.name ?? "", launches: [launch], shadowed: [], unserved: [] };
   }
-  const { members, shadowed } =
+  const { members, shadowed, unserved } =
     devices === undefined
-      ? splitNodes(lock, options)
-      : claimingMembers(lock, devices.length > 0 ? devices : [plainWish(gpus.length)], options);
+      ? { ...splitNodes(lock, options), unserved: [] }
+      : claimingMembers(lock, devices, gpus.length, options);
   if (members.length === 0) throw noImage(lock);
   const fleetName = name ?? dnsName(lastPart(lock.repository));
   const names = uniqueNames(
@@ -78,7 +80,7 @@ export function fleetRequests(
     } as const;
     return { request, member };
   });
-  return { name: fleetName, launches, shadowed };
+  return { name: fleetName, launches, shadowed, unserved };
 }
 
 /** One workload for all nodes that say that the fleet has an image for them. */
@@ -88,9 +90,9 @@ function plainLaunch(
   { workload, name, ...options }: FleetLaunchOptions,
 ): FleetLaunch {
   const images = eligibleImages(lock, options);
-  const [found] = units.length === 0 ? images : images.filter(([, { requires }]) => hasGpuCode(requires));
+  const [found] = units.length === 0 ? images : images.filter(({ image }) => hasGpuCode(image.requires));
   if (found === undefined) throw noImage(lock);
-  const [cell, image] = found;
+  const { cell, image } = found;
   const { cpu, cuda } = image.requires;
   return {
     request: {
@@ -126,25 +128,30 @@ interface ClaimingMember extends FleetMember {
   readonly claim?: DeviceClaim;
 }
 
-/** Images with GPU code that serve none of the devices are left out. */
-function claimingMembers(lock: Lock, wishes: readonly DeviceWish[], options: ResolveImageOptions) {
+/** Who names devices wants no image that serves none of them. */
+function claimingMembers(
+  lock: Lock,
+  named: readonly DeviceWish[],
+  count: number,
+  options: ResolveImageOptions,
+) {
   const { members, shadowed } = splitDevices(lock, options);
-  const unserved = wishes.find((wish) =>
-    members.every(({ cell, serves }) => claimOf(serves, [wish], cell) === null),
-  );
-  if (unserved !== undefined && members.some(({ serves }) => serves.length > 0)) {
+  const wanted = (wishes: readonly DeviceWish[]) =>
+    members.flatMap(({ serves, ...member }): readonly ClaimingMember[] => {
+      const claim = claimOf(serves, wishes, member.cell);
+      if (claim !== null) return [{ ...member, claim }];
+      return serves.length === 0 && named.length === 0 ? [member] : [];
+    });
+  const nobodys = named.find((wish) => wanted([wish]).length === 0);
+  if (nobodys !== undefined) {
     throw unsupported(
       "a fleet",
-      `serve ${unserved.text}: no image of the lock has code for it`,
+      `serve ${nobodys.text}: no image of the lock has code for it`,
       "leave it out of --devices, change --pin, or add a cell for it",
     );
   }
-  const claiming = members.flatMap(({ serves, ...member }): readonly ClaimingMember[] => {
-    if (serves.length === 0) return [member];
-    const claim = claimOf(serves, wishes, member.cell);
-    return claim === null ? [] : [{ ...member, claim }];
-  });
-  return { members: claiming, shadowed };
+  const claiming = wanted(named.length > 0 ? named : [plainWish(count)]);
+  return { members: claiming, shadowed, unserved: cellsBut(members, claiming) };
 }
 
 /** Schedulers count: which GPUs a node has decides the image, not the number that is asked for. */

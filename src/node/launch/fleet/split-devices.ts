@@ -20,7 +20,7 @@ import {
 import {
   eligibleImages,
   type FleetMember,
-  shadowedOf,
+  cellsBut,
   type Term,
   termOf,
   termsOf,
@@ -42,11 +42,6 @@ export interface DeviceMember extends FleetMember {
   readonly serves: readonly ServedGpus[];
 }
 
-export interface DeviceSplit {
-  readonly members: readonly DeviceMember[];
-  readonly shadowed: readonly string[];
-}
-
 interface Kind {
   readonly vendor: GpuVendor;
   readonly name: string;
@@ -62,11 +57,11 @@ const allKinds: readonly Kind[] = [
  * Splits all devices among the images of a lock: a container that gets devices of one kind runs what `resolveImage` picks for its node with
  * these devices alone. Images without GPU code go by what the node says. Throws as `splitNodes`, but not for AMD.
  */
-export function splitDevices(lock: Lock, options: ResolveImageOptions = {}): DeviceSplit {
+export function splitDevices(lock: Lock, options: ResolveImageOptions = {}) {
   const conditions = createConditions({ devicesLast: true });
   const images = eligibleImages(lock, options);
   const { winners, possible } = winnersOf(lock, images, conditions, options);
-  const someAmd = images.some(([, { requires }]) => vendorsOf(requires).includes("amd"));
+  const someAmd = images.some(({ image }) => vendorsOf(image.requires).includes("amd"));
   const members = winners.flatMap(({ cell, image, wins }): readonly DeviceMember[] => {
     if (hasGpuCode(image.requires)) return devicesOf({ cell, image, wins }, possible, conditions);
     const member = { cell, image, disjointTerms: () => null, serves: [] };
@@ -75,17 +70,17 @@ export function splitDevices(lock: Lock, options: ResolveImageOptions = {}): Dev
     const { key, value } = resolvedLabel(lock.name, image.tag);
     return [{ ...member, terms: [[{ key, operator: "In", values: [value] }]] }];
   });
-  const left = shadowedOf(images, members);
-  for (const [cell, { requires }] of images.filter(([each]) => left.includes(each))) {
-    if (!vendorsOf(requires).includes("amd") || winners.some((each) => each.cell === cell)) continue;
-    if (requires.rocm?.code.every((target) => target.includes("sramecc")) !== true) continue;
-    throw unsupported(
-      "kubernetes",
-      `claim GPUs for ${cell}: gpu.amd.com does not publish sramecc, and its code is ${requires.rocm.code.join(", ")}`,
-      "leave that image out with --pin, or build it for the target without sramecc",
-    );
-  }
-  return { members, shadowed: left };
+  const shadowed = cellsBut(images, members);
+  const untold = images.find(({ cell, image: { requires } }) => {
+    const { code = [] } = requires.rocm ?? {};
+    return shadowed.includes(cell) && code.length > 0 && code.every((target) => target.includes("sramecc"));
+  });
+  if (untold === undefined) return { members, shadowed };
+  throw unsupported(
+    "kubernetes",
+    `claim GPUs for ${untold.cell}: gpu.amd.com does not publish sramecc, and its code is ${untold.image.requires.rocm?.code.join(", ")}`,
+    "leave that image out with --pin, or build it for the target without sramecc",
+  );
 }
 
 function devicesOf(

@@ -58,11 +58,11 @@ const mostImages = 200;
 export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeSplit {
   const conditions = createConditions();
   const images = eligibleImages(lock, options);
-  const forAmd = images.find(([, { requires }]) => vendorsOf(requires).includes("amd"));
+  const forAmd = images.find(({ image }) => vendorsOf(image.requires).includes("amd"));
   if (forAmd !== undefined) {
     throw new ImgmatchError({
       code: "LAUNCH_UNSUPPORTED",
-      message: `no label of a node says which code its AMD GPUs run, and ${forAmd[0]} has code for gfx targets`,
+      message: `no label of a node says which code its AMD GPUs run, and ${forAmd.cell} has code for gfx targets`,
       fix: "claim the GPUs (kubernetes --dra), leave those images out with --pin accel=VALUE or --cpu, or let the nodes ask for themselves: imgmatch serve, imgmatch resolve",
     });
   }
@@ -76,10 +76,10 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
         pathsOf(conditions, wins, possible, most)?.map((cube) => nodeTerm(cube, conditions)) ?? null,
     };
   });
-  return { members, shadowed: shadowedOf(images, members) };
+  return { members, shadowed: cellsBut(images, members) };
 }
 
-export type EligibleImages = readonly (readonly [cell: string, image: LockedImage])[];
+export type EligibleImages = readonly Pick<FleetMember, "cell" | "image">[];
 
 /** Those that could be the answer on some node, by cell. */
 export function eligibleImages(lock: Lock, options: ResolveImageOptions): EligibleImages {
@@ -87,7 +87,8 @@ export function eligibleImages(lock: Lock, options: ResolveImageOptions): Eligib
   requireKnownAxes(judge.pins, lock.images);
   const images = Object.entries(lock.images)
     .filter(([, image]) => isEligible(image, judge))
-    .sort(compareFirst);
+    .sort(compareFirst)
+    .map(([cell, image]) => ({ cell, image }));
   if (images.length <= mostImages) return images;
   throw new ImgmatchError({
     code: "LAUNCH_UNSUPPORTED",
@@ -105,14 +106,14 @@ export function winnersOf(
 ) {
   const judge = fitOptions(lock, options);
   const { and, or, not } = conditions;
-  const contenders = images.flatMap(([cell, each]) =>
-    alternativesOf(each).flatMap((image) =>
+  const contenders = images.flatMap(({ cell, image: whole }) =>
+    alternativesOf(whole).flatMap((image) =>
       fitModes(image, conditions, judge).map((mode): Contender => ({ ...mode, cell, image })),
     ),
   );
   const before = createOrder(conditions, orderBy(options.prefer ?? lock.prefer));
   const possible = possibleNodes(conditions);
-  const winners = images.flatMap(([cell, image]) => {
+  const winners = images.flatMap(({ cell, image }) => {
     const mine = contenders.filter((each) => each.cell === cell);
     const others = contenders.filter((each) => each.cell !== cell);
     const wins = mine.reduce<Node>((any, each) => {
@@ -129,12 +130,13 @@ export function winnersOf(
   return { winners, possible };
 }
 
-export function shadowedOf(
-  images: EligibleImages,
-  members: readonly Pick<FleetMember, "cell">[],
+/** The cells of `all` that are not among `some`. */
+export function cellsBut(
+  all: readonly Pick<FleetMember, "cell">[],
+  some: readonly Pick<FleetMember, "cell">[],
 ): readonly string[] {
-  const won = new Set(members.map(({ cell }) => cell));
-  return images.map(([cell]) => cell).filter((cell) => !won.has(cell));
+  const there = new Set(some.map(({ cell }) => cell));
+  return [...new Set(all.map(({ cell }) => cell))].filter((cell) => !there.has(cell));
 }
 
 /** Alternatives that hold on exactly these of the possible nodes. */

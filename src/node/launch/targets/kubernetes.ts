@@ -18,13 +18,21 @@ import type {
 import type { ObjectMeta } from "kubernetes-types/meta/v1.js";
 import { byDigest, referenceParts } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
-import { baseName, dnsName, filled, given, type JsonObject } from "../workload-name.ts";
-import type { DeviceAlternative, DeviceClaim } from "../device-claim.ts";
+import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import type { GpuUnit, GpuVendor } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
-import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
+import type {
+  DeviceAlternative,
+  DeviceClaim,
+  FleetLaunch,
+  FleetTarget,
+  Json,
+  LaunchRequest,
+  Mount,
+} from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
+import { claimName, claimTemplate } from "./kubernetes-claim.ts";
 
 const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
 type KubernetesKind = (typeof kubernetesKinds)[number];
@@ -48,8 +56,10 @@ export const kubernetes: FleetTarget = {
     form: "documents",
     documents: documentsOf(request, kubernetesObject(request)),
   }),
-  fleetNote: () =>
-    "node affinity in the words of imgmatch labels --format kubernetes: a node without these labels gets nothing",
+  fleetNote: (documents) => {
+    const claims = documents.some((each) => (each as { kind?: string }).kind === "ResourceClaimTemplate");
+    return `node affinity in the words of imgmatch labels --format kubernetes: a node without these labels gets nothing${claims ? "; devices by claim, from Kubernetes 1.34, with the vendor's DRA driver" : ""}`;
+  },
   fleet: (launches) => {
     const claiming = launches.some(({ request }) => request.claim !== undefined);
     return launches.flatMap((launch) => documentsOf(launch.request, fleetObject(launch, claiming)));
@@ -59,7 +69,7 @@ export const kubernetes: FleetTarget = {
 /** The claim stands before what asks for it. */
 function documentsOf(request: LaunchRequest, workload: Workload): readonly Json[] {
   const { claim } = request;
-  const documents = claim === undefined ? [workload] : [claimTemplate(request, claim), workload];
+  const documents = claim === undefined ? [workload] : [claimTemplate(claim, identityOf(request)), workload];
   return documents as unknown as readonly Json[];
 }
 
@@ -148,37 +158,6 @@ function identityOf(request: LaunchRequest) {
   const name = objectName(request);
   const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
   return { name, labels, namespace: namespaceOf(request) };
-}
-
-/** Of its one request in a claim. */
-const claimName = "gpu";
-
-/** resource.k8s.io/v1, which the package of types does not have yet. */
-function claimTemplate(request: LaunchRequest, { alternatives }: DeviceClaim): JsonObject {
-  const { name, labels, namespace } = identityOf(request);
-  const [only, ...others] = alternatives;
-  const device = ({ deviceClass, count, cel }: DeviceAlternative) => ({
-    deviceClassName: deviceClass,
-    allocationMode: "ExactCount",
-    count,
-    selectors: [{ cel: { expression: cel } }],
-  });
-  const choice =
-    others.length === 0 && only !== undefined
-      ? { exactly: device(only) }
-      : { firstAvailable: alternatives.map((each) => ({ name: each.name, ...device(each) })) };
-  // The answer is for GPUs of one kind.
-  const constraints = alternatives.flatMap((each) => {
-    const requests = [others.length === 0 ? claimName : `${claimName}/${each.name}`];
-    return each.count > 1 ? [{ requests, matchAttribute: `gpu.${each.vendor}.com/productName` }] : [];
-  });
-  const devices = filled({ requests: [{ name: claimName, ...choice }], constraints });
-  return {
-    apiVersion: "resource.k8s.io/v1",
-    kind: "ResourceClaimTemplate",
-    metadata: filled({ name, namespace, labels }),
-    spec: { spec: { devices } },
-  };
 }
 
 function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
