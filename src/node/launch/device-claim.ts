@@ -45,10 +45,9 @@ export function claimOf(
         .map((each) => ({ ...each, kinds: each.kinds.filter((kind) => wish.kinds?.has(kind) ?? true) }))
         .filter(({ kinds }) => kinds.length > 0);
       if (served.length === 0 || (vendor === "amd" && wish.migProfile !== null)) return [];
-      const { deviceClass, write } = drivers[vendor];
-      const cel = write(served, wish, image);
-      if (cel.length > mostCel) throw tooLong(image, cel.length);
-      return [{ name: dnsName(wish.text), vendor, deviceClass: deviceClass(wish), count: wish.count, cel }];
+      const deviceClass = `${wish.migProfile === null ? "gpu" : "mig"}.${vendor}.com`;
+      const cel = celOf(vendor, served, wish, image);
+      return [{ name: dnsName(wish.text), vendor, deviceClass, count: wish.count, cel }];
     }),
   );
   if (alternatives.length === 0) return null;
@@ -63,45 +62,31 @@ export function claimOf(
 /** resource.k8s.io/v1, CELSelectorExpressionMaxLength. */
 const mostCel = 10 * 1024;
 
-function tooLong(image: string, length: number) {
-  return unsupported(
+function celOf(vendor: GpuVendor, served: readonly ServedGpus[], wish: DeviceWish, image: string): string {
+  const domain = `gpu.${vendor}.com`;
+  const asked = wishTests(domain, wish);
+  const tests =
+    vendor === "nvidia"
+      ? [
+          ...["cudaComputeCapability", "driverVersion", "cudaDriverVersion"].map(has),
+          ...asked,
+          anyOf(served.map(({ kinds, drivers }) => allOf([ofCompute(kinds), ofDrivers(drivers)]))),
+        ]
+      : [
+          ...asked,
+          ofTargets(
+            served.flatMap(({ kinds }) => kinds),
+            image,
+          ),
+        ];
+  // An attribute that is missing is an error, which ends the search for devices: each is asked for before it is read.
+  const cel = `cel.bind(gpu, device.attributes[${text(domain)}],\n  ${tests.join(" &&\n  ")})`;
+  if (cel.length <= mostCel) return cel;
+  throw unsupported(
     "kubernetes",
-    `claim GPUs for ${image}: its expression has ${length} bytes, ${mostCel} are allowed`,
+    `claim GPUs for ${image}: its expression has ${cel.length} bytes, ${mostCel} are allowed`,
     "name the devices with --devices, or leave that image out with --pin",
   );
-}
-
-interface Driver {
-  readonly deviceClass: (wish: DeviceWish) => string;
-  readonly write: (served: readonly ServedGpus[], wish: DeviceWish, image: string) => string;
-}
-
-const drivers = {
-  nvidia: {
-    deviceClass: ({ migProfile }) => (migProfile === null ? "gpu.nvidia.com" : "mig.nvidia.com"),
-    write: (served, wish) =>
-      bound("gpu.nvidia.com", [
-        ...["cudaComputeCapability", "driverVersion", "cudaDriverVersion"].map(has),
-        ...wishTests("gpu.nvidia.com", wish),
-        anyOf(served.map(({ kinds, drivers: versions }) => allOf([ofCompute(kinds), ofDrivers(versions)]))),
-      ]),
-  },
-  amd: {
-    deviceClass: () => "gpu.amd.com",
-    write: (served, wish, image) =>
-      bound("gpu.amd.com", [
-        ...wishTests("gpu.amd.com", wish),
-        ofTargets(
-          served.flatMap(({ kinds }) => kinds),
-          image,
-        ),
-      ]),
-  },
-} as const satisfies Record<GpuVendor, Driver>;
-
-/** An attribute that is missing is an error, which ends the search for devices: each is asked for before it is read. */
-function bound(domain: string, tests: readonly string[]): string {
-  return `cel.bind(gpu, device.attributes[${text(domain)}],\n  ${tests.join(" &&\n  ")})`;
 }
 
 function has(attribute: string): string {
@@ -142,18 +127,11 @@ function versionTest({ key, operator, values: [value = "0"] }: LabelTerm): strin
 /** The driver tells no target: its device, or its product's name, does. */
 function ofTargets(targets: readonly string[], image: string): string {
   const { deviceId, productName } = amdWords(targets);
+  const matches = (attribute: string, value: string, pattern: string | null) =>
+    pattern === null ? [] : [allOf([has(attribute), `${value}.matches(${text(pattern)})`])];
   const tests = [
-    ...(deviceId === null
-      ? []
-      : [allOf([has("deviceID"), `gpu.deviceID.lowerAscii().matches(${text(deviceId)})`])]),
-    ...(productName === null
-      ? []
-      : [
-          allOf([
-            has("productName"),
-            `gpu.productName.lowerAscii().replace("_", " ").matches(${text(productName)})`,
-          ]),
-        ]),
+    ...matches("deviceID", "gpu.deviceID.lowerAscii()", deviceId),
+    ...matches("productName", 'gpu.productName.lowerAscii().replace("_", " ")', productName),
   ];
   if (tests.length > 0) return anyOf(tests);
   throw unsupported(

@@ -41,8 +41,8 @@ async function parseWish(text: string): Promise<DeviceWish> {
   let wish: DeviceWish = { text, count: Number(count), ...empty };
   for (const part of parts) {
     const said = await readPart(part);
-    if (said === null || Object.keys(said).some((key) => wish[key as keyof DeviceWish] !== null))
-      throw said === null ? unknownProduct(text, part) : unreadable(text);
+    if (said === null) throw unreadable(text, `names ${part}, which is no GPU that imgmatch knows`);
+    if (Object.keys(said).some((key) => wish[key as keyof DeviceWish] !== null)) throw unreadable(text);
     wish = { ...wish, ...said };
   }
   return wish;
@@ -71,16 +71,9 @@ async function readPart(part: string): Promise<Partial<DeviceWish> | null> {
   return named.length === 0 ? null : { product, kinds: new Set(named) };
 }
 
-const form =
-  "write COUNTxKIND, the best first: 1xB300,2xH200,4xH100; KIND is a product, a compute capability (9.0), a gfx target, a MIG profile (3g.40gb) or memory (80GB), or several with a colon: H100:80GB";
-
-function unreadable(text: string) {
-  return usageError(`--devices ${text} is no number of devices of one kind`, form);
-}
-
-function unknownProduct(text: string, part: string) {
+function unreadable(text: string, why = "is no number of devices of one kind") {
   return usageError(
-    `--devices ${text}: no GPU that imgmatch knows is called ${part}`,
-    `name its compute capability or gfx target in its place (imgmatch hardware lists products), or ${form}`,
+    `--devices ${text} ${why}`,
+    "write COUNTxKIND, the best first: 1xB300,2xH200,4xH100; KIND is a product (imgmatch hardware lists them), a compute capability (9.0), a gfx target, a MIG profile (3g.40gb) or memory (80GB), or several with a colon: H100:80GB",
   );
 }

@@ -8,7 +8,7 @@ import { splitDevices } from "../../../src/node/launch/fleet/split-devices.ts";
 import { launch } from "../../../src/node/launch.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
-import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
+import { cuda, gpuImage, image, lockOf, rocm, rocmImage } from "../../resolve/support/locks.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { visionLock } from "./support/fleet-locks.ts";
 import { fleetOf } from "./support/kubernetes-objects.ts";
@@ -41,7 +41,7 @@ describe("--devices", () => {
     ["0xB300", /is no number of devices of one kind/],
     ["33xB300", /is no number of devices of one kind/],
     ["1xH100:A100", /is no number of devices of one kind/],
-    ["1xH1000", /no GPU that imgmatch knows is called H1000/],
+    ["1xH1000", /names H1000, which is no GPU that imgmatch knows/],
     ["1xL4,1xL4", /names 1xL4 twice/],
     ["1x1g.5gb,1xA100,1xH100,1xH200,1xL4,1xL40,1xT4,1xV100,1xB200", /9 alternatives: 8 at most/],
   ])("refuses %s", async (text, message) => {
@@ -76,6 +76,18 @@ describe("a claim", () => {
     expect(celOf(lockOf({ a: rocmImage(["gfx1201"]) }), "a")).toMatch(
       /"deviceID" in gpu && gpu\.deviceID.*matches\("\^0x\(.*"productName" in gpu && gpu\.productName/s,
     );
+  });
+
+  it("of an image for both vendors takes the devices of either, NVIDIA's first", () => {
+    const both = gpuImage(cuda("12.8.1", ["sm_80"]));
+    const lock = lockOf({ a: { ...both, requires: { ...both.requires, rocm: rocm("7.2", ["gfx942"]) } } });
+    const [only, ...others] = splitDevices(lock).members;
+    expect(others).toEqual([]);
+    const { alternatives = [] } = claimOf(only?.serves ?? [], [plainWish(1)], "a") ?? {};
+    expect(alternatives.map(({ name, deviceClass }) => [name, deviceClass])).toEqual([
+      ["nvidia-gpu", "gpu.nvidia.com"],
+      ["amd-gpu", "gpu.amd.com"],
+    ]);
   });
 
   it("is within Kubernetes' length for code that runs on every target of AMD", () => {

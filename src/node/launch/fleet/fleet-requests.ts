@@ -10,7 +10,7 @@ import { neededRequirement } from "../../../lock/needed-requirement.ts";
 import { immutableReferenceOf, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { claimOf, plainWish } from "../device-claim.ts";
 import type { DeviceWish } from "../device-wish.ts";
-import type { GpuUnit } from "../gpu-units.ts";
+import type { GpuUnit, GpuVendor } from "../gpu-units.ts";
 import { keys, resolvedLabel } from "../labels/vocabulary.ts";
 import type { DeviceClaim, FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
@@ -51,7 +51,7 @@ export function fleetRequests(
         "claim devices for the plain tag, which is another image on each node",
         "leave --dra and --devices out, or --set image=plain",
       );
-    const launch = plainLaunch(lock, wanted === undefined ? [] : gpus, { workload, name, ...options });
+    const launch = plainLaunch(lock, targetName, { workload, name, gpus: wanted, ...options });
     return { name: launch.request.name ?? "", launches: [launch], shadowed: [], unserved: [] };
   }
   const { members, shadowed, unserved } =
@@ -86,11 +86,11 @@ export function fleetRequests(
 /** One workload for all nodes that say that the fleet has an image for them. */
 function plainLaunch(
   lock: Lock,
-  units: readonly GpuUnit[],
-  { workload, name, ...options }: FleetLaunchOptions,
+  targetName: string,
+  { workload, name, gpus, ...options }: FleetLaunchOptions,
 ): FleetLaunch {
-  const images = eligibleImages(lock, options);
-  const [found] = units.length === 0 ? images : images.filter(({ image }) => hasGpuCode(image.requires));
+  const withGpus = gpus !== undefined;
+  const found = eligibleImages(lock, options).find(({ image }) => !withGpus || hasGpuCode(image.requires));
   if (found === undefined) throw noImage(lock);
   const { cell, image } = found;
   const { cpu, cuda } = image.requires;
@@ -101,19 +101,15 @@ function plainLaunch(
       name: name ?? dnsName(lastPart(lock.repository)),
       reference: immutableReferenceOf(lock, image),
       plainTag: `${lock.repository}:${lock.version}`,
-      requires: units.length > 0 ? neededRequirement(image) : { cpu, cuda: null },
+      requires: withGpus ? neededRequirement(image) : { cpu, cuda: null },
       host: anyNode,
-      units: units.map((unit) => (cuda === null ? amdUnit(unit) : unit)),
+      units: withGpus ? gpuUnits(gpus, targetName, cuda === null ? "amd" : "nvidia") : [],
     },
     member: {
       ...{ cell, image, disjointTerms: () => null },
       terms: [[{ key: keys.image(lock.name), operator: "Exists", values: [] }]],
     },
   };
-}
-
-function amdUnit({ gpu: { index }, name }: GpuUnit): GpuUnit {
-  return { vendor: "amd", gpu: unknownAmdGpu(index), mig: null, name };
 }
 
 function noImage(lock: Lock): ImgmatchError {
@@ -155,7 +151,7 @@ function claimingMembers(
 }
 
 /** Schedulers count: which GPUs a node has decides the image, not the number that is asked for. */
-function gpuUnits(text = "1", target: string): readonly GpuUnit[] {
+function gpuUnits(text = "1", target: string, vendor: GpuVendor = "nvidia"): readonly GpuUnit[] {
   if (!/^[1-9]\d{0,3}$/.test(text)) {
     throw unsupported(
       target,
@@ -163,12 +159,12 @@ function gpuUnits(text = "1", target: string): readonly GpuUnit[] {
       "say how many each image with GPU code gets: --gpus 1; for images without, use --cpu",
     );
   }
-  return Array.from({ length: Number(text) }, (_, index) => ({
-    vendor: "nvidia",
-    gpu: unknownGpu(index),
-    mig: null,
-    name: String(index),
-  }));
+  return Array.from({ length: Number(text) }, (_, index): GpuUnit => {
+    const unit = { mig: null, name: String(index) };
+    return vendor === "amd"
+      ? { ...unit, vendor, gpu: unknownAmdGpu(index) }
+      : { ...unit, vendor, gpu: unknownGpu(index) };
+  });
 }
 
 /** The host for targets that ask it for nothing. */

@@ -22,15 +22,7 @@ import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import type { GpuUnit, GpuVendor } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
-import type {
-  DeviceAlternative,
-  DeviceClaim,
-  FleetLaunch,
-  FleetTarget,
-  Json,
-  LaunchRequest,
-  Mount,
-} from "../target.ts";
+import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { claimName, claimTemplate } from "./kubernetes-claim.ts";
 
