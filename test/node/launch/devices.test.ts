@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { claimOf, plainWish } from "../../../src/node/launch/device-claim.ts";
+import { claimOf, plainWish, wishOf } from "../../../src/node/launch/device-claim.ts";
 import { parseDevices } from "../../../src/node/launch/device-wish.ts";
 import { splitDevices } from "../../../src/node/launch/fleet/split-devices.ts";
+import { unitsOf } from "../../../src/node/launch/gpu-units.ts";
 import { launch } from "../../../src/node/launch.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
@@ -12,6 +13,7 @@ import { cuda, gpuImage, image, lockOf, rocm, rocmImage } from "../../resolve/su
 import { makeFolder } from "../../support/folders.ts";
 import { visionLock } from "./support/fleet-locks.ts";
 import { fleetOf } from "./support/kubernetes-objects.ts";
+import { gpuModes } from "./support/requests.ts";
 
 describe("--devices", () => {
   it("reads products, compute capabilities, targets, MIG profiles and memory, the best first", async () => {
@@ -88,6 +90,16 @@ describe("a claim", () => {
       ["nvidia-gpu", "gpu.nvidia.com"],
       ["amd-gpu", "gpu.amd.com"],
     ]);
+  });
+
+  it("takes MIG instances by their profile, of one kind alone", () => {
+    const { host } = gpuModes.MIG;
+    const { serves = [] } = splitDevices(lockOf({ a: gpuImage(cuda("12.8.1", ["sm_80"])) })).members[0] ?? {};
+    const [claimed] = claimOf(serves, [wishOf(unitsOf(host))], "a")?.alternatives ?? [];
+    expect(claimed).toMatchObject({ deviceClass: "mig.nvidia.com", count: 2 });
+    expect(claimed?.cel).toContain('"profile" in gpu && gpu.profile == "3g.20gb"'.replace(" && ", " &&\n  "));
+    const mixed = [...unitsOf(host), ...unitsOf(gpuModes.CDI.host)];
+    expect(() => wishOf(mixed)).toThrow(/different kinds for one container: 3g\.20gb, whole GPUs/);
   });
 
   it("is within Kubernetes' length for code that runs on every target of AMD", () => {

@@ -109,6 +109,7 @@ function publishedOf({ nvidia, amd, ...host }: HostFacts): readonly HostFacts[] 
   };
   const all = { ...host, problems, nvidia: null, amd: null };
   return [
+    all,
     ...(isPublished ? gpus : [])
       .filter((gpu) => gpu.compute !== null && gpu.class !== "tegra")
       .map((gpu) => ({ ...all, ...(known && { nvidia: { ...known, gpus: [{ ...gpu, index: 0 }] } }) })),
@@ -143,31 +144,34 @@ describe("a fleet that claims devices", () => {
   };
 
   it(`gives ${fleets} random devices exactly what resolve picks for them`, { timeout: timeoutMs * 5 }, () => {
-    const won = { nvidia: 0, amd: 0 };
+    const won = { nvidia: 0, amd: 0, cpu: 0 };
     fc.assert(
       fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), lockOfDevices, (hosts, lock) => {
         const members = deviceMembersOf(lock);
         for (const host of members === null ? [] : hosts.flatMap(publishedOf)) {
           const labels = nodeLabels(host);
           // A driver publishes what it drives.
-          if (host.amd === null && labels["gpu.usable"] !== "true") continue;
+          if (host.nvidia !== null && labels["gpu.usable"] !== "true") continue;
           const { match } = resolveImage(lock, host);
           const named = Object.fromEntries(
             Object.entries(labels).map(([key, value]) => [labelNames.kubernetes(key), value]),
           );
           const given = (members ?? [])
             .filter(({ terms }) => matchesAffinity(nodeSelectorTerms(terms), named))
-            .filter(({ serves: served }) => serves(served, host))
+            .filter(({ serves: served }) => served.length === 0 || serves(served, host))
             .map(({ cell }) => cell);
           const isGpuImage = match !== null && hasGpuCode(lock.images[match.cell]?.requires ?? noCode);
-          expect(given).toEqual(isGpuImage ? [match.cell] : []);
-          if (isGpuImage) won[host.amd === null ? "nvidia" : "amd"]++;
+          // Beside images for AMD those without GPU code go by the label of resolve's own answer.
+          const isTold = isGpuImage || !members?.some(({ terms }) => terms[0]?.[0]?.key.startsWith("image."));
+          expect(given).toEqual(match !== null && isTold ? [match.cell] : []);
+          if (match !== null && isTold) won[isGpuImage ? (host.amd === null ? "nvidia" : "amd") : "cpu"]++;
         }
       }),
       { numRuns: fleets },
     );
     expect(won.nvidia).toBeGreaterThan(0);
     expect(won.amd).toBeGreaterThan(0);
+    expect(won.cpu).toBeGreaterThan(0);
   });
 
   it("refuses an image by name whose GPUs no attribute tells", () => {
