@@ -336,6 +336,12 @@ describe("claimed devices on Kubernetes", needs(whyNot), () => {
       ["few-h200 gpu/2xh200-140gb 2", 6 * 2],
     ]);
 
+    const read = await hosts();
+    const picked = pods.flatMap(({ node }) =>
+      node === undefined ? [] : [pick(read.get(node) ?? cpuHost(), one)],
+    );
+    expect(new Set(picked)).toEqual(new Set(["all"]));
+
     const parted = await namespaceOf("parted");
     const mixed = await fleetOf(
       one,
