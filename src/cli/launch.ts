@@ -39,6 +39,11 @@ export const launch: Define = (command, run) =>
           "--gpus <which>",
           "Ask for so many GPUs, such as 2, or for these: 0,2, device=0, UUIDs; all or none (default: all)",
         )
+        .option("--dra", "Claim the GPUs as devices, with Kubernetes' dynamic resource allocation")
+        .option(
+          "--devices <list>",
+          "Claim these, the first that are free: 1xB300,2xH200,4xH100; product, compute capability, gfx target, MIG profile, memory",
+        )
         .option("--allow-busy", "Hand out GPUs that are in use")
         .option("--env <name=value>", "Set a variable in the container", collect, [])
         .option("--mount <source:target[:ro]>", "Show a folder of the host to the container", collect, [])

@@ -185,6 +185,27 @@ function targetOfName(name: string): string | null {
   return others.length === 0 ? only : null;
 }
 
+/** Regular expressions of what the driver calls GPUs of these targets, in small letters with blanks; null where nothing tells them. */
+export function amdWords(targets: readonly string[]): {
+  readonly deviceId: string | null;
+  readonly productName: string | null;
+} {
+  const rows = amdProducts.filter(({ target }) => targets.includes(target));
+  const names = new Set(rows.flatMap((row) => row.names.map(plainName)));
+  const telling = [...names].filter((name) => targets.includes(targetOfName(name) ?? "")).sort();
+  const oneOf = (words: readonly string[], end: string) =>
+    words.length === 0 ? null : `(${words.join("|")})${end}$`;
+  const ids = oneOf(rows.map(({ id }) => id.replace("1002:", "")).sort(), "");
+  const name = oneOf(
+    telling.map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")),
+    "( oam)?",
+  );
+  return {
+    deviceId: ids === null ? null : `^0x${ids}`,
+    productName: name === null ? null : `^${name}`,
+  };
+}
+
 function isNamed({ names }: AmdProduct, wanted: string): boolean {
   return names.some((name) => plainName(name) === wanted);
 }

@@ -5,14 +5,18 @@ import { nodeHostIo } from "../host/node-io.ts";
 import { otherHost } from "../host/probe.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
+import type { Lock } from "../lock/lock.ts";
 import type { GpuChoice } from "./launch/choose-gpus.ts";
+import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
+import type { DeviceWish } from "./launch/device-wish.ts";
+import type { GpuUnit } from "./launch/gpu-units.ts";
 import { chooseLaunch } from "./launch/choose-launch.ts";
 import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
 import { accessTo } from "./launch/device-access.ts";
 import { findHolders, type GpuHolders, gpusBusy } from "./launch/gpus-busy.ts";
 import { launchTarget } from "./launch/launch-targets.ts";
 import { runImage } from "./launch/run-image.ts";
-import { hasFleet, isLocal, type LaunchTarget } from "./launch/target.ts";
+import { type DeviceClaim, hasFleet, isLocal, type LaunchTarget } from "./launch/target.ts";
 import { unsupported } from "./launch/unsupported.ts";
 import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts";
 import { readFleetQuestion, readQuestion } from "./question.ts";
@@ -40,7 +44,8 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
   const world = worldOf(options, given);
   const target = launchTarget(options.target);
   const format = formatFor(target, options);
-  if (options.fleet) return launchFleet(target, options, world);
+  const devices = await devicesFor(target, options);
+  if (options.fleet) return launchFleet(target, { ...options, wishes: devices }, world);
   if (options.run) requireRunnable(target, options);
   const { gpus, allowBusy, anywhere, ...asked } = options;
   const question = await readQuestion(asked, world);
@@ -54,6 +59,9 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
     ...choice.request,
     // Facts from a file speak of another machine, whose device files nobody sees here.
     ...(otherHost(options) === null ? accessTo(units) : {}),
+    ...(devices === undefined || (devices.length === 0 && units.length === 0)
+      ? {}
+      : { claim: await claimFor(lock, choice.cell, devices, units, question.options) }),
   };
   note(
     world,
@@ -70,7 +78,7 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
 /** One workload per image of the lock, each for the nodes on which resolve picks it. */
 async function launchFleet(
   target: LaunchTarget,
-  options: LaunchOptions,
+  { wishes, ...options }: LaunchOptions & { readonly wishes: readonly DeviceWish[] | undefined },
   world: World,
 ): Promise<LaunchAnswer> {
   if (!hasFleet(target))
@@ -80,18 +88,62 @@ async function launchFleet(
   }
   const question = await readFleetQuestion(options, world);
   const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
-  const { name, launches, shadowed } = fleetRequests(target, question.lock, {
+  const { name, launches, shadowed, unserved } = fleetRequests(target, question.lock, {
     ...question.options,
     workload: workloadOf(target, options),
     name: options.name,
     gpus: options.gpus,
+    devices: wishes,
   });
   const documents = target.fleet(launches, name);
   note(world, [
     `${target.name}: ${target.fleetNote(documents)}`,
     ...shadowed.map((cell) => `left out: ${cell} wins on no node, another image always comes first`),
+    ...unserved.map((cell) => `left out: ${cell} serves none of these devices`),
   ]);
   return { documents };
+}
+
+/** undefined where no device is claimed, an empty list where none is named. */
+async function devicesFor(
+  target: LaunchTarget,
+  { dra, devices, gpus }: LaunchOptions,
+): Promise<readonly DeviceWish[] | undefined> {
+  if (!dra && devices === undefined) return undefined;
+  if (target.claims !== true)
+    throw unsupported(target.name, "claim devices", "use kubernetes, or leave --dra and --devices out");
+  if (devices === undefined) return [];
+  if (gpus !== undefined)
+    throw usageError("--devices and --gpus exclude each other", "say it in one of them");
+  const { parseDevices } = await import("./launch/device-wish.ts");
+  return parseDevices(devices);
+}
+
+/** Of one image: every device that it serves, as the node's label says that it is the one. */
+async function claimFor(
+  { images, ...lock }: Lock,
+  cell: string,
+  wishes: readonly DeviceWish[],
+  units: readonly GpuUnit[],
+  options: ResolveImageOptions,
+): Promise<DeviceClaim> {
+  const [{ splitDevices }, { claimOf, wishOf }] = await Promise.all([
+    import("./launch/fleet/split-devices.ts"),
+    import("./launch/device-claim.ts"),
+  ]);
+  const image = images[cell];
+  const { members } = splitDevices(
+    { ...lock, images: image === undefined ? {} : { [cell]: image } },
+    options,
+  );
+  const serves = members.flatMap((member) => member.serves);
+  const claims = (wishes.length > 0 ? wishes : [wishOf(units)]).map((wish) => {
+    const claim = claimOf(serves, [wish], cell);
+    if (claim !== null) return claim;
+    const fix = "leave it out of --devices, or take the image that serves all of them with --pin";
+    throw unsupported("kubernetes", `claim ${wish.text} for ${cell}, which has no code for it`, fix);
+  });
+  return { alternatives: claims.flatMap(({ alternatives }) => alternatives) };
 }
 
 function requireRunnable(target: LaunchTarget, { format, ...choice }: LaunchOptions): void {

@@ -400,9 +400,12 @@ function serveAmdGpus(
 ): Omit<Fit, "builtFor"> | Misfits {
   const usable = checkAmdPresence(host);
   if (!usable.ok) return [usable];
-  const xnack = pinTextOf(pins, "compute")?.includes("xnack+") === true;
-  const code = checkAmdCode({ ...rocm, xnack }, usable.amd.gpus);
+  const code = checkAmdCode({ ...rocm, xnack: asksForXnack(pins) }, usable.amd.gpus);
   return isMisfit(code) ? [code] : { ok: true, tier: "native", code };
+}
+
+export function asksForXnack(pins: FitOptions["pins"]): boolean {
+  return pinTextOf(pins, "compute")?.includes("xnack+") === true;
 }
 
 /** Without a usable GPU the presence rule has spoken; this adds what else would be wrong. */

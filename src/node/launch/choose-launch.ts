@@ -27,6 +27,7 @@ export interface LaunchChoiceOptions extends ResolveImageOptions {
 
 export interface LaunchChoice {
   readonly ok: true;
+  readonly cell: string;
   /** All of a launch that the image and the host decide. */
   readonly request: Pick<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
   /** Choices that nobody asked for. */
@@ -64,6 +65,7 @@ export function chooseLaunch(
   const vendor = vendorOf(requires);
   return {
     ok: true,
+    cell: winner.cell,
     request: {
       reference: immutableReferenceOf(lock, image),
       requires,

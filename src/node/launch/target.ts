@@ -4,7 +4,7 @@ import type { HostFacts } from "../../host/facts.ts";
 import type { Requirement } from "../../lock/lock.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
 import type { FleetMember } from "./fleet/split-nodes.ts";
-import type { GpuUnit } from "./gpu-units.ts";
+import type { GpuUnit, GpuVendor } from "./gpu-units.ts";
 import type { NodeLabel } from "./labels/vocabulary.ts";
 
 /** `batch` ends by itself, `service` is kept running. */
@@ -26,11 +26,29 @@ export interface DeviceAccess {
   readonly user: number;
 }
 
+/** Devices that Kubernetes finds for a container (dynamic resource allocation). */
+export interface DeviceClaim {
+  /** The best first. */
+  readonly alternatives: readonly DeviceAlternative[];
+}
+
+export interface DeviceAlternative {
+  /** A DNS label. */
+  readonly name: string;
+  readonly vendor: GpuVendor;
+  readonly deviceClass: string;
+  readonly count: number;
+  /** What a device must be, in the Common Expression Language. */
+  readonly cel: string;
+}
+
 export interface LaunchRequest {
   /** `repo:tag@sha256:…` */
   readonly reference: ImmutableReference;
   /** Of an image that carries several of a kind, what it needs with those that the host meets. */
   readonly requires: Requirement;
+  /** `repo:version`: the image is named so, and each node takes its own. */
+  readonly plainTag?: string;
   /** The host that the image was picked for, with the GPUs that the container is to get. */
   readonly host: HostFacts;
   /** Arguments for the program in the image. */
@@ -39,6 +57,8 @@ export interface LaunchRequest {
   readonly program?: string;
   /** Which GPUs and MIG instances the container gets, for targets that name them; default: all of `host`. */
   readonly units?: readonly GpuUnit[];
+  /** Devices that a claim of Kubernetes finds, in place of a number of GPUs. */
+  readonly claim?: DeviceClaim;
   /** Who may open the device files of the GPUs: only of this machine. */
   readonly access?: DeviceAccess;
   /** `batch` when absent. */
@@ -85,6 +105,8 @@ export interface LaunchTarget {
   readonly formats: readonly [LaunchFormat, ...LaunchFormat[]];
   /** Settings that only this target takes, with the sentence for its help. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Whether it can claim devices. */
+  readonly claims?: true;
   /**
    * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for what the target has no words for, and `LAUNCH_FAILED` when this host
    * cannot give the image what it needs. `format` tells a target with two forms which one is wanted.

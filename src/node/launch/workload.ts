@@ -37,6 +37,10 @@ export interface LaunchOptions
   readonly anywhere?: boolean;
   /** One workload for each image of the lock, each for the nodes where resolve picks it. */
   readonly fleet?: boolean;
+  /** Kubernetes: claim the GPUs as devices (DRA), in place of a resource of the device plugin. */
+  readonly dra?: boolean;
+  /** Kubernetes: these devices, the first that are free: `1xB300,2xH200,4xH100`. With `dra`, which it implies. */
+  readonly devices?: string;
   /** Start it, where the target is this machine. */
   readonly run?: boolean;
   /** With `run`: give the container a terminal. */
@@ -45,7 +49,7 @@ export interface LaunchOptions
   readonly format?: LaunchFormat;
 }
 
-export type Workload = Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
+export type Workload = Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "claim" | "node">;
 
 /** Reads the workload, whatever the image is. Throws `USAGE` for a value that cannot be read. */
 export function workloadOf(target: LaunchTarget, flags: LaunchOptions): Workload {

@@ -67,6 +67,9 @@ const collections: Readonly<Record<string, string>> = {
   ValidatingAdmissionPolicy: `${admission}/validatingadmissionpolicies`,
   ValidatingAdmissionPolicyBinding: `${admission}/validatingadmissionpolicybindings`,
   RoleBinding: `${rbac}/namespaces/{}/rolebindings`,
+  ResourceClaimTemplate: "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates",
+  ResourceSlice: "/apis/resource.k8s.io/v1/resourceslices",
+  DeviceClass: "/apis/resource.k8s.io/v1/deviceclasses",
 };
 
 /** Where objects of its kind are created. */

@@ -141,7 +141,8 @@ const controllerFlags: Partial<Record<KubernetesProgram, Readonly<Record<string,
   "kube-scheduler": fast,
   "kube-controller-manager": {
     ...fast,
-    controllers: "daemonset-controller,deployment-controller,replicaset-controller,job-controller",
+    controllers:
+      "daemonset-controller,deployment-controller,replicaset-controller,job-controller,resourceclaim-controller",
   },
 };
 

@@ -2,14 +2,18 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { type FleetMember, splitNodes } from "../../../src/node/launch/fleet/split-nodes.ts";
+import { type ServedGpus, splitDevices } from "../../../src/node/launch/fleet/split-devices.ts";
 import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
-import { labelNames } from "../../../src/node/launch/labels/vocabulary.ts";
+import { labelNames, versionNumber } from "../../../src/node/launch/labels/vocabulary.ts";
 import { nodeSelectorTerms } from "../../../src/node/launch/targets/kubernetes.ts";
 import { nodeConstraints } from "../../../src/node/launch/targets/nomad.ts";
+import { findAmdArchitecture } from "../../../src/hardware/amd-architectures.ts";
+import { hasGpuCode } from "../../../src/hardware/requirement.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
+import { viewHost } from "../../../src/resolve/host-view.ts";
 import { type ResolveImageOptions, resolveImage } from "../../../src/resolve/resolve-image.ts";
-import { anyHost, nvidiaLock, anyPrefer } from "../../properties/support/machines.ts";
+import { anyHost, anyLock, nvidiaLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
@@ -37,6 +41,21 @@ const fleets = Number(process.env.FLEET_RUNS ?? 60);
 function membersOf(lock: Lock): readonly FleetMember[] | null {
   try {
     return splitNodes(lock).members;
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code === "LAUNCH_UNSUPPORTED") return null;
+    throw error;
+  }
+}
+
+const lockOfDevices = anyLock.map((lock) => ({
+  ...lock,
+  images: Object.fromEntries(Object.entries(lock.images).slice(0, 4)),
+}));
+const noCode = { cuda: null };
+
+function deviceMembersOf(lock: Lock) {
+  try {
+    return splitDevices(lock).members;
   } catch (error) {
     if (error instanceof ImgmatchError && error.code === "LAUNCH_UNSUPPORTED") return null;
     throw error;
@@ -72,6 +91,99 @@ describe("a fleet on Kubernetes", () => {
     );
     expect(won).toBeGreaterThan(fleets / 20);
     expect(tooMany).toBeLessThan(fleets / 20);
+  });
+});
+
+/** As a ResourceSlice tells them: the GPU alone, its driver and its CUDA version. */
+function publishedOf({ nvidia, amd, ...host }: HostFacts): readonly HostFacts[] {
+  const { driver, cuda: reported, gpus } = nvidia ?? { driver: null, cuda: null, gpus: [] };
+  const isPublished = driver !== null && reported !== null && nvidia?.driverScale === undefined;
+  // Nothing that a cluster knows says that AMD's are broken.
+  const problems = host.problems.filter(({ code }) => !code.startsWith("HOST_AMD_"));
+  const { unknown: _, ...known } = nvidia ?? {
+    gpus: [],
+    driver: null,
+    module: null,
+    library: null,
+    cuda: null,
+  };
+  const all = { ...host, problems, nvidia: null, amd: null };
+  return [
+    all,
+    ...(isPublished ? gpus : [])
+      .filter((gpu) => gpu.compute !== null && gpu.class !== "tegra")
+      .map((gpu) => ({ ...all, ...(known && { nvidia: { ...known, gpus: [{ ...gpu, index: 0 }] } }) })),
+    ...(amd?.gpus ?? []).flatMap((gpu) => {
+      const architecture = gpu.target === null ? null : findAmdArchitecture(gpu.target);
+      const sramecc = architecture?.sramecc === false ? false : null;
+      return architecture === null || amd == null
+        ? []
+        : [{ ...all, amd: { driver: "6.14.14", gpus: [{ ...gpu, index: 0, sramecc }] } }];
+    }),
+  ];
+}
+
+describe("a fleet that claims devices", () => {
+  const serves = (served: readonly ServedGpus[], { nvidia, amd }: HostFacts) => {
+    const { driver, cuda } = viewHost({ ...cpuHost(), ...(nvidia && { nvidia }) }).nvidia ?? {};
+    const numbers: Readonly<Record<string, number>> = {
+      "driver-number": versionNumber(driver?.parts ?? []),
+      "cuda-number": versionNumber(cuda?.parts ?? []),
+    };
+    const kind = nvidia?.gpus[0]?.compute ?? amd?.gpus[0]?.target ?? "";
+    return served.some(
+      ({ kinds, drivers }) =>
+        kinds.includes(kind) &&
+        drivers.some((term) =>
+          term.every(({ key, operator, values: [value] }) => {
+            const isThere = (numbers[key] ?? 0) >= Number(value);
+            return operator === "AtLeast" ? isThere : !isThere;
+          }),
+        ),
+    );
+  };
+
+  it(`gives ${fleets} random devices exactly what resolve picks for them`, { timeout: timeoutMs * 5 }, () => {
+    const won = { nvidia: 0, amd: 0, cpu: 0 };
+    fc.assert(
+      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), lockOfDevices, (hosts, lock) => {
+        const members = deviceMembersOf(lock);
+        for (const host of members === null ? [] : hosts.flatMap(publishedOf)) {
+          const labels = nodeLabels(host);
+          // A driver publishes what it drives.
+          if (host.nvidia !== null && labels["gpu.usable"] !== "true") continue;
+          const { match } = resolveImage(lock, host);
+          const named = Object.fromEntries(
+            Object.entries(labels).map(([key, value]) => [labelNames.kubernetes(key), value]),
+          );
+          const given = (members ?? [])
+            .filter(({ terms }) => matchesAffinity(nodeSelectorTerms(terms), named))
+            .filter(({ serves: served }) => served.length === 0 || serves(served, host))
+            .map(({ cell }) => cell);
+          const isGpuImage = match !== null && hasGpuCode(lock.images[match.cell]?.requires ?? noCode);
+          // Beside images for AMD those without GPU code go by the label of resolve's own answer.
+          const isTold = isGpuImage || !members?.some(({ terms }) => terms[0]?.[0]?.key.startsWith("image."));
+          expect(given).toEqual(match !== null && isTold ? [match.cell] : []);
+          if (match !== null && isTold) won[isGpuImage ? (host.amd === null ? "nvidia" : "amd") : "cpu"]++;
+        }
+      }),
+      { numRuns: fleets },
+    );
+    expect(won.nvidia).toBeGreaterThan(0);
+    expect(won.amd).toBeGreaterThan(0);
+    expect(won.cpu).toBeGreaterThan(0);
+  });
+
+  it("refuses an image by name whose GPUs no attribute tells", () => {
+    const cpu = image({ axes: { accel: "none" } });
+    const lock = lockOf({ rocm: rocmImage(["gfx90a:sramecc+"]), cpu });
+    expect(() => splitDevices(lock)).toThrow(/LAUNCH_UNSUPPORTED.*rocm: .*does not publish sramecc/s);
+    expect(splitDevices(lock, { pins: { accel: "none" } }).members).toHaveLength(1);
+  });
+
+  it("sends an image without GPU code beside those for AMD to nodes that say that resolve picks it", () => {
+    const cpu = splitDevices(lockOf({ rocm: rocmImage(["gfx942"]), cpu: image() })).members[0];
+    expect(cpu?.terms).toEqual([[{ key: "image.cv-tf", operator: "In", values: ["cpu"] }]]);
   });
 });
 

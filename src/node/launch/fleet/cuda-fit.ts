@@ -143,24 +143,24 @@ export function exactNumber(parts: VersionParts, what: string): number {
 
 const allComputes: readonly string[] = knownComputes.flat();
 
-/** Compute capability → the code that such a GPU picks of the image. Those that it has none for are absent. */
-export type CodeByCompute = ReadonlyMap<string, CodeFit>;
+/** The key of a kind of GPU → the code that such a GPU picks of the image. Those that it has none for are absent. */
+export type CodeByGpu = ReadonlyMap<string, CodeFit>;
 
-export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByCompute {
+export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByGpu {
   const service = { ok: true, tier: "native", ptx, cuda: null } as const;
   return new Map(
     allComputes.flatMap((text) => {
       const compute = parseComputeCapability(text);
       const code = checkGpuCode(cuda, [{ label: "GPU", compute, class: "unknown", brand: null }], service);
-      return "ok" in code || code[0] === undefined ? [] : [[text, code[0]] as const];
+      return "ok" in code || code[0] === undefined ? [] : [[keys.compute(text), code[0]] as const];
     }),
   );
 }
 
 /** A driver drives the GPUs, and there is none that the image has no code for. */
-export function everyGpuRuns(code: CodeByCompute, { and, not, of }: Conditions): Node {
-  const computes = [...allComputes, unknownValue].map((compute) => {
-    const there = of(label.exists(keys.compute(compute)));
+export function everyGpuRuns(code: CodeByGpu, { and, not, of }: Conditions): Node {
+  const computes = [...allComputes, unknownValue].map(keys.compute).map((compute) => {
+    const there = of(label.exists(compute));
     return code.has(compute) ? always : not(there);
   });
   return and(of(label.exists(keys.gpuUsable)), ...computes);
@@ -193,7 +193,8 @@ function holdsForAll(cuda: CudaRequirement, require: string, conditions: Conditi
   if (expression === null) return never;
   const properties = new Set(expression.alternatives.flat().map(({ property }) => property));
   const stretches = driverStretches(requireSteps(cuda), conditions);
-  const computes = [...codeByCompute(cuda, true).keys()];
+  const code = codeByCompute(cuda, true);
+  const computes = allComputes.filter((compute) => code.has(keys.compute(compute)));
   const archs = properties.has("arch") ? computes : [null];
   const brands = properties.has("brand") ? knownBrands : [unknownValue];
   const table = archs.map((arch) =>

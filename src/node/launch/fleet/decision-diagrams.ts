@@ -149,6 +149,49 @@ export function pathsOf(diagrams: Diagrams, node: Node, care: Node, most: number
   return count(simple) > most ? null : paths(simple);
 }
 
+/** The function where these variables have these values; undefined leaves one open. */
+export function assign(
+  { test, split, make }: Diagrams,
+  node: Node,
+  given: (variable: string) => boolean | undefined,
+): Node {
+  const known = new Map<Node, Node>([
+    [never, never],
+    [always, always],
+  ]);
+  const assigned = (each: Node): Node =>
+    remember(known, each, () => {
+      const variable = test(each);
+      const [no, yes] = split(each, variable);
+      const value = given(variable);
+      return value === undefined ? make(variable, assigned(no), assigned(yes)) : assigned(value ? yes : no);
+    });
+  return assigned(node);
+}
+
+/** The functions that are left behind all tests of `isFirst` variables, each with where it is. Those variables come before all others. */
+export function divide(
+  { test, split, make }: Diagrams,
+  node: Node,
+  isFirst: (variable: string) => boolean,
+): ReadonlyMap<Node, Node> {
+  const known = new Map<Node, ReadonlyMap<Node, Node>>();
+  const divided = (each: Node): ReadonlyMap<Node, Node> =>
+    remember(known, each, () => {
+      const variable = test(each);
+      if (!isFirst(variable)) return new Map([[each, always]]);
+      const [no, yes] = split(each, variable);
+      const [without, within] = [divided(no), divided(yes)];
+      return new Map(
+        [...new Set([...without.keys(), ...within.keys()])].map((rest) => [
+          rest,
+          make(variable, without.get(rest) ?? never, within.get(rest) ?? never),
+        ]),
+      );
+    });
+  return divided(node);
+}
+
 /** Drops tests that tell nothing where `care` holds. */
 function restrict({ test, split, make, or }: Diagrams, node: Node, care: Node): Node {
   const restricted = new Map<number, Node>();

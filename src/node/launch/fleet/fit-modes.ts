@@ -1,18 +1,20 @@
 /** The nodes that an image fits, as a function of their labels: the rules of resolve, one after the other. */
 
+import { amdArchitectures } from "../../../hardware/amd-architectures.ts";
 import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import { parseVersion } from "../../../hardware/driver-version.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
-import { dependsOnGpus, type FitOptions } from "../../../resolve/check-fit.ts";
+import { asksForXnack, dependsOnGpus, type FitOptions } from "../../../resolve/check-fit.ts";
 import { normalizePlatform } from "../../../resolve/host-view.ts";
+import { checkAmdCode } from "../../../resolve/rules/amd-gpus.ts";
 import { sideOf } from "../../../resolve/rules/gpu-side.ts";
 import { wantsCpu } from "../../../resolve/resolve-options.ts";
 import type { CpuShare, Fit, Tier } from "../../../resolve/verdict.ts";
 import { keys, labelledFeatures, platformValue } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
 import {
-  type CodeByCompute,
+  type CodeByGpu,
   codeByCompute,
   driverModes,
   everyGpuRuns,
@@ -20,14 +22,14 @@ import {
   requireCondition,
 } from "./cuda-fit.ts";
 import { always, type Node, never } from "./decision-diagrams.ts";
-import { type Condition, type Conditions, label } from "./node-conditions.ts";
+import { amdKey, type Condition, type Conditions, label } from "./node-conditions.ts";
 
 /** One way in which an image fits: where, in which tier, with which code. */
 export interface FitMode {
   readonly when: Node;
   readonly tier: Tier;
   /** Empty for an image without GPU code. */
-  readonly code: CodeByCompute;
+  readonly code: CodeByGpu;
   /** As {@link Fit.builtFor}; where a mode of more holds too, that one comes first. */
   readonly builtFor: CpuShare;
 }
@@ -38,20 +40,25 @@ export function fitModes(
   conditions: Conditions,
   options: FitOptions,
 ): readonly FitMode[] {
-  const { and, not, of } = conditions;
+  const { and, or, not, of } = conditions;
   const without = (key: string) => not(of(label.exists(key)));
-  const { cuda, cpu, kernel } = image.requires;
+  const { cuda, rocm, cpu, kernel } = image.requires;
   const platform = normalizePlatform(image.platform);
+  const depends = dependsOnGpus(image.requires, "nvidia", options);
+  const isForCpu = sideOf(image.requires) === "cpu";
   const base = and(
     of(label.is(keys.platform, platformValue(platform))),
-    sideOf(image.requires) === "unjudged" || (cuda === null && wantsCpu(options))
-      ? always
-      : without(keys.broken),
-    dependsOnGpus(image.requires, "nvidia", options) ? without(keys.gpuUnknown) : always,
+    depends || (isForCpu && !wantsCpu(options)) ? without(keys.broken) : always,
+    depends ? without(keys.gpuUnknown) : always,
     kernelCondition(kernel, conditions),
   );
   return featuresBuiltFor(image).flatMap(({ features, share: builtFor }): readonly FitMode[] => {
     const own = and(base, ...cpuConditions(platform, cpu.march, features).map(of));
+    if (rocm != null && cuda === null) {
+      const code = codeByTarget(image, options);
+      const runs = or(...[...code.keys()].map((gpu) => of(label.exists(gpu))));
+      return [{ when: and(own, runs), tier: "native", code, builtFor }];
+    }
     if (cuda === null) return [{ when: own, tier: "native", code: new Map(), builtFor }];
     const usable = and(own, requireCondition(cuda, conditions));
     return driverModes(cuda, conditions).map(({ tier, ptx, when }) => {
@@ -59,6 +66,18 @@ export function fitModes(
       return { tier, code, builtFor, when: and(usable, when, everyGpuRuns(code, conditions)) };
     });
   });
+}
+
+/** As facts from a ResourceSlice are judged: they tell sramecc only of targets that have none. */
+export function codeByTarget({ requires, axes }: LockedImage, { pins }: FitOptions): CodeByGpu {
+  const own = { code: requires.rocm?.code ?? [], compute: axes.compute, xnack: asksForXnack(pins) };
+  return new Map(
+    amdArchitectures.flatMap(({ name: target, sramecc, integrated }) => {
+      const gpu = { index: 0, label: "GPU", target, sramecc: sramecc === false ? false : null, integrated };
+      const code = checkAmdCode(own, [gpu]);
+      return "ok" in code || code[0] === undefined ? [] : [[amdKey(target), code[0]] as const];
+    }),
+  );
 }
 
 /** A march where one needs exactly these features; else the largest that needs no others, and the rest one by one. */

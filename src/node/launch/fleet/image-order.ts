@@ -7,8 +7,7 @@ import type { LockedImage } from "../../../lock/lock.ts";
 import { remember } from "../../../io/collections.ts";
 import { compareKeys, type OrderStep, type SortKey } from "../../../resolve/order-steps.ts";
 import type { CodeFit } from "../../../resolve/verdict.ts";
-import { keys } from "../labels/vocabulary.ts";
-import type { CodeByCompute } from "./cuda-fit.ts";
+import type { CodeByGpu } from "./cuda-fit.ts";
 import { always, type Node, never } from "./decision-diagrams.ts";
 import type { FitMode } from "./fit-modes.ts";
 import { type Conditions, label, lastThatHolds } from "./node-conditions.ts";
@@ -71,7 +70,7 @@ export function createOrder(conditions: Conditions, order: readonly OrderStep[])
   }
 
   /** By number: where exactly so many targets of the image are used. */
-  function usedTargets(code: CodeByCompute): readonly Node[] {
+  function usedTargets(code: CodeByGpu): readonly Node[] {
     const targets = [...new Set([...code.values()].map(({ target }) => target))];
     let counts: readonly Node[] = [always];
     for (const target of targets) {
@@ -82,8 +81,8 @@ export function createOrder(conditions: Conditions, order: readonly OrderStep[])
     return counts;
   }
 
-  function anyPresent(code: CodeByCompute, matches: (code: CodeFit) => boolean): Node {
-    const computes = [...code].filter(([, each]) => matches(each)).map(([compute]) => compute);
-    return or(...computes.map((compute) => of(label.exists(keys.compute(compute)))));
+  function anyPresent(code: CodeByGpu, matches: (code: CodeFit) => boolean): Node {
+    const gpus = [...code].filter(([, each]) => matches(each)).map(([gpu]) => gpu);
+    return or(...gpus.map((gpu) => of(label.exists(gpu))));
   }
 }

@@ -22,14 +22,16 @@ export const label = {
   atLeast: (key: string, number: number): Condition => ({ kind: "atLeast", key, number }),
 } as const;
 
-export function createConditions(): Conditions {
+/** With `devicesLast` what the devices of a node tell is tested after all that only the node tells. */
+export function createConditions({ devicesLast = false } = {}): Conditions {
   const diagrams = createDiagrams();
+  const order = devicesLast ? deviceOrder : keyOrder;
   const asked = new Map<string, Condition>();
   return {
     ...diagrams,
     asked,
     of: (condition) => {
-      const name = variableName(condition);
+      const name = variableName(condition, order);
       asked.set(name, condition);
       return diagrams.variable(name);
     },
@@ -110,11 +112,31 @@ const keyOrder: readonly string[] = [
   "gpu.",
 ];
 
+/** What the attributes of a device tell. */
+const deviceKeys = [keys.driverNumber, keys.cudaNumber, keys.compute(""), amdKey("")];
+
+export function isOfDevice({ key }: Pick<Condition, "key">): boolean {
+  return deviceKeys.some(covers(key));
+}
+
+const deviceOrder = [...keyOrder.filter((key) => !deviceKeys.includes(key)), ...deviceKeys];
+
+/** No label says it: which GPUs of AMD there are. */
+export function amdKey(name: string): string {
+  return `amd.${name}`;
+}
+
+function covers(key: string): (each: string) => boolean {
+  return (each) => (each.endsWith(".") ? key.startsWith(each) : key === each);
+}
+
 /** In the order in which variables are tested: those of one key stand side by side, which keeps the diagrams small. */
-function variableName(condition: Condition): string {
+function variableName(condition: Condition, order: readonly string[]): string {
   const { key } = condition;
-  const covers = (each: string) => (each.endsWith(".") ? key.startsWith(each) : key === each);
-  const place = keyOrder.findIndex(covers);
+  const closest = order
+    .filter(covers(key))
+    .reduce((best, each) => (each.length > best.length ? each : best), "");
+  const place = order.indexOf(closest);
   return `${String(place).padStart(2, "0")} ${key} ${valueText(condition)}`;
 }
 

@@ -56,38 +56,64 @@ const mostImages = 200;
  * for (const { image, terms } of splitNodes(lock).members) console.log(image.tag, terms.length);
  */
 export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeSplit {
+  const conditions = createConditions();
+  const images = eligibleImages(lock, options);
+  const forAmd = images.find(({ image }) => vendorsOf(image.requires).includes("amd"));
+  if (forAmd !== undefined) {
+    throw new ImgmatchError({
+      code: "LAUNCH_UNSUPPORTED",
+      message: `no label of a node says which code its AMD GPUs run, and ${forAmd.cell} has code for gfx targets`,
+      fix: "claim the GPUs (kubernetes --dra), leave those images out with --pin accel=VALUE or --cpu, or let the nodes ask for themselves: imgmatch serve, imgmatch resolve",
+    });
+  }
+  const { winners, possible } = winnersOf(lock, images, conditions, options);
+  const members = winners.map(({ cell, image, wins }): FleetMember => {
+    return {
+      cell,
+      image,
+      terms: termsOf(wins, possible, conditions),
+      disjointTerms: (most) =>
+        pathsOf(conditions, wins, possible, most)?.map((cube) => nodeTerm(cube, conditions)) ?? null,
+    };
+  });
+  return { members, shadowed: cellsBut(images, members) };
+}
+
+export type EligibleImages = readonly Pick<FleetMember, "cell" | "image">[];
+
+/** Those that could be the answer on some node, by cell. */
+export function eligibleImages(lock: Lock, options: ResolveImageOptions): EligibleImages {
   const judge = fitOptions(lock, options);
   requireKnownAxes(judge.pins, lock.images);
   const images = Object.entries(lock.images)
     .filter(([, image]) => isEligible(image, judge))
-    .sort(compareFirst);
-  const forAmd = images.find(([, { requires }]) => vendorsOf(requires).includes("amd"));
-  if (forAmd !== undefined) {
-    throw new ImgmatchError({
-      code: "LAUNCH_UNSUPPORTED",
-      message: `no label of a node says which code its AMD GPUs run, and ${forAmd[0]} has code for gfx targets`,
-      fix: "leave those images out with --pin accel=VALUE or --cpu, or let the nodes ask for themselves: imgmatch serve, imgmatch resolve",
-    });
-  }
-  if (images.length > mostImages) {
-    throw new ImgmatchError({
-      code: "LAUNCH_UNSUPPORTED",
-      message: `${images.length} images are too many for one fleet: ${mostImages} at most`,
-      fix: "fix the axes that no node decides, for example --pin python=3.12",
-    });
-  }
-  const conditions = createConditions();
+    .sort(compareFirst)
+    .map(([cell, image]) => ({ cell, image }));
+  if (images.length <= mostImages) return images;
+  throw new ImgmatchError({
+    code: "LAUNCH_UNSUPPORTED",
+    message: `${images.length} images are too many for one fleet: ${mostImages} at most`,
+    fix: "fix the axes that no node decides, for example --pin python=3.12",
+  });
+}
+
+/** Each image that wins on some node, and on which. `possible` are all nodes that there can be. */
+export function winnersOf(
+  lock: Lock,
+  images: EligibleImages,
+  conditions: Conditions,
+  options: ResolveImageOptions,
+) {
+  const judge = fitOptions(lock, options);
   const { and, or, not } = conditions;
-  const contenders = images.flatMap(([cell, each]) =>
-    alternativesOf(each).flatMap((image) =>
+  const contenders = images.flatMap(({ cell, image: whole }) =>
+    alternativesOf(whole).flatMap((image) =>
       fitModes(image, conditions, judge).map((mode): Contender => ({ ...mode, cell, image })),
     ),
   );
   const before = createOrder(conditions, orderBy(options.prefer ?? lock.prefer));
   const possible = possibleNodes(conditions);
-  const members: FleetMember[] = [];
-  const shadowed: string[] = [];
-  for (const [cell, image] of images) {
+  const winners = images.flatMap(({ cell, image }) => {
     const mine = contenders.filter((each) => each.cell === cell);
     const others = contenders.filter((each) => each.cell !== cell);
     const wins = mine.reduce<Node>((any, each) => {
@@ -99,28 +125,38 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
       }
       return or(any, alone);
     }, never);
-    if (wins === never) {
-      shadowed.push(cell);
-      continue;
-    }
-    members.push({
-      cell,
-      image,
-      terms: coverNode(conditions, wins, or(wins, not(possible))).map((cube) => termOf(cube, conditions)),
-      disjointTerms: (most) =>
-        pathsOf(conditions, wins, possible, most)?.map((cube) => termOf(cube, conditions)) ?? null,
-    });
-  }
-  return { members, shadowed };
+    return wins === never ? [] : [{ cell, image, wins }];
+  });
+  return { winners, possible };
+}
+
+/** The cells of `all` that are not among `some`. */
+export function cellsBut(
+  all: readonly Pick<FleetMember, "cell">[],
+  some: readonly Pick<FleetMember, "cell">[],
+): readonly string[] {
+  const there = new Set(some.map(({ cell }) => cell));
+  return [...new Set(all.map(({ cell }) => cell))].filter((cell) => !there.has(cell));
+}
+
+/** Alternatives that hold on exactly these of the possible nodes. */
+export function termsOf(nodes: Node, possible: Node, conditions: Conditions): readonly Term[] {
+  const { or, not } = conditions;
+  return coverNode(conditions, nodes, or(nodes, not(possible))).map((cube) => nodeTerm(cube, conditions));
+}
+
+/** A node of newer words, or of none, may be anything: nothing is scheduled to it on a guess. */
+function nodeTerm(cube: Cube, conditions: Conditions): Term {
+  return [{ key: keys.vocabulary, operator: "In", values: vocabularyVersions }, ...termOf(cube, conditions)];
 }
 
 /** Leaves out what the rest implies: a number above 5 needs no word about 3, and a label with this value no word about others. */
-function termOf(cube: Cube, conditions: Conditions): Term {
+export function termOf(cube: Cube, conditions: Conditions): Term {
   const tests = cube.flatMap(({ variable, holds }) => {
     const condition = conditions.asked.get(variable);
     return condition === undefined ? [] : [labelTerm(condition, holds)];
   });
-  const asked = [...groupBy(tests, ({ key }) => key).values()].flatMap((ofKey) =>
+  return [...groupBy(tests, ({ key }) => key).values()].flatMap((ofKey) =>
     [...groupBy(ofKey, ({ operator }) => operator)].flatMap(([operator, same]): Term => {
       // Numbers ascend, as conditions are in the order of their values.
       if (operator === "AtLeast") return same.slice(-1);
@@ -129,8 +165,6 @@ function termOf(cube: Cube, conditions: Conditions): Term {
       return same.slice(0, 1).map((first) => ({ ...first, values: same.flatMap(({ values }) => values) }));
     }),
   );
-  // A node of newer words, or of none, may be anything: nothing is scheduled to it on a guess.
-  return [{ key: keys.vocabulary, operator: "In", values: vocabularyVersions }, ...asked];
 }
 
 function labelTerm(condition: Condition, holds: boolean): LabelTerm {

@@ -20,14 +20,15 @@ import { byDigest, referenceParts } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import { type GpuUnit, type GpuVendor, vendorOf } from "../gpu-units.ts";
+import type { GpuUnit, GpuVendor } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
+import { claimName, claimTemplate } from "./kubernetes-claim.ts";
 
 const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
 type KubernetesKind = (typeof kubernetesKinds)[number];
-type KubernetesObject = Pod | Job | Deployment | DaemonSet;
+type Workload = Pod | Job | Deployment | DaemonSet;
 
 const cannot = unsupportedBy("kubernetes");
 
@@ -35,24 +36,48 @@ export const kubernetes: FleetTarget = {
   name: "kubernetes",
   description: "a Job (batch) or a Deployment (service); --set kind=pod or daemonset for others",
   gpus: "scheduler",
+  claims: true,
   formats: ["yaml", "json"],
   settings: {
+    image: "plain: with --fleet, one workload of the fleet's plain tag, on nodes for which it has an image",
     kind: `one of ${kubernetesKinds.join(", ")}`,
     namespace: "metadata.namespace",
     resource: "how the device plugin calls a GPU, where not nvidia.com/gpu or amd.com/gpu: amd.com/cpx_nps4",
   },
   launch: (request) => ({
     form: "documents",
-    documents: [kubernetesObject(request) as unknown as Json],
+    documents: documentsOf(request, kubernetesObject(request)),
   }),
-  fleetNote: () =>
-    "node affinity in the words of imgmatch labels --format kubernetes: a node without these labels gets nothing",
-  fleet: (launches) => launches.map((launch) => fleetObject(launch) as unknown as Json),
+  fleetNote: (documents) => {
+    const claims = documents.some((each) => (each as { kind?: string }).kind === "ResourceClaimTemplate");
+    return `node affinity in the words of imgmatch labels --format kubernetes: a node without these labels gets nothing${claims ? "; devices by claim, from Kubernetes 1.34, with the vendor's DRA driver" : ""}`;
+  },
+  fleet: (launches) => {
+    const claiming = launches.some(({ request }) => request.claim !== undefined);
+    return launches.flatMap((launch) => documentsOf(launch.request, fleetObject(launch, claiming)));
+  },
 };
 
-/** A DaemonSet puts a service on every node of the image; a batch is a Job, which runs on one of them. */
-function fleetObject({ request, member }: FleetLaunch): KubernetesObject {
-  const kind = request.settings?.kind ?? (request.task === "batch" ? "job" : "daemonset");
+/** The claim stands before what asks for it. */
+function documentsOf(request: LaunchRequest, workload: Workload): readonly Json[] {
+  const { claim } = request;
+  const documents = claim === undefined ? [workload] : [claimTemplate(claim, identityOf(request)), workload];
+  return documents as unknown as readonly Json[];
+}
+
+/**
+ * A DaemonSet puts a service on every node of the image; a batch is a Job, which runs on one of them. Nodes do not tell devices, and a
+ * DaemonSet looks at nodes alone: with claims a service is a Deployment.
+ */
+function fleetObject({ request, member }: FleetLaunch, claiming: boolean): Workload {
+  const service = claiming ? "deployment" : "daemonset";
+  const kind = request.settings?.kind ?? (request.task === "batch" ? "job" : service);
+  if (claiming && kind.toLowerCase() === "daemonset") {
+    throw cannot(
+      "claim devices in a DaemonSet, whose pods would wait on every node that has none",
+      "use --set kind=deployment, or leave --dra out",
+    );
+  }
   const object = kubernetesObject(
     { ...request, settings: { ...request.settings, kind } },
     nodeSelectorTerms(member.terms),
@@ -92,12 +117,11 @@ export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelector
 }
 
 /** `terms` are alternatives of a required node affinity, in place of the request's node label. */
-function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): KubernetesObject {
-  const name = objectName(request);
-  const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
-  const namespace = namespaceOf(request);
+function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): Workload {
+  const { name, labels, namespace } = identityOf(request);
   const { tag } = referenceParts(request.reference);
-  const annotations = tag === null ? undefined : { "imgmatch.dev/tag": tag };
+  const annotations =
+    tag === null || request.plainTag !== undefined ? undefined : { "imgmatch.dev/tag": tag };
   const metadata = filled<ObjectMeta>({ name, namespace, labels, annotations });
   const kind = kindOf(request);
   const ends = (kind === "pod" || kind === "job") && request.task !== "service";
@@ -120,6 +144,12 @@ function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorT
     case "daemonset":
       return { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec: { selector, template } };
   }
+}
+
+function identityOf(request: LaunchRequest) {
+  const name = objectName(request);
+  const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
+  return { name, labels, namespace: namespaceOf(request) };
 }
 
 function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
@@ -151,6 +181,10 @@ function podSpec(
       },
     })),
     tolerations: tolerationsOf(request),
+    // Without `source`, which Kubernetes 1.31 took out.
+    resourceClaims: given(request.claim, () => [
+      { name: claimName, resourceClaimTemplateName: objectName(request) },
+    ]),
     containers: [container(request)],
     volumes: mounts.map(({ source }, index) => ({ name: `mount-${index}`, hostPath: { path: source } })),
   });
@@ -161,9 +195,13 @@ function podSpec(
  * clusters nobody adds it for them (Kubernetes, "Admission Controllers", ExtendedResourceToleration; NVIDIA's own manifests).
  */
 function tolerationsOf(request: LaunchRequest): Toleration[] {
-  const vendor = vendorOf(request.requires);
-  if (vendor === null || neededUnits(request).length === 0) return [];
-  return [{ key: gpuResources[vendor], operator: "Exists", effect: "NoSchedule" }];
+  const { claim } = request;
+  const vendors = (claim?.alternatives ?? neededUnits(request)).map(({ vendor }) => vendor);
+  return [...new Set(vendors)].map((vendor) => ({
+    key: gpuResources[vendor],
+    operator: "Exists",
+    effect: "NoSchedule",
+  }));
 }
 
 const gpuResources = {
@@ -172,15 +210,23 @@ const gpuResources = {
 } as const satisfies Record<GpuVendor, string>;
 
 function container(request: LaunchRequest): Container {
-  const { args, program, env = {}, mounts = [] } = request;
+  const { args, program, env = {}, mounts = [], plainTag, settings } = request;
   checkMounts(mounts);
+  if (settings?.image !== undefined && plainTag === undefined)
+    throw cannot(
+      `name the image of one host by ${settings.image}`,
+      "use --fleet with --set image=plain, or leave it out",
+    );
   return filled<Container>({
     name: "main",
-    image: byDigest(request.reference),
+    image: plainTag ?? byDigest(request.reference),
     command: given(program, (word) => [literal(word)]),
     args: args.map(literal),
     env: Object.entries(env).map(([name, value]) => ({ name, value: literal(value) })),
-    resources: filled<ResourceRequirements>({ limits: resourceLimits(request) }),
+    resources: filled<ResourceRequirements>({
+      limits: resourceLimits(request),
+      claims: given(request.claim, () => [{ name: claimName }]),
+    }),
     volumeMounts: mounts.map(({ target, readOnly }, index) => {
       const mount = { name: `mount-${index}`, mountPath: target };
       return readOnly ? { ...mount, readOnly } : mount;
@@ -207,7 +253,7 @@ function resourceOf({ vendor, mig }: GpuUnit, { resource }: NonNullable<LaunchRe
 
 function resourceLimits(request: LaunchRequest): Record<string, string> {
   const { cpus, memoryMiB, settings = {} } = request;
-  const units = neededUnits(request);
+  const units = request.claim === undefined ? neededUnits(request) : [];
   const names = new Set(units.map((unit) => resourceOf(unit, settings)));
   if (names.size > 1) {
     throw cannot(

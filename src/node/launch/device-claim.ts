@@ -1,0 +1,156 @@
+/**
+ * What a container asks of Kubernetes' dynamic resource allocation: alternatives of devices, each in words (CEL) about the attributes that
+ * the drivers of GPUs publish. Sources: kubernetes-sigs/dra-driver-nvidia-gpu 95932046, cmd/gpu-kubelet-plugin (deviceinfo.go, mig.go) and
+ * deployments/helm (deviceclass-gpu.yaml, deviceclass-mig.yaml); ROCm/k8s-gpu-dra-driver 26224272, cmd/gpu-kubeletplugin/deviceinfo.go and
+ * helm-charts-k8s/templates/deviceclass.yaml; Kubernetes, "Common Expression Language", dynamic-resource-allocation/cel/compile.go.
+ */
+
+import { amdWords } from "../../host/kubernetes-devices.ts";
+import type { DeviceWish } from "./device-wish.ts";
+import type { ServedGpus } from "./fleet/split-devices.ts";
+import type { LabelTerm } from "./fleet/split-nodes.ts";
+import type { GpuUnit, GpuVendor } from "./gpu-units.ts";
+import { keys, versionText } from "./labels/vocabulary.ts";
+import type { DeviceAlternative, DeviceClaim } from "./target.ts";
+import { unsupported } from "./unsupported.ts";
+import { dnsName } from "./workload-name.ts";
+
+/** So many devices of a kind that the user has not named. */
+export function plainWish(count: number, migProfile: string | null = null): DeviceWish {
+  return { text: migProfile ?? "gpu", count, kinds: null, product: null, migProfile, memoryGb: null };
+}
+
+/** The units that a scheduler is to find elsewhere. */
+export function wishOf(units: readonly GpuUnit[]): DeviceWish {
+  const profiles = new Set(units.map(({ mig }) => mig?.profile ?? null));
+  const [profile = null] = profiles;
+  if (profiles.size <= 1) return plainWish(units.length, profile);
+  throw unsupported(
+    "kubernetes",
+    `claim devices of different kinds for one container: ${[...profiles].map((each) => each ?? "whole GPUs").join(", ")}`,
+    "name how many of one kind: --gpus 1 on a host of one kind, or --devices",
+  );
+}
+
+/** Those of the wishes that the image serves; null for none. `image` is its name in messages. */
+export function claimOf(
+  serves: readonly ServedGpus[],
+  wishes: readonly DeviceWish[],
+  image: string,
+): DeviceClaim | null {
+  const alternatives = wishes.flatMap((wish) =>
+    (["nvidia", "amd"] as const).flatMap((vendor): readonly DeviceAlternative[] => {
+      const served = serves
+        .filter((each) => each.vendor === vendor)
+        .map((each) => ({ ...each, kinds: each.kinds.filter((kind) => wish.kinds?.has(kind) ?? true) }))
+        .filter(({ kinds }) => kinds.length > 0);
+      if (served.length === 0 || (vendor === "amd" && wish.migProfile !== null)) return [];
+      const deviceClass = `${wish.migProfile === null ? "gpu" : "mig"}.${vendor}.com`;
+      const cel = celOf(vendor, served, wish, image);
+      return [{ name: dnsName(wish.text), vendor, deviceClass, count: wish.count, cel }];
+    }),
+  );
+  if (alternatives.length === 0) return null;
+  // One wish may be met by both vendors.
+  const named = alternatives.map((each) => {
+    const alike = alternatives.filter(({ name }) => name === each.name);
+    return alike.length === 1 ? each : { ...each, name: dnsName(`${each.vendor}-${each.name}`) };
+  });
+  return { alternatives: named };
+}
+
+/** resource.k8s.io/v1, CELSelectorExpressionMaxLength. */
+const mostCel = 10 * 1024;
+
+function celOf(vendor: GpuVendor, served: readonly ServedGpus[], wish: DeviceWish, image: string): string {
+  const domain = `gpu.${vendor}.com`;
+  const asked = wishTests(domain, wish);
+  const tests =
+    vendor === "nvidia"
+      ? [
+          ...["cudaComputeCapability", "driverVersion", "cudaDriverVersion"].map(has),
+          ...asked,
+          anyOf(served.map(({ kinds, drivers }) => allOf([ofCompute(kinds), ofDrivers(drivers)]))),
+        ]
+      : [
+          ...asked,
+          ofTargets(
+            served.flatMap(({ kinds }) => kinds),
+            image,
+          ),
+        ];
+  // An attribute that is missing is an error, which ends the search for devices: each is asked for before it is read.
+  const cel = `cel.bind(gpu, device.attributes[${text(domain)}],\n  ${tests.join(" &&\n  ")})`;
+  if (cel.length <= mostCel) return cel;
+  throw unsupported(
+    "kubernetes",
+    `claim GPUs for ${image}: its expression has ${cel.length} bytes, ${mostCel} are allowed`,
+    "name the devices with --devices, or leave that image out with --pin",
+  );
+}
+
+function has(attribute: string): string {
+  return `${text(attribute)} in gpu`;
+}
+
+function wishTests(domain: string, { product, migProfile, memoryGb }: DeviceWish): readonly string[] {
+  const capacity = `device.capacity[${text(domain)}]`;
+  return [
+    ...(product === null ? [] : [has("productName"), `gpu.productName.matches(${text(`(?i)${product}`)})`]),
+    ...(migProfile === null ? [] : [has("profile"), `gpu.profile == ${text(migProfile)}`]),
+    ...(memoryGb === null
+      ? []
+      : [`"memory" in ${capacity}`, `${capacity}.memory.compareTo(quantity(${text(`${memoryGb}G`)})) >= 0`]),
+  ];
+}
+
+function ofCompute(kinds: readonly string[]): string {
+  const versions = kinds.map((compute) => `semver(${text(`${compute}.0`)})`);
+  const [only, ...others] = versions;
+  return others.length === 0
+    ? `gpu.cudaComputeCapability == ${only}`
+    : `gpu.cudaComputeCapability in [${versions.join(", ")}]`;
+}
+
+function ofDrivers(alternatives: ServedGpus["drivers"]): string {
+  return anyOf(alternatives.map((term) => allOf(term.map(versionTest))));
+}
+
+/** A semantic version has three numbers: above them is what the fourth would tell. */
+function versionTest({ key, operator, values: [value = "0"] }: LabelTerm): string {
+  const attribute = key === keys.cudaNumber ? "cudaDriverVersion" : "driverVersion";
+  const [major = "0", minor = "0", patch = "0", after = "0"] = versionText(Number(value)).split(".");
+  const sign = operator === "AtLeast" ? (after === "0" ? ">=" : ">") : after === "0" ? "<" : "<=";
+  return `gpu.${attribute}.compareTo(semver(${text(`${major}.${minor}.${patch}`)})) ${sign} 0`;
+}
+
+/** The driver tells no target: its device, or its product's name, does. */
+function ofTargets(targets: readonly string[], image: string): string {
+  const { deviceId, productName } = amdWords(targets);
+  const matches = (attribute: string, value: string, pattern: string | null) =>
+    pattern === null ? [] : [allOf([has(attribute), `${value}.matches(${text(pattern)})`])];
+  const tests = [
+    ...matches("deviceID", "gpu.deviceID.lowerAscii()", deviceId),
+    ...matches("productName", 'gpu.productName.lowerAscii().replace("_", " ")', productName),
+  ];
+  if (tests.length > 0) return anyOf(tests);
+  throw unsupported(
+    "kubernetes",
+    `claim GPUs for ${image}: gpu.amd.com publishes devices and products, and imgmatch knows none with ${targets.join(", ")}`,
+    "leave that image out with --pin",
+  );
+}
+
+function allOf(tests: readonly string[]): string {
+  return tests.length === 0 ? "true" : tests.join(" && ");
+}
+
+function anyOf(tests: readonly string[]): string {
+  const [only = "false", ...others] = tests;
+  return others.length === 0 ? only : `(${tests.map((test) => `(${test})`).join(" || ")})`;
+}
+
+/** CEL reads JSON's texts. */
+function text(value: string): string {
+  return JSON.stringify(value);
+}
