@@ -1,6 +1,6 @@
 /** The verdict on one image: the rules, in the order in which a person would ask them. */
 
-import { type GpuVendor, hasGpuCode } from "../hardware/requirement.ts";
+import type { GpuVendor } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage, Requirement, RocmRequirement } from "../lock/lock.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
