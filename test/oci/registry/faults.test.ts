@@ -203,12 +203,19 @@ describe("what will not work the next time fails at once", () => {
 describe("time", () => {
   test("no answer at all", async () => {
     const server = await startFaultServer(() => {});
-    await expect(
+    const pass = fakeTime();
+    const refused = expect(
       quickClient({ timeoutMs: 100, retries: 1 }).findManifest(app(server.host)),
     ).rejects.toMatchObject({
       code: "REGISTRY_UNREACHABLE",
       message: expect.stringMatching(/no whole answer in 100 ms, 0 bytes came after 2 attempts/),
     });
+    for (const attempt of [1, 2]) {
+      // No time passes until it has asked.
+      while (server.asked.length < attempt) await pass(1, 0.1);
+      await pass(100, 50);
+    }
+    await refused;
     expect(server.asked).toHaveLength(2);
   });
 

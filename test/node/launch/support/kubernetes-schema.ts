@@ -3,6 +3,7 @@
  * an object: the types, formats, enumerations and required fields that an API server knows.
  */
 
+import * as admission from "kubernetes-models/admissionregistration.k8s.io/v1";
 import * as apps from "kubernetes-models/apps/v1";
 import * as batch from "kubernetes-models/batch/v1";
 import * as rbac from "kubernetes-models/rbac.authorization.k8s.io/v1";
@@ -13,6 +14,7 @@ type Model = new (data: never) => { validate(): void };
 
 const groups: Readonly<Record<string, object>> = {
   v1: core,
+  "admissionregistration.k8s.io/v1": admission,
   "apps/v1": apps,
   "batch/v1": batch,
   "rbac.authorization.k8s.io/v1": rbac,
