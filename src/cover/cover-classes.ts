@@ -1,6 +1,5 @@
 /** Hosts × images: which image each host class gets and how good it is, who gets none, and which images nobody needs. */
 
-import { hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -12,7 +11,7 @@ import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
 import { suggestCell } from "../resolve/suggest-cell.ts";
 import { sideOf } from "../resolve/rules/gpu-side.ts";
-import { unusedBy } from "../resolve/unasked.ts";
+import { imagesOf, unusedBy } from "../resolve/unasked.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
@@ -232,9 +231,8 @@ function nearestMiss(
   gpuCode: boolean,
   resolver: Resolver,
 ): NearMiss | null {
-  const asked = gpuCode
-    ? rejected.filter(({ cell }) => hasGpuCode(lock.images[cell]?.requires ?? noGpus))
-    : rejected;
+  const vendors = new Set(unusedBy(lock, facts).map(({ vendor }) => vendor));
+  const asked = gpuCode ? imagesOf(vendors, lock, rejected) : rejected;
   const nearest = resolver.nearest(facts, asked);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;

@@ -87,6 +87,17 @@ export function unusedBy({ images }: Pick<Lock, "images">, host: HostFacts) {
   return usableGpus(view, serves || isCard ? gpuVendors : ["nvidia"]);
 }
 
+/** Those with code for a GPU of these vendors. */
+export function imagesOf<Named extends Pick<Rejection, "cell">>(
+  vendors: ReadonlySet<GpuVendor>,
+  { images }: Pick<Lock, "images">,
+  listed: readonly Named[],
+): readonly Named[] {
+  return listed.filter(({ cell }) =>
+    vendorsOf(images[cell]?.requires ?? noGpus).some((vendor) => vendors.has(vendor)),
+  );
+}
+
 function nearestWithGpuCode(
   asked: Asked,
   winner: Candidate,
@@ -99,10 +110,7 @@ function nearestWithGpuCode(
     const fix = `ask for GPU code: --require-gpu`;
     return { cell: later.cell, code: null, message, fix };
   }
-  const gpuImages = ranking.rejected.filter(({ cell }) =>
-    vendorsOf(lock.images[cell]?.requires ?? noGpus).some((vendor) => vendors.has(vendor)),
-  );
-  const [nearest] = nearestFirst(lock, gpuImages, host, options);
+  const [nearest] = nearestFirst(lock, imagesOf(vendors, lock, ranking.rejected), host, options);
   const [misfit] = nearest?.misfits ?? [];
   if (nearest === undefined || misfit === undefined) return null;
   const { code, message } = misfit;

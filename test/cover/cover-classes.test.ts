@@ -113,6 +113,22 @@ describe("every cell of a cover is what resolve answers", () => {
     expect(cover.counts.native).toBeGreaterThan(5);
   });
 
+  it("names the nearest image for the GPUs that nobody uses, and none for the other vendor's", () => {
+    const cpu = { march: "any", features: [] };
+    const lock = lockOf({
+      cpu: image({ requires: { cpu, cuda: null } }),
+      // Nobody knows the features of the CPU.
+      cuda: gpuImage(cuda("12.8.1", ["sm_120"])),
+      rocm: image({ requires: { cpu, cuda: null, rocm: { release: "7.2", code: ["gfx942"] } } }),
+    });
+    const facts = gpuHost([gpu({ compute: "3.7" })], "396.44", null, { amd: null });
+    const hosts = [named({ ...facts, cpu: { ...facts.cpu, features: [] } }, 0)];
+    const fleet = { from: "lock", lock } as const;
+    const cover = coverFleet(fleet, hosts);
+    expect(cover.classes[0]).toMatchObject({ unusedGpus: true, nearest: { cell: "cuda" } });
+    expectRight(fleet, hosts, cover);
+  });
+
   it("for random hosts and fleets", { timeout: timeoutMs }, () => {
     fc.assert(
       fc.property(fc.array(anyHost, { maxLength: 8 }), anyLock, (facts, lock) => {
