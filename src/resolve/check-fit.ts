@@ -16,7 +16,7 @@ import { orderBy, sortCandidates } from "./rank.ts";
 import type { FindCells } from "./find-cell.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
 import { listSome, misfit, withCures } from "./misfit.ts";
-import { pinTextOf, wantsCpu } from "./resolve-options.ts";
+import { pinTextOf, wantsCpu, wantsXnack } from "./resolve-options.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import { checkAmdCode, checkAmdPresence } from "./rules/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
@@ -396,16 +396,12 @@ function serveGpus(
 function serveAmdGpus(
   rocm: RocmRequirement & { readonly compute: string | undefined },
   host: Pick<HostView, "amd" | "broken" | "others">,
-  { pins }: FitOptions,
+  options: FitOptions,
 ): Omit<Fit, "builtFor"> | Misfits {
   const usable = checkAmdPresence(host);
   if (!usable.ok) return [usable];
-  const code = checkAmdCode({ ...rocm, xnack: asksForXnack(pins) }, usable.amd.gpus);
+  const code = checkAmdCode({ ...rocm, xnack: wantsXnack(options) }, usable.amd.gpus);
   return isMisfit(code) ? [code] : { ok: true, tier: "native", code };
-}
-
-export function asksForXnack(pins: FitOptions["pins"]): boolean {
-  return pinTextOf(pins, "compute")?.includes("xnack+") === true;
 }
 
 /** Without a usable GPU the presence rule has spoken; this adds what else would be wrong. */

@@ -20,6 +20,11 @@ export function wantsCpu({ cpuOnly, pins }: Pick<ResolveImageOptions, "cpuOnly" 
   return cpuOnly === true || pinTextOf(pins, "cuda") === "none" || pinTextOf(pins, "accel") === "none";
 }
 
+/** Whether the programs are to run with xnack on (`HSA_XNACK=1`): `--pin compute=gfx90a:xnack+` says so. */
+export function wantsXnack({ pins }: Pick<ResolveImageOptions, "pins">): boolean {
+  return pinTextOf(pins, "compute")?.includes("xnack+") === true;
+}
+
 export function pinTextOf(pins: ResolveImageOptions["pins"], axis: string): string | undefined {
   const pin = pins !== undefined && Object.hasOwn(pins, axis) ? pins[axis] : undefined;
   return typeof pin === "string" ? pin : pin?.text;

@@ -13,15 +13,17 @@ import { sortedEntries } from "../../io/collections.ts";
 import { isEligible } from "../../resolve/check-fit.ts";
 import { brandsByName } from "../../resolve/host-view.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
-import { wantsCpu } from "../../resolve/resolve-options.ts";
+import { wantsCpu, wantsXnack } from "../../resolve/resolve-options.ts";
 import { sideOf } from "../../resolve/rules/gpu-side.ts";
 import { twoKinds } from "../../resolve/resolve-image.ts";
 import { type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { codeNumber, gpuClasses } from "./compile-order.ts";
 import { requireSafeText, toEre } from "./safe-text.ts";
 import { type FleetNeeds, type FleetRows, fleetRows } from "./image-rows.ts";
+import { amdTargetRows } from "./amd-tables.ts";
 import { presenceGrids } from "./gpu-tables.ts";
 import { pciRowsOf } from "./pci-ids.ts";
+import { amdFunctions } from "./program-amd.ts";
 import { cpuCommon, cpuParts } from "./program-cpu.ts";
 import { driverFunctions, driverMain, tegraFunctions } from "./program-driver.ts";
 import { judgeFunctions, judgeMain, requireFunctions, runtimeFunctions } from "./program-judge.ts";
@@ -66,7 +68,7 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
     isEligible(image, { pins, cpuOnly, requireGpu }),
   );
   requireSafeText(lock, images);
-  const fleet = fleetRows(images, lock.prefer);
+  const fleet = fleetRows(images, lock.prefer, wantsXnack({ pins }));
   const lockDigest = digestOf(new TextEncoder().encode(formatLock(lock)));
   const shell = {
     version,
@@ -128,9 +130,8 @@ function program(fleet: FleetRows, lock: Lock, wanted: boolean, smiSeconds: numb
       ...nameFunctions(needs),
       judgeFunctions(needs),
       ...(needs.brands ? [requireFunctions, runtimeFunctions] : []),
-      judgeMain(needs, lock.prefer !== undefined && lock.prefer.length > 0).replace("CPU_PARTS", () =>
-        parts.map(([, part]) => part(needs)).join("\n"),
-      ),
+      ...(needs.amd ? [amdFunctions] : []),
+      judgeMain(needs).replace("CPU_PARTS", () => parts.map(([, part]) => part(needs)).join("\n")),
     ].join("\n"),
   );
   if (text.includes("'")) throw new InternalError("the program would end at its own quote");
@@ -204,6 +205,7 @@ async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
         )
       : []),
     ...(fleet.hasGpuImages ? (await pciRowsOf(needsOf(fleet))).map((row) => `V ${row}`) : []),
+    ...(fleet.hasAmdImages ? (await amdTargetRows()).map((row) => `T ${row}`) : []),
   ];
 }
 

@@ -7,7 +7,7 @@ import { alternativesOf } from "../../lock/alternatives.ts";
 import { compareText } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
-import { sideOf } from "../../resolve/rules/gpu-side.ts";
+import { amdCodeRow } from "./amd-tables.ts";
 import { compileOrder, gpuClasses, scales } from "./compile-order.ts";
 import { codeTable, driverGrid } from "./gpu-tables.ts";
 import { createInterner, type Interner } from "./interner.ts";
@@ -24,7 +24,6 @@ export interface FleetRows {
   readonly needsClass: boolean;
   readonly needsBrand: boolean;
   readonly hasRepositories: boolean;
-  /** Images for AMD have no rows: a script reads no target. */
   readonly hasAmdImages: boolean;
 }
 
@@ -36,23 +35,28 @@ export interface FleetRows {
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],
   prefer: Lock["prefer"],
+  xnack: boolean,
 ): FleetRows {
   const offers = images.flatMap(([cell, each]) =>
-    alternativesOf(each)
-      .filter(({ requires }) => sideOf(requires) !== "amd")
-      .flatMap((image) =>
-        featuresBuiltFor(image).map(({ features, share }) => ({ cell, image, features, builtFor: share })),
-      ),
+    alternativesOf(each).flatMap((image) =>
+      featuresBuiltFor(image).map(({ features, share }) => ({ cell, image, features, builtFor: share })),
+    ),
   );
   const order = compileOrder(offers, prefer);
   const sets = compileFeatureSets(offers.map(({ features }) => features));
-  const gpus = createInterner();
+  const [gpus, amd] = [createInterner(), createInterner()];
   const groups = new Map<string, string[]>();
   for (const offer of offers) {
     const { image, features } = offer;
     const { requires, repository, tag, digest } = image;
     const name = repository === undefined ? tag : `${repository}:${tag}`;
-    const cuda = requires.cuda === null ? "-" : gpus.numberOf(JSON.stringify(gpuPart(requires.cuda)));
+    const { cuda, rocm } = requires;
+    const needs =
+      cuda !== null
+        ? gpus.numberOf(JSON.stringify(gpuPart(cuda)))
+        : rocm == null
+          ? "-"
+          : `a${amd.numberOf(amdCodeRow(rocm, xnack))}`;
     const ranks = order.ranks(offer).split("/");
     const last = ranks.pop();
     const group = [
@@ -60,7 +64,7 @@ export function fleetRows(
       normalizePlatform(image.platform),
       sets.numberOf(features),
       kernelOf(requires.kernel),
-      cuda,
+      needs,
       ranks.map((rank) => `${rank}/`).join(""),
     ].join(" ");
     const rows = groups.get(group) ?? [];
@@ -70,7 +74,12 @@ export function fleetRows(
   const rows = [...groups].flatMap(([group, images]) => [group, ...images]);
   const requirements = gpus.texts().map((text) => JSON.parse(text) as CudaRequirement);
   return {
-    rows: [...rows, ...gpuRows(requirements), ...sets.rows.map((row) => `C ${row}`)],
+    rows: [
+      ...rows,
+      ...gpuRows(requirements),
+      ...amd.texts().map((text) => `A ${text}`),
+      ...sets.rows.map((row) => `C ${row}`),
+    ],
     order: order.steps,
     images: images.length,
     architectures: new Set(images.map(([, { platform }]) => platform.split("/")[1] ?? "")),

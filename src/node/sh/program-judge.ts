@@ -3,7 +3,7 @@
 import { enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 
-export const judgeFunctions = ({ brands, arm, classes }: FleetNeeds): string => String.raw`
+export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): string => String.raw`
   # What a rule says for this driver and its CUDA version; an unknown one takes the first answer.
   function look(g) {
     if (!(g in memo)) memo[g] = upto("=" upto(row["D", g], ";", ":", drvkey), ",", "=", cudakey)
@@ -80,15 +80,16 @@ export const judgeFunctions = ({ brands, arm, classes }: FleetNeeds): string => 
     current = tag[i]
     doubtful = 0
     if (plat[i] != host) return why(1, "ARCH_MISMATCH", "it is for " plat[i] ", this host is " host)
-    if (fault != "" && (req[i] != "-" || !cpuwanted)) { hurt = 1; return 0 }
+    if (fault != "" && (${amd ? "req[i] ~ /^a/ ? gpuimages : " : ""}req[i] != "-" || !cpuwanted)) { hurt = 1; return 0 }
     if (unknown != "" && gpuimages) { unsure = 1; return 0 }
+    ${amd ? 'if (amdstate != "" && (req[i] ~ /^a/ || req[i] == "-" && !cpuwanted)) { stopped = amdstate; return 0 }' : ""}
     if (!fitting[set[i]]) return why(2, "CPU_FEATURES_MISSING", "the CPU of this host does not have " lack[set[i]])
     if (ker[i] != "-") {
       k = v(ker[i])
       if (k == "" || kernel < k) return why(3, "KERNEL_TOO_OLD", "it needs kernel " ker[i] ", this host has " release)
     }
     tier = 0
-    return req[i] == "-" ? 1 : fitsgpu(req[i])
+    return req[i] == "-" ? 1 : ${amd ? "req[i] ~ /^a/ ? fitsamd(substr(req[i], 2)) : " : ""}fitsgpu(req[i])
   }
   # The architecture is that of this process, whose addresses are short where a 64-bit kernel runs it in 32 bits.
   function narrow_host(  f, l, k, wide) {
@@ -148,11 +149,7 @@ export const runtimeFunctions = String.raw`
   .replace("PROGRAMS", runtimePrograms.join(" "))
   .replace("ENGINES", enginePrograms.join(" "));
 
-/** An image for NVIDIA comes before one for AMD, unless the lock prefers something: then what a script cannot judge may be the better one. */
-export const judgeMain = (
-  { brands, classes, repositories, amd }: FleetNeeds,
-  prefers: boolean,
-): string => String.raw`
+export const judgeMain = ({ brands, classes, repositories, amd }: FleetNeeds): string => String.raw`
   END {
     R = ENVIRON["IMGMATCH_ROOT"]
     n_ = split(ENVIRON["IMGMATCH_FACTS"], facts_, "\n")
@@ -161,12 +158,13 @@ export const judgeMain = (
       if (a[1] == "e") has[substr(facts_[i], 3)] = 1
       else if (a[1] == "g") { dir[++dn] = a[2]; info[dn] = a[3] }
       else if (a[1] == "p" && bus(a[2]) != "" && tolower(a[3]) ~ /^0x[0-9a-f][0-9a-f][0-9a-f][0-9a-f]$/) {
+        ${amd ? 'if (a[5] == "0x1002") { cbus[++cards] = short(a[2]); cid[cards] = tolower(substr(a[3], 3)); cheld[cards] = a[4]; continue }' : ""}
         pb[++pn] = bus(a[2]); pd[pn] = tolower(substr(a[3], 3)); pv[pn] = a[4]
       }
       else if (a[1] == "h") host = a[2]
       else if (a[1] == "cpu") cpuonly = cpuwanted = 1
       else if (a[1] == "unchecked") unchecked = 1
-      ${amd ? 'else if (a[1] == "amd") amd = 1' : ""}
+      ${amd ? 'else if (a[1] == "k") node[++nodes] = pad(a[2], 5) substr(facts_[i], 3 + length(a[2]))' : ""}
       ${brands ? 'else if (a[1] == "d") cdi[++cn] = substr(facts_[i], 3)' : ""}
     }
     if (pinned) cpuwanted = 1
@@ -179,24 +177,25 @@ export const judgeMain = (
     if (feature && !lists) tell("UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)
     fitsets()
     if (cpuonly) for (i = 1; i <= n; i++) if (req[i] != "-") plat[i] = "--cpu"
-    if (!cpuonly) { nvidia(); visible() }
+    if (!cpuonly) { nvidia(); visible()${amd ? "; amdgpus()" : ""} }
     ${brands ? "readruntime()" : ""}
     drvkey = v(drv)
     cudakey = v(cuda)
     # Without a driver no image with GPU code runs, whatever the GPU is.
     for (j = V - 1; drv != "" && j >= 0; j--) if (cc[seenby[j]] == "") unknown = seenby[j]
-    for (i = 1; i <= n; i++) if (req[i] != "-") gpuimages = 1
+    for (i = 1; i <= n; i++) if (req[i] ${amd ? "~ /^[0-9]/" : '!= "-"'}) gpuimages = 1
     for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (doubtful) { if (doubt == "" || k_ < doubt) { doubt = k_; doubted = tag[i] } } else if (winner == 0 || k_ < least) { winner = i; least = k_ } }
     if (refusal != "") { say(refusal); exit 4 }
     if (unsure) { say("FACT_UNKNOWN: the compute capability of GPU " idx[unknown] (nm[unknown] == "" ? "" : " (" nm[unknown] ")") " is unknown, and an image with GPU code may be the better one; update the NVIDIA driver, export the script with a newer imgmatch, ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }
     ${classes ? `if (doubt != "" && (winner == 0 || doubt < least)) { say("FACT_UNKNOWN: whether the container toolkit of this host loads the forward-compatibility package of " doubted " is nothing that a script sees; ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }` : ""}
-    ${amd ? `if (amd && !cpuwanted${prefers ? "" : ' && (winner == 0 || req[winner] == "-")'}) { say("FACT_UNKNOWN: this host has an AMD GPU or its driver, the fleet has images for it, and this script does not read which code they run; ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }` : ""}
     if (winner == 0) {
       if (hurt) { say("HOST_BROKEN: " fault); exit 4 }
+      ${amd ? 'if (stopped != "") { say(stopped); exit 4 }' : ""}
       say("NO_MATCH: no image fits this host" (reason == "" ? "" : "; the closest: " reason))
       exit 3
     }
     if (req[winner] == "-" && device && !cpuwanted) say((note == "" ? "" : note "; ") "this host has an NVIDIA device, the image has no GPU code" (reason == "" ? "" : "; the closest that has some: " reason))
+    ${amd ? 'else if (req[winner] == "-" && AV && !cpuwanted) say((note == "" ? "" : note "; ") "this host has an AMD GPU, the image has no GPU code" (reason == "" ? "" : "; the closest that has some: " reason))' : ""}
     else if (note != "") say(note)
     print ${repositories ? '(index(tag[winner], ":") ? "" : repository ":")' : 'repository ":"'} tag[winner] "@sha256:" dig[winner]
   }

@@ -3,6 +3,7 @@
 import { cdiFolders, enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import { wslLibraries } from "../../host/wsl.ts";
 import type { FleetNeeds } from "./image-rows.ts";
+import { amdFacts } from "./program-amd.ts";
 
 export interface ShellText {
   readonly version: string;
@@ -81,21 +82,21 @@ for d in "$R"/sys/bus/pci/devices/*; do
 v=
 read -r v <"$d/vendor"
 case $v in
-0x10[dD][eE])
+0x10[dD][eE]${needs.amd ? "|0x1002" : ""})
 c='' i='' k=none
 read -r c <"$d/class"
 read -r i <"$d/device"
-case $c in
-0x0300*|0x0302*)
+case $c${needs.amd ? "$v" : ""} in
+0x0300*|0x0302*${needs.amd ? "|0x0380*0x1002|0x1200*0x1002" : ""})
 [ -L "$d/physfn" ] && continue
 if [ -L "$d/driver" ]; then
 k=other
-for p in nvidia nouveau; do
+for p in nvidia nouveau${needs.amd ? " amdgpu radeon" : ""}; do
 [ -e "$R/sys/bus/pci/drivers/$p/\${d##*/}" ] && k=$p
 done
 fi
-fact "p \${d##*/} $i $k" ;;
-esac ;;${needs.amd ? amdCards : ""}
+fact "p \${d##*/} $i $k${needs.amd ? " $v" : ""}" ;;
+esac ;;
 esac
 done
 } 2>/dev/null
@@ -107,21 +108,8 @@ fact "g \${d##*/} $i"
 done
 for d in "$R"/dev/nvidia[0-9]*; do
 exists "\${d#"$R"}"
-done${needs.amd ? amdPaths : ""}${needs.brands ? runtimeFacts() : ""}`;
+done${needs.amd ? amdFacts : ""}${needs.brands ? runtimeFacts() : ""}`;
 }
-
-/** Where the probe looks for AMD's GPUs and their driver; Windows tells its Linux nothing of them. */
-const amdPaths = `
-for p in /sys/class/kfd /sys/module/amdgpu /dev/dxg; do
-[ -e "$R$p" ] && fact amd
-done`;
-const amdCards = `
-0x1002)
-c=
-read -r c <"$d/class"
-case $c in
-0x0300*|0x0302*|0x0380*|0x1200*) fact amd ;;
-esac ;;`;
 
 /** Only for fleets whose images carry NVIDIA_REQUIRE_CUDA. */
 function runtimeFacts(): string {

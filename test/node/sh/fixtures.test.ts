@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,10 +10,13 @@ import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { isOfHost } from "../../../src/resolve/verdict.ts";
 import { fixtureHostIo } from "../../support/fixture-host-io.ts";
 import { needs } from "../../support/needs.ts";
-import { findDialects, missingForDialects } from "./support/dialects.ts";
+import { findDialects, missingForDialects, whyNoDialect } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";
 import { fakeSmi, fixtureMachine, writeMachine } from "./support/machine.ts";
 import { runScripts } from "./support/run-scripts.ts";
+import { image } from "../../resolve/support/locks.ts";
+import { captured, devices } from "../../host/support/amd-host.ts";
+import { machineIo } from "./support/machine-io.ts";
 
 const hosts = fileURLToPath(new URL("../../fixtures/hosts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-sh-"));
@@ -47,7 +50,23 @@ const fleets: Readonly<Record<string, { lock: Lock; cpuOnly?: boolean }>> = {
   },
   "CPU only": { lock: wholeFleet((cell) => cell.startsWith("none_")) },
   "--cpu": { lock: wholeFleet(), cpuOnly: true },
+  "with images for AMD": { lock: withAmd(wholeFleet()) },
 };
+
+/** Images that every processor of x86-64 runs. */
+function withAmd(lock: Lock): Lock {
+  const rocm = (tag: string, code: readonly string[]) => {
+    const axes = { cuda: "none", march: "none" };
+    const requires = { cpu: { march: "none", features: [] }, cuda: null, rocm: { release: "7.2", code } };
+    return [tag, image({ axes, tag, requires })] as const;
+  };
+  const more = [
+    rocm("exact", ["gfx942:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"]),
+    rocm("plain", ["gfx900", "gfx906", "gfx942"]),
+    rocm("spirv", ["amdgcnspirv"]),
+  ];
+  return { ...lock, images: { ...lock.images, ...Object.fromEntries(more) } };
+}
 
 async function expected(lock: Lock, cpuOnly: boolean): Promise<Readonly<Record<string, string>>> {
   const answers = machines.map(async ({ name }) => {
@@ -63,7 +82,9 @@ describe.each(missingForDialects())("%s", (why) => {
   test("answers as resolve does", needs(why), () => {});
 });
 
-describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
+const dialects = findDialects(join(folder, "awks"));
+
+describe.each(dialects)("$name", (dialect) => {
   // What depends on a fleet does not depend on a shell.
   const asked = Object.entries(fleets).filter(
     ([title]) => title === "whole" || dialect.name === "dash, mawk",
@@ -102,4 +123,58 @@ describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
     },
     120_000,
   );
+});
+
+const samples = fileURLToPath(new URL("../../../../shared/samples/amd/kfd", import.meta.url));
+const topologies = [
+  "topology-parsing/topology",
+  "topo-mi210-xgmi-pcie",
+  "topo-mi300-cpx/topology",
+  "topology-parsing-mi308/topology",
+];
+
+describe("captured topologies of AMD (../shared/samples/amd/kfd)", () => {
+  const why = existsSync(samples)
+    ? whyNoDialect(dialects)
+    : "no samples of AMD machines in ../shared/samples/amd, beside the checkout (they are not published)";
+  const machinesOf = () =>
+    topologies.map((name, index) => {
+      const files = new Map(Object.entries(captured(join(samples, name))));
+      files.set("/proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu lm\n");
+      const env = index % 2 === 0 ? {} : { ROCR_VISIBLE_DEVICES: "1,0" };
+      return { arch: "x64", env, files, nodes: devices(200), links: {}, denied: [], smi: null };
+    });
+
+  test("are answered as resolve does by every shell and awk", {
+    ...needs(why),
+    timeout: 120_000,
+  }, async () => {
+    const lock = withAmd(wholeFleet());
+    const script = join(folder, "amd.sh");
+    writeFileSync(script, (await fleetScript(lock, { version: "1.0.0" })).text);
+    const machines = machinesOf();
+    for (const [index, each] of machines.entries()) writeMachine(join(folder, `amd${index}`), each);
+    const want = await Promise.all(
+      machines.map(
+        async (each) => resolveImage(lock, await probeHost(machineIo(each, null))).match?.reference,
+      ),
+    );
+    expect(want.map((reference) => reference?.replace(/^.*:(.*)@.*$/, "$1"))).toEqual([
+      "plain",
+      "exact",
+      "exact",
+      "exact",
+    ]);
+    for (const dialect of dialects) {
+      const out = mkdtempSync(join(folder, "out-"));
+      const cases = machines.map(({ env }, index) => ({
+        script,
+        root: join(folder, `amd${index}`),
+        env,
+        smi: null,
+      }));
+      const got = runScripts(out, dialect, cases).map(({ stdout }) => stdout.trim());
+      expect(got, dialect.name).toEqual(want);
+    }
+  });
 });

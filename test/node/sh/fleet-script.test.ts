@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -14,6 +22,7 @@ import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { brandsByName } from "../../../src/resolve/host-view.ts";
 import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
+import { devices, node, pci } from "../../host/support/amd-host.ts";
 import { needs } from "../../support/needs.ts";
 import { findDialects, whyNoDialect } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";
@@ -288,34 +297,97 @@ describe("states that only a script meets", () => {
     expect(run(script, on("580.95.05"), ["--unchecked"]).stdout).toContain(":13.0c_x86-64@");
   });
 
-  test("an AMD GPU is refused by name where a fleet has images for it, unless the answer is another vendor's or a wish", async () => {
-    const cpuImage = image({ axes: { accel: "none" } });
-    const gpuImages = { rocm: rocmImage(["gfx942"]), cuda: gpuImage(cuda("12.8.1", ["sm_80"])) };
-    const lock = lockOf({ cpu: cpuImage, ...gpuImages });
-    const script = await write("amd.sh", lock);
-    const kfd = machine("kfd", { "/sys/class/kfd/kfd/topology/nodes/1/properties": "simd_count 304\n" });
-    const onBus = machine("on-bus", {
-      "/sys/bus/pci/devices/0000:83:00.0/vendor": "0x1002\n",
-      "/sys/bus/pci/devices/0000:83:00.0/class": "0x120000\n",
+  describe("an AMD GPU", () => {
+    const lock = lockOf({
+      cpu: image({ axes: { accel: "none" } }),
+      cuda: gpuImage(cuda("12.8.1", ["sm_80"])),
+      exact: rocmImage(["gfx942:sramecc+", "gfx90a"]),
+      family: rocmImage(["gfx11-generic", "gfx1036"]),
     });
-    for (const root of [kfd, onBus]) {
-      const refused = run(script, root);
-      expect(refused).toMatchObject({ status: 4, stdout: "" });
-      expect(refused.stderr).toContain("FACT_UNKNOWN: this host has an AMD GPU or its driver");
-      expect(run(script, root, ["--cpu"])).toMatchObject({
-        status: 0,
-        stdout: expect.stringContaining(":cpu@"),
+    const version = { "/sys/module/amdgpu/version": "6.14.14\n" };
+    const mi300x = {
+      gfx_target_version: 90402,
+      device_id: 0x74a1,
+      capability: 2 ** 26,
+      unique_id: "12345678901234567890",
+    };
+    const w7900 = { gfx_target_version: 110000, device_id: 0x7448 };
+    const strix = { gfx_target_version: 110501, device_id: 0x1586 };
+    const ryzen = { gfx_target_version: 100306, device_id: 0x164e };
+    const gpus = (...nodes: readonly Readonly<Record<string, number | string>>[]) => ({
+      ...version,
+      ...Object.assign(
+        {},
+        ...nodes.map((each, index) => node(index + 1, { drm_render_minor: 128 + index, ...each })),
+      ),
+      ...Object.fromEntries(devices(nodes.length).map((device) => [device, ""])),
+    });
+    const { "/sys/module/amdgpu/version": _module, ...builtIn } = gpus(mi300x);
+    const card = pci("0000:83:00.0", "1002:74a1", "0x120000");
+    const held = { "/sys/bus/pci/drivers/amdgpu/0000:83:00.0/bind": "" };
+
+    test.each<[string, Readonly<Record<string, string>>, Readonly<Record<string, string>>, string]>([
+      ["that runs an image's own target", gpus(mi300x), {}, ":exact@"],
+      ["of an image's family", gpus(w7900), {}, ":family@"],
+      ["in a state that no code is for", gpus({ ...mi300x, capability: 0 }), {}, ":cpu@"],
+      [
+        "in a state that nobody tells",
+        gpus({ ...mi300x, gfx_target_version: 0, capability: 0 }),
+        {},
+        ":cpu@",
+      ],
+      ["whose old kernel names no target", gpus({ ...w7900, gfx_target_version: 0 }), {}, ":family@"],
+      ["beside one that no image serves too", gpus(mi300x, w7900), {}, ":cpu@"],
+      ["beside a processor's", gpus(mi300x, ryzen), {}, ":exact@"],
+      ["beside a processor's, by its cores", gpus(mi300x, { ...w7900, cpu_cores_count: 8 }), {}, ":exact@"],
+      ["beside a processor's, by its target", gpus(mi300x, { ...strix, device_id: 0xfffe }), {}, ":exact@"],
+      ["named twice, which ends the list", gpus(mi300x, w7900), { ROCR_VISIBLE_DEVICES: "0,0,1" }, ":exact@"],
+      ["named by what two have", gpus(mi300x, mi300x), { ROCR_VISIBLE_DEVICES: "GPU-AB" }, ":cpu@"],
+      ["named by no number of HIP's", gpus(mi300x), { HIP_VISIBLE_DEVICES: "00" }, ":cpu@"],
+      ["of a processor, alone", gpus(ryzen), {}, ":family@"],
+      ["chosen by its number", gpus(w7900, mi300x), { ROCR_VISIBLE_DEVICES: "1" }, ":exact@"],
+      ["chosen by its UUID", gpus(w7900, mi300x), { HIP_VISIBLE_DEVICES: "GPU-ab54a98ceb1f0ad2" }, ":exact@"],
+      ["hidden", gpus(mi300x), { CUDA_VISIBLE_DEVICES: "-1" }, ":cpu@"],
+      ["that nobody drives", card, {}, ":cpu@"],
+      ["that no module drives", { ...node(1, mi300x), ...card, "/dev/kfd": "" }, {}, ":cpu@"],
+      ["that the kernel itself drives", { ...builtIn, ...card }, {}, ":exact@"],
+      ["that nobody knows", gpus({ device_id: 0xfffe }), {}, "FACT_UNKNOWN: the target of an AMD GPU"],
+      [
+        "that its driver leaves out",
+        { ...gpus(w7900), ...card, ...held },
+        {},
+        "HOST_BROKEN: HOST_AMD_GPU_SKIPPED",
+      ],
+      [
+        "that a container does not have",
+        { ...version, ...node(1, mi300x) },
+        { container: "docker" },
+        ":cpu@",
+      ],
+    ])("%s", async (title, files, env, answer) => {
+      const root = machine(`amd ${title}`, files);
+      if (Object.keys(files).some((path) => path in held))
+        symlinkSync("x", join(root, "/sys/bus/pci/devices/0000:83:00.0/driver"));
+      const script = await write("amd.sh", lock);
+      const { status, stdout, stderr } = run(script, root, [], env);
+      expect(`${status} ${stdout}${stderr}`).toContain(answer);
+      expect(status).toBe(answer.startsWith(":") ? 0 : 4);
+    });
+
+    test("is nothing to one who asks for a CPU image, and to a fleet without images for it", async () => {
+      const root = machine("amd unknown", gpus({ device_id: 0xfffe }));
+      expect(run(await write("amd.sh", lock), root, ["--cpu"]).stdout).toContain(":cpu@");
+      const { exact, family: _, ...others } = lock.images;
+      const script = await write("others.sh", lockOf(others));
+      expect(run(script, root).stdout).toContain(":cpu@");
+      expect(readFileSync(script, "utf8")).not.toMatch(/kfd|amdgpu/);
+      if (exact === undefined) throw new Error("no image");
+      const old = machine("amd old", gpus({ ...mi300x, gfx_target_version: 0, capability: 0 }));
+      expect(run(await write("alone.sh", lockOf({ exact })), old)).toMatchObject({
+        status: 4,
+        stderr: expect.stringContaining("FACT_UNKNOWN: whether sramecc is on decides for exact"),
       });
-    }
-    expect(run(script, machine("no-amd")).stdout).toContain(":cpu@");
-    const pinned = await write("amd-none.sh", lock, { pins: { accel: "none" } });
-    expect(run(pinned, kfd).stdout).toContain(":cpu@");
-    const alone = await write("amd-alone.sh", lockOf({ rocm: gpuImages.rocm }));
-    expect(run(alone, kfd).status).toBe(4);
-    expect(run(alone, machine("no-amd-either")).status).toBe(3);
-    // A fleet without images for AMD does not look for its GPUs.
-    const others = await write("cuda.sh", lockOf({ cpu: cpuImage, cuda: gpuImages.cuda }));
-    expect(run(others, kfd).stdout).toContain(":cpu@");
+    });
   });
 
   test("a GPU whose compute capability nobody tells gets no image that knowing it could better", async () => {

@@ -5,11 +5,11 @@ import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import { parseVersion } from "../../../hardware/driver-version.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
-import { asksForXnack, dependsOnGpus, type FitOptions } from "../../../resolve/check-fit.ts";
+import { dependsOnGpus, type FitOptions } from "../../../resolve/check-fit.ts";
 import { normalizePlatform } from "../../../resolve/host-view.ts";
 import { checkAmdCode } from "../../../resolve/rules/amd-gpus.ts";
 import { sideOf } from "../../../resolve/rules/gpu-side.ts";
-import { wantsCpu } from "../../../resolve/resolve-options.ts";
+import { wantsCpu, wantsXnack } from "../../../resolve/resolve-options.ts";
 import type { CpuShare, Fit, Tier } from "../../../resolve/verdict.ts";
 import { keys, labelledFeatures, platformValue } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
@@ -69,8 +69,8 @@ export function fitModes(
 }
 
 /** As facts from a ResourceSlice are judged: they tell sramecc only of targets that have none. */
-export function codeByTarget({ requires, axes }: LockedImage, { pins }: FitOptions): CodeByGpu {
-  const own = { code: requires.rocm?.code ?? [], compute: axes.compute, xnack: asksForXnack(pins) };
+export function codeByTarget({ requires, axes }: LockedImage, options: FitOptions): CodeByGpu {
+  const own = { code: requires.rocm?.code ?? [], compute: axes.compute, xnack: wantsXnack(options) };
   return new Map(
     amdArchitectures.flatMap(({ name: target, sramecc, integrated }) => {
       const gpu = { index: 0, label: "GPU", target, sramecc: sramecc === false ? false : null, integrated };

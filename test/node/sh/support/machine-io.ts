@@ -5,14 +5,14 @@ import type { NvmlReading } from "../../../../src/host/nvml-reading.ts";
 import type { Machine } from "./machine.ts";
 
 export function machineIo(machine: Machine, nvml: NvmlReading | null): HostIo {
-  const { files, nodes, links } = machine;
-  const paths = [...files.keys(), ...nodes, ...Object.keys(links)];
+  const { files, nodes, links, denied: shut } = machine;
+  const paths = [...files.keys(), ...nodes, ...Object.keys(links), ...shut];
   return {
     platform: "linux",
     arch: machine.arch,
     endianness: "LE",
     env: machine.env,
-    readText: (path) => (machine.denied.includes(path) ? denied : (files.get(path) ?? null)),
+    readText: (path) => (shut.includes(path) ? denied : (files.get(path) ?? null)),
     list: (path) =>
       [
         ...new Set(
@@ -22,7 +22,7 @@ export function machineIo(machine: Machine, nvml: NvmlReading | null): HostIo {
         ),
       ].sort(),
     exists: (path) => paths.includes(path) || paths.some((each) => each.startsWith(`${path}/`)),
-    mayOpen: (path) => nodes.includes(path),
+    mayOpen: (path) => nodes.includes(path) && !shut.includes(path),
     readLink: (path) => links[path] ?? null,
     run: async () => null,
     readNvml: async () => nvml,

@@ -45,7 +45,10 @@ export function writeMachine(root: string, machine: Machine): void {
     writeFileSync(join(root, path), text);
   };
   for (const [path, text] of machine.files) put(path, text);
-  for (const path of machine.nodes) if (!existsSync(join(root, path))) put(path, "");
+  for (const path of machine.nodes) {
+    if (!existsSync(join(root, path))) put(path, "");
+    chmodSync(join(root, path), 0o666);
+  }
   for (const [path, target] of Object.entries(machine.links)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     symlinkSync(target, join(root, path));

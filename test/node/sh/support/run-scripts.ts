@@ -51,6 +51,8 @@ export function runScripts(
     "CUDA_VISIBLE_DEVICES",
     "NVIDIA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
     "KUBERNETES_SERVICE_HOST",
     "container",
   ];
