@@ -21,16 +21,15 @@ export function chooseCases(
   if (matrix.values.length === 0 && (compute === null || compute.cases.length === 0))
     return { compute, named: nothing, unmatched: null };
   const chosen = compute === null || compute.cases.length === 0 ? compute : choose(compute.cases, cell);
-  const named = matrix.values.map(({ name, cases }) => [name, choose(cases, cell)] as const);
-  const missing = [
-    ...(compute !== null && chosen === null ? [`compute ${compute.label}`] : []),
-    ...named.flatMap(([name, value]) => (value === null ? [name] : [])),
-  ];
-  return {
-    compute: chosen ?? compute,
-    named: Object.fromEntries(named.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))),
-    unmatched: missing.length === 0 ? null : `no case of ${missing.join(" and ")} is for it`,
-  };
+  const missing = compute !== null && chosen === null ? [`compute ${compute.label}`] : [];
+  const named: Record<string, NamedValue> = {};
+  for (const { name, cases } of matrix.values) {
+    const value = choose(cases, cell);
+    if (value === null) missing.push(name);
+    else named[name] = value;
+  }
+  const unmatched = missing.length === 0 ? null : `no case of ${missing.join(" and ")} is for it`;
+  return { compute: chosen ?? compute, named, unmatched };
 }
 
 const nothing: ChosenCases["named"] = {};
@@ -38,7 +37,8 @@ const nothing: ChosenCases["named"] = {};
 /** Once for all cells that have the same on the axes that the cases name. */
 function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
   const { axes, answers } = chooserOf(cases);
-  const key = axes.map((axis) => (axis === "platform" ? cell.platform : (cell.axes[axis] ?? ""))).join("\n");
+  let key = "";
+  for (const axis of axes) key += `${axis === "platform" ? cell.platform : (cell.axes[axis] ?? "")}\n`;
   const { met } = remember(answers, key, () => ({
     met: cases.find(({ when }) => meets(cell, when)) ?? null,
   }));

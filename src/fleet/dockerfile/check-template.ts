@@ -155,6 +155,20 @@ function mistake(
 }
 
 /** Every node of a tree, parents first. */
+/**
+ * The names of the view on which alone a text depends, or null where it may be all of it. A helper's name or a block parameter among them
+ * does no harm.
+ */
+export function namesIn({ tree }: TemplateSource): readonly string[] | null {
+  const names = new Set<string | null>();
+  walk(tree, (node) => {
+    if (node.type !== "PathExpression") return;
+    const { data, parts } = node as hbs.AST.PathExpression;
+    names.add(data ? null : (parts[0] ?? null));
+  });
+  return names.has(null) ? null : [...names].filter((name) => name !== null);
+}
+
 function walk(value: unknown, visit: (node: hbs.AST.Node) => void): void {
   if (Array.isArray(value)) {
     for (const item of value) walk(item, visit);

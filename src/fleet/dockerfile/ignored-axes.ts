@@ -119,10 +119,9 @@ export function alikeCells(cells: readonly Cell[], effectOf: (cell: Cell) => str
 }
 
 /** Cells that differ in one free axis alone and have one effect, each with the first of them; where none do, in several. */
-export function alikeFlavors(
-  cells: readonly Cell[],
-  effectOf: (cell: Cell) => string,
-): readonly FlavorPair[] {
+export function alikeFlavors(all: readonly Cell[], effectOf: (cell: Cell) => string): readonly FlavorPair[] {
+  const alike = groupBy(all, effectOf);
+  const cells = all.filter((cell) => (alike.get(effectOf(cell))?.length ?? 0) > 1);
   const single = differInOne(cells, effectOf);
   if (single.length > 0) return single;
   const firsts = new Map<string, Cell>();

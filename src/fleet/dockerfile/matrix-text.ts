@@ -2,7 +2,8 @@
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { Located } from "../matrix/matrix.ts";
-import { checkTemplate } from "./check-template.ts";
+import { remember } from "../../io/collections.ts";
+import { checkTemplate, namesIn } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
 import { parseTemplate } from "./template-syntax.ts";
 
@@ -26,14 +27,34 @@ export function compileText(
   return inMatrix(what, text, () => {
     const source = parseTemplate(value, file);
     checkTemplate(source);
-    return (view, cell) =>
+    return oncePerValues(namesIn(source), (view, cell) =>
       inMatrix(what, text, () => {
         const rendered = evaluateTemplate(source, view(), cell);
         checkNoBraces(rendered);
         check(rendered);
         return rendered;
-      });
+      }),
+    );
   });
+}
+
+/** Thousands of cells share a few values of what a text names. null: it may name all. */
+function oncePerValues(names: readonly string[] | null, render: RenderText): RenderText {
+  if (names === null) return render;
+  const made: Known = { text: null, below: new Map() };
+  return (view, cell) => {
+    const values = view() as Readonly<Record<string, unknown>>;
+    let known = made;
+    for (const name of names)
+      known = remember(known.below, values[name], () => ({ text: null, below: new Map() }));
+    known.text ??= render(() => values, cell);
+    return known.text;
+  };
+}
+
+interface Known {
+  text: string | null;
+  readonly below: Map<unknown, Known>;
 }
 
 /** Refuses braces that are left, of a raw block or of an axis's value. */
