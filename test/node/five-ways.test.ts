@@ -17,6 +17,7 @@ import { advertiseNode } from "../../src/node/launch/labels/node-labels.ts";
 import { createChooser } from "../../src/node/mirror/answer-request.ts";
 import { fleetScript } from "../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
+import { devices, node } from "../host/support/amd-host.ts";
 import { byIndex } from "../oci/registry/support/index-of-lock.ts";
 import { amdHost, levelV3, mi300x } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf, rocmImage } from "../resolve/support/locks.ts";
@@ -91,13 +92,13 @@ function factsOf(root: string): Promise<HostFacts> {
 
 const [dialect] = findDialects(join(folder, "awks"));
 
-async function runScript(root: string, fleet: Lock = lock): Promise<number | undefined> {
-  if (dialect === undefined) return undefined;
+async function runScript(root: string, fleet: Lock = lock) {
+  if (dialect === undefined) return {};
   const script = join(root, "fleet.sh");
   writeFileSync(script, (await fleetScript(fleet, { version: "1.0.0", cpuOnly: false, smiSeconds: 3 })).text);
   const out = mkdtempSync(join(folder, "out-"));
   const smi = join(folder, "bin");
-  return runScripts(out, dialect, [{ script, root, env: {}, smi }])[0]?.status;
+  return runScripts(out, dialect, [{ script, root, env: {}, smi }])[0] ?? {};
 }
 
 async function expectRefusal(capture: Capture): Promise<void> {
@@ -111,7 +112,7 @@ async function expectRefusal(capture: Capture): Promise<void> {
   expect(Object.keys(labels).filter((key) => key.startsWith("image."))).toEqual([]);
   expect(labels).toMatchObject({ broken: "true" });
   expect(createChooser({})(lock, host)).toMatchObject({ ok: false, broken: true });
-  if (dialect !== undefined) expect(await runScript(root)).toBe(4);
+  if (dialect !== undefined) expect(await runScript(root)).toMatchObject({ status: 4 });
 }
 
 describe("an nvidia-smi that answers with an error: no image from lock, index, labels, mirror and script", () => {
@@ -161,7 +162,7 @@ describe("a host with an AMD GPU and a fleet that has its image", () => {
   });
 
   test(
-    "are refused by the script",
+    "get it from the script",
     needs(dialect === undefined ? (missingForDialects()[0] ?? "no shell") : null),
     async () => {
       const root = mkdtempSync(join(folder, "amd-"));
@@ -171,15 +172,14 @@ describe("a host with an AMD GPU and a fleet that has its image", () => {
           `processor: 0\nvendor_id: AuthenticAMD\nflags: ${levelV3.join(" ")} cx8 fpu fxsr mmx syscall sse2 lm cmov sse sse4_1 sse4_2 ssse3\n`,
         ],
         ["/proc/sys/kernel/osrelease", "6.8.0\n"],
-        [
-          "/sys/class/kfd/kfd/topology/nodes/1/properties",
-          "simd_count 304\nvendor_id 4098\ngfx_target_version 90402\n",
-        ],
+        ...Object.entries(node(1, { gfx_target_version: 90402, drm_render_minor: 128 })),
+        ...devices(1).map((device) => [device, ""] as const),
       ]);
       writeMachine(root, { arch: "x64", env: {}, files, nodes: [], links: {}, denied: [], smi: null });
-      expect(await runScript(root, fleet)).toBe(4);
-      const alone = lockOf({ cpu: image({ axes: { accel: "none" } }) });
-      expect(await runScript(root, alone)).toBe(0);
+      expect(await runScript(root, fleet)).toMatchObject({
+        status: 0,
+        stdout: expect.stringContaining(":rocm@"),
+      });
     },
   );
 });
