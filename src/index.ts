@@ -119,7 +119,6 @@ export type {
   Compiler,
   ComputeValue,
   FreeValue,
-  GpuVendor,
   MarchValue,
   Value,
 } from "./fleet/matrix/matrix.ts";

@@ -77,7 +77,6 @@ export type {
   Data,
   Exclusion,
   FreeValue,
-  GpuVendor,
   Inclusion,
   Located,
   MarchValue,

@@ -1,6 +1,6 @@
 /** Cells that a fleet does not have, as a matrix with these values would make them. */
 
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { hasGpuCode, vendorNames } from "../hardware/requirement.ts";
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { CpuRequirement, Lock, LockedImage } from "../lock/lock.ts";
@@ -12,7 +12,6 @@ import {
   parseComputeValue,
   parseCudaValue,
   parseMarchValue,
-  vendorNames,
   vendorOf,
 } from "../fleet/matrix/values.ts";
 import { sortedEntries } from "../io/collections.ts";

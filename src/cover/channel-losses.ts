@@ -1,4 +1,4 @@
-/** Which hosts would be worse off for the move of a channel: without an image, or with another major of CUDA. */
+/** Which hosts would be worse off for the move of a channel: without an image, or with another vendor's or another major of its toolkit. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
 import { alternativesOf } from "../lock/alternatives.ts";

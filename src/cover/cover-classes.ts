@@ -1,5 +1,6 @@
 /** Hosts × images: which image each host class gets and how good it is, who gets none, and which images nobody needs. */
 
+import type { GpuVendor } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -171,11 +172,9 @@ function coverClass(
 ): CoveredClass {
   const { facts, names } = each;
   const winner = ranking.ranked[0];
-  const unusedGpus =
-    winner !== undefined &&
-    sideOf(winner.image.requires) === "cpu" &&
-    !wantsCpu(options) &&
-    unusedBy(lock, facts).length > 0;
+  const isPlain = winner !== undefined && sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
+  const unused = new Set(isPlain ? unusedBy(lock, facts).map(({ vendor }) => vendor) : []);
+  const unusedGpus = unused.size > 0;
   const match = matchOf(lock, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
   return {
@@ -186,7 +185,7 @@ function coverClass(
     match,
     others: ranking.ranked.slice(1).map(({ cell }) => cell),
     unusedGpus,
-    nearest: lacking ? nearestMiss(lock, each, ranking, unusedGpus, resolver) : null,
+    nearest: lacking ? nearestMiss(lock, each, ranking, unused, resolver) : null,
     serve: lacking || match.native !== true ? serveBy(facts, lock, lacking ? undefined : winner) : null,
   };
 }
@@ -228,11 +227,10 @@ function nearestMiss(
   lock: Lock,
   { facts, names: [name = "a host"] }: HostClass,
   { rejected }: Ranking,
-  gpuCode: boolean,
+  unused: ReadonlySet<GpuVendor>,
   resolver: Resolver,
 ): NearMiss | null {
-  const vendors = new Set(unusedBy(lock, facts).map(({ vendor }) => vendor));
-  const asked = gpuCode ? imagesOf(vendors, lock, rejected) : rejected;
+  const asked = unused.size > 0 ? imagesOf(unused, lock, rejected) : rejected;
   const nearest = resolver.nearest(facts, asked);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;

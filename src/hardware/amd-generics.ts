@@ -1,4 +1,7 @@
-/** Which generic target a target of AMD belongs to: the part of the table of architectures that `resolve` loads when it starts. */
+/** The generic targets of AMD and their members: the part of the table of architectures that `resolve` loads when it starts. */
+
+/** SPIR-V for any GPU whose run-time compiler takes it. */
+export const spirvTarget = "amdgcnspirv";
 
 /** Behind `gfx`. A test holds it to the table. */
 const members: Readonly<Record<string, string>> = {

@@ -1,9 +1,7 @@
 /** GPU code targets of AMD as clang writes them. */
 
 import { amdArchitectures, amdGenerics } from "./amd-architectures.ts";
-
-/** SPIR-V for any GPU whose run-time compiler takes it. */
-export const spirvTarget = "amdgcnspirv";
+import { spirvTarget } from "./amd-generics.ts";
 
 /** Names without features: `gfx90a`, `gfx11-generic`, `amdgcnspirv`. */
 export const amdTargetNames: readonly string[] = [

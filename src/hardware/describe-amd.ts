@@ -6,7 +6,7 @@ import { amdProducts } from "./amd-products.ts";
 import { type ReportTable, reportTable } from "./report-table.ts";
 import { isRocmRelease, rocmCompiles, rocmTargets } from "./rocm-releases.ts";
 
-/** Targets, or those that a release compiles, and drivers, or those for which AMD names the release. */
+/** Targets and drivers: all, or the targets that a release compiles, or a driver by its name or its module's version. */
 export function rocmTables(name?: string): readonly ReportTable[] {
   const isRelease = name !== undefined && isRocmRelease(name);
   const targets = rocmTargets.filter(

@@ -35,8 +35,9 @@ export type HardwareKind = (typeof hardwareKinds)[number];
  * tables do not have.
  *
  * @param name `cuda`: a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`). `rocm`: a release (`7.2`) or a driver (`30.10`). `gpu`: a
- *   compute capability (`9.0`), a target (`sm_90a`, `gfx942`), a PCI id (`10de:2330`) or a product, also a part of its name (`H100`). `cpu`: a march (`broadwell`) or a
- *   feature (`avx512_vnni`). `machine`: a machine type, also a part of its name (`p5.`), or a catalog (`aws`).
+ *   compute capability (`9.0`), a target (`sm_90a`, `gfx942`), a PCI id (`10de:2330`) or a product, also a part of its name (`H100`).
+ *   `cpu`: a march (`broadwell`) or a feature (`avx512_vnni`). `machine`: a machine type, also a part of its name (`p5.`), or a
+ *   catalog (`aws`).
  * @example
  * (await describeHardware("gpu", "H100"))?.tables[0]?.rows[0]; // { name: "NVIDIA H100", compute: "9.0", … }
  */

@@ -1,6 +1,7 @@
 /**
- * Machine types of three clouds, with GPUs of NVIDIA or AMD, and NVIDIA's own systems: which CPU and GPUs they have, as captured on them or as a document says. A fact
- * that no source says is null: the features of a CPU that is only named are those of no compiler's table, as hypervisors and firmware hide some.
+ * Machine types of three clouds, with GPUs of NVIDIA or AMD, and NVIDIA's own systems: which CPU and GPUs they have, as captured on them or
+ * as a document says. A fact that no source says is null: the features of a CPU that is only named are those of no compiler's table, as
+ * hypervisors and firmware hide some.
  */
 
 import table from "./machine-types.json" with { type: "json" };

@@ -49,6 +49,9 @@ export interface RocmRequirement extends Alternative<RocmRequirement> {
 export const gpuVendors = ["nvidia", "amd"] as const;
 export type GpuVendor = (typeof gpuVendors)[number];
 
+/** As people write them. */
+export const vendorNames = { nvidia: "NVIDIA", amd: "AMD" } as const satisfies Record<GpuVendor, string>;
+
 type GpuSides = Pick<Requirement, "cuda" | "rocm">;
 
 /** The vendors for whose GPUs an image has code, in their order. */

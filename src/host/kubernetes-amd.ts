@@ -6,17 +6,15 @@
 import { factGrammar } from "./fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "./facts.ts";
 import { isNumber } from "./kubernetes-cpu.ts";
-import { type LabelledGpus, mostGpus } from "./kubernetes-gpus.ts";
+import { mostGpus } from "./kubernetes-gpus.ts";
 import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
+import type { ToldGpus } from "./kubernetes-sources.ts";
 import { unknownAmdGpu } from "./unknown.ts";
 
-/** `counted`: each GPU or partition is one of the list. */
-export async function amdFromLabels(
-  node: KubernetesNode,
-): Promise<LabelledGpus<AmdFacts> & { readonly counted: boolean }> {
+export async function amdFromLabels(node: KubernetesNode): Promise<ToldGpus<AmdFacts>> {
   const { labels, amdCapacity } = node;
   const ids = deviceIds(labels);
-  if (ids.size === 0) return { ...withoutLabeller(labels, amdCapacity), counted: false };
+  if (ids.size === 0) return withoutLabeller(labels, amdCapacity);
   const driver = labels["amd.com/gpu.driver-version"];
   const { gpus, open, counted } = await describe(node, ids);
   return {
@@ -32,7 +30,7 @@ export async function amdFromLabels(
 }
 
 /** Node Feature Discovery labels PCI classes, AMD's operator adds rules, a device plugin announces a capacity. */
-function withoutLabeller(labels: Labels, capacity: number | null): LabelledGpus<AmdFacts> {
+function withoutLabeller(labels: Labels, capacity: number | null): ToldGpus<AmdFacts> {
   const onBus = Object.entries(labels).some(
     ([key, value]) =>
       value === "true" &&
@@ -41,10 +39,11 @@ function withoutLabeller(labels: Labels, capacity: number | null): LabelledGpus<
   if (onBus || (capacity ?? 0) > 0)
     return {
       facts: { driver: null, gpus: [], unknown: openGpuFacts },
+      counted: false,
       open: ["an AMD GPU is there and no label names its device: is AMD's node labeller running?"],
     };
   const looked = Object.keys(labels).some((key) => key.startsWith("feature.node.kubernetes.io/pci-"));
-  return { facts: looked ? null : undefined, open: [] };
+  return { facts: looked ? null : undefined, counted: false, open: [] };
 }
 
 /** `74a1` → how many there are, null where no label says. */

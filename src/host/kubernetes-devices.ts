@@ -20,20 +20,13 @@ import {
 } from "./facts.ts";
 import type { SlicedDevice, SlicedNode } from "./kubernetes-slices.ts";
 import { mostGpus } from "./kubernetes-gpus.ts";
+import type { ToldGpus } from "./kubernetes-sources.ts";
 import { formatBus } from "./pci.ts";
 import { unknownGpu } from "./unknown.ts";
 
-/** Of one vendor. `counted`: the list has each GPU once. */
-export interface SlicedGpus<Facts> {
-  readonly facts: Facts;
-  readonly counted: boolean;
-  /** Facts that a reader must not take for known, in whole sentences. */
-  readonly open: readonly string[];
-}
-
 const bus = "resource.kubernetes.io/pciBusID";
 
-export async function nvidiaFromSlices(node: SlicedNode): Promise<SlicedGpus<NvidiaFacts>> {
+export async function nvidiaFromSlices(node: SlicedNode): Promise<ToldGpus<NvidiaFacts>> {
   // A device for a virtual machine is no GPU of a container.
   const devices = node.devices.filter(({ attributes: { type } }) => type === "gpu" || type === "mig");
   const cards = groupBy(devices, cardOfNvidia);
@@ -106,7 +99,7 @@ function majorMinor(text: string, grammar: RegExp): string | null {
   return grammar.test(short) ? short : null;
 }
 
-export function amdFromSlices(node: SlicedNode): SlicedGpus<AmdFacts> {
+export function amdFromSlices(node: SlicedNode): ToldGpus<AmdFacts> {
   const devices = node.devices.filter(({ attributes: { type = "" } }) => /^amdgpu(-partition)?$/.test(type));
   // With partitions on demand each way to divide a card is a device, and one of them can be.
   const onDemand = devices.filter(({ attributes }) => attributes.computePartition !== undefined);
@@ -218,7 +211,7 @@ function plainName(name: string): string {
     .trim();
 }
 
-/** What `vendor:device` of each GPU tells: undefined where nobody looked, null where there is none. */
+/** The facts that `vendor:device` of each GPU tells: undefined where nobody looked, null where there is none. */
 export async function nvidiaFromPci(
   ids: readonly string[] | null | undefined,
 ): Promise<NvidiaFacts | null | undefined> {

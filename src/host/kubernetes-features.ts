@@ -5,12 +5,11 @@
  */
 
 import { fieldsOf, text, textsOf } from "../io/json.ts";
-
 import { isGpu } from "./pci.ts";
 
 export interface NodeFeatures {
   readonly node: string;
-  /** What it found, in the words of its labels. */
+  /** Its findings, in the words of its labels. */
   readonly labels: Readonly<Record<string, string>>;
   /** Its labels name each CPU feature that it knows. */
   readonly cpuid: boolean;

@@ -8,19 +8,13 @@ import { findGpuByName } from "../hardware/gpu-products.ts";
 import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "./facts.ts";
 import { isNumber } from "./kubernetes-cpu.ts";
 import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
+import type { ToldGpus } from "./kubernetes-sources.ts";
 import { unknownGpu } from "./unknown.ts";
-
-export interface LabelledGpus<Facts> {
-  /** null where labels name the PCI devices, and none of the vendor's; undefined where none does. */
-  readonly facts: Facts | null | undefined;
-  /** Facts that a reader must not take for known, in whole sentences. */
-  readonly open: readonly string[];
-}
 
 export async function nvidiaFromLabels({
   labels,
   gpuCapacity,
-}: KubernetesNode): Promise<LabelledGpus<NvidiaFacts>> {
+}: KubernetesNode): Promise<ToldGpus<NvidiaFacts>> {
   const driver = driverVersion(labels);
   const product = labels["nvidia.com/gpu.product"];
   if (driver === null && product === undefined) return withoutDiscovery(labels, gpuCapacity);
@@ -33,6 +27,7 @@ export async function nvidiaFromLabels({
       ...{ driver, module: null, library: null, cuda: cudaVersion(labels), gpus },
       ...(driver === null ? { unknown: ["driver"] } : {}),
     },
+    counted: !mig && isNumber(labels["nvidia.com/gpu.count"]),
     open: [
       ...(count > 1 ? [`one product is labelled for ${count} GPUs: that all are alike is not proved`] : []),
       ...(mig ? ["the GPUs are partitioned: how many there are is not labelled"] : []),
@@ -43,7 +38,7 @@ export async function nvidiaFromLabels({
 }
 
 /** Without GPU Feature Discovery: Node Feature Discovery labels PCI classes, a device plugin announces a capacity. */
-function withoutDiscovery(labels: Labels, gpuCapacity: number | null): LabelledGpus<NvidiaFacts> {
+function withoutDiscovery(labels: Labels, gpuCapacity: number | null): ToldGpus<NvidiaFacts> {
   const onBus = Object.entries(labels).some(
     ([key, value]) => /^feature\.node\.kubernetes\.io\/pci-(03\d\d_)?10de\./.test(key) && value === "true",
   );
@@ -52,12 +47,14 @@ function withoutDiscovery(labels: Labels, gpuCapacity: number | null): LabelledG
     const nothing = { driver: null, module: null, library: null, cuda: null, gpus: [] };
     return {
       facts: { ...nothing, unknown: openGpuFacts },
+      counted: false,
       open: ["an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?"],
     };
   }
   const looked = Object.keys(labels).some((key) => key.startsWith("feature.node.kubernetes.io/pci-"));
   return {
     facts: looked ? null : undefined,
+    counted: false,
     open: looked ? [] : ["no label names PCI devices: that there is no NVIDIA GPU is not proved"],
   };
 }
@@ -107,11 +104,6 @@ async function describe(labels: Labels, label: string | null): Promise<GpuFacts>
     memoryMiB: isNumber(memory) ? Number(memory) : null,
     class: product === null || product.class === "unknown" ? classifyGpu(name ?? "") : product.class,
   };
-}
-
-/** Whether labels count the GPUs, and not their partitions. */
-export function isCounted(labels: Labels): boolean {
-  return isNumber(labels["nvidia.com/gpu.count"]) && !readProduct(labels["nvidia.com/gpu.product"] ?? "").mig;
 }
 
 function gpuCount(labels: Labels, gpuCapacity: number | null): number {

@@ -14,7 +14,7 @@ import { kernelNumber } from "./kernel-facts.ts";
 import { cpuFromLabels } from "./kubernetes-cpu.ts";
 import { amdFromLabels } from "./kubernetes-amd.ts";
 import { amdFromPci, amdFromSlices, nvidiaFromPci, nvidiaFromSlices } from "./kubernetes-devices.ts";
-import { isCounted, nvidiaFromLabels } from "./kubernetes-gpus.ts";
+import { nvidiaFromLabels } from "./kubernetes-gpus.ts";
 import { factsAnnotation, type KubernetesNode } from "./kubernetes-object.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./kubernetes-own.ts";
 import { slicedNode } from "./kubernetes-slices.ts";
@@ -99,12 +99,11 @@ async function nvidiaSources(
   own: OwnLabels | null,
 ): Promise<readonly Told<NvidiaFacts>[]> {
   const sliced = slicedNode(node.slices, "gpu.nvidia.com");
-  const labelled = await nvidiaFromLabels(node);
   return [
     { ...annotation, facts: exact?.nvidia, exact: true, counted: true, open: [] },
     ...(sliced === null ? [] : [{ ...slices, ...(await nvidiaFromSlices(sliced)) }]),
     { ...ownLabels, facts: own?.nvidia, labelled: true, counted: true, open: own?.open ?? [] },
-    { ...nodeLabels, ...labelled, labelled: true, counted: isCounted(node.labels) },
+    { ...nodeLabels, ...(await nvidiaFromLabels(node)), labelled: true },
     // A virtual function is a device like its card.
     {
       ...nodeFeatures,

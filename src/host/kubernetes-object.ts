@@ -29,7 +29,7 @@ export interface KubernetesNode {
 
 const noInfo = { architecture: null, system: null, kernel: null };
 
-/** What other objects of a cluster say of its nodes, by the names of the nodes. */
+/** Other objects of a cluster about its nodes, by the names of the nodes. */
 export interface Cluster {
   readonly slices: ReadonlyMap<string, readonly ResourceSlice[]>;
   readonly features: ReadonlyMap<string, NodeFeatures>;

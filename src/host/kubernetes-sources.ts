@@ -10,22 +10,25 @@ import {
 } from "./facts.ts";
 import { sourcesDisagree } from "./host-problems.ts";
 
-/** What a source says of one vendor's GPUs. */
-export interface Told<Facts> {
-  /** For people, in the plural: `ResourceSlices`. */
-  readonly source: string;
+/** The word about one vendor's GPUs. */
+export interface ToldGpus<Facts> {
   /** null for none, undefined for nothing. */
   readonly facts: Facts | null | undefined;
-  /** Whether it was read on the machine, whole: then its facts stand against labels, which may be old. */
-  readonly exact?: boolean;
-  readonly labelled?: boolean;
   /** Whether its list has each GPU once; else only the kinds of GPUs count. */
   readonly counted: boolean;
   /** Facts that a reader must not take for known, in whole sentences. */
   readonly open: readonly string[];
 }
 
-export interface Joined<Facts> extends Pick<Told<Facts>, "facts" | "open"> {
+export interface Told<Facts> extends ToldGpus<Facts> {
+  /** For people, in the plural: `ResourceSlices`. */
+  readonly source: string;
+  /** Whether it was read on the machine, whole: then its facts stand against labels, which may be old. */
+  readonly exact?: boolean;
+  readonly labelled?: boolean;
+}
+
+export interface Joined<Facts> extends Omit<ToldGpus<Facts>, "counted"> {
   readonly problems: readonly HostProblem[];
   /** By the name of the fact: `driver`. */
   readonly sources: Readonly<Partial<Record<OpenGpuFact, string>>>;

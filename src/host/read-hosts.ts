@@ -29,7 +29,7 @@ interface Entry {
   readonly file: string;
   /** Its first line. */
   readonly line: number;
-  /** What the whole text says of nodes. */
+  /** Objects of the whole text that say more of nodes. */
   readonly cluster: Cluster;
 }
 

@@ -1,6 +1,6 @@
 /** The long answer: why the winner won, and what would make each other image fit. */
 
-import { type GpuVendor, gpuVendors, hasGpuCode, noGpus } from "../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -16,6 +16,7 @@ import { listSome } from "./misfit.ts";
 import { type Candidate, orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
 import { immutableReferenceOf, type Ranking, type ResolveImageOptions, rankImages } from "./resolve-image.ts";
+import { vendorsIn } from "./unasked.ts";
 import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
 
 /**
@@ -49,11 +50,6 @@ export function explainImage(
   options: ResolveImageOptions = {},
 ): readonly Misfit[] {
   return findMisfits(findCell(lock, name).image, viewHost(host), fitOptions(lock, options));
-}
-
-/** A fleet without images for AMD does not ask about it. */
-function vendorsIn({ images }: Lock): readonly GpuVendor[] {
-  return Object.values(images).some(({ requires }) => requires.rocm != null) ? gpuVendors : ["nvidia"];
 }
 
 function describeHost(

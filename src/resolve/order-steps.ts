@@ -3,7 +3,7 @@
  * and step by step is a total order whatever the steps and however a lock reorders them.
  */
 
-import { gpuVendors, hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
+import { gpuVendors, hasGpuCode, vendorNames, vendorsOf } from "../hardware/requirement.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
@@ -67,7 +67,10 @@ export const orderSteps = {
       const [vendor] = vendorsOf(image.requires);
       return [vendor === undefined ? gpuVendors.length : gpuVendors.indexOf(vendor)];
     },
-    show: ({ image }) => vendorNames[vendorsOf(image.requires)[0] ?? "none"],
+    show: ({ image }) => {
+      const [vendor] = vendorsOf(image.requires);
+      return vendor === undefined ? "none" : vendorNames[vendor];
+    },
   },
   code: {
     name: "code closer to the GPU",
@@ -112,8 +115,6 @@ export const orderSteps = {
     show: ({ image }) => image.tag,
   },
 } as const satisfies Record<string, OrderStep>;
-
-const vendorNames = { nvidia: "NVIDIA", amd: "AMD", none: "none" } as const;
 
 function toolkitOf({ requires: { cuda, rocm } }: OrderedImage): string | undefined {
   return cuda?.toolkit ?? rocm?.release;

@@ -79,12 +79,17 @@ function findUnusedGpus(asked: Asked): UnusedGpus | null {
   };
 }
 
+/** A fleet without images for AMD does not ask about it. */
+export function vendorsIn({ images }: Pick<Lock, "images">): readonly GpuVendor[] {
+  const isForAmd = Object.values(images).some(({ requires }) => vendorsOf(requires).includes("amd"));
+  return isForAmd ? gpuVendors : ["nvidia"];
+}
+
 /** The GPU of a processor alone has code in few images: nobody misses it where a fleet has none for AMD. */
-export function unusedBy({ images }: Pick<Lock, "images">, host: HostFacts) {
-  const serves = Object.values(images).some(({ requires }) => vendorsOf(requires).includes("amd"));
+export function unusedBy(lock: Pick<Lock, "images">, host: HostFacts) {
   const view = viewHost(host);
   const isCard = view.amd?.gpus.some(({ integrated }) => integrated !== true) === true;
-  return usableGpus(view, serves || isCard ? gpuVendors : ["nvidia"]);
+  return usableGpus(view, isCard ? gpuVendors : vendorsIn(lock));
 }
 
 /** Those with code for a GPU of these vendors. */

@@ -59,7 +59,7 @@ function reasonOf(
   return null;
 }
 
-/** What nobody knows of a release is no reason: {@link unknownTargets} says it. */
+/** A gap in the knowledge of a release is no reason: {@link unknownTargets} says it. */
 function whyNotCompiled(release: string, targets: readonly string[]): string | null {
   for (const target of targets) {
     const answer = rocmCompiles(release, target);

@@ -2,11 +2,12 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
+import { vendorNames } from "../../hardware/requirement.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
 import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { broughtProblems } from "./settings.ts";
-import { type Parsed, valueParsers, vendorNames, vendorOf } from "./values.ts";
+import { type Parsed, valueParsers, vendorOf } from "./values.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 

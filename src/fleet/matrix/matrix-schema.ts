@@ -5,11 +5,13 @@
 
 import { z } from "zod";
 import { onPaths } from "../../hardware/requirement.ts";
+import { orderSteps } from "../../resolve/order-steps.ts";
 
 // A matrix is read once: functions made for its shapes would take longer to compile than they save.
 z.config({ jitless: true });
 
 const text = z.string().min(1);
+const steps = Object.keys(orderSteps);
 
 const parent = z.strictObject({
   fleet: text.describe(
@@ -272,13 +274,13 @@ export const matrixSchema = z.strictObject({
   prefer: z
     .array(
       text.regex(
-        /^(gpu|vendor|code|tier|toolkit|cpu|targets|tag|[a-z][a-z0-9_]*=.+)$/,
-        "is no step of the order: gpu, vendor, code, tier, toolkit, cpu, targets, tag, or axis=value",
+        new RegExp(`^(${steps.join("|")}|[a-z][a-z0-9_]*=.+)$`),
+        `is no step of the order: ${steps.join(", ")}, or axis=value`,
       ),
     )
     .optional()
     .describe(
-      "The criteria that resolve looks at first among images that fit: gpu, vendor, code, tier, toolkit, cpu, targets, tag, or axis=label.",
+      `The criteria that resolve looks at first among images that fit: ${steps.join(", ")}, or axis=label.`,
     ),
   plainPull: z
     .enum(["baseline", "least"])

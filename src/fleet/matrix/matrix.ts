@@ -5,7 +5,7 @@ import type { Place } from "../../errors.ts";
 import type { March } from "../../hardware/cpu-marches.ts";
 import type { CudaToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { GpuTarget } from "../../hardware/gpu-target.ts";
-import type { DriverRequirement } from "../../hardware/requirement.ts";
+import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
 
 export interface Matrix {
   /** The file as the user named it, for messages. */
@@ -183,8 +183,6 @@ export interface ComputeValue extends Value {
   /** The cases that decide about them then; empty otherwise. */
   readonly cases: readonly Case<ComputeValue>[];
 }
-
-export type GpuVendor = "nvidia" | "amd";
 
 /** Its label is the platform. */
 export interface PlatformValue extends Value {

@@ -2,6 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { marchesOn, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { vendorNames } from "../../hardware/requirement.ts";
 import { isRecord } from "../../io/json.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
@@ -19,7 +20,6 @@ import {
   parseMarchValue,
   parsePlatformValue,
   valueProblem,
-  vendorNames,
   vendorOf,
 } from "./values.ts";
 

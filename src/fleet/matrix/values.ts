@@ -16,7 +16,7 @@ import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
-import type { DriverRequirement } from "../../hardware/requirement.ts";
+import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
 import { isRocmRelease } from "../../hardware/rocm-releases.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type {
@@ -34,7 +34,6 @@ import type {
   Compiler,
   ComputeValue,
   FreeValue,
-  GpuVendor,
   MarchValue,
   AxisPatterns,
   PlatformValue,
@@ -243,9 +242,6 @@ function twoVendors(what: string, at: Place): Problem {
 export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">): GpuVendor | null {
   return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
 }
-
-/** As people write them. */
-export const vendorNames = { nvidia: "NVIDIA", amd: "AMD" } as const satisfies Record<GpuVendor, string>;
 
 /** Axis → patterns. */
 export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {

@@ -1,9 +1,9 @@
 /** `{pytorch}-cuda*-{flavor}`: axes out of the tags that others gave. */
 
 import { usageError } from "../../errors.ts";
+import { hardwareAxes } from "../../resolve/unasked.ts";
 
 /** Axes that are measured, or stated by another flag: no tag decides them. */
-const hardwareAxes: ReadonlySet<string> = new Set(["accel", "cuda", "compute", "platform", "march"]);
 const axisName = /^[a-z][a-z0-9_-]{0,62}$/;
 
 type Part =

@@ -4,7 +4,7 @@
  */
 
 import { type AmdArchitecture, amdArchitectures } from "../../hardware/amd-architectures.ts";
-import { spirvTarget } from "../../hardware/amd-target.ts";
+import { spirvTarget } from "../../hardware/amd-generics.ts";
 import { compareFirst, groupBy } from "../../io/collections.ts";
 import { type AmdCode, type AmdTargetCount, compareAmdTargets } from "./amd-inspection.ts";
 
@@ -69,7 +69,7 @@ export function servesTarget(targets: readonly string[], wanted: string): boolea
 }
 
 /** Targets of which all libraries have code. */
-export function servedTargets({ targets, libraries }: ImageAmd): readonly string[] {
+export function targetsOfAll({ targets, libraries }: ImageAmd): readonly string[] {
   const all = [...new Set(targets.map(({ target }) => target))];
   return all.filter((target) => libraries.every((library) => servesTarget(library.targets, target)));
 }

@@ -4,7 +4,7 @@
  */
 
 import { amdArchitectures, amdGenerics } from "../../hardware/amd-architectures.ts";
-import { spirvTarget } from "../../hardware/amd-target.ts";
+import { spirvTarget } from "../../hardware/amd-generics.ts";
 import { elfMachine, elfType, isElf } from "../elf/elf.ts";
 import { u16, u32 } from "../little-endian.ts";
 

@@ -2,7 +2,7 @@
 
 import { findAmdArchitecture } from "../../hardware/amd-architectures.ts";
 import { compareAmdTargets } from "./amd-inspection.ts";
-import { spirvTarget } from "../../hardware/amd-target.ts";
+import { spirvTarget } from "../../hardware/amd-generics.ts";
 
 /**
  * Hosts that run all: of `gfx11-generic` in one library and `gfx1100` in another only `gfx1100` is left. Empty where no host runs all.

@@ -13,7 +13,7 @@ import {
 } from "../../hardware/requirement.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { servedTargets } from "../amd/amd-libraries.ts";
+import { targetsOfAll } from "../amd/amd-libraries.ts";
 import type { LibraryFile } from "../gpu/driver-files.ts";
 import { type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
@@ -82,7 +82,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
     ...(cuda === null ? [] : [toolkitLies(cuda, origin)]),
   ];
   const found = inspection.gpu?.targets.map(({ target }) => target) ?? [];
-  const served = inspection.amd === null ? [] : servedTargets(inspection.amd);
+  const served = inspection.amd === null ? [] : targetsOfAll(inspection.amd);
   return {
     measured: {
       rules: measuredRules,

@@ -4,6 +4,7 @@
  */
 
 import { ImgmatchError, usageError } from "../../errors.ts";
+import type { GpuVendor } from "../../hardware/requirement.ts";
 import { narrowAmdGpus } from "../../host/amd-visible-devices.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { narrowGpus } from "../../host/visible-devices.ts";
@@ -22,7 +23,6 @@ import {
   allUnits,
   type GpuUnit,
   type GpuUse,
-  type GpuVendor,
   kindOf,
   narrowTo,
   unitsOf,

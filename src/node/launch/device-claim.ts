@@ -1,15 +1,16 @@
 /**
- * What a container asks of Kubernetes' dynamic resource allocation: alternatives of devices, each in words (CEL) about the attributes that
+ * A container's claim to Kubernetes' dynamic resource allocation: alternatives of devices, each in words (CEL) about the attributes that
  * the drivers of GPUs publish. Sources: kubernetes-sigs/dra-driver-nvidia-gpu 95932046, cmd/gpu-kubelet-plugin (deviceinfo.go, mig.go) and
  * deployments/helm (deviceclass-gpu.yaml, deviceclass-mig.yaml); ROCm/k8s-gpu-dra-driver 26224272, cmd/gpu-kubeletplugin/deviceinfo.go and
  * helm-charts-k8s/templates/deviceclass.yaml; Kubernetes, "Common Expression Language", dynamic-resource-allocation/cel/compile.go.
  */
 
+import type { GpuVendor } from "../../hardware/requirement.ts";
 import { amdWords } from "../../host/kubernetes-devices.ts";
 import type { DeviceWish } from "./device-wish.ts";
 import type { ServedGpus } from "./fleet/split-devices.ts";
 import type { LabelTerm } from "./fleet/split-nodes.ts";
-import type { GpuUnit, GpuVendor } from "./gpu-units.ts";
+import type { GpuUnit } from "./gpu-units.ts";
 import { keys, versionText } from "./labels/vocabulary.ts";
 import type { DeviceAlternative, DeviceClaim } from "./target.ts";
 import { unsupported } from "./unsupported.ts";

@@ -3,11 +3,10 @@
  * a GPU of its own; and whether somebody uses them.
  */
 
-import { hasGpuCode } from "../../hardware/requirement.ts";
+import { type GpuVendor, vendorsOf } from "../../hardware/requirement.ts";
 import type { AmdGpuFacts, GpuFacts, HostFacts, MigInstance } from "../../host/facts.ts";
 import type { Requirement } from "../../lock/lock.ts";
-
-export type GpuVendor = "nvidia" | "amd";
+import { amdGpusOf } from "../../resolve/host-view.ts";
 
 export type GpuUnit = NvidiaUnit | AmdUnit;
 
@@ -30,8 +29,7 @@ export interface AmdUnit {
 
 /** The vendor whose GPUs an image takes on the host that it was picked for; null for one without GPU code. */
 export function vendorOf(requires: Pick<Requirement, "cuda" | "rocm">): GpuVendor | null {
-  if (!hasGpuCode(requires)) return null;
-  return requires.cuda === null ? "amd" : "nvidia";
+  return vendorsOf(requires)[0] ?? null;
 }
 
 /**
@@ -39,7 +37,8 @@ export function vendorOf(requires: Pick<Requirement, "cuda" | "rocm">): GpuVendo
  * GPU of a processor beside a card of the same vendor unless he names it.
  */
 export function unitsOf(host: HostFacts): readonly GpuUnit[] {
-  return allUnits(host).filter((unit, _, all) => !isAside(unit, all));
+  const { judged } = amdGpusOf(host.amd ?? { gpus: [] });
+  return allUnits(host).filter((unit) => unit.vendor === "nvidia" || judged.includes(unit.gpu));
 }
 
 /** With those that have to be named. */
@@ -61,11 +60,6 @@ function nvidiaUnits(gpu: GpuFacts): readonly NvidiaUnit[] {
     mig,
     name: `${gpu.index}:${instance}`,
   }));
-}
-
-function isAside(unit: GpuUnit, all: readonly GpuUnit[]): boolean {
-  const isCard = (each: GpuUnit) => each.vendor === "amd" && each.gpu.integrated !== true;
-  return unit.vendor === "amd" && !isCard(unit) && all.some(isCard);
 }
 
 /** The host as a container sees it that is given these units. */

@@ -1,10 +1,11 @@
 /** The interface of launch targets: the question, the answer, and the target that answers. */
 
+import type { GpuVendor } from "../../hardware/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { Requirement } from "../../lock/lock.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
 import type { FleetMember } from "./fleet/split-nodes.ts";
-import type { GpuUnit, GpuVendor } from "./gpu-units.ts";
+import type { GpuUnit } from "./gpu-units.ts";
 import type { NodeLabel } from "./labels/vocabulary.ts";
 
 /** `batch` ends by itself, `service` is kept running. */
@@ -38,7 +39,7 @@ export interface DeviceAlternative {
   readonly vendor: GpuVendor;
   readonly deviceClass: string;
   readonly count: number;
-  /** What a device must be, in the Common Expression Language. */
+  /** The test of a device, in the Common Expression Language. */
   readonly cel: string;
 }
 
@@ -59,7 +60,7 @@ export interface LaunchRequest {
   readonly units?: readonly GpuUnit[];
   /** Devices that a claim of Kubernetes finds, in place of a number of GPUs. */
   readonly claim?: DeviceClaim;
-  /** Who may open the device files of the GPUs: only of this machine. */
+  /** The owners of the GPUs' device files: only of this machine. */
   readonly access?: DeviceAccess;
   /** `batch` when absent. */
   readonly task?: Task;

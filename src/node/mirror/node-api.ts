@@ -86,7 +86,7 @@ export async function nodeApi(options: NodeApiOptions): Promise<NodeApi> {
     read: async () => {
       const { metadata } = fieldsOf(await ask("GET", path));
       const { name, labels, annotations } = fieldsOf(metadata);
-      // What is no node has no labels that could be compared.
+      // Another object has no labels that could be compared.
       if (name !== node) throw new Error(`the API server's answer to GET ${path} is not this node`);
       return { labels: textsOf(labels), annotations: textsOf(annotations) };
     },

@@ -154,7 +154,7 @@ function changes(present: Partial<Texts>, wanted: Partial<Texts>): Readonly<Reco
   );
 }
 
-/** What the GPUs do at the moment decides nothing, and would have to be written every minute. */
+/** The work of the GPUs at the moment decides nothing, and would have to be written every minute. */
 function stillFacts(facts: HostFacts): string {
   const { nvidia } = facts;
   if (nvidia == null) return formatFactsLine(facts).trim();

@@ -37,7 +37,7 @@ function noteWindow(release: string, { driver, module, oldest, newest }: AmdDriv
   ];
 }
 
-/** What runs is compiled on the host by the image's own ROCm, which may be older than the card. */
+/** The image's own ROCm compiles it on the host, and may be older than the card. */
 function noteSpirv(release: string, { code, gpus }: Pick<RocmRequirement, "code"> & Pick<AmdView, "gpus">) {
   const fits = checkAmdCode({ code, compute: undefined, xnack: false }, gpus);
   if ("ok" in fits) return [];

@@ -1,6 +1,6 @@
 /** Rule: an image with code for AMD needs a visible AMD GPU under a driver, and every one finds code that it runs. */
 
-import { genericOf } from "../../hardware/amd-generics.ts";
+import { genericOf, spirvTarget } from "../../hardware/amd-generics.ts";
 import { compareText } from "../../io/collections.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { RocmRequirement } from "../../lock/lock.ts";
@@ -31,7 +31,7 @@ export function checkAmdPresence({
       `needs the amdgpu driver, this host has ${device} without one`,
       "load the driver (modprobe amdgpu), and see dmesg for lines of amdgpu",
     );
-    return because(found, problems);
+    return because(found, "amd", problems);
   }
   if (amd.gpus.length === 0)
     return noneVisible("amd", amd.driver === null ? "amdgpu" : `amdgpu ${amd.driver.text}`, problems);
@@ -82,7 +82,7 @@ function codeOf({ code, xnack }: AmdCode, gpu: AmdGpuView): Found {
         ? "specific"
         : processor === generic
           ? "family"
-          : processor === spirv && generic !== undefined
+          : processor === spirvTarget && generic !== undefined
             ? "spirv"
             : null;
     return kind === null ? [] : [{ target, kind, why: findAgainst(features, gpu, xnack) } as const];
@@ -102,8 +102,6 @@ function codeOf({ code, xnack }: AmdCode, gpu: AmdGpuView): Found {
 function isDoubtful(against: Found["against"]): boolean {
   return against.some(({ why }) => why === "sramecc unknown");
 }
-
-const spirv = "amdgcnspirv";
 
 function findAgainst(features: readonly string[], gpu: AmdGpuView, xnack: boolean): Against | null {
   const found = features.map((feature): Against | null => {

@@ -3,7 +3,7 @@
 import { type ComputeCapability, formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import type { GpuVendor } from "../../hardware/requirement.ts";
+import { type GpuVendor, vendorNames } from "../../hardware/requirement.ts";
 import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../hardware/driver-version.ts";
 import type { HostProblem } from "../../host/facts.ts";
 import { isLabelled } from "../../host/host-problems.ts";
@@ -30,7 +30,7 @@ export function checkGpuPresence({
   others,
 }: Pick<HostView, "nvidia" | "broken" | "others">): UsableGpus | Misfit {
   if (nvidia === null) return noGpu("nvidia", isLabelled(others));
-  if (nvidia.driver === null) return because(withoutDriver(nvidia), [...broken, ...others]);
+  if (nvidia.driver === null) return because(withoutDriver(nvidia), "nvidia", [...broken, ...others]);
   if (nvidia.gpus.length === 0)
     return noneVisible("nvidia", `driver ${nvidia.driver.text}`, [...broken, ...others]);
   for (const gpu of nvidia.gpus) {
@@ -41,14 +41,14 @@ export function checkGpuPresence({
 }
 
 const words = {
-  nvidia: { code: "NO_GPU", name: "NVIDIA", visible: "NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES" },
-  amd: { code: "NO_AMD_GPU", name: "AMD", visible: "ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES" },
+  nvidia: { code: "NO_GPU", visible: "NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES" },
+  amd: { code: "NO_AMD_GPU", visible: "ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES" },
 } as const satisfies Record<GpuVendor, object>;
 
 export function noGpu(vendor: GpuVendor, labelled: boolean): Misfit {
-  const { code, name } = words[vendor];
+  const name = vendorNames[vendor];
   return misfit(
-    code,
+    words[vendor].code,
     labelled
       ? `needs an ${name} GPU, no label of this node names one`
       : `needs an ${name} GPU, this host has neither an ${name} device nor a driver`,
@@ -57,17 +57,17 @@ export function noGpu(vendor: GpuVendor, labelled: boolean): Misfit {
 }
 
 export function noneVisible(vendor: GpuVendor, driver: string, problems: readonly HostProblem[]): Misfit {
-  const { code, name, visible } = words[vendor];
-  const found = misfit(code, `needs an ${name} GPU, this host has ${driver} and no visible GPU`, [
-    { text: `make a GPU visible (${visible}, --gpus)`, remedy: null },
-    cpuCell,
-  ]);
-  return because(found, problems);
+  const { code, visible } = words[vendor];
+  const found = misfit(
+    code,
+    `needs an ${vendorNames[vendor]} GPU, this host has ${driver} and no visible GPU`,
+    [{ text: `make a GPU visible (${visible}, --gpus)`, remedy: null }, cpuCell],
+  );
+  return because(found, vendor, problems);
 }
 
 /** The probe has seen why: its words and its cure say more than the rule can. */
-export function because(found: Misfit, problems: readonly HostProblem[]): Misfit {
-  const vendor = found.code === "NO_AMD_GPU" || found.code === "NO_AMD_DRIVER" ? "amd" : "nvidia";
+export function because(found: Misfit, vendor: GpuVendor, problems: readonly HostProblem[]): Misfit {
   const cause = problems.find((each) => Object.hasOwn(causes, each.code) && vendorOfProblem(each) === vendor);
   return cause === undefined
     ? found

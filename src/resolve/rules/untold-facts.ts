@@ -1,6 +1,6 @@
 /** Rule: an answer that depends on a fact that nobody has told is refused. An open fact is not "no". */
 
-import { gpuVendors } from "../../hardware/requirement.ts";
+import { gpuVendors, vendorNames } from "../../hardware/requirement.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { HostView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
@@ -16,8 +16,8 @@ export function checkTold(
   const [fact] = vendor === undefined ? [] : untold[vendor];
   if (vendor === undefined || fact === undefined) return null;
   const needsIt = side === vendor;
-  const name = vendor === "nvidia" ? "an NVIDIA GPU" : "an AMD GPU";
-  const which = fact === vendor ? `whether this host has ${name}` : `${fact} of this host`;
+  const which =
+    fact === vendor ? `whether this host has an ${vendorNames[vendor]} GPU` : `${fact} of this host`;
   const labelled = isLabelled(others);
   const from = labelled ? "no label of this node tells it" : `its facts do not have ${fact}`;
   const tell = [

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
-import { hasGpuCode } from "../../../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode } from "../../../hardware/requirement.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost } from "../../../host/unknown.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
@@ -10,7 +10,7 @@ import { neededRequirement } from "../../../lock/needed-requirement.ts";
 import { immutableReferenceOf, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { claimOf, plainWish } from "../device-claim.ts";
 import type { DeviceWish } from "../device-wish.ts";
-import type { GpuUnit, GpuVendor } from "../gpu-units.ts";
+import type { GpuUnit } from "../gpu-units.ts";
 import { keys, resolvedLabel } from "../labels/vocabulary.ts";
 import type { DeviceClaim, FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
@@ -124,7 +124,7 @@ interface ClaimingMember extends FleetMember {
   readonly claim?: DeviceClaim;
 }
 
-/** Who names devices wants no image that serves none of them. */
+/** A user who names devices wants no image that serves none of them. */
 function claimingMembers(
   lock: Lock,
   named: readonly DeviceWish[],

@@ -110,7 +110,7 @@ function devicesOf(
   );
 }
 
-/** What a container knows of its GPUs when it has this kind alone; undefined for what depends on more. */
+/** A condition for a container that has this kind of GPU alone; undefined where it depends on more. */
 function factOf(condition: Condition | undefined, { vendor, key }: Kind): boolean | undefined {
   if (condition === undefined) return undefined;
   if (condition.key === keys.gpuUsable) return vendor === "nvidia";

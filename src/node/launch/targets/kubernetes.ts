@@ -3,6 +3,7 @@
  * strict field validation takes them (test/e2e/kubernetes.test.ts).
  */
 
+import type { GpuVendor } from "../../../hardware/requirement.ts";
 import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
 import type { Job } from "kubernetes-types/batch/v1.js";
 import type {
@@ -20,7 +21,7 @@ import { byDigest, referenceParts } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import type { GpuUnit, GpuVendor } from "../gpu-units.ts";
+import type { GpuUnit } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
