@@ -84,7 +84,7 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
   };
   const named = references.map((text) => parseImageReference(text));
   const to = publishTo === undefined ? null : repositoryNamed(publishTo);
-  const repository = repositoryOf(named, await readLockIfPresent(lockFile), lockFile, to);
+  const repository = adoptedRepository(named, await readLockIfPresent(lockFile), lockFile, to);
   const axes = parseAxes(axis);
   const readTag = tagPattern === undefined ? () => ({}) : compileTagPattern(tagPattern);
   const adopted: Adoption[] = [];
@@ -106,7 +106,7 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
   await updateLock(
     lockFile,
     (known) => {
-      repositoryOf(named, known, lockFile, to);
+      adoptedRepository(named, known, lockFile, to);
       return withRows(known, adopted, repository, asked);
     },
     { repository },
@@ -191,7 +191,7 @@ function marchOf({ cpu }: Requirement, { without = [] }: Statement): string {
 }
 
 /** The repository of all rows: the lock's, else `to`, else that of the images. Throws `USAGE`. */
-function repositoryOf(
+function adoptedRepository(
   references: readonly ImageReference[],
   lock: Lock | null,
   lockFile: string,

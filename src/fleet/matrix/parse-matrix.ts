@@ -66,7 +66,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     digest: digestOf(text.replaceAll("\r\n", "\n")),
     name: input.name,
     ...version,
-    repository: repositoryOf(input),
+    repository: declaredRepository(input),
     source: input.source ?? null,
     template: located(input.template, "template"),
     context: input.context === undefined ? null : located(input.context, "context"),
@@ -219,7 +219,7 @@ function checkPreferences(
 }
 
 function checkReferences(input: MatrixInput, source: YamlSource, problems: Problem[]): void {
-  problems.push(...referenceProblems(repositoryOf(input), source.placeOf(["registry"])));
+  problems.push(...referenceProblems(declaredRepository(input), source.placeOf(["registry"])));
   problems.push(...baseProblems(input.base, source, ["base"]));
   for (const [ref, used] of Object.entries(input.replaceBases ?? {})) {
     const path = ["replaceBases", ref];
@@ -285,7 +285,7 @@ function locatedTexts(
   );
 }
 
-function repositoryOf({ registry, name }: MatrixInput): string {
+function declaredRepository({ registry, name }: MatrixInput): string {
   return `${registry.replace(/(?<!\/)\/+$/, "")}/${name}`;
 }
 

@@ -202,11 +202,11 @@ export function readImagePurl(uri: string): PurlImage | null {
   const reference = attempt(() => parseImageReference(tag === null ? name : `${name}:${tag}`), null);
   if (reference === null) return null;
   const digest = new URLSearchParams(query).get("digest");
-  return { repository: repositoryOf(reference), tag, digest: isDigest(digest) ? digest : null };
+  return { repository: fullRepository(reference), tag, digest: isDigest(digest) ? digest : null };
 }
 
 /** With its registry, whatever was left out of the name. */
-export function repositoryOf({
+export function fullRepository({
   registry,
   repository,
 }: Pick<ImageReference, "registry" | "repository">): string {

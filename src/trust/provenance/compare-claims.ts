@@ -4,7 +4,7 @@ import type { Lock, LockedBase, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { canonical } from "../../io/canonical-json.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import { type AttestedBase, type AttestedBuild, repositoryOf } from "./attested-build.ts";
+import { type AttestedBase, type AttestedBuild, fullRepository } from "./attested-build.ts";
 
 /** Two values of one claim. */
 export interface ClaimDifference {
@@ -111,5 +111,5 @@ function pairOfBase(base: LockedBase, attested: readonly AttestedBase[], isWhole
 function hasName(ref: string, { image }: AttestedBase): boolean {
   if (image === null) return false;
   const { tag, ...name } = parseImageReference(ref);
-  return image.repository === repositoryOf(name) && (tag ?? "latest") === (image.tag ?? "latest");
+  return image.repository === fullRepository(name) && (tag ?? "latest") === (image.tag ?? "latest");
 }

@@ -12,7 +12,7 @@ import {
   dependencyNames,
   imagePurl,
   provenanceTypes,
-  repositoryOf,
+  fullRepository,
   statementVersion,
   unnamedBuilder,
 } from "./attested-build.ts";
@@ -37,7 +37,7 @@ export function writeProvenance(record: BuildRecord): ProvenanceStatement {
   const { repository, digest, fleet, cell, axes, platform, engine, origin, started, finished } = record;
   return {
     _type: statementVersion,
-    subject: [{ name: repositoryOf(parseImageReference(repository)), digest: { sha256: hexOf(digest) } }],
+    subject: [{ name: fullRepository(parseImageReference(repository)), digest: { sha256: hexOf(digest) } }],
     predicateType: provenanceTypes.v1,
     predicate: {
       buildDefinition: {
