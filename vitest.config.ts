@@ -46,6 +46,8 @@ export default defineConfig({
       include: ["src/**/*.ts"],
       reporter: ["text-summary", "html", "json-summary"],
     },
+    // What comes in its own time is waited for: on a busy machine a second is soon over.
+    expect: { poll: { timeout: 20_000 } },
     reporters: [
       "default",
       ...(process.env.GITHUB_ACTIONS ? ["github-actions"] : []),

@@ -152,7 +152,7 @@ describe.each(["docker", "docker-build"] as const)("By %s", (provider) => {
       await program.start("preview");
       notYet();
       program.fleet({}, { dependsOn: [new Repository("registry")] });
-      await vi.waitFor(() => expect(program.created).toHaveLength(2));
+      await expect.poll(() => program.created).toHaveLength(2);
       expect(told(program.created).sort()).toEqual(told(images));
       for (const { ignoreChanges } of program.options.values()) expect(ignoreChanges).toContain(buildInput);
       expect(registry.logins).toEqual([]);

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   contextTar,
   dockerfileName,
@@ -131,7 +131,7 @@ describe("context as a tar", () => {
       if (Buffer.concat(first).length > 3 * 512) break;
     }
     expect(Buffer.concat(first).toString("latin1")).toContain(`19 size=${size}\n`);
-    await vi.waitFor(() => expect(sent.ended).toBe(true));
+    await expect.poll(() => sent.ended).toBe(true);
     expect(sent.chunks).toBeLessThan(32);
   });
 
