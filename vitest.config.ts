@@ -46,7 +46,7 @@ export default defineConfig({
       include: ["src/**/*.ts"],
       reporter: ["text-summary", "html", "json-summary"],
     },
-    // What comes in its own time is waited for: on a busy machine a second is soon over.
+    // A busy machine needs more than the second that is the default.
     expect: { poll: { timeout: 20_000 } },
     reporters: [
       "default",

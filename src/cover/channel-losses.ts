@@ -1,4 +1,4 @@
-/** Which hosts would be worse off for the move of a channel: without an image, or with another vendor's or another major of its toolkit. */
+/** Hosts that the move of a channel would leave without an image, or give one of another vendor or of another major of its toolkit. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
 import { alternativesOf } from "../lock/alternatives.ts";

@@ -6,7 +6,7 @@ import { amdProducts } from "./amd-products.ts";
 import { type ReportTable, reportTable } from "./report-table.ts";
 import { isRocmRelease, rocmCompiles, rocmTargets } from "./rocm-releases.ts";
 
-/** Targets and drivers: all, or the targets that a release compiles, or a driver by its name or its module's version. */
+/** Targets and drivers: all of them, the targets that a release compiles, or one driver, by its name or its module's version. */
 export function rocmTables(name?: string): readonly ReportTable[] {
   const isRelease = name !== undefined && isRocmRelease(name);
   const targets = rocmTargets.filter(

@@ -29,7 +29,7 @@ export interface KubernetesNode {
 
 const noInfo = { architecture: null, system: null, kernel: null };
 
-/** Other objects of a cluster about its nodes, by the names of the nodes. */
+/** Objects that say more about the nodes of a cluster, by the names of the nodes. */
 export interface Cluster {
   readonly slices: ReadonlyMap<string, readonly ResourceSlice[]>;
   readonly features: ReadonlyMap<string, NodeFeatures>;

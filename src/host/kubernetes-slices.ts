@@ -28,7 +28,7 @@ export interface ResourceSlice {
   readonly devices: readonly SlicedDevice[] | null;
 }
 
-/** The word of a driver about a node. `devices` are all of the newest generation of each pool, `whole` if none is missing. */
+/** A node, as a driver tells it. `devices` are all of the newest generation of each pool, `whole` if none is missing. */
 export interface SlicedNode {
   readonly devices: readonly SlicedDevice[];
   readonly whole: boolean;

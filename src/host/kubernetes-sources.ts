@@ -10,9 +10,9 @@ import {
 } from "./facts.ts";
 import { sourcesDisagree } from "./host-problems.ts";
 
-/** The word about one vendor's GPUs. */
+/** One vendor's GPUs, as a source tells them. */
 export interface ToldGpus<Facts> {
-  /** null for none, undefined for nothing. */
+  /** null where the node has none, undefined where the source does not say. */
   readonly facts: Facts | null | undefined;
   /** Whether its list has each GPU once; else only the kinds of GPUs count. */
   readonly counted: boolean;
@@ -20,6 +20,7 @@ export interface ToldGpus<Facts> {
   readonly open: readonly string[];
 }
 
+/** The same with the source. */
 export interface Told<Facts> extends ToldGpus<Facts> {
   /** For people, in the plural: `ResourceSlices`. */
   readonly source: string;

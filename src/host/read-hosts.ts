@@ -29,7 +29,7 @@ interface Entry {
   readonly file: string;
   /** Its first line. */
   readonly line: number;
-  /** Objects of the whole text that say more of nodes. */
+  /** From the whole text. */
   readonly cluster: Cluster;
 }
 

@@ -135,7 +135,7 @@ function examineAmd({ amd, problems, sources }: HostFacts): readonly Finding[] {
   return told ? gpus : [unknown("amd", "a device is there, its driver is unknown"), ...gpus];
 }
 
-/** If none of the GPUs can be opened, that is a problem of the host already. */
+/** That no GPU can be opened is a problem of the host already. */
 function closedFindings({ problems }: HostFacts, closed: readonly string[]): readonly Finding[] {
   if (closed.length === 0) return [];
   const message = `this user may not open ${closed.join(", ")}`;

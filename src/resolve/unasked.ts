@@ -79,7 +79,7 @@ function findUnusedGpus(asked: Asked): UnusedGpus | null {
   };
 }
 
-/** A fleet without images for AMD does not ask about it. */
+/** The vendors that a fleet asks about: AMD only where it has images for AMD. */
 export function vendorsIn({ images }: Pick<Lock, "images">): readonly GpuVendor[] {
   const isForAmd = Object.values(images).some(({ requires }) => vendorsOf(requires).includes("amd"));
   return isForAmd ? gpuVendors : ["nvidia"];
@@ -123,7 +123,7 @@ function nearestWithGpuCode(
   return { cell: nearest.cell, code, message, fix };
 }
 
-/** Axes that a host decides; all others are free. */
+/** Axes that a host decides, and no tag; all others are free. */
 export const hardwareAxes: ReadonlySet<string> = new Set(["accel", "cuda", "compute", "platform", "march"]);
 
 /** Free axes of which several values fit. A pin, and a preference for the value that won, are words of somebody. */

@@ -122,7 +122,7 @@ export interface Resolution {
   readonly byPackage?: string;
   /** Only where nobody pinned a free axis and several of its values fit. */
   readonly openAxes?: readonly OpenAxis[];
-  /** Grounds of the match that no rule has judged, in words: a driver beyond AMD's support statement, an accelerator. */
+  /** The match relies on these, in words, and no rule has judged them: a driver beyond AMD's support statement, an accelerator. */
   readonly notes?: readonly string[];
 }
 

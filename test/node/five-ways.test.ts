@@ -180,6 +180,8 @@ describe("a host with an AMD GPU and a fleet that has its image", () => {
         status: 0,
         stdout: expect.stringContaining(":rocm@"),
       });
+      const alone = lockOf({ cpu: image({ axes: { accel: "none" } }) });
+      expect(await runScript(root, alone)).toMatchObject({ status: 0 });
     },
   );
 });

@@ -59,7 +59,7 @@ function reasonOf(
   return null;
 }
 
-/** A gap in the knowledge of a release is no reason: {@link unknownTargets} says it. */
+/** null too where nobody knows: {@link unknownTargets} says that. */
 function whyNotCompiled(release: string, targets: readonly string[]): string | null {
   for (const target of targets) {
     const answer = rocmCompiles(release, target);

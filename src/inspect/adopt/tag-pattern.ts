@@ -3,7 +3,6 @@
 import { usageError } from "../../errors.ts";
 import { hardwareAxes } from "../../resolve/unasked.ts";
 
-/** Axes that are measured, or stated by another flag: no tag decides them. */
 const axisName = /^[a-z][a-z0-9_-]{0,62}$/;
 
 type Part =

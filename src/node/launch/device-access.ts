@@ -1,4 +1,4 @@
-/** The right to open the device files of this machine's AMD GPUs. */
+/** Access to the device files of this machine's AMD GPUs. */
 
 import { statSync } from "node:fs";
 import { attempt } from "../../io/attempt.ts";

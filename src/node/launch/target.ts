@@ -39,7 +39,7 @@ export interface DeviceAlternative {
   readonly vendor: GpuVendor;
   readonly deviceClass: string;
   readonly count: number;
-  /** The test of a device, in the Common Expression Language. */
+  /** The condition on a device, in the Common Expression Language. */
   readonly cel: string;
 }
 
@@ -60,7 +60,7 @@ export interface LaunchRequest {
   readonly units?: readonly GpuUnit[];
   /** Devices that a claim of Kubernetes finds, in place of a number of GPUs. */
   readonly claim?: DeviceClaim;
-  /** The owners of the GPUs' device files: only of this machine. */
+  /** Access to the device files of the GPUs: only for a launch on this machine. */
   readonly access?: DeviceAccess;
   /** `batch` when absent. */
   readonly task?: Task;

@@ -154,7 +154,7 @@ function changes(present: Partial<Texts>, wanted: Partial<Texts>): Readonly<Reco
   );
 }
 
-/** The work of the GPUs at the moment decides nothing, and would have to be written every minute. */
+/** Without how busy the GPUs are: that decides nothing, and would be written every minute. */
 function stillFacts(facts: HostFacts): string {
   const { nvidia } = facts;
   if (nvidia == null) return formatFactsLine(facts).trim();

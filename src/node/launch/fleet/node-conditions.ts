@@ -112,7 +112,7 @@ const keyOrder: readonly string[] = [
   "gpu.",
 ];
 
-/** Facts that the attributes of a device tell. */
+/** Keys of the facts that the attributes of a device tell. */
 const deviceKeys = [keys.driverNumber, keys.cudaNumber, keys.compute(""), amdKey("")];
 
 export function isOfDevice({ key }: Pick<Condition, "key">): boolean {

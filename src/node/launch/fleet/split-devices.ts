@@ -110,7 +110,7 @@ function devicesOf(
   );
 }
 
-/** A condition for a container that has this kind of GPU alone; undefined where it depends on more. */
+/** Whether a condition holds for a container with this kind of GPU alone; undefined where that depends on more. */
 function factOf(condition: Condition | undefined, { vendor, key }: Kind): boolean | undefined {
   if (condition === undefined) return undefined;
   if (condition.key === keys.gpuUsable) return vendor === "nvidia";
