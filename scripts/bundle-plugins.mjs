@@ -154,3 +154,15 @@ async function librariesText(group) {
   const named = group.map((name, index) => `${JSON.stringify(name)}: exports.library${index}`);
   return `${output[0].code}\nmodule.exports = { ${named.join(", ")} };`;
 }
+
+/** The program's file is a function of what Node gives a module, which src/cli/start.ts calls. */
+export const asFunction = {
+  name: "as-function",
+  generateBundle(_, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== "chunk" || !chunk.isEntry) continue;
+      const body = chunk.code.replace(/^#!.*\n/, "");
+      chunk.code = `(function (exports, require, module, __filename, __dirname) {${body}\n})`;
+    }
+  },
+};

@@ -1,10 +1,11 @@
-// Bundles the command line and the library into a folder (default: dist). What every `imgmatch resolve` needs is in cli.cjs
-// itself; the rest of the program lies in chunks that a command loads when it needs them. imgmatch.cjs is one file with all
+// Bundles the command line and the library into a folder (default: dist). cli.cjs starts the program, a file with what every
+// `imgmatch resolve` needs; the rest lies in chunks that a command loads when it needs them. imgmatch.cjs is one file with all
 // that a node asks, to be copied alone. The programs are CommonJS because Node starts that sooner than a module: about 5 of 65 ms.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { rolldown } from "rolldown";
 import {
+  asFunction,
   commanderAsModules,
   fetchWithoutCache,
   compressedLibraries,
@@ -54,10 +55,18 @@ const bundledModules = new Set();
 const hot = await modulesOf({ bin: "src/cli/bin.ts", resolve: "src/node/resolve.ts" });
 await rm(folder, { recursive: true, force: true });
 // The library is a bundle of its own: one that shared the program's file would start the program.
-await write({ cli: "src/cli/bin.ts" }, "cli", {
+const program = await write({ cli: "src/cli/bin.ts" }, "cli", {
   format: "cjs",
   ending: "cjs",
+  entryFileNames: "cli-chunks/[name]-[hash].cjs",
   codeSplitting: { groups: [{ name: "cli", test: (id) => hot.has(id) }] },
+  plugins: [...options.plugins, asFunction],
+});
+await write({ cli: "src/cli/start.ts" }, "cli", {
+  format: "cjs",
+  ending: "cjs",
+  codeSplitting: false,
+  define: { IMGMATCH_PROGRAM: JSON.stringify(program) },
 });
 await write({ imgmatch: "src/cli/bin.ts" }, "imgmatch", {
   format: "cjs",
@@ -79,8 +88,14 @@ await write({ "inspect-worker": "src/inspect/workers/inspect-worker.ts" }, "insp
 });
 await writeFile(`${folder}/THIRD-PARTY-LICENSES`, await thirdPartyLicenses(await packagesOf(bundledModules)));
 
-async function write(input, name, { format, ending, codeSplitting, plugins = options.plugins }) {
-  const bundle = await rolldown({ ...options, input, plugins });
+/** Answers the name of the first entry's file. */
+async function write(
+  input,
+  name,
+  { format, ending, codeSplitting, entryFileNames = `[name].${ending}`, plugins = options.plugins, define },
+) {
+  const transform = { ...options.transform, define: { ...options.transform.define, ...define } };
+  const bundle = await rolldown({ ...options, transform, input, plugins });
   const { output } = await bundle.write({
     dir: folder,
     format,
@@ -88,11 +103,12 @@ async function write(input, name, { format, ending, codeSplitting, plugins = opt
     // For the test that compares what is bundled with the licences beside it.
     sourcemap: flags.includes("--maps"),
     chunkFileNames: `${name}-chunks/[name]-[hash].${ending}`,
-    entryFileNames: `[name].${ending}`,
+    entryFileNames,
     codeSplitting,
   });
   await bundle.close();
   for (const { moduleIds = [] } of output) for (const id of moduleIds) bundledModules.add(id);
+  return output[0].fileName;
 }
 
 /** Every module that these entries load at once, without what they import later. */

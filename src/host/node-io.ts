@@ -12,7 +12,6 @@ import {
   readlinkSync,
   readSync,
 } from "node:fs";
-import { endianness } from "node:os";
 import { attempt } from "../io/attempt.ts";
 import { isErrno } from "../io/files.ts";
 import { type Denied, denied, type HostIo } from "./io.ts";
@@ -22,7 +21,8 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
   return {
     platform: process.platform,
     arch: process.arch,
-    endianness: endianness(),
+    // Node would load its module of the system for it.
+    endianness: new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? "LE" : "BE",
     env,
     readText,
     list: (path) => attempt(() => readdirSync(path).sort(), []),

@@ -1,10 +1,22 @@
 /** What `resolve` loads when it starts, which every node waits for. */
 
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { basename, join, resolve } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-start-"));
@@ -13,9 +25,34 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe("the start of resolve", () => {
   const built = spawnSync(process.execPath, ["scripts/bundle.mjs", folder], { cwd: root, encoding: "utf8" });
   if (built.status !== 0) throw new Error(built.stderr);
-  const program = join(folder, "cli.cjs");
+  const start = join(folder, "cli.cjs");
+  const chunks = join(folder, "cli-chunks");
+  const [name = ""] = readdirSync(chunks).filter((file) => /^cli-[\w-]+\.cjs$/.test(file));
+  const program = join(chunks, name);
+  const kept = `${program}.${process.version}-${process.arch}.cache`;
+  const keptFiles = () => readdirSync(chunks).filter((file) => file.includes(".cache"));
+  const question = ["resolve", "--lock", "images/imgmatch.lock.json"];
+  const cwd = join(root, "docs/examples/vision");
+  const run = (args: readonly string[] = question, env: NodeJS.ProcessEnv = {}) => {
+    const all = { ...process.env, NODE_DISABLE_COMPILE_CACHE: undefined, ...env };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [start, ...args], {
+      cwd,
+      env: all,
+      encoding: "utf8",
+    });
+    return { status, stdout, stderr };
+  };
+  const answer = {
+    status: 0,
+    stdout: expect.stringMatching(/@sha256:[0-9a-f]{64}\n$/),
+    stderr: expect.any(String),
+  };
 
-  it("reads one file, and of Node little more than its files", () => {
+  beforeEach(() => {
+    for (const file of keptFiles()) rmSync(join(chunks, file), { recursive: true });
+  });
+
+  it("reads the program's two files, and of Node little more than its files", () => {
     const spy = join(folder, "spy.cjs");
     writeFileSync(
       spy,
@@ -24,19 +61,71 @@ describe("the start of resolve", () => {
       require("node:module")._load = function (name) { loaded.push(name); return _load.apply(this, arguments); };
       process.on("exit", () => require("node:fs").writeSync(2, "loaded " + JSON.stringify([...new Set(loaded)].sort())));`,
     );
-    const args = ["--require", spy, program, "resolve", "--lock", "images/imgmatch.lock.json"];
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-      cwd: join(root, "docs/examples/vision"),
+    const ran = spawnSync(process.execPath, ["--require", spy, start, ...question], {
+      cwd,
       encoding: "utf8",
     });
-    expect({ status, stdout }).toEqual({
-      status: 0,
-      stdout: expect.stringMatching(/@sha256:[0-9a-f]{64}\n$/),
-    });
+    const { status, stdout, stderr } = ran;
+    expect({ status, stdout, stderr }).toEqual(answer);
     const loaded = JSON.parse(/loaded (\[.*\])$/.exec(stderr)?.[1] ?? "") as string[];
     expect(loaded.map((name) => name.replace(/^node:/, ""))).toEqual(
-      [program, "events", "fs", "os", "path", "process"].sort(),
+      [start, "events", "fs", "module", "path", "process", "vm"].sort(),
     );
+  });
+
+  it("keeps the compiled code beside the program, and takes it at the next start", () => {
+    const first = run();
+    expect(first).toEqual(answer);
+    expect(keptFiles()).toEqual([basename(kept)]);
+    const { ino, size } = statSync(kept);
+    expect(size).toBeGreaterThan(100_000);
+    expect(run()).toEqual(first);
+    // It would be written anew if it had not been taken.
+    expect(statSync(kept).ino).toBe(ino);
+  });
+
+  it("keeps nothing of other commands, nor where Node is told to keep nothing", () => {
+    expect(run(["--version"]).status).toBe(0);
+    expect(run(question, { NODE_DISABLE_COMPILE_CACHE: "1" })).toEqual(answer);
+    expect(keptFiles()).toEqual([]);
+  });
+
+  it.each([
+    ["is empty", () => writeFileSync(kept, "")],
+    ["is cut off", () => truncateSync(kept, 1000)],
+    ["is of another V8", () => writeFileSync(kept, Buffer.alloc(300_000, 0x5a))],
+  ])("takes no code that %s, and writes it anew", (_, damage) => {
+    const first = run();
+    damage();
+    expect(run()).toEqual(first);
+    expect(statSync(kept).size).toBeGreaterThan(100_000);
+    expect(keptFiles()).toEqual([basename(kept)]);
+  });
+
+  it("answers where it can keep nothing, and leaves nothing behind", () => {
+    mkdirSync(join(kept, "in-the-way"), { recursive: true });
+    expect(run()).toEqual(answer);
+    expect(keptFiles()).toEqual([basename(kept)]);
+  });
+
+  it("writes through no link", () => {
+    const victim = join(folder, "victim");
+    writeFileSync(victim, "as it was");
+    symlinkSync(victim, kept);
+    expect(run()).toEqual(answer);
+    expect(readFileSync(victim, "utf8")).toBe("as it was");
+    expect(lstatSync(kept).isSymbolicLink()).toBe(false);
+  });
+
+  it("keeps it whole when several start at once", async () => {
+    const exits = Array.from({ length: 6 }, async () =>
+      once(spawn(process.execPath, [start, ...question], { cwd, stdio: "ignore" }), "exit"),
+    );
+    expect(await Promise.all(exits)).toEqual(exits.map(() => [0, null]));
+    const { ino } = statSync(kept);
+    expect(run()).toEqual(answer);
+    expect(statSync(kept).ino).toBe(ino);
+    expect(keptFiles()).toEqual([basename(kept)]);
   });
 
   it("has 266 KB to read, in one byte a letter", () => {
