@@ -155,13 +155,16 @@ async function librariesText(group) {
   return `${output[0].code}\nmodule.exports = { ${named.join(", ")} };`;
 }
 
-/** The program's file is a function of what Node gives a module, which src/cli/start.ts calls. */
+/** The program's file is a function of what Node gives a module, which src/cli/start.ts calls. Code that was kept has no `import()`. */
 export const asFunction = {
   name: "as-function",
   generateBundle(_, bundle) {
     for (const chunk of Object.values(bundle)) {
       if (chunk.type !== "chunk" || !chunk.isEntry) continue;
-      const body = chunk.code.replace(/^#!.*\n/, "");
+      const body = chunk.code
+        .replace(/^#!.*\n/, "")
+        .replace(/\bimport\(([`"']node:[\w/]+[`"'])\)/g, "Promise.resolve(require($1))");
+      if (/\bimport\(/.test(body)) throw new Error(`${chunk.fileName} imports what is no part of Node`);
       chunk.code = `(function (exports, require, module, __filename, __dirname) {${body}\n})`;
     }
   },

@@ -7,11 +7,9 @@ import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { collect, withJson, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
-import { print, tell } from "./print.ts";
+import { type JsonFlag, print, tell } from "./print.ts";
 
-interface AdoptFlags extends AdoptOptions {
-  readonly json?: boolean;
-}
+interface AdoptFlags extends AdoptOptions, JsonFlag {}
 
 export const adopt: Define = (command, run) =>
   withRegistries(

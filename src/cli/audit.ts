@@ -8,7 +8,7 @@ import type { Define } from "./define.ts";
 import { withFleet } from "./flags/fleet-options.ts";
 import { collect, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
-import { print } from "./print.ts";
+import { type JsonFlag, print } from "./print.ts";
 import { problemJson, reportProblem } from "./report/problems.ts";
 import type { Style } from "./report/style.ts";
 
@@ -28,7 +28,7 @@ export const audit: Define = (command, run) =>
     .addHelpText("after", helpText)
     .action(run(auditCommand));
 
-async function auditCommand(flags: AuditOptions, context: CommandContext): Promise<ExitCode> {
+async function auditCommand(flags: AuditOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { audit: answerOf } = await import("../fleet/audit.ts");
   const progress = progressTo(context);
   const onEvent: AuditOptions["onEvent"] = (event) => {

@@ -96,7 +96,9 @@ async function defineProgram(
     program.commandsGroup(`${heading}:`);
     for (const [index, define] of definitions.entries()) define(program.command(names[index] ?? ""), run);
   }
-  program.helpCommand("help [command]", "Show the help of a command");
+  for (const command of [program, ...program.commands]) {
+    if (command.commands.length > 0) command.helpCommand("help [command]", "Show the help of a command");
+  }
   for (const command of program.commands) refuseRepeats(command);
 }
 

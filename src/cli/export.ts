@@ -1,74 +1,69 @@
-/** `imgmatch export KIND`: the fleet in the words of another tool. Adding a kind is one function and one line. */
+/** `imgmatch export KIND`: the fleet in the words of another tool. Adding a kind is one command here. */
 
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ExportBakeOptions } from "../fleet/export-bake.ts";
 import type { GithubMatrixOptions } from "../fleet/export-github-matrix.ts";
 import type { NfdCompatOptions } from "../node/export-nfd-compat.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import {
+  lockOption,
   positive,
   secretOption,
   sshOption,
   withBases,
   withFleet,
+  withOnly,
   withRebuild,
 } from "./flags/fleet-options.ts";
 import { withScript } from "./export-sh.ts";
-import { collect } from "./flags/options.ts";
-import { print } from "./print.ts";
+import { collect, withJson } from "./flags/options.ts";
+import { type JsonFlag, print } from "./print.ts";
 
 export const exportFleet: Define = (command, run) => {
+  command.description("Write the fleet for another tool");
   withBases(
-    withRebuild(withFleet(command))
-      .description("Write the fleet for another tool")
-      .argument(
-        "<kind>",
-        "bake: docker-bake.json; github-matrix: jobs for the cells that need work; nfd-compat: what each image needs, for Node Feature Discovery",
-      )
-      .option(
-        "--shards <n>",
-        "github-matrix: write at most this many jobs, up to 256 (default: 16)",
-        positive("--shards 16"),
-      )
-      .option("--secret <secret>", `bake: ${secretOption}`, collect, [])
-      .option("--ssh <agent>", `bake: ${sshOption}`, collect, [])
-      .option("--network <name>", "bake: run the steps in this network: default, none or host"),
-  ).action(run(exportCommand));
+    withRebuild(withFleet(command.command("bake")))
+      .option("--secret <secret>", secretOption, collect, [])
+      .option("--ssh <agent>", sshOption, collect, [])
+      .option("--network <name>", "Run the steps in this network: default, none or host"),
+  )
+    .description("Write docker-bake.json with the cells that are not built")
+    .action(run(bakeCommand));
+  withBases(
+    withRebuild(withFleet(command.command("github-matrix"))).option(
+      "--shards <n>",
+      "Write at most this many jobs, up to 256 (default: 16)",
+      positive("--shards 16"),
+    ),
+  )
+    .description("Write the jobs of a GitHub workflow for the cells that need work")
+    .action(run(githubMatrixCommand));
+  withOnly(withJson(command.command("nfd-compat")))
+    .description("Write for Node Feature Discovery what each image of the lock needs")
+    .option("--matrix <file>", "Use the lock beside this matrix", "matrix.yaml")
+    .option(...lockOption)
+    .action(run(nfdCompatCommand));
   return withScript(command, run);
 };
 
-type ExportFlags = ExportBakeOptions & GithubMatrixOptions & NfdCompatOptions & { readonly kind: string };
-
-const kinds: Readonly<Record<string, (flags: ExportFlags, context: CommandContext) => Promise<void>>> = {
-  bake: bakeCommand,
-  "github-matrix": githubMatrixCommand,
-  "nfd-compat": nfdCompatCommand,
-};
-
-async function exportCommand(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
-  const write = Object.hasOwn(kinds, flags.kind) ? kinds[flags.kind] : undefined;
-  if (write === undefined)
-    throw usageError(
-      `${JSON.stringify(flags.kind)} is not a kind of export`,
-      `write one of: ${Object.keys(kinds).join(", ")}`,
-    );
-  await write(flags, context);
+async function bakeCommand(flags: ExportBakeOptions, context: CommandContext): Promise<ExitCode> {
+  const { exportBake } = await import("../fleet/export-bake.ts");
+  context.out(`${JSON.stringify(await exportBake(flags, context), null, 2)}\n`);
   return exitCodes.ok;
 }
 
-async function bakeCommand(flags: ExportFlags, context: CommandContext): Promise<void> {
-  const { exportBake } = await import("../fleet/export-bake.ts");
-  context.out(`${JSON.stringify(await exportBake(flags, context), null, 2)}\n`);
-}
-
 /** On one line, for a step's output. */
-async function githubMatrixCommand(flags: ExportFlags, context: CommandContext): Promise<void> {
+async function githubMatrixCommand(flags: GithubMatrixOptions, context: CommandContext): Promise<ExitCode> {
   const { exportGithubMatrix } = await import("../fleet/export-github-matrix.ts");
   context.out(`${JSON.stringify(await exportGithubMatrix(flags, context))}\n`);
+  return exitCodes.ok;
 }
 
-async function nfdCompatCommand(flags: ExportFlags, context: CommandContext): Promise<void> {
+async function nfdCompatCommand(
+  flags: NfdCompatOptions & JsonFlag,
+  context: CommandContext,
+): Promise<ExitCode> {
   const [{ exportNfdCompat }, { yamlText }] = await Promise.all([
     import("../node/export-nfd-compat.ts"),
     import("../node/launch/format-launch.ts"),
@@ -78,4 +73,5 @@ async function nfdCompatCommand(flags: ExportFlags, context: CommandContext): Pr
     answer.images.map(async ({ reference, spec }) => `# ${reference}\n${await yamlText(spec)}`),
   );
   print(context, flags, answer, () => texts.join("---\n"));
+  return exitCodes.ok;
 }

@@ -6,11 +6,9 @@ import { count, formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { collect, withJson } from "./flags/options.ts";
-import { print, tell, tellProblem } from "./print.ts";
+import { type JsonFlag, print, tell, tellProblem } from "./print.ts";
 
-interface InitFlags extends InitOptions {
-  readonly json?: boolean;
-}
+interface InitFlags extends InitOptions, JsonFlag {}
 
 const helpText = `
 It overwrites nothing. The Dockerfile stays as it is: init says which of its

@@ -7,12 +7,11 @@ import type { Define } from "./define.ts";
 import { withJson, withRegistries } from "./flags/options.ts";
 import { expectationLines, inspectLines } from "./inspect-lines.ts";
 import { progressTo } from "./open-progress.ts";
-import { print } from "./print.ts";
+import { type JsonFlag, print } from "./print.ts";
 import { annotation } from "./report/annotation.ts";
 
-interface InspectFlags extends InspectOptions {
+interface InspectFlags extends InspectOptions, JsonFlag {
   readonly files?: boolean;
-  readonly json?: boolean;
 }
 
 const helpText = `

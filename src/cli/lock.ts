@@ -8,9 +8,9 @@ import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withBases, withFleet } from "./flags/fleet-options.ts";
 import { withJson } from "./flags/options.ts";
-import { print, tell } from "./print.ts";
+import { type JsonFlag, print, tell } from "./print.ts";
 
-interface LockFlags extends FleetChoice {
+interface LockFlags extends FleetChoice, JsonFlag {
   readonly updateBases?: boolean;
   readonly prune?: boolean;
 }
@@ -72,10 +72,7 @@ async function pruneCommand(flags: LockFlags, context: CommandContext): Promise<
     tell([`${count(removed.length, "image")} removed from the lock; the registry keeps them`], context);
 }
 
-async function mergeCommand(
-  flags: MergeLocksOptions & { readonly json?: boolean },
-  context: CommandContext,
-): Promise<ExitCode> {
+async function mergeCommand(flags: MergeLocksOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { mergeLocks } = await import("../fleet/change-lock.ts");
   const answer = await mergeLocks(flags);
   const { out, locks, images } = answer;
@@ -86,7 +83,7 @@ async function mergeCommand(
 }
 
 async function removeCommand(
-  flags: RemoveFromLockOptions & { readonly json?: boolean },
+  flags: RemoveFromLockOptions & JsonFlag,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { removeFromLock } = await import("../fleet/change-lock.ts");

@@ -6,7 +6,7 @@ import { problemsToJson } from "./report/problems.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Action } from "./define.ts";
 import type { FleetChoice } from "../fleet/fleet-choice.ts";
-import { tellProblem } from "./print.ts";
+import { type JsonFlag, tellProblem } from "./print.ts";
 
 export interface WorkspaceFlags {
   /** Its file, or its default name. */
@@ -15,7 +15,7 @@ export interface WorkspaceFlags {
   readonly fleet?: readonly string[];
 }
 
-type OverFlags = FleetChoice & WorkspaceFlags & { readonly json?: boolean; readonly explain?: string };
+type OverFlags = FleetChoice & WorkspaceFlags & JsonFlag & { readonly explain?: string };
 
 /** `whole`: each answer is one JSON document, and they become one. `lines`: each is some lines of JSON. */
 type JsonForm = "whole" | "lines";

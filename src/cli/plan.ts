@@ -19,7 +19,7 @@ import {
 } from "./flags/fleet-options.ts";
 import { withAll } from "./flags/options.ts";
 import { overFleets } from "./over-fleets.ts";
-import { print, tellProblem } from "./print.ts";
+import { type JsonFlag, print, tellProblem } from "./print.ts";
 import { reportPlan } from "./report/plan-lines.ts";
 import type { Style } from "./report/style.ts";
 
@@ -44,7 +44,7 @@ export const plan: Define = (command, run) =>
     withBases,
   ).action(run(overFleets(planCommand, () => "whole")));
 
-interface PlanFlags extends PlanOptions {
+interface PlanFlags extends PlanOptions, JsonFlag {
   readonly check?: boolean;
 }
 
@@ -68,7 +68,7 @@ async function planCommand(flags: PlanFlags, context: CommandContext): Promise<E
 /** Problems are told below the answer. With `--json` nothing else is. */
 export function keepProblems(
   problems: Problem[],
-  { json = false }: { readonly json?: boolean },
+  { json = false }: JsonFlag,
   context: CommandContext,
 ): (event: FleetBuildEvent | Notice) => void {
   return (event) => {

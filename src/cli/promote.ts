@@ -17,6 +17,7 @@ import {
 } from "./flags/options.ts";
 import { withSigning } from "./flags/sign-options.ts";
 import { reportPublication } from "./report/publication-lines.ts";
+import type { JsonFlag } from "./print.ts";
 
 const helpText = `
 imgmatch promote 1.1.0-rc1 1.1.0          write the index of 1.1.0
@@ -69,10 +70,7 @@ export const promote: Define = (command, run) =>
     .addHelpText("after", helpText)
     .action(run(promoteCommand));
 
-async function promoteCommand(
-  flags: PromoteOptions & { readonly json?: boolean },
-  context: CommandContext,
-): Promise<ExitCode> {
+async function promoteCommand(flags: PromoteOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { promote: promoteFleet } = await import("../cover/promote.ts");
   const onEvent = (event: PromotionEvent | Notice) =>
     event.type === "problem" || event.type === "note"

@@ -6,20 +6,17 @@ import type { Notice } from "../io/world.ts";
 import { printable } from "../printable.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { withBases, withEngine, withFleet } from "./flags/fleet-options.ts";
-import { print } from "./print.ts";
+import { lockOption, withBases, withEngine, withWholeMatrix } from "./flags/fleet-options.ts";
+import { type JsonFlag, print } from "./print.ts";
 import { styleFor } from "./report/style.ts";
 
 export const repro: Define = (command, run) =>
-  withBases(withEngine(withFleet(command)))
+  withBases(withEngine(withWholeMatrix(command).option(...lockOption)))
     .description("Build one cell twice without cache, and name the first layer that differs")
     .argument("<cell>", "the cell's id")
     .action(run(reproCommand));
 
-async function reproCommand(
-  flags: ReproOptions & { readonly json?: boolean },
-  context: CommandContext,
-): Promise<ExitCode> {
+async function reproCommand(flags: ReproOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { repro: reproduce } = await import("../fleet/repro.ts");
   const { dim } = styleFor(context.terminal.color.err);
   const onEvent = (event: ReproEvent | Notice) => {

@@ -7,7 +7,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import Module from "node:module";
 import { dirname, join } from "node:path";
-import { constants, Script } from "node:vm";
+import { Script } from "node:vm";
 import { attempt } from "../io/attempt.ts";
 
 /** From here. Its name has a digest of its content, so that the code of another program is never taken for its own. */
@@ -22,7 +22,6 @@ const cachedData = keeps ? attempt(() => readFileSync(kept), undefined) : undefi
 const script = new Script(readFileSync(path, "latin1"), {
   filename: path,
   ...(cachedData === undefined ? {} : { cachedData }),
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 // Of another V8, or of other flags of it, nothing is taken.
 const isNew = cachedData === undefined || script.cachedDataRejected === true;

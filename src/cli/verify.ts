@@ -5,10 +5,10 @@ import type { VerifyAnswer, VerifyOptions } from "../fleet/verify.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withJson, withRegistries, withTrust } from "./flags/options.ts";
-import { print } from "./print.ts";
+import { type JsonFlag, print } from "./print.ts";
 import { verifyLines } from "./verify-lines.ts";
 
-type VerifyFlags = VerifyOptions & { readonly json?: boolean };
+type VerifyFlags = VerifyOptions & JsonFlag;
 
 const helpText = `
 Exit code 1 when a tag differs from the lock, 6 when the version's index does.`;

@@ -24,7 +24,6 @@ export interface FleetChoice extends RegistryAccess {
   readonly cache?: string | false;
   readonly replaceBase?: readonly string[];
   readonly offline?: boolean;
-  readonly json?: boolean;
 }
 
 export const matrixPath = "matrix.yaml";

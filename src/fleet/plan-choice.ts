@@ -86,8 +86,8 @@ export async function planFor(
   hear = onProblem;
   for (const problem of unresolvedBases(plan, fleet, missing))
     onProblem(flags.localBases ? problem : { ...problem, fix: `${problem.fix}; ${toHaveLocal}` });
-  if (!flags.json) note(world, strayNotes(plan, fleet));
-  if (flags.localBases && !flags.json) note(world, localBases(plan).map(describeLocal));
+  note(world, strayNotes(plan, fleet));
+  if (flags.localBases) note(world, localBases(plan).map(describeLocal));
   return { fleet, only, plan, findBaseDigest };
 }
 

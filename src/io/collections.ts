@@ -1,4 +1,4 @@
-/** Text in the order of its code units: the same in every language and on every machine. */
+/** Sorting, grouping and remembering. Text sorts in the order of its code units: the same in every language and on every machine. */
 
 /** For `sort`. */
 export function compareText(one: string, other: string): number {

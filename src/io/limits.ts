@@ -30,7 +30,7 @@ export const inputLimits = {
     bytes: MiB,
     fix: "move long texts into files of the build context",
   },
-  /** Rendering stops at four million characters (render/evaluate-template.ts), which UTF-8 writes in at most three bytes each. */
+  /** Rendering stops at four million characters (fleet/dockerfile/evaluate-template.ts), which UTF-8 writes in at most three bytes each. */
   dockerfile: { what: "the Dockerfile", bytes: 16 * MiB, fix: "remove it: imgmatch render writes it again" },
   /** As many images as a matrix can have, 100,000, with 1.5 KB each. */
   lock: { what: "the lock", bytes: 256 * MiB, fix: "restore it from version control, or split the fleet" },

@@ -47,7 +47,7 @@ export interface FitOptions {
   readonly gpuImages?: readonly GpuVendor[];
   /** Which of several of a kind in one image is the best that a host meets. Default: the order without preferences. */
   readonly order?: readonly OrderStep[];
-  /** As {@link ResolveImageOptions}. */
+  /** As `ResolveImageOptions`. */
   readonly local?: ReadonlySet<string>;
   /** Finds cells of the lock, so that no fix proposes to add one that exists. */
   readonly existing?: FindCells;
@@ -57,7 +57,7 @@ export interface FitOptions {
  * Whether this image runs on this host, and if not, the first reason why.
  *
  * @example
- * const verdict = judgeImage(lock.images[cell], facts);
+ * const verdict = checkFit(lock.images[cell], facts);
  * if (!verdict.ok) console.error(`${verdict.code}: ${verdict.message} (${verdict.fix})`);
  */
 export function checkFit(image: ImageToFit, host: HostFacts, options: FitOptions = {}): Verdict {

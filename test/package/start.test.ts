@@ -84,6 +84,16 @@ describe("the start of resolve", () => {
     expect(statSync(kept).ino).toBe(ino);
   });
 
+  it("runs commands that load more of Node by kept code", () => {
+    expect(run()).toEqual(answer);
+    const asked = spawnSync(process.execPath, [start, "probe", "--each-line"], {
+      input: "\n",
+      encoding: "utf8",
+    });
+    expect(asked.stderr).toBe("");
+    expect(JSON.parse(asked.stdout)).toMatchObject({ schemaVersion: 1 });
+  });
+
   it("keeps nothing of other commands, nor where Node is told to keep nothing", () => {
     expect(run(["--version"]).status).toBe(0);
     expect(run(question, { NODE_DISABLE_COMPILE_CACHE: "1" })).toEqual(answer);

@@ -12,19 +12,29 @@ export type ProgressName = (typeof progressNames)[number];
 // Named here and not read from the table: help waits for no engine.
 const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies readonly EngineName[];
 
-/** Adds the flags of a matrix and its lock. */
+/** Adds the flags of a matrix, its lock and a choice of its cells. */
 export function withFleet(command: Command): Command {
-  return withMatrix(command).option(
-    "--lock <file>",
-    "Use this lock (default: images/imgmatch.lock.json beside the matrix)",
-  );
+  return withMatrix(command).option(...lockOption);
 }
+
+export const lockOption = [
+  "--lock <file>",
+  "Use this lock (default: images/imgmatch.lock.json beside the matrix)",
+] as const;
 
 /** Without the lock. */
 export function withMatrix(command: Command): Command {
+  return withOnly(withWholeMatrix(command));
+}
+
+export function withOnly(command: Command): Command {
+  return command.option("--only <cells>", "Take only these cells: axis=value,… or a cell's id", collect, []);
+}
+
+/** Without a choice of cells. */
+export function withWholeMatrix(command: Command): Command {
   return withJson(command)
     .option("--matrix <file>", "Read this matrix", "matrix.yaml")
-    .option("--only <cells>", "Take only these cells: axis=value,… or a cell's id", collect, [])
     .option("--registry <host/path>", "Publish there instead of at the matrix's registry")
     .option(
       "--build-arg <name=value>",

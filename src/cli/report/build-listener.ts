@@ -18,9 +18,9 @@ import { summarise } from "./plan-lines.ts";
 import { problemJson } from "./problems.ts";
 import { reportPublication } from "./publication-lines.ts";
 import { styleFor } from "./style.ts";
+import type { JsonFlag } from "../print.ts";
 
-export interface BuildListenerFlags {
-  readonly json?: boolean;
+export interface BuildListenerFlags extends JsonFlag {
   readonly progress?: ProgressName;
 }
 

@@ -5,13 +5,14 @@ import type { NativeImage } from "../../lock/format-fleet-index.ts";
 import { count } from "../../io/table.ts";
 import { printableReport } from "../../printable.ts";
 import type { CommandContext } from "../command-context.ts";
+import type { JsonFlag } from "../print.ts";
 
 const rewritten =
   "the tag held the same images in other words, or something else beside them: where this imgmatch wrote it before, find out who else can";
 
 export function reportPublication(
   event: PromotionEvent,
-  { json = false }: { readonly json?: boolean },
+  { json = false }: JsonFlag,
   { out, err, takeSignals }: Pick<CommandContext, "out" | "err" | "takeSignals">,
 ): void {
   if (event.type === "publish") takeSignals("finish");

@@ -1,4 +1,4 @@
-/** Handlebars, made strict: unknown names and helpers are errors with a place, and nothing is HTML-escaped. */
+/** Templates in the language of Handlebars: unknown names and helpers are errors with a place, and nothing is HTML-escaped. */
 
 import { checkTemplate } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";

@@ -26,7 +26,7 @@ export const knownComputes = [
 /** Values of {@link keys.vocabulary} that this version knows: a node with newer words, or with none, may be anything. */
 export const vocabularyVersions: readonly string[] = knownComputes.map((_, index) => String(index + 1));
 
-/** Brands as `NVIDIA_REQUIRE_CUDA` knows them: see resolve/gpu-brand.ts. */
+/** Brands as `NVIDIA_REQUIRE_CUDA` knows them: see `brandOf` in resolve/host-view.ts. */
 export const knownBrands = [
   "geforce",
   "nvidia",
