@@ -25,8 +25,8 @@ const script = new Script(readFileSync(path, "latin1"), {
 });
 // Of another V8, or of other flags of it, nothing is taken.
 const isNew = cachedData === undefined || script.cachedDataRejected === true;
-// It holds the functions that have run by then, and those of resolve are waited for.
-if (keeps && isNew && process.argv[2] === "resolve") process.once("exit", keepCode);
+// It holds the functions that have run by then, and those of a resolve with an answer are waited for.
+if (keeps && isNew && process.argv[2] === "resolve") process.once("exit", (code) => code === 0 && keepCode());
 
 const program = new Module(path, module);
 program.filename = path;

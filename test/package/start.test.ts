@@ -94,8 +94,9 @@ describe("the start of resolve", () => {
     expect(JSON.parse(asked.stdout)).toMatchObject({ schemaVersion: 1 });
   });
 
-  it("keeps nothing of other commands, nor where Node is told to keep nothing", () => {
+  it("keeps nothing of other commands, nor without an answer, nor where Node is told to keep nothing", () => {
     expect(run(["--version"]).status).toBe(0);
+    expect(run(["resolve", "--lock", "images/none.json"]).status).toBe(2);
     expect(run(question, { NODE_DISABLE_COMPILE_CACHE: "1" })).toEqual(answer);
     expect(keptFiles()).toEqual([]);
   });
