@@ -77,7 +77,7 @@ function readDriver(io: HostIo) {
 
 /**
  * GPUs that ROCm can open: those whose render node it can (libhsakmt, topology.c, topology_sysfs_check_node_supported), all through `/dev/kfd`.
- * If that holds for none of them, they are the GPUs of the host all the same, but for a container: its sysfs shows what it does not have.
+ * If it can open none, the GPUs are the host's all the same. In a container they are not: its sysfs shows GPUs that it does not have.
  */
 function reach(io: HostIo, gpus: readonly AmdGpuFacts[], masked: number) {
   const container = isContainer(io);

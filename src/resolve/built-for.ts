@@ -1,7 +1,7 @@
 /**
- * For how much of a host's CPU an image was built: what the order counts. An image that fits by what it declares was built for
- * all of that. One that fits only because its files use less was built for the largest part of its march that a compiler knows by
- * a name, that has all its files use, and that the host has in full, so that measuring puts no image of another CPU before that of the host's own.
+ * For how much of a host's CPU an image was built: the order counts it. An image that fits by its declared march was built for all of that march.
+ * One that fits only because its files use less counts as built for a smaller march: the largest part of its own that has everything its files use,
+ * and that the host has in full. So measuring puts no image of another CPU before that of the host's own.
  */
 
 import { guestHiddenFeatures } from "../hardware/cpu-features.ts";

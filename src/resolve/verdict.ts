@@ -42,7 +42,7 @@ export const reasonCodes = [
   "REQUIREMENT_UNKNOWN",
   /** The host's GPUs are in a state in which no answer would be true. → Repair the host: the message names its state. */
   "HOST_BROKEN",
-  /** Nobody has told whether the host has a GPU of the vendor, its driver, its GPUs, the compute capability or gfx target of one, or what its container toolkit does with a compatibility package that decides. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
+  /** A fact that decides is not known: whether the host has a GPU of the vendor, its driver, its GPUs, the compute capability or gfx target of one, or whether its container toolkit loads a compatibility package. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
   "FACT_UNKNOWN",
 ] as const;
 
