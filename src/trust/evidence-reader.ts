@@ -2,7 +2,7 @@
 
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import { fieldsOf } from "../io/json.ts";
-import { type Digest, isDigest } from "../oci/digest.ts";
+import { type Digest, isDigest, isSize } from "../oci/digest.ts";
 import { type ImageReference, withDigest } from "../oci/reference.ts";
 import type { Manifest, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
@@ -65,8 +65,7 @@ export function partReader(registry: EvidenceReader, subject: Subject, budget: E
     most: number,
     content: (digest: Digest, size: number) => Promise<Content>,
   ): Promise<Content | Unread> {
-    if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
-      return refuse("a part has no digest and size");
+    if (!isDigest(digest) || !isSize(size)) return refuse("a part has no digest and size");
     if (size > most) return refuse(`${digest} has ${size} bytes, the limit is ${most}`);
     if (!budget.take(size))
       return refuse(`with ${digest} they have more than ${budget.bytes} bytes together`);

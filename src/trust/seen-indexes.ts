@@ -10,7 +10,7 @@ import { makeFolders } from "../io/folders.ts";
 import { readJson } from "../io/json.ts";
 import { writeFailed } from "../io/system-error.ts";
 import { inputLimits } from "../io/limits.ts";
-import { findWritableByOthers } from "../io/writable-by-others.ts";
+import { requireOwn } from "../io/writable-by-others.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import type { Lock } from "../lock/lock.ts";
 import { digestOf } from "../oci/digest-of.ts";
@@ -158,13 +158,8 @@ function readIfThere(file: string): Buffer | null {
 
 function requireSafe(folder: string, place: string): void {
   const files = attempt(() => readdirSync(place).map((name) => join(place, name)), []);
-  const found = findWritableByOthers([...files, place, join(folder, "seen"), folder]);
-  if (found === null) return;
-  throw new ImgmatchError({
-    code: "CACHE_UNSAFE",
-    message: `${found.why}: anybody who can write it can make imgmatch forget`,
-    fix: found.byMode ? `chmod go-w ${found.path}` : "name a folder of your own",
-    at: { file: found.path },
+  requireOwn([...files, place, join(folder, "seen"), folder], "CACHE_UNSAFE", "it can make imgmatch forget", {
+    fix: () => "name a folder of your own",
   });
 }
 

@@ -1,6 +1,6 @@
 /** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
 
-import { type Digest, isDigest } from "../../oci/digest.ts";
+import { type Digest, isDigest, isSize } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { attempt } from "../../io/attempt.ts";
 import { canonical } from "../../io/canonical-json.ts";
@@ -32,7 +32,7 @@ export function manifestParts(json: unknown, name: string): ManifestParts {
     config,
     layers: layers.map((layer, index) => {
       const { digest, size } = isRecord(layer) ? layer : {};
-      if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
+      if (!isDigest(digest) || !isSize(size))
         throw invalidImage(`${name}: layer ${index + 1} of its manifest has no digest and size`);
       return { digest, size };
     }),

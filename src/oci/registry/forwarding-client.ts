@@ -8,7 +8,7 @@ import { apiUrl, isLoopback } from "./registry-endpoint.ts";
 import { manifestOperations } from "./manifests.ts";
 import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
-import { waitFor, withRetries } from "./try-again.ts";
+import { withRetries } from "./try-again.ts";
 import { createTransport, type HttpResponse, type Send } from "./transport.ts";
 
 /** The registry wants a login, and says which: what the caller needs to obtain one. */
@@ -46,10 +46,9 @@ export type ForwardingOptions = Pick<RegistryOptions, "plainHttp" | "ca" | "prox
 export function createForwardingClient(
   options: ForwardingOptions,
 ): (authorization: string | null) => ForwardingClient {
-  const { plainHttp = isLoopback, ca, proxy, timeoutMs = 30_000, signal } = options;
-  const transport = createTransport({ timeoutMs, ca, signal, proxy });
-  const policy = { retries: 0, sleep: waitFor, random: Math.random, now: Date.now, signal };
-  const send = withRedirects(withRetries(transport, policy), plainHttp);
+  const { plainHttp = isLoopback, timeoutMs = 30_000, signal } = options;
+  const transport = createTransport({ ...options, timeoutMs });
+  const send = withRedirects(withRetries(transport, { retries: 0, signal }), plainHttp);
   return (authorization) => {
     const ask: Send = async (request) => {
       const headers = authorization === null ? request.headers : { ...request.headers, authorization };

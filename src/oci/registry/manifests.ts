@@ -10,12 +10,7 @@ import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
-import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
-
-export interface OperationOptions {
-  readonly send: Send;
-  readonly plainHttp: (host: string) => boolean;
-}
+import type { HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
 
 type ManifestOperations = Pick<
   RegistryClient,
