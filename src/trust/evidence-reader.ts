@@ -1,20 +1,14 @@
 /** Reads what may vouch for an image: one part after the other, each as long as it says, and all of them within one budget. */
 
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
-import { fieldsOf } from "../io/json.ts";
+import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
 import { type Digest, isDigest, isSize } from "../oci/digest.ts";
-import { type ImageReference, withDigest } from "../oci/reference.ts";
+import { withDigest } from "../oci/reference.ts";
 import type { Manifest, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
-import { invalidSignature } from "./evidence.ts";
+import { invalidSignature, type Subject } from "./evidence.ts";
 
 export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
-
-/** An image, or an index. `reference` names the repository; its tag and digest do not count. */
-export interface Subject {
-  readonly reference: ImageReference;
-  readonly digest: Digest;
-}
 
 /** The bytes that all evidence of one question may take together. */
 export interface EvidenceBudget {
@@ -86,6 +80,20 @@ export function partReader(registry: EvidenceReader, subject: Subject, budget: E
         return Buffer.concat(pieces);
       }),
   };
+}
+
+export interface NamedLayer {
+  readonly layer: unknown;
+  readonly mediaType: string | null;
+  readonly notes: Readonly<Record<string, string>>;
+}
+
+export function layersOf({ bytes }: Manifest): readonly NamedLayer[] {
+  const { layers } = fieldsOf(parseJson(bytes));
+  return (Array.isArray(layers) ? layers : []).map((layer) => {
+    const { mediaType, annotations } = fieldsOf(layer);
+    return { layer, mediaType: text(mediaType), notes: textsOf(annotations) };
+  });
 }
 
 const damaged: readonly ProblemCode[] = ["REGISTRY_ANSWER_TOO_LARGE", "REGISTRY_DIGEST_MISMATCH"];

@@ -62,6 +62,8 @@ function readRules(repositories: unknown, reader: PolicyReader): readonly TrustR
   return rules;
 }
 
+const ruleKeys = ["signers", "unsigned", "name", "repository", "moving", "downgrade"];
+
 function readRule(
   text: string,
   value: unknown,
@@ -70,14 +72,7 @@ function readRule(
 ): readonly TrustRule[] {
   const pattern = parseRepositoryPattern(text);
   const at = reader.placeOfKey(path);
-  const body = reader.mapping(value, path, [
-    "signers",
-    "unsigned",
-    "name",
-    "repository",
-    "moving",
-    "downgrade",
-  ]);
+  const body = reader.mapping(value, path, ruleKeys);
   const { name, repository, moving = [], downgrade = "allow" } = body;
   const from = "write where it was published, without the registry: team/app";
   const read = {
@@ -148,42 +143,16 @@ function readPolicySigner(value: unknown, path: PolicyPath, reader: PolicyReader
 /** Values of a policy with their places: each mistake is reported where it stands, and reading goes on. */
 type PolicyPath = readonly (string | number)[];
 
-interface PolicyReader {
-  readonly problems: readonly Problem[];
-  readonly report: (path: PolicyPath, message: string, fix: string) => void;
-  readonly reportAt: (at: Place, message: string, fix: string) => void;
-  readonly placeOf: (path: PolicyPath) => Place;
-  readonly placeOfKey: (path: PolicyPath) => Place;
-  /** The mapping, its unknown keys reported; empty where something else stands. */
-  readonly mapping: (
-    value: unknown,
-    path: PolicyPath,
-    known: readonly string[],
-  ) => Readonly<Record<string, unknown>>;
-  readonly someText: (value: unknown, path: PolicyPath, fix: string) => string;
-  /** The first word where none of them stands; what is suggested is the last, which asks for most. */
-  readonly choice: <const T extends string>(
-    value: unknown,
-    path: PolicyPath,
-    words: readonly [T, ...T[]],
-  ) => T;
-}
+type PolicyReader = ReturnType<typeof createPolicyReader>;
 
-function createPolicyReader(source: YamlSource): PolicyReader {
+function createPolicyReader({ placeOf, placeOfKey }: YamlSource) {
   const problems: Problem[] = [];
-  const { placeOf, placeOfKey } = source;
-  const reportAt = (at: Place, message: string, fix: string): void => {
-    problems.push({ code: "TRUST_POLICY", message, fix, at });
-  };
-  const report = (path: PolicyPath, message: string, fix: string): void =>
-    reportAt(placeOf(path), message, fix);
+  const reportAt = (at: Place, message: string, fix: string) => problems.push({ code, message, fix, at });
+  const report = (path: PolicyPath, message: string, fix: string) => reportAt(placeOf(path), message, fix);
   return {
-    problems,
-    report,
-    reportAt,
-    placeOf,
-    placeOfKey,
-    mapping: (value, path, known) => {
+    ...{ problems, report, reportAt, placeOf, placeOfKey },
+    /** The mapping, its unknown keys reported; empty where something else stands. */
+    mapping(value: unknown, path: PolicyPath, known: readonly string[]): Readonly<Record<string, unknown>> {
       const keys = `the keys here are ${known.join(", ")}`;
       if (!isRecord(value)) {
         report(path, `${nameOf(path)} must be a mapping`, keys);
@@ -193,12 +162,13 @@ function createPolicyReader(source: YamlSource): PolicyReader {
         reportAt(placeOfKey([...path, key]), `unknown key ${JSON.stringify(key)} in ${nameOf(path)}`, keys);
       return value;
     },
-    someText: (value, path, fix) => {
+    someText(value: unknown, path: PolicyPath, fix: string): string {
       if (typeof value === "string" && value.trim() !== "") return value.trim();
       report(path, `${nameOf(path)} must be a text that is not empty`, fix);
       return "";
     },
-    choice: (value, path, words) => {
+    /** The first word where none of them stands; what is suggested is the last, which asks for most. */
+    choice<const T extends string>(value: unknown, path: PolicyPath, words: readonly [T, ...T[]]): T {
       const found = words.find((word) => word === value);
       if (found === undefined)
         report(path, `${nameOf(path)} must be ${words.join(" or ")}`, `write ${words.at(-1)}`);

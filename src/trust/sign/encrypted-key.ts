@@ -42,14 +42,12 @@ export async function decryptKey(
     throw invalidKey(name, `is damaged: ${reading.mistakes.join("; ")}`, "take it from where it is kept");
   const { kdf, cipher, ciphertext } = reading.value;
   const { N, r, p } = kdf.params;
-  if (128 * N * r > mostMemory || p > 16)
-    throw invalidKey(
-      name,
-      `wants scrypt with N=${N}, r=${r}, p=${p}`,
-      "make a key with cosign generate-key-pair",
-    );
-  if (password === undefined) throw wrongPassword(name, password);
-  const secret = await derive(password, Buffer.from(kdf.salt, "base64"), { N, r, p }).catch(() => null);
+  const isBounded = 128 * N * r <= mostMemory && p <= 16;
+  if (isBounded && password === undefined) throw wrongPassword(name, password);
+  const cost = { N, r, p, maxmem: mostMemory + 1024 * 1024 };
+  const secret = isBounded
+    ? await runScrypt(password ?? "", Buffer.from(kdf.salt, "base64"), 32, cost).catch(() => null)
+    : null;
   if (secret === null)
     throw invalidKey(
       name,
@@ -66,11 +64,3 @@ export async function decryptKey(
 }
 
 const runScrypt = promisify<string, Buffer, number, object, Buffer>(scrypt);
-
-function derive(
-  password: string,
-  salt: Buffer,
-  cost: { readonly N: number; readonly r: number; readonly p: number },
-) {
-  return runScrypt(password, salt, 32, { ...cost, maxmem: mostMemory + 1024 * 1024 });
-}

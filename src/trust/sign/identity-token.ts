@@ -2,11 +2,13 @@
 
 import { usageError } from "../../errors.ts";
 import { readTextFile } from "../../io/files.ts";
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Environment } from "../../io/world.ts";
 
 /** null where nobody offers one. A file and GitHub Actions are asked each time, for tokens live for minutes. */
-export function identityTokenSource(file: string | undefined, env: Env): (() => Promise<string>) | null {
+export function identityTokenSource(
+  file: string | undefined,
+  env: Environment,
+): (() => Promise<string>) | null {
   if (file !== undefined)
     return async () =>
       checkedToken(await readTextFile(file, null, { fix: "name it with --identity-token" }), file);

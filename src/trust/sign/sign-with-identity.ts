@@ -3,7 +3,7 @@
 import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { usageError } from "../../errors.ts";
 import { publicRoot } from "../public-root.ts";
-import type { TrustedIdentity } from "../trusted-signer.ts";
+import type { TrustedIdentity } from "../trusted-signers.ts";
 import type { Signer, SignServices } from "./signer.ts";
 import { signingFailure, makeSigner } from "./make-signer.ts";
 

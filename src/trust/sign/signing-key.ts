@@ -4,9 +4,11 @@ import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
 import { hashesOf } from "../public-key.ts";
-import { openCosignKey, type Env, needsCosign, type SigningKey } from "./cosign-key.ts";
+import type { Environment } from "../../io/world.ts";
+import { openCosignKey, needsCosign } from "./cosign-key.ts";
 import { decryptKey, isEncrypted } from "./encrypted-key.ts";
 import { invalidKey, wrongPassword } from "./key-mistakes.ts";
+import type { SigningKey } from "./signer.ts";
 
 /**
  * Opens the key that `--sign-key` names: a file or `env://NAME` with a private key, as PKCS#8 or as `cosign generate-key-pair` writes
@@ -14,7 +16,7 @@ import { invalidKey, wrongPassword } from "./key-mistakes.ts";
  *
  * Throws `FILE_NOT_FOUND`, `KEY_INVALID`, `COSIGN_NOT_FOUND`, `SIGNING_FAILED`.
  */
-export async function openSigningKey(name: string, env: Env): Promise<SigningKey> {
+export async function openSigningKey(name: string, env: Environment): Promise<SigningKey> {
   if (needsCosign(name)) return openCosignKey(name, env);
   const variable = /^env:\/\/(.*)$/s.exec(name)?.[1];
   const pem =
@@ -26,7 +28,7 @@ export async function openSigningKey(name: string, env: Env): Promise<SigningKey
   return privateKey(name, pem, env);
 }
 
-async function privateKey(name: string, pem: string, env: Env): Promise<SigningKey> {
+async function privateKey(name: string, pem: string, env: Environment): Promise<SigningKey> {
   const password = env.COSIGN_PASSWORD;
   const key = isEncrypted(pem)
     ? await decryptKey(name, pem, password)
