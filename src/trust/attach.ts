@@ -151,7 +151,7 @@ export async function attachSimpleSigning(
     const wanted = withLayer(held, layer);
     // The configuration lists the layers: it has to be there before the manifest that names it.
     if (wanted !== null) await registry.writeBlob(reference, wanted.config);
-    return wanted && wanted.manifest;
+    return wanted?.manifest ?? null;
   };
   return joinTag(registry, name, join, options);
 }

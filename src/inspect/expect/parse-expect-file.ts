@@ -4,7 +4,7 @@ import { type Place, type Problem, throwProblems } from "../../errors.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
-import type { YamlKind } from "../../io/yaml/yaml-kind.ts";
+import type { YamlKind } from "../../io/yaml/yaml-data.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import type { ExpectationRule, ExpectationRules } from "./expectation-rules.ts";
 import { parseExpectations } from "./parse-expectations.ts";

@@ -3,7 +3,7 @@
 import { type Place, type Problem, throwProblems } from "../../errors.ts";
 import { isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
-import type { YamlKind } from "../../io/yaml/yaml-kind.ts";
+import type { YamlKind } from "../../io/yaml/yaml-data.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { type PolicySigner, parseRepositoryPattern, type TrustPolicy, type TrustRule } from "./policy.ts";
 
