@@ -15,7 +15,7 @@ import type {
 } from "../../lock/lock.ts";
 import { requireOf } from "../../resolve/check-image.ts";
 import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
-import { servedTargets } from "../amd/served-targets.ts";
+import { servedTargets } from "../amd/amd-libraries.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";

@@ -76,7 +76,7 @@ export function createAmdTally(): AmdTally {
       return {
         modules,
         bytes,
-        targets: [...targets.values()].sort(byTarget),
+        targets: [...targets.values()].sort(byAmdTarget),
         unlinked,
         unknown: Object.fromEntries([...unknown].sort(compareFirst)),
         places: Object.fromEntries([...places].sort(compareFirst)),
@@ -90,7 +90,7 @@ function count(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-function byTarget(a: AmdTargetCount, b: AmdTargetCount): number {
+export function byAmdTarget(a: AmdTargetCount, b: AmdTargetCount): number {
   return compareAmdTargets(a.target, b.target) || (a.version ?? 0) - (b.version ?? 0);
 }
 

@@ -3,8 +3,13 @@
  * extension, or unknown: then it may need anything.
  */
 
-import { type Arm64Row, arm64BaseRows, arm64FeatureRows, arm64SveRows } from "./arm64-rows.ts";
-import { arm64SystemRows } from "./arm64-system-rows.ts";
+import {
+  type Arm64Row,
+  arm64BaseRows,
+  arm64FeatureRows,
+  arm64SveRows,
+  arm64SystemRows,
+} from "./arm64-rows.ts";
 
 /** The first that fits counts. */
 export const arm64Rows: readonly Arm64Row[] = [

@@ -7,7 +7,7 @@ import { placesOf, searchCode } from "../code-search.ts";
 import { readElf } from "../elf/elf.ts";
 import { headBytes } from "../file-inspection.ts";
 import { closeSpooled, sourceOf, type SpooledFile } from "../image/spool.ts";
-import type { FileInspector } from "../workers/file-inspector.ts";
+import { alone, type FileInspector } from "../workers/file-inspector.ts";
 import { type FoundPiece, gpuCodeSearch } from "./find-gpu-code.ts";
 import { compareTargets, createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
 import { ptxOfToolkit, readPtxEntry } from "./ptx-versions.ts";
@@ -67,18 +67,7 @@ export function collectModules(): ModuleCollection {
   };
   const modules = () => [...found.values()].sort((a, b) => compareTargets(a.target, b.target));
   return {
-    inspector: {
-      inspect(file) {
-        const opened = open(file);
-        return {
-          found: opened,
-          accepted: opened.then(
-            () => {},
-            () => {},
-          ),
-        };
-      },
-    },
+    inspector: { inspect: (file) => alone(open(file)) },
     modules,
     leftOut: () => {
       const taken = new Set(modules().map(({ target }) => target));

@@ -2,7 +2,7 @@
 
 import { loaderReader } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
-import { sharedInspector } from "../workers/shared-inspector.ts";
+import { sharedInspector } from "../workers/worker-pool.ts";
 import { type Chunks, createChunkReader } from "./checked.ts";
 import { unpacked } from "./decompress.ts";
 import { archiveBudget, inspectContent } from "./inspect-content.ts";
