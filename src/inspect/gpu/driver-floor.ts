@@ -67,6 +67,11 @@ export function measureFloor(
     : { toolkit, minimum: floor.minimum, raisedBy: null };
 }
 
+/** null where it is not decided. */
+export function decidedFloor(floor: FloorAnswer | null): MeasuredFloor | null {
+  return floor !== null && "minimum" in floor ? floor : null;
+}
+
 /** Of libcudart as files name it, or as it lies there. */
 export function runtimeMajors(files: readonly GpuFile[], driver: DriverFiles): ReadonlySet<string> {
   const lying = runtimesThere(driver);
