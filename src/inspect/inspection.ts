@@ -16,6 +16,7 @@ import { type CompatPath, compatPath } from "./loader/compat-path.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
 import type { FileInspection } from "./file-inspection.ts";
+import { count } from "./tally.ts";
 import { unchangedFiles } from "./packages/unchanged-files.ts";
 
 const inspectionSchemaVersion = 1;
@@ -202,8 +203,7 @@ const ociNames: Readonly<Record<string, string>> = { x86_64: "amd64", aarch64: "
 function architectureOf(files: readonly InspectedFile[], platform: string | null): string | null {
   if (platform !== null) return architectures[platform.split("/")[1] ?? ""] ?? null;
   const counts = new Map<string, number>();
-  for (const { cpu } of files)
-    if (cpu !== null) counts.set(cpu.architecture, (counts.get(cpu.architecture) ?? 0) + 1);
+  for (const { cpu } of files) if (cpu !== null) count(counts, cpu.architecture);
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
 

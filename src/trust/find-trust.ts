@@ -12,10 +12,9 @@ import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import { slug } from "../oci/slug.ts";
 import { evidence as evidenceCheck } from "./evidence.ts";
 import { findEvidence } from "./find-evidence.ts";
-import { readTrustedIdentity, readTrustedKey, type TrustedSigner } from "./trusted-signers.ts";
+import { readTrustedIdentity, readTrustedKey, requireSafe, type TrustedSigner } from "./trusted-signers.ts";
 import { findRule } from "./policy/policy.ts";
 import type { PolicySigner, TrustPolicy, TrustRule } from "./policy/policy.ts";
-import { requireSafe } from "./policy/require-safe.ts";
 import { takeForward } from "./seen-indexes.ts";
 import {
   fetchPublicRoot,

@@ -3,6 +3,7 @@
 import { ImgmatchError, usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import type { Environment } from "../io/world.ts";
+import { requireOwn } from "../io/writable-by-others.ts";
 
 export type TrustedSigner = TrustedKey | TrustedIdentity;
 
@@ -114,4 +115,9 @@ export async function readTrustedKey(name: string, env: Environment): Promise<Tr
     message: `${name} names a variable of the environment that is not set`,
     fix: "set it to a public key as PEM",
   });
+}
+
+/** Throws `TRUST_UNSAFE` when somebody beside this user and root can change the file, or a folder above. */
+export function requireSafe(file: string): void {
+  requireOwn([file], "TRUST_UNSAFE", "it decides whom to trust", { fix: (path) => `chown root ${path}` });
 }

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage 
 import { request as httpsRequest } from "node:https";
 import { registryLimits } from "../../io/limits.ts";
 import type { ImageReference } from "../reference.ts";
-import { type AgentOptions, createAgents } from "./agents.ts";
+import { type AgentOptions, createAgents } from "./proxy.ts";
 import { TransportError, transportError } from "./registry-error.ts";
 
 export interface HttpRequest {
