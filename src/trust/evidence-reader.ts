@@ -10,25 +10,6 @@ import { invalidSignature, type Subject } from "./evidence.ts";
 
 export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
 
-/** The bytes that all evidence of one question may take together. */
-export interface EvidenceBudget {
-  readonly bytes: number;
-  /** False, and nothing is taken, where so much is not left. */
-  readonly take: (bytes: number) => boolean;
-}
-
-export function evidenceBudget(bytes: number): EvidenceBudget {
-  let left = bytes;
-  return {
-    bytes,
-    take(wanted) {
-      if (wanted > left) return false;
-      left -= wanted;
-      return true;
-    },
-  };
-}
-
 /** A descriptor before anything of it is believed. */
 export interface NamedPart {
   readonly digest?: unknown;
@@ -51,18 +32,20 @@ export interface PartReader {
   readonly blob: (layer: unknown, most: number) => Promise<Buffer | Unread>;
 }
 
-export function partReader(registry: EvidenceReader, subject: Subject, budget: EvidenceBudget): PartReader {
+/** `most`: the bytes that all evidence of one question may take together. */
+export function partReader(registry: EvidenceReader, subject: Subject, most: number): PartReader {
   const { reference } = subject;
+  let left = most;
   const refuse = (why: string): Unread => ({ format: "unread", why, error: invalidSignature(subject, why) });
   async function read<Content>(
     { digest, size }: NamedPart,
-    most: number,
+    mostOfOne: number,
     content: (digest: Digest, size: number) => Promise<Content>,
   ): Promise<Content | Unread> {
     if (!isDigest(digest) || !isSize(size)) return refuse("a part has no digest and size");
-    if (size > most) return refuse(`${digest} has ${size} bytes, the limit is ${most}`);
-    if (!budget.take(size))
-      return refuse(`with ${digest} they have more than ${budget.bytes} bytes together`);
+    if (size > mostOfOne) return refuse(`${digest} has ${size} bytes, the limit is ${mostOfOne}`);
+    if (size > left) return refuse(`with ${digest} they have more than ${most} bytes together`);
+    left -= size;
     try {
       return await content(digest, size);
     } catch (error) {
@@ -72,9 +55,9 @@ export function partReader(registry: EvidenceReader, subject: Subject, budget: E
   }
   return {
     manifest: (named) =>
-      read(named, budget.bytes, (digest, size) => registry.readManifest(withDigest(reference, digest), size)),
-    blob: (layer, most) =>
-      read(fieldsOf(layer), most, async (digest, size) => {
+      read(named, most, (digest, size) => registry.readManifest(withDigest(reference, digest), size)),
+    blob: (layer, mostOfOne) =>
+      read(fieldsOf(layer), mostOfOne, async (digest, size) => {
         const pieces: Uint8Array[] = [];
         for await (const piece of registry.streamBlob(reference, digest, size)) pieces.push(piece);
         return Buffer.concat(pieces);

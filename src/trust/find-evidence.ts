@@ -7,7 +7,6 @@ import type { Referrer } from "../oci/registry/client.ts";
 import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
 import {
   type EvidenceReader,
-  evidenceBudget,
   isUnread,
   layersOf,
   type PartReader,
@@ -37,7 +36,7 @@ import {
  * never "not signed".
  */
 export async function findEvidence(registry: EvidenceReader, subject: Subject): Promise<readonly Evidence[]> {
-  const parts = partReader(registry, subject, evidenceBudget(registryLimits.evidenceBytes));
+  const parts = partReader(registry, subject, registryLimits.evidenceBytes);
   const bundles = await findBundles(registry, subject, signPredicate, parts);
   const found = [...bundles, ...(await findSimpleSigning(registry, subject, parts))];
   const unread = found.filter(isUnread);

@@ -6,14 +6,7 @@ export type YamlPath = readonly PropertyKey[];
 
 type Entry = Pair<Node | null, Node | null>;
 
-export interface YamlPlaces {
-  /** Of the value at a path, or of its nearest ancestor that exists. */
-  offsetOf(path: YamlPath): number;
-  /** Of the key at a path; else as `offsetOf`. */
-  offsetOfKey(path: YamlPath): number;
-}
-
-export function yamlPlaces({ contents }: Document): YamlPlaces {
+export function yamlPlaces({ contents }: Document) {
   const indexes = new WeakMap<Node, ReadonlyMap<unknown, Entry>>();
   const entryOf = (map: Node | null, name: PropertyKey | undefined): Entry | undefined => {
     if (!isMap<Node | null, Node | null>(map)) return undefined;
@@ -39,7 +32,9 @@ export function yamlPlaces({ contents }: Document): YamlPlaces {
     }
     return nodes;
   };
+  /** Of the value at a path, or of its nearest ancestor that exists. */
   const offsetOf = (path: YamlPath) => nodesTo(path).findLast(({ range }) => range)?.range?.[0] ?? 0;
+  /** Of the key at a path; else as `offsetOf`. */
   const offsetOfKey = (path: YamlPath) => {
     const nodes = nodesTo(path.slice(0, -1));
     const key = nodes.length === path.length ? entryOf(nodes.at(-1) ?? null, path.at(-1))?.key : null;

@@ -10,8 +10,7 @@ export type StoredBlobs = Readonly<Record<string, number>>;
 const mostBlobs = 1000;
 
 /**
- * Bytes of the configuration and of each layer, as the manifest has them, by the first 16 hexadecimal digits of their digests: a blob
- * that several images have is stored once. null where one of them has no digest or no size. Layers that lie elsewhere
+ * A blob that several images have is stored once. null where one has no digest or no size. Layers that lie elsewhere
  * (`nondistributable`, OCI image-spec `layer.md`) take nothing.
  */
 export function storedBlobs(manifest: unknown): StoredBlobs | null {

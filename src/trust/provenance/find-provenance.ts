@@ -10,7 +10,6 @@ import type { Manifest } from "../../oci/registry/client.ts";
 import type { BundleEvidence, Evidence, Subject } from "../evidence.ts";
 import {
   type EvidenceReader,
-  evidenceBudget,
   isUnread,
   layersOf,
   type NamedPart,
@@ -52,7 +51,7 @@ export async function findProvenance(
   const top = await registry.readManifest(withDigest(reference, digest));
   if (top === null) return null;
   const image = isIndexType(top.mediaType) ? selectPlatformManifest(top, reference, platform) : digest;
-  const parts = partReader(registry, { reference, digest }, evidenceBudget(registryLimits.statementBytes));
+  const parts = partReader(registry, { reference, digest }, registryLimits.statementBytes);
   const inside = await findInside(parts, top, image);
   const attached: FoundProvenance[] = [];
   for (const each of new Set([digest, image]))
