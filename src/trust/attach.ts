@@ -9,11 +9,11 @@ import { formatImageReference, type ImageReference, withDigest, withTag } from "
 import type {
   BlobWriter,
   Manifest,
-  ManifestDescriptor,
   Referrer,
   ReferrersReader,
   RegistryClient,
 } from "../oci/registry/client.ts";
+import { descriptorOf } from "../oci/registry/manifests.ts";
 import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
 import { mostRetries, type TryOptions, waitAfter, waitFor } from "../oci/registry/try-again.ts";
@@ -239,8 +239,4 @@ function notesOf(signature: SimpleSigning): Readonly<Record<string, string>> {
 function manifestOf(mediaType: string, content: object): Manifest {
   const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, ...content }));
   return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
-}
-
-function descriptorOf({ mediaType, digest, size }: ManifestDescriptor): ManifestDescriptor {
-  return { mediaType, digest, size };
 }
