@@ -4,8 +4,6 @@ import { compareFirst } from "../io/collections.ts";
 
 const maxDamage = 100;
 
-export type CodeTally = ReturnType<typeof createCodeTally>;
-
 export function createCodeTally() {
   const places = new Map<string, number>();
   const damage: string[] = [];

@@ -3,7 +3,7 @@
 import type { FileInspection } from "../file-inspection.ts";
 import { type LoaderRecord, scriptRecord } from "../loader/loader-record.ts";
 import { mayBePackaged } from "../packages/unchanged-files.ts";
-import type { PackageRecords } from "../packages/package-records.ts";
+import type { PackageRecords } from "../packages/unchanged-files.ts";
 import type { SpooledFile } from "./spool.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 

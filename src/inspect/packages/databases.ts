@@ -1,6 +1,6 @@
 /** Which files of an image belong to a package database: dpkg's status and lists of checksums, apk's list, rpm's databases. */
 
-import type { PackageRecords } from "./package-records.ts";
+import type { PackageRecords } from "./unchanged-files.ts";
 import { readRpm, type RpmDatabase } from "./rpm/rpm.ts";
 
 const maintainers = /@(?:[\w-]+\.)*alpinelinux\.org>?\s*$/;

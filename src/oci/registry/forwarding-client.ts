@@ -23,11 +23,8 @@ export class Challenged extends Error {
   }
 }
 
-export type ManifestReader = Pick<RegistryClient, "findManifest" | "readManifest">;
-
 export interface ForwardingClient
-  extends ManifestReader,
-    Pick<RegistryClient, "streamBlob">,
+  extends Pick<RegistryClient, "findManifest" | "readManifest" | "streamBlob">,
     ReferrersReader {
   /** Returns when the registry lets this caller in, and throws {@link Challenged} when it does not: the API's own first question. */
   readonly knock: (registry: string) => Promise<void>;

@@ -7,11 +7,11 @@ import { isRecord, parseJson } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
 import { type HttpRequest, type HttpResponse, type OperationOptions, pullRequest } from "./transport.ts";
 
-export interface TagOptions extends OperationOptions {
-  readonly pageSize: number;
-}
-
-export function tagOperations({ send, plainHttp, pageSize }: TagOptions): Pick<RegistryClient, "listTags"> {
+export function tagOperations({
+  send,
+  plainHttp,
+  pageSize,
+}: OperationOptions & { readonly pageSize: number }): Pick<RegistryClient, "listTags"> {
   return {
     async *listTags(repository) {
       const first = registryUrl(repository, "tags", "list", plainHttp);
