@@ -140,8 +140,9 @@ function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
 }
 
 /**
- * Whether what is signed is what was asked for: a signature says nothing of the name under which it was found. Throws `INDEX_FOREIGN` for the signed index of another fleet, repository or version under this tag. A tag without a digit, as `stable`,
- * may hold any version, `1.2` those that begin so. A digest names its index by itself.
+ * Whether what is signed is what was asked for: a signature says nothing of the name under which it was found. Throws `INDEX_FOREIGN`
+ * for the signed index of another fleet, repository or version under this tag. A tag without a digit, as `stable`, may hold any version,
+ * `1.2` those that begin so. A digest names its index by itself.
  */
 function requireAskedFor(
   reference: ImageReference,

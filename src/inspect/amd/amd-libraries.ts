@@ -125,7 +125,8 @@ function libraryOf(path: string): string {
 }
 
 /**
- * The targets of hosts that run all: of `gfx11-generic` in one library and `gfx1100` in another only `gfx1100` is left. Empty where no host runs all.
+ * The targets of hosts that run all: of `gfx11-generic` in one library and `gfx1100` in another only `gfx1100` is left. Empty where no
+ * host runs all.
  *
  * @param libraries the targets of each, with code for some
  */

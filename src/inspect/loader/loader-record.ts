@@ -46,8 +46,8 @@ const maxCache = 16 * 2 ** 20;
 const wordSizes: ReadonlySet<number> = new Set([0x03, 0x0a]);
 
 /**
- * Which files `/etc/ld.so.cache` names for a library, in its order (glibc, `sysdeps/generic/dl-cache.h`). null for what is no cache. Entries that
- * point outside it are none.
+ * Which files `/etc/ld.so.cache` names for a library, in its order (glibc, `sysdeps/generic/dl-cache.h`). null for what is no cache.
+ * Entries that point outside it are none.
  */
 export function readLdCache(bytes: Uint8Array, library: string): readonly string[] | null {
   const at =

@@ -33,8 +33,8 @@ function readApk(text: string): PackageRecords {
 const debians = /@(?:[\w-]+\.)*(?:debian\.(?:org|net)|ubuntu\.com|canonical\.com)>?\s*$/;
 
 /**
- * dpkg's database. Sources: dpkg(1), `/var/lib/dpkg/status` and `info/*.md5sums`; deb-control(5), Maintainer. `NAME` or, where several architectures may be installed together, `NAME:ARCHITECTURE`: both are
- * answered.
+ * dpkg's database. Sources: dpkg(1), `/var/lib/dpkg/status` and `info/*.md5sums`; deb-control(5), Maintainer. `NAME` or, where several
+ * architectures may be installed together, `NAME:ARCHITECTURE`: both are answered.
  */
 function readDpkgStatus(text: string): PackageRecords {
   const distribution: string[] = [];

@@ -1,4 +1,7 @@
-/** Connections that stay open and that all requests share, and proxies for https, as every container tool reads them from the environment (the rules of Go's `httpproxy` package). */
+/**
+ * Connections that stay open and that all requests share, and proxies for https, as every container tool reads them from the environment
+ * (the rules of Go's `httpproxy` package).
+ */
 
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, type AgentOptions as HttpsOptions } from "node:https";

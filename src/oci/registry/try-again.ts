@@ -58,8 +58,9 @@ interface RetryPolicy extends Omit<TryOptions, "onRetry"> {
 }
 
 /**
- * Tries again what may work the next time: bounded, with jitter, and no sooner than the server asks for. The last answer is returned whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. A request
- * that may be sent only once is: see {@link HttpRequest.once}.
+ * Tries again what may work the next time: bounded, with jitter, and no sooner than the server asks for. The last answer is returned
+ * whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. A request that may be sent only once is: see
+ * {@link HttpRequest.once}.
  */
 export function withRetries(send: Send, policy: RetryPolicy): Send {
   const { signal, sleep = waitFor, random = Math.random, retries = mostRetries, now = Date.now } = policy;

@@ -98,7 +98,10 @@ async function identityOf(pem: string): Promise<{ readonly name: string; readonl
   return { name: certificate.subjectAltName ?? "", issuer: issuer?.toString("utf8") ?? "" };
 }
 
-/** A source of a token of OpenID Connect: a file, a variable, or the CI that runs this; null where nobody offers one. A file and GitHub Actions are asked each time, for tokens live for minutes. */
+/**
+ * A source of a token of OpenID Connect: a file, a variable, or the CI that runs this; null where nobody offers one. A file and GitHub
+ * Actions are asked each time, for tokens live for minutes.
+ */
 export function identityTokenSource(
   file: string | undefined,
   env: Environment,
