@@ -82,7 +82,7 @@ const names = {
   HasWFxT: "wfxt",
 };
 
-/** Registers and instructions of the system are told apart by hand (`arm64-system-table.ts`). */
+/** Registers and instructions of the system are told apart by hand (`arm64-system.json`). */
 const bySystemTable =
   /^(MSR|MRS|SYSxt|SYSLxt|SYSPxt\w*|MRRS|MSRR|MSRpstate.*|BRB_.*|TRCIT|TSB|GCS(PUSHM|SS1|SS2|POPM|POPX|POPCX|PUSHX)|UDF)$/;
 /** The whole group of SME is one row there (C4.1). */

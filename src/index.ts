@@ -220,7 +220,7 @@ export type {
   MeasuredRequirement,
 } from "./inspect/inspection.ts";
 export type { OpenChoice, OpenEvent } from "./inspect/open-choice.ts";
-export type { PackageRecords } from "./inspect/packages/package-records.ts";
+export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
 export type { SignedBy } from "./lock/index-trust.ts";
 export type {
   LocalEngine,

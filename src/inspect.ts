@@ -51,7 +51,7 @@ export type {
   MeasuredRequirement,
 } from "./inspect/inspection.ts";
 export type { OpenChoice, OpenEvent } from "./inspect/open-choice.ts";
-export type { PackageRecords } from "./inspect/packages/package-records.ts";
+export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export type { FetchOptions } from "./lock/fetch-lock.ts";
 export type { FetchedFleet, FindTrust, IndexReader, IndexTrust, SignedBy } from "./lock/index-trust.ts";

@@ -1,5 +1,6 @@
 /** Attests the images of a plan in their registry: looks for what an engine has attested, or writes and attaches provenance itself. */
 
+import type { StatementSigner } from "../trust/sign/signer.ts";
 import { repositoryOfCell } from "./cells/cell-settings.ts";
 import type { Attester, PushedBuild } from "./build/publisher.ts";
 import type { FleetBuilder } from "./build/fleet-builder.ts";
@@ -15,7 +16,6 @@ import {
   type BuildOrigin,
   type BuildRecord,
   isCommit,
-  type StatementSigner,
 } from "../trust/provenance/write-provenance.ts";
 import { findProvenance } from "../trust/provenance/find-provenance.ts";
 
@@ -64,7 +64,7 @@ async function requireAttested(
 ): Promise<void> {
   const { digest } = pushed;
   if (digest === null) throw new InternalError("what was pushed has no digest");
-  const findings = await findProvenance(registry, { reference: pushed, digest, platform });
+  const findings = await findProvenance(registry, { reference: pushed, digest }, platform);
   const lacks = [
     ...(provenance !== null && !findings?.found.some(({ held }) => held === "index") ? ["provenance"] : []),
     ...(sbom !== null && !findings?.attested.some(isSbom) ? ["an SBOM"] : []),

@@ -40,10 +40,7 @@ export async function openSigner(flags: SignerChoice, { env }: World): Promise<S
     ]);
     return signWithKey(await openSigningKey(signKey, env), { rekorUrl, timestampUrl });
   }
-  const [{ identityTokenSource }, { signWithIdentity }] = await Promise.all([
-    import("../trust/sign/identity-token.ts"),
-    import("../trust/sign/sign-with-identity.ts"),
-  ]);
+  const { identityTokenSource, signWithIdentity } = await import("../trust/sign/sign-with-identity.ts");
   const token = identityTokenSource(identityToken, env);
   if (token === null)
     throw usageError(

@@ -5,7 +5,7 @@ import type { ImageReference } from "../oci/reference.ts";
 import type { Vouching } from "./publish/publish-index.ts";
 import { requireSigned } from "../trust/sign/require-signed.ts";
 import { type SignedImages, signImages, type SignOptions } from "../trust/sign/sign-images.ts";
-import type { TrustedSigner } from "../trust/trusted-signer.ts";
+import type { TrustedSigner } from "../trust/trusted-signers.ts";
 import type { Signing } from "./signed-publisher.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {

@@ -9,7 +9,7 @@ import type { ElfDynamic } from "./elf/dynamic.ts";
 import { isElf } from "./elf/elf.ts";
 import { isContainer } from "./gpu/fatbin.ts";
 import type { GpuCode } from "./gpu/gpu-inspection.ts";
-import { readPtxText } from "./gpu/ptx-versions.ts";
+import { readPtxEntry } from "./gpu/ptx-versions.ts";
 
 export interface FileInspection {
   /** Bytes. */
@@ -64,6 +64,6 @@ export function holdsCode(head: Uint8Array): boolean {
     isContainer(head) ||
     isBundle(head) ||
     isCompressedBundle(head) ||
-    readPtxText(head) !== null
+    readPtxEntry(head) !== null
   );
 }

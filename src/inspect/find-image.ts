@@ -1,6 +1,7 @@
 /** Finds one image, in the container engine or in its registry, and reads what it says about itself. */
 
 import { connectDocker } from "../oci/engine/api.ts";
+import { imagePath } from "../oci/engine/engine-answers.ts";
 import { ImgmatchError } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
@@ -10,7 +11,13 @@ import {
   readImageConfig,
   readPlatforms,
 } from "../oci/registry/platform-image.ts";
-import { formatImageReference, type ImageReference, parseImageReference } from "../oci/reference.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  isImageId,
+  parseImageReference,
+  withDefaultTag,
+} from "../oci/reference.ts";
 
 export interface FoundImage {
   readonly source: "engine" | "registry";
@@ -37,7 +44,7 @@ export interface FindImageOptions {
  * reached has no images. Throws `REFERENCE_INVALID`, `IMAGE_NOT_FOUND`, and what the registry throws.
  */
 export async function findImage(name: string, options: FindImageOptions): Promise<FoundImage> {
-  const id = /^(sha256:)?[0-9a-f]{12,64}$/.test(name);
+  const id = isImageId(name);
   const reference = id ? null : withDefaultTag(parseImageReference(name));
   const inEngine = () => fromEngine(name, options);
   const inRegistry = async () => (reference === null ? null : fromRegistry(reference, options));
@@ -74,7 +81,7 @@ async function fromEngine(name: string, { env }: FindImageOptions): Promise<Foun
   let json: unknown;
   try {
     const api = await connectDocker(env);
-    json = await api.json("GET", `/images/${name.split("/").map(encodeURIComponent).join("/")}/json`);
+    json = await api.json("GET", `${imagePath(name)}/json`);
   } catch (error) {
     // No engine, or one without this image: the registry has the answer.
     if (error instanceof ImgmatchError) return null;
@@ -119,9 +126,4 @@ async function fromRegistry(
 
 function described({ os, architecture, variant, labels, env }: ImageConfig) {
   return { platform: [os, architecture, variant].filter((part) => part !== null).join("/"), labels, env };
-}
-
-/** As `docker pull` does. */
-function withDefaultTag(reference: ImageReference): ImageReference {
-  return reference.tag === null && reference.digest === null ? { ...reference, tag: "latest" } : reference;
 }

@@ -73,14 +73,13 @@ async function inspectElf(
   if (cpu !== null && cpu.unknownInstructions > 0)
     unopened.push(`${cpu.unknownInstructions}${unreadForCpu.instructions}`);
   const notes = readNotes(source, elf);
-  const { neededLevel, kernel } = readGnuNotes(notes);
   const branches = forwardBranches(notes);
   const rocm = compilerRelease(source, elf);
   return {
     size: source.size,
     checksums: await checksumsOf(source, mayBePackaged),
     program: {
-      ...{ machine: machineName(elf), ...readDynamic(source, elf), neededLevel, kernel },
+      ...{ machine: machineName(elf), ...readDynamic(source, elf), ...readGnuNotes(notes) },
       ...(branches === null ? {} : { branches }),
       ...(rocm === null ? {} : { rocm }),
     },

@@ -9,13 +9,14 @@ import { type CpuNeed, findCpuNeed } from "./cpu/cpu-need.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
-import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
-import { type GpuChoices, gpuChoices } from "./gpu/gpu-choices.ts";
+import { decidedFloor, measureFloor } from "./gpu/driver-floor.ts";
+import { gpuChoices } from "./gpu/gpu-choices.ts";
 import { compareTargets, type TargetCount } from "./gpu/gpu-inspection.ts";
 import { type CompatPath, compatPath } from "./loader/compat-path.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
 import type { FileInspection } from "./file-inspection.ts";
+import { count } from "./tally.ts";
 import { unchangedFiles } from "./packages/unchanged-files.ts";
 
 const inspectionSchemaVersion = 1;
@@ -159,25 +160,17 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   const cpu = cpuOf(files, image.platform);
   const gpu = gpuOf(files);
   const amd = amdOf(files);
-  const holders = holdersOf(files);
-  const floor = measureFloor(holders, driver);
-  const choices = gpuChoices(holders, driver);
   return {
     schemaVersion: inspectionSchemaVersion,
     subject: image.name,
-    source: image.source,
-    digest: image.digest,
-    platform: image.platform,
+    ...{ source: image.source, digest: image.digest, platform: image.platform },
     layers: image.layers.map(({ digest, size }, index) => ({
       digest,
       diffId: image.diffIds?.length === image.layers.length ? (image.diffIds[index] ?? null) : null,
       size,
     })),
-    cpu,
-    gpu,
-    amd,
-    driver,
-    requires: requirementOf({ files, cpu, gpu, amd, driver, floor, choices }),
+    ...{ cpu, gpu, amd, driver },
+    requires: requirementOf(files, { cpu, gpu, amd, driver }),
     unopened,
     unreadPackages: found.unread,
     files,
@@ -210,8 +203,7 @@ const ociNames: Readonly<Record<string, string>> = { x86_64: "amd64", aarch64: "
 function architectureOf(files: readonly InspectedFile[], platform: string | null): string | null {
   if (platform !== null) return architectures[platform.split("/")[1] ?? ""] ?? null;
   const counts = new Map<string, number>();
-  for (const { cpu } of files)
-    if (cpu !== null) counts.set(cpu.architecture, (counts.get(cpu.architecture) ?? 0) + 1);
+  for (const { cpu } of files) if (cpu !== null) count(counts, cpu.architecture);
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
 
@@ -277,22 +269,16 @@ export function holdersOf(files: readonly InspectedFile[]) {
   );
 }
 
-type Holder = ReturnType<typeof holdersOf>[number];
-
-interface Found {
-  readonly files: readonly InspectedFile[];
-  readonly cpu: ImageCpu;
-  readonly gpu: ImageGpu | null;
-  readonly amd: ImageAmd | null;
-  readonly driver: ImageInspection["driver"];
-  readonly floor: FloorAnswer | null;
-  readonly choices: GpuChoices<Holder>;
-}
-
 /** How the reason begins that no statement of a toolkit answers. */
 export const undecidedPath = "whether the forward-compatibility package is loaded";
 
-function requirementOf({ files, cpu, gpu, amd, driver, floor, choices }: Found): MeasuredRequirement {
+function requirementOf(
+  files: readonly InspectedFile[],
+  { cpu, gpu, amd, driver }: Pick<ImageInspection, "cpu" | "gpu" | "amd" | "driver">,
+): MeasuredRequirement {
+  const holders = holdersOf(files);
+  const floor = measureFloor(holders, driver);
+  const choices = gpuChoices(holders, driver);
   const features = Object.keys(cpu.features).filter((name) => cpu.features[name] === "needed");
   const undecided = [...unreadMachines(files, cpu), ...unreadAmd(files, amd)];
   const chosen = "unknown" in choices ? [] : choices.choices;
@@ -300,7 +286,7 @@ function requirementOf({ files, cpu, gpu, amd, driver, floor, choices }: Found):
     undecided.push("unknown" in choices ? `${floor.unknown}: ${choices.unknown}` : floor.unknown);
   if (gpu !== null && gpu.unknownKinds.length > 0)
     undecided.push(`GPU code of unknown kind (${gpu.unknownKinds.join(", ")}): more targets may be there`);
-  const measured = floor !== null && "minimum" in floor ? floor : null;
+  const measured = decidedFloor(floor);
   const bundled = [...new Set(driver.bundled.map(({ version }) => version))];
   const path = driver.compatPath;
   if (path !== null && path.onPath === null && bundled.length === 0)

@@ -4,8 +4,9 @@ import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { connectDocker } from "../oci/engine/api.ts";
+import { imagePath } from "../oci/engine/engine-answers.ts";
 import { ImgmatchError } from "../errors.ts";
-import { parseImageReference } from "../oci/reference.ts";
+import { isImageId, parseImageReference, withDefaultTag } from "../oci/reference.ts";
 import type { World } from "../io/world.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { isArchive, openFromArchive, saysImage } from "./image/from-archive.ts";
@@ -40,10 +41,9 @@ function pathOf(subject: string, cwd: string, from: OpenRequest["from"]): string
 }
 
 async function openImage(name: string, request: OpenRequest): Promise<OpenedImage> {
-  const isId = /^(sha256:)?[0-9a-f]{12,64}$/.test(name);
   const found =
     (request.from === "registry" ? null : await openFromEngine(name, request)) ??
-    (request.from === "engine" || isId ? null : await openReference(name, request));
+    (request.from === "engine" || isImageId(name) ? null : await openReference(name, request));
   if (found !== null) return found;
   throw new ImgmatchError({
     code: "IMAGE_NOT_FOUND",
@@ -77,15 +77,13 @@ async function openArchive(path: string, request: OpenRequest): Promise<OpenedIm
   }
 }
 
-async function openReference(name: string, request: OpenRequest): Promise<OpenedImage | null> {
-  const reference = parseImageReference(name);
-  const isBare = reference.tag === null && reference.digest === null;
-  return openFromRegistry(request.registry, isBare ? { ...reference, tag: "latest" } : reference, request);
+function openReference(name: string, request: OpenRequest): Promise<OpenedImage | null> {
+  return openFromRegistry(request.registry, withDefaultTag(parseImageReference(name)), request);
 }
 
 /** null where there is no engine, or none with this image. */
 async function openFromEngine(name: string, request: OpenRequest): Promise<OpenedImage | null> {
-  const path = `/images/${name.split("/").map(encodeURIComponent).join("/")}`;
+  const path = imagePath(name);
   let api: Awaited<ReturnType<typeof connectDocker>>;
   try {
     api = await connectDocker(request.env);

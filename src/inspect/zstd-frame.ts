@@ -41,7 +41,7 @@ export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
   };
 }
 
-const rleBlock = 1;
+export const rleBlock = 1;
 
 /**
  * The end of a frame, counted from its beginning: behind its last block and its checksum (RFC 8878, 3.1.1.2). null if that is not in its

@@ -1,5 +1,6 @@
 /** One question to git about a folder. Never through a shell. */
 
+import { errnoMessage } from "./files.ts";
 import { runProgram } from "./run-program.ts";
 
 export type GitReading =
@@ -27,7 +28,7 @@ export async function askGit(
     const [line = ""] = stderr.trim().split("\n");
     return { ok: false, reason: line.replace(/^fatal: /, "") || "it ended without a word" };
   } catch (error) {
-    return { ok: false, reason: error instanceof Error ? error.message : String(error) };
+    return { ok: false, reason: errnoMessage(error) };
   }
 }
 

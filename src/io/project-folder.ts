@@ -22,7 +22,7 @@ export function makeProjectFolder(root: string, folder: string): void {
     let path = root;
     for (const part of parts) {
       path = join(path, part);
-      if (isMissing(path)) mkdirSync(path);
+      if (lstatSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path);
       requireInside(real, path);
       if (part === ownFolder) hideFromGit(path);
     }
@@ -61,16 +61,6 @@ function requireInside(root: string, path: string): void {
     fix: "remove the link, or put a folder in its place",
     at: { file: path },
   });
-}
-
-function isMissing(path: string): boolean {
-  try {
-    lstatSync(path);
-    return false;
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return true;
-    throw error;
-  }
 }
 
 /** Also what a kill leaves behind is below it then. */

@@ -6,28 +6,25 @@ import { errnoMessage, isErrno } from "./files.ts";
 /** A problem with a code, or null where the system has refused nothing. */
 export function systemProblem(error: unknown): ImgmatchError | null {
   if (error instanceof ImgmatchError) return error;
-  if (isErrno(error, "EMFILE") || isErrno(error, "ENFILE")) return tooManyFiles(error);
+  if (isErrno(error, "EMFILE") || isErrno(error, "ENFILE")) {
+    const whose = isErrno(error, "EMFILE") ? "this process" : "the system";
+    const message = `${whose} may not open more files: ${errnoMessage(error)}`;
+    return new ImgmatchError({ code: "TOO_MANY_FILES", message, fix: moreFiles }, { cause: error });
+  }
   const path = error instanceof Error && "path" in error ? error.path : undefined;
-  if (typeof path !== "string" || !isKnownRefusal(error)) return null;
-  return writeFailed(path, error);
+  const isRefusal = writersOwn.some((code) => isErrno(error, code));
+  return typeof path === "string" && isRefusal ? writeFailed(path, error) : null;
 }
 
-function tooManyFiles(error: unknown): ImgmatchError {
-  const whose = isErrno(error, "EMFILE") ? "this process" : "the system";
-  return new ImgmatchError(
-    {
-      code: "TOO_MANY_FILES",
-      message: `${whose} may not open more files: ${errnoMessage(error)}`,
-      fix: "raise the limit (ulimit -n), or lower --concurrency",
-    },
-    { cause: error },
-  );
-}
+/** Refusals that only writing meets. */
+const writersOwn = ["ENOSPC", "EDQUOT", "EROFS"];
 
 interface Reason {
   readonly what: string;
   readonly fix: string;
 }
+
+const moreFiles = "raise the limit (ulimit -n), or lower --concurrency";
 
 /** errno(3) */
 const reasons: Readonly<Record<string, Reason>> = {
@@ -47,22 +44,9 @@ const reasons: Readonly<Record<string, Reason>> = {
     what: "something else is in its place",
     fix: "remove or rename the file or folder that is there",
   },
-  EMFILE: { what: tooMany("this process"), fix: moreFiles() },
-  ENFILE: { what: tooMany("the system"), fix: moreFiles() },
+  EMFILE: { what: "this process has too many files open", fix: moreFiles },
+  ENFILE: { what: "the system has too many files open", fix: moreFiles },
 };
-
-function tooMany(whose: string): string {
-  return `${whose} has too many files open`;
-}
-
-function moreFiles(): string {
-  return "raise the limit (ulimit -n), or lower --concurrency";
-}
-
-/** Whether an error is one of the system's that only writing meets. */
-function isKnownRefusal(error: unknown): boolean {
-  return ["ENOSPC", "EDQUOT", "EROFS"].some((code) => isErrno(error, code));
-}
 
 /** `WRITE_FAILED` with the system's reason. The old file, if there was one, is unchanged. */
 export function writeFailed(file: string, error: unknown): ImgmatchError {

@@ -2,13 +2,14 @@
 
 import { accessSync, constants, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import { attempt } from "./attempt.ts";
 import { isErrno } from "./files.ts";
 
 const writableByOthers = 0o022;
 const sticky = 0o1000;
 
-export interface UnsafePath {
+interface UnsafePath {
   readonly path: string;
   readonly why: string;
   /** Whether its mode is the reason, which its owner can change. */
@@ -35,6 +36,24 @@ export function findWritableByOthers(paths: readonly [...string[], string]): Uns
     if (found !== null) return found;
   }
   return null;
+}
+
+/** Throws an error of this code where somebody can. `harm` is what they could do, `fix` what helps where the owner is another. */
+export function requireOwn(
+  paths: readonly [...string[], string],
+  code: ProblemCode,
+  harm: string,
+  { fix, orElse = "" }: { readonly fix: (path: string) => string; readonly orElse?: string },
+): void {
+  const found = findWritableByOthers(paths);
+  if (found === null) return;
+  const { path, why, byMode } = found;
+  throw new ImgmatchError({
+    code,
+    message: `${why}: anybody who can write ${harm}`,
+    fix: byMode ? `chmod go-w ${path}${orElse}` : fix(path),
+    at: { file: path },
+  });
 }
 
 function above(path: string): string[] {

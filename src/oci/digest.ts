@@ -1,4 +1,4 @@
-/** Content digests. Only sha256 is accepted: it is the only algorithm that every registry and engine offers. */
+/** Content digests, and sizes beside them. Only sha256 is accepted: it is the only algorithm that every registry and engine offers. */
 
 /** `sha256:` and 64 lower-case hexadecimal digits. */
 export type Digest = `sha256:${string}`;
@@ -7,4 +7,9 @@ const digestPattern = /^sha256:[0-9a-f]{64}$/;
 
 export function isDigest(text: unknown): text is Digest {
   return typeof text === "string" && digestPattern.test(text);
+}
+
+/** Bytes, as a descriptor has them. */
+export function isSize(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

@@ -84,22 +84,27 @@ export function isTag(text: string): boolean {
 export function formatImageReference(reference: ImageReference): string {
   const tag = reference.tag === null ? "" : `:${reference.tag}`;
   const digest = reference.digest === null ? "" : `@${reference.digest}`;
-  return `${familiarName(reference)}${tag}${digest}`;
+  return `${formatRepository(reference)}${tag}${digest}`;
 }
 
-/** The repository alone, as {@link formatImageReference} writes it. */
-export function formatRepository(reference: ImageReference): string {
-  return familiarName(reference);
+/** As `docker pull` takes one that names neither tag nor digest. */
+export function withDefaultTag(reference: ImageReference): ImageReference {
+  return reference.tag === null && reference.digest === null ? { ...reference, tag: "latest" } : reference;
+}
+
+/** Whether an engine takes it for an image's id, as long or as short as one is written. */
+export function isImageId(text: string): boolean {
+  return /^(sha256:)?[0-9a-f]{12,64}$/.test(text);
 }
 
 /** The same image under another tag, without digest. Throws `REFERENCE_INVALID`. */
 export function withTag(reference: ImageReference, tag: string): ImageReference {
-  return { ...reference, tag: checkTag(`${familiarName(reference)}:${tag}`, tag), digest: null };
+  return { ...reference, tag: checkTag(`${formatRepository(reference)}:${tag}`, tag), digest: null };
 }
 
 /** The same image by digest; its tag, if any, stays beside it. Throws `REFERENCE_INVALID`. */
 export function withDigest(reference: ImageReference, digest: string): ImageReference {
-  return { ...reference, digest: checkDigest(`${familiarName(reference)}@${digest}`, digest) };
+  return { ...reference, digest: checkDigest(`${formatRepository(reference)}@${digest}`, digest) };
 }
 
 function splitRegistry(name: string): { registry: string; rest: string } {
@@ -118,7 +123,8 @@ function isRegistry(first: string): boolean {
   return first === "localhost" || /[.:]/.test(first) || first.toLowerCase() !== first;
 }
 
-function familiarName({ registry, repository }: ImageReference): string {
+/** The repository alone, as {@link formatImageReference} writes it. */
+export function formatRepository({ registry, repository }: ImageReference): string {
   if (registry !== dockerHub) return `${registry}/${repository}`;
   const official = repository.startsWith(officialPrefix) ? repository.slice(officialPrefix.length) : "";
   const familiar = official === "" || official.includes("/") ? repository : official;

@@ -9,22 +9,24 @@ import { formatImageReference, type ImageReference, withDigest, withTag } from "
 import type {
   BlobWriter,
   Manifest,
-  ManifestDescriptor,
   Referrer,
   ReferrersReader,
   RegistryClient,
 } from "../oci/registry/client.ts";
+import { descriptorOf } from "../oci/registry/manifests.ts";
 import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
 import { mostRetries, type TryOptions, waitAfter, waitFor } from "../oci/registry/try-again.ts";
 import {
+  bundleAnnotations,
+  bundleType,
   emptyType,
   layerAnnotations,
   signatureTag,
   type SimpleSigning,
   simpleSigningType,
+  type Subject,
 } from "./evidence.ts";
-import type { Subject } from "./evidence-reader.ts";
 
 export type AttachmentRegistry = Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
   BlobWriter &
@@ -35,6 +37,18 @@ export interface Artifact {
   readonly artifactType: string;
   readonly content: Uint8Array;
   readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A bundle of sigstore, as cosign 3 attaches one. */
+export function bundleArtifact(bundle: string, predicateType: string): Artifact {
+  return {
+    artifactType: bundleType,
+    content: Buffer.from(bundle),
+    annotations: {
+      [bundleAnnotations.content]: "dsse-envelope",
+      [bundleAnnotations.predicateType]: predicateType,
+    },
+  };
 }
 
 /** Somebody else writes the same tag at the same time: as often as it may take until all have been heard. */
@@ -76,7 +90,12 @@ export async function attachListed(
     registry.writeBlob(reference, empty),
     registry.writeBlob(reference, content),
   ]);
-  if (about === null) throw gone(subject);
+  if (about === null)
+    throw new ImgmatchError({
+      code: "IMAGE_NOT_FOUND",
+      message: `the registry does not have ${formatImageReference(withDigest(reference, digest))}`,
+      fix: "push it first",
+    });
   const manifest = manifestOf(manifestTypes.oci, {
     artifactType,
     config: { mediaType: emptyType, digest: emptyDigest, size: empty.byteLength, data: "e30=" },
@@ -107,7 +126,7 @@ export async function attachManifest(
   await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
   if ((await registry.readReferrers(reference, digest)) !== null) return false;
   const name = withTag(reference, referrersTag(digest));
-  return joinTag(registry, name, (held) => withReferrer(held, entry), options);
+  return joinTag(registry, name, async (held) => withReferrer(held, entry), options);
 }
 
 /**
@@ -128,47 +147,40 @@ export async function attachSimpleSigning(
     annotations: notesOf(signature),
   };
   const name = withTag(reference, signatureTag(digest));
-  for (let tries = 0; ; tries++) {
-    // The configuration lists the layers: it has to be there before the manifest that names it.
-    const held = await registry.readManifest(name);
+  const join = async (held: Manifest | null) => {
     const wanted = withLayer(held, layer);
-    if (wanted === null) return tries > 0;
-    if (tries === mostWrites) throw unkept(name);
-    await registry.writeBlob(reference, wanted.config);
-    await writeOnce(registry, name, wanted.manifest, tries, options);
-  }
+    // The configuration lists the layers: it has to be there before the manifest that names it.
+    if (wanted !== null) await registry.writeBlob(reference, wanted.config);
+    return wanted?.manifest ?? null;
+  };
+  return joinTag(registry, name, join, options);
 }
 
 /** Reads, joins, writes, and reads again until the tag has it. Answers whether anything was to be written. */
 async function joinTag(
   registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest">,
   name: ImageReference,
-  join: (held: Manifest | null) => Manifest | null,
-  options: TryOptions,
+  join: (held: Manifest | null) => Promise<Manifest | null>,
+  { sleep = waitFor, signal }: TryOptions,
 ): Promise<boolean> {
   for (let tries = 0; ; tries++) {
-    const wanted = join(await registry.readManifest(name));
+    const wanted = await join(await registry.readManifest(name));
     if (wanted === null) return tries > 0;
-    if (tries === mostWrites) throw unkept(name);
-    await writeOnce(registry, name, wanted, tries, options);
-  }
-}
-
-/** A failure that may pass is no failure yet: what the tag holds is looked at again, and decides. */
-async function writeOnce(
-  registry: Pick<AttachmentRegistry, "writeManifest">,
-  name: ImageReference,
-  manifest: Manifest,
-  tries: number,
-  { sleep = waitFor, signal }: TryOptions,
-): Promise<void> {
-  try {
-    await registry.writeManifest(name, manifest);
-    // Two that write in turns would do so for ever.
-    if (tries > 0) await sleep(Math.random() * 100 * tries, signal);
-  } catch (error) {
-    if (!(error instanceof RegistryError) || !error.temporary || tries >= mostRetries) throw error;
-    await sleep(waitAfter(error, tries + 1), signal);
+    if (tries === mostWrites)
+      throw new ImgmatchError({
+        code: "REGISTRY_FAILED",
+        message: `${formatImageReference(name)} lost its new content ${mostWrites} times`,
+        fix: "look for another publisher of this tag, and at the registry's clean-up rules",
+      });
+    try {
+      await registry.writeManifest(name, wanted);
+      // Two that write in turns would do so for ever.
+      if (tries > 0) await sleep(Math.random() * 100 * tries, signal);
+    } catch (error) {
+      // A failure that may pass is no failure yet: what the tag holds is looked at again, and decides.
+      if (!(error instanceof RegistryError) || !error.temporary || tries >= mostRetries) throw error;
+      await sleep(waitAfter(error, tries + 1), signal);
+    }
   }
 }
 
@@ -227,24 +239,4 @@ function notesOf(signature: SimpleSigning): Readonly<Record<string, string>> {
 function manifestOf(mediaType: string, content: object): Manifest {
   const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, ...content }));
   return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
-}
-
-function descriptorOf({ mediaType, digest, size }: ManifestDescriptor): ManifestDescriptor {
-  return { mediaType, digest, size };
-}
-
-function gone({ reference, digest }: Subject): ImgmatchError {
-  return new ImgmatchError({
-    code: "IMAGE_NOT_FOUND",
-    message: `the registry does not have ${formatImageReference(withDigest(reference, digest))}`,
-    fix: "push it first",
-  });
-}
-
-function unkept(name: ImageReference): ImgmatchError {
-  return new ImgmatchError({
-    code: "REGISTRY_FAILED",
-    message: `${formatImageReference(name)} lost its new content ${mostWrites} times`,
-    fix: "look for another publisher of this tag, and at the registry's clean-up rules",
-  });
 }

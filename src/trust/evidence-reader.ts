@@ -1,39 +1,14 @@
 /** Reads what may vouch for an image: one part after the other, each as long as it says, and all of them within one budget. */
 
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
-import { fieldsOf } from "../io/json.ts";
-import { type Digest, isDigest } from "../oci/digest.ts";
-import { type ImageReference, withDigest } from "../oci/reference.ts";
+import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
+import { type Digest, isDigest, isSize } from "../oci/digest.ts";
+import { withDigest } from "../oci/reference.ts";
 import type { Manifest, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
-import { invalidSignature } from "./evidence.ts";
+import { invalidSignature, type Subject } from "./evidence.ts";
 
 export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
-
-/** An image, or an index. `reference` names the repository; its tag and digest do not count. */
-export interface Subject {
-  readonly reference: ImageReference;
-  readonly digest: Digest;
-}
-
-/** The bytes that all evidence of one question may take together. */
-export interface EvidenceBudget {
-  readonly bytes: number;
-  /** False, and nothing is taken, where so much is not left. */
-  readonly take: (bytes: number) => boolean;
-}
-
-export function evidenceBudget(bytes: number): EvidenceBudget {
-  let left = bytes;
-  return {
-    bytes,
-    take(wanted) {
-      if (wanted > left) return false;
-      left -= wanted;
-      return true;
-    },
-  };
-}
 
 /** A descriptor before anything of it is believed. */
 export interface NamedPart {
@@ -57,19 +32,20 @@ export interface PartReader {
   readonly blob: (layer: unknown, most: number) => Promise<Buffer | Unread>;
 }
 
-export function partReader(registry: EvidenceReader, subject: Subject, budget: EvidenceBudget): PartReader {
+/** `most`: the bytes that all evidence of one question may take together. */
+export function partReader(registry: EvidenceReader, subject: Subject, most: number): PartReader {
   const { reference } = subject;
+  let left = most;
   const refuse = (why: string): Unread => ({ format: "unread", why, error: invalidSignature(subject, why) });
   async function read<Content>(
     { digest, size }: NamedPart,
-    most: number,
+    mostOfOne: number,
     content: (digest: Digest, size: number) => Promise<Content>,
   ): Promise<Content | Unread> {
-    if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
-      return refuse("a part has no digest and size");
-    if (size > most) return refuse(`${digest} has ${size} bytes, the limit is ${most}`);
-    if (!budget.take(size))
-      return refuse(`with ${digest} they have more than ${budget.bytes} bytes together`);
+    if (!isDigest(digest) || !isSize(size)) return refuse("a part has no digest and size");
+    if (size > mostOfOne) return refuse(`${digest} has ${size} bytes, the limit is ${mostOfOne}`);
+    if (size > left) return refuse(`with ${digest} they have more than ${most} bytes together`);
+    left -= size;
     try {
       return await content(digest, size);
     } catch (error) {
@@ -79,14 +55,28 @@ export function partReader(registry: EvidenceReader, subject: Subject, budget: E
   }
   return {
     manifest: (named) =>
-      read(named, budget.bytes, (digest, size) => registry.readManifest(withDigest(reference, digest), size)),
-    blob: (layer, most) =>
-      read(fieldsOf(layer), most, async (digest, size) => {
+      read(named, most, (digest, size) => registry.readManifest(withDigest(reference, digest), size)),
+    blob: (layer, mostOfOne) =>
+      read(fieldsOf(layer), mostOfOne, async (digest, size) => {
         const pieces: Uint8Array[] = [];
         for await (const piece of registry.streamBlob(reference, digest, size)) pieces.push(piece);
         return Buffer.concat(pieces);
       }),
   };
+}
+
+export interface NamedLayer {
+  readonly layer: unknown;
+  readonly mediaType: string | null;
+  readonly notes: Readonly<Record<string, string>>;
+}
+
+export function layersOf({ bytes }: Manifest): readonly NamedLayer[] {
+  const { layers } = fieldsOf(parseJson(bytes));
+  return (Array.isArray(layers) ? layers : []).map((layer) => {
+    const { mediaType, annotations } = fieldsOf(layer);
+    return { layer, mediaType: text(mediaType), notes: textsOf(annotations) };
+  });
 }
 
 const damaged: readonly ProblemCode[] = ["REGISTRY_ANSWER_TOO_LARGE", "REGISTRY_DIGEST_MISMATCH"];

@@ -6,6 +6,12 @@ import { registryLimits } from "../io/limits.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
+/** An image, or an index. `reference` names the repository; its tag and digest do not count. */
+export interface Subject {
+  readonly reference: ImageReference;
+  readonly digest: Digest;
+}
+
 export type Evidence = ReadEvidence | UnreadEvidence;
 
 export type ReadEvidence = BundleEvidence | SimpleSigning;
@@ -126,19 +132,14 @@ const fixes = {
 const order = Object.keys(fixes);
 
 /** The error for an image of which no evidence proves enough; without any evidence, that there is none. */
-export function unproven(
-  { reference, digest }: { readonly reference: ImageReference; readonly digest: Digest },
-  wanted: string,
-  failures: readonly Failure[],
-): ImgmatchError {
+export function unproven(subject: Subject, wanted: string, failures: readonly Failure[]): ImgmatchError {
   const missing: Failure = { code: "SIGNATURE_MISSING", why: "has no signature in its registry" };
   const [worst = missing, ...others] = [...failures].sort(
     (one, other) => order.indexOf(other.code) - order.indexOf(one.code),
   );
-  const name = formatImageReference({ ...reference, tag: null, digest });
   const problem: Problem = {
     code: worst.code,
-    message: `${name} ${worst.why}; asked for: ${wanted}`,
+    message: `${nameOf(subject)} ${worst.why}; asked for: ${wanted}`,
     ...(others.length === 0
       ? {}
       : { details: others.slice(0, 9).map(({ code, why }) => `also ${code}: it ${why}`) }),
@@ -148,14 +149,14 @@ export function unproven(
 }
 
 /** Of what is not even evidence. */
-export function invalidSignature(
-  { reference, digest }: { readonly reference: ImageReference; readonly digest: Digest },
-  what: string,
-): ImgmatchError {
-  const name = formatImageReference({ ...reference, tag: null, digest });
+export function invalidSignature(subject: Subject, what: string): ImgmatchError {
   return new ImgmatchError({
     code: "SIGNATURE_INVALID",
-    message: `the signatures of ${name} cannot be read: ${what}`,
+    message: `the signatures of ${nameOf(subject)} cannot be read: ${what}`,
     fix: fixes.SIGNATURE_INVALID,
   });
+}
+
+function nameOf({ reference, digest }: Subject): string {
+  return formatImageReference({ ...reference, tag: null, digest });
 }

@@ -1,17 +1,16 @@
 /** The search of a registry for evidence of who signed an image: by the referrers API, by the tag in its place, and by cosign's tag. */
 
-import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
+import { fieldsOf, parseJson, textsOf } from "../io/json.ts";
 import { registryLimits } from "../io/limits.ts";
 import { withTag } from "../oci/reference.ts";
-import type { Manifest, Referrer } from "../oci/registry/client.ts";
+import type { Referrer } from "../oci/registry/client.ts";
 import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
 import {
   type EvidenceReader,
-  evidenceBudget,
   isUnread,
+  layersOf,
   type PartReader,
   partReader,
-  type Subject,
   type Unread,
 } from "./evidence-reader.ts";
 import {
@@ -25,6 +24,7 @@ import {
   signatureTag,
   signPredicate,
   type SimpleSigning,
+  type Subject,
   simpleSigningType,
 } from "./evidence.ts";
 
@@ -36,7 +36,7 @@ import {
  * never "not signed".
  */
 export async function findEvidence(registry: EvidenceReader, subject: Subject): Promise<readonly Evidence[]> {
-  const parts = partReader(registry, subject, evidenceBudget(registryLimits.evidenceBytes));
+  const parts = partReader(registry, subject, registryLimits.evidenceBytes);
   const bundles = await findBundles(registry, subject, signPredicate, parts);
   const found = [...bundles, ...(await findSimpleSigning(registry, subject, parts))];
   const unread = found.filter(isUnread);
@@ -92,14 +92,11 @@ async function readBundle(
 ): Promise<BundleEvidence | Unread | null> {
   const manifest = await parts.manifest(named);
   if (manifest === null || isUnread(manifest)) return manifest;
-  const { annotations, layers } = fieldsOf(parseJson(manifest.bytes));
-  const told = textsOf(annotations)[bundleAnnotations.predicateType];
+  const told = textsOf(fieldsOf(parseJson(manifest.bytes)).annotations)[bundleAnnotations.predicateType];
   if (told !== undefined && told !== predicateType) return null;
-  const layer = (Array.isArray(layers) ? layers : []).find((each) =>
-    isBundleType(text(fieldsOf(each).mediaType)),
-  );
-  if (layer === undefined) return null;
-  const content = await parts.blob(layer, registryLimits.signatureBytes);
+  const found = layersOf(manifest).find(({ mediaType }) => isBundleType(mediaType));
+  if (found === undefined) return null;
+  const content = await parts.blob(found.layer, registryLimits.signatureBytes);
   return isUnread(content) ? content : { format: "bundle", content: content.toString("utf8") };
 }
 
@@ -110,10 +107,12 @@ async function findSimpleSigning(
 ): Promise<readonly (SimpleSigning | Unread)[]> {
   const manifest = await registry.readManifest(withTag(subject.reference, signatureTag(subject.digest)));
   if (manifest === null) return [];
-  const layers = simpleLayers(manifest);
+  const layers = layersOf(manifest).filter(({ mediaType }) => mediaType === simpleSigningType);
   requireFew(layers.length, subject);
   const found: (SimpleSigning | Unread)[] = [];
-  for (const { layer, notes, signature } of layers) {
+  for (const { layer, notes } of layers) {
+    const signature = notes[layerAnnotations.signature];
+    if (signature === undefined) continue;
     const payload = await parts.blob(layer, registryLimits.signatureBytes);
     if (isUnread(payload)) found.push(payload);
     else
@@ -128,16 +127,6 @@ async function findSimpleSigning(
       });
   }
   return found;
-}
-
-function simpleLayers({ bytes }: Manifest) {
-  const { layers } = fieldsOf(parseJson(bytes));
-  return (Array.isArray(layers) ? layers : []).flatMap((layer) => {
-    const { mediaType, annotations } = fieldsOf(layer);
-    const notes = textsOf(annotations);
-    const signature = notes[layerAnnotations.signature];
-    return mediaType === simpleSigningType && signature !== undefined ? [{ layer, notes, signature }] : [];
-  });
 }
 
 function requireFew(found: number, subject: Subject): void {

@@ -12,12 +12,10 @@ import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import { slug } from "../oci/slug.ts";
 import { evidence as evidenceCheck } from "./evidence.ts";
 import { findEvidence } from "./find-evidence.ts";
-import { readTrustedIdentity, readTrustedKey } from "./trusted-signers.ts";
-import { findRule } from "./policy/find-rule.ts";
+import { readTrustedIdentity, readTrustedKey, requireSafe, type TrustedSigner } from "./trusted-signers.ts";
+import { findRule } from "./policy/policy.ts";
 import type { PolicySigner, TrustPolicy, TrustRule } from "./policy/policy.ts";
-import { requireSafe } from "./policy/require-safe.ts";
 import { takeForward } from "./seen-indexes.ts";
-import type { TrustedSigner } from "./trusted-signer.ts";
 import {
   fetchPublicRoot,
   type Verified,
@@ -51,7 +49,7 @@ interface Demand {
   /** Empty for none. */
   readonly signers: readonly TrustedSigner[];
   /** null where another demand has said it. */
-  readonly asked: Asked | null;
+  readonly asked: Pick<TrustRule, "name" | "repository" | "moving"> | null;
   /** Folder of what was seen; null where going back is allowed. Throws `USAGE` where there is none to remember in. */
   readonly memory: () => string | null;
 }
@@ -108,7 +106,9 @@ function trustOf(
     for (const { signers } of signed)
       found.push(await verifyEvidence(evidence, { reference, digest }, signers, { publicRoot }));
     const [first] = found;
-    return first === undefined ? null : signedBy(first, digest);
+    if (first === undefined) return null;
+    const { signer, identity } = first;
+    return { key: signer.kind === "key" ? signer.name : null, identity, digest };
   }
   return {
     asksSignature: signed.length > 0,
@@ -132,10 +132,6 @@ function keysFirst(signers: readonly TrustedSigner[]): readonly TrustedSigner[] 
   );
 }
 
-function signedBy({ signer, identity }: Verified, digest: Digest): SignedBy {
-  return { key: signer.kind === "key" ? signer.name : null, identity, digest };
-}
-
 function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
   throw usageError(
     `${file} refuses to go back for ${pattern.text}, and there is no folder to remember in`,
@@ -143,24 +139,15 @@ function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
   );
 }
 
-/** Whether what is signed is what was asked for: a signature says nothing of the name under which it was found. */
-interface Asked {
-  /** The name that the index must give its fleet; null: the last part of the repository. */
-  readonly name: string | null;
-  /** With `*`; null: the repository under which it is found. */
-  readonly repository: string | null;
-  /** Tags, with `*`, that may hold any version. */
-  readonly moving: readonly string[];
-}
-
 /**
- * Throws `INDEX_FOREIGN` for the signed index of another fleet, repository or version under this tag. A tag without a digit, as `stable`,
- * may hold any version, `1.2` those that begin so. A digest names its index by itself.
+ * Whether what is signed is what was asked for: a signature says nothing of the name under which it was found. Throws `INDEX_FOREIGN`
+ * for the signed index of another fleet, repository or version under this tag. A tag without a digit, as `stable`, may hold any version,
+ * `1.2` those that begin so. A digest names its index by itself.
  */
 function requireAskedFor(
   reference: ImageReference,
   { name, version, repository: published }: Pick<Lock, "name" | "version"> & Pick<FetchedFleet, "repository">,
-  asked: Asked,
+  asked: NonNullable<Demand["asked"]>,
 ): void {
   const { tag, digest, repository } = reference;
   if (tag === null || digest !== null) return;

@@ -3,8 +3,7 @@
 import { checked, fields, oneOf, text } from "../io/checks.ts";
 import { parseJson } from "../io/json.ts";
 import { isDigest } from "../oci/digest.ts";
-import { base64, type Failure, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
-import type { Subject } from "./evidence-reader.ts";
+import { base64, type Failure, type ReadEvidence, type SimpleSigning, type Subject } from "./evidence.ts";
 import { readBundle, readStatement, type Statement } from "./statement.ts";
 
 /** Whom a certificate is of. */

@@ -3,7 +3,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ImgmatchError } from "../errors.ts";
 import { attempt } from "../io/attempt.ts";
-import type { TrustedKey } from "./trusted-signer.ts";
+import type { TrustedKey } from "./trusted-signers.ts";
 
 export interface PublicKey {
   readonly key: KeyObject;

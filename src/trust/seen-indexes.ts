@@ -10,7 +10,7 @@ import { makeFolders } from "../io/folders.ts";
 import { readJson } from "../io/json.ts";
 import { writeFailed } from "../io/system-error.ts";
 import { inputLimits } from "../io/limits.ts";
-import { findWritableByOthers } from "../io/writable-by-others.ts";
+import { requireOwn } from "../io/writable-by-others.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import type { Lock } from "../lock/lock.ts";
 import { digestOf } from "../oci/digest-of.ts";
@@ -36,9 +36,6 @@ const seenCheck: Check<Seen> = object<Seen>({
   cells: record(someText),
 });
 
-/** Whether this index is newer than one that was seen. */
-type Verdict = { readonly ok: true } | { readonly ok: false; readonly why: string };
-
 /**
  * Remembers that this index was taken, unless an index was taken before that is newer: of a later version, or of the same version with an
  * image that this one lacks, because the index of a version only grows. Throws `INDEX_DOWNGRADE` for that, and where nobody can tell;
@@ -54,8 +51,13 @@ export async function takeForward(folder: string, reference: ImageReference, ind
   const mine = seenOf(reference, index);
   const before = readSeen(place, mine.reference);
   for (const { seen, file } of before) {
-    const verdict = isForward(seen, mine);
-    if (!verdict.ok) throw downgrade(reference, verdict.why, file);
+    const why = whyBack(seen, mine);
+    if (why !== null)
+      throw new ImgmatchError({
+        code: "INDEX_DOWNGRADE",
+        message: `${formatImageReference(reference)}: ${why}`,
+        fix: `find out who wrote this tag; to go back on purpose, remove ${file}`,
+      });
   }
   const own = join(place, `${index.matrixDigest.slice("sha256:".length, 39)}.json`);
   if (!before.some(({ file }) => file === own)) {
@@ -84,32 +86,23 @@ function nameOf(reference: ImageReference): string {
 }
 
 function seenOf(reference: ImageReference, { version, matrixDigest: digest, images }: Lock): Seen {
-  const cells = Object.entries(images).map(([cell, image]) => [cell, image.digest ?? ""] as const);
-  return {
-    schemaVersion: 1,
-    reference: nameOf(reference),
-    version,
-    digest,
-    cells: Object.fromEntries(cells),
-  };
+  const cells = Object.fromEntries(Object.entries(images).map(([cell, image]) => [cell, image.digest ?? ""]));
+  return { schemaVersion: 1, reference: nameOf(reference), version, digest, cells };
 }
 
-function isForward(seen: Seen, mine: Seen): Verdict {
-  if (seen.digest === mine.digest) return { ok: true };
+/** Why this index is older than the one that was seen; null where it is not. */
+function whyBack(seen: Seen, mine: Seen): string | null {
+  if (seen.digest === mine.digest) return null;
   const order = compareVersions(mine.version, seen.version);
   if (order === null)
-    return {
-      ok: false,
-      why: `nobody can tell whether ${mine.version} is newer than ${seen.version}, which was taken before`,
-    };
-  if (order < 0) return { ok: false, why: `is ${mine.version}, and ${seen.version} was taken before` };
-  if (order > 0) return { ok: true };
+    return `nobody can tell whether ${mine.version} is newer than ${seen.version}, which was taken before`;
+  if (order < 0) return `is ${mine.version}, and ${seen.version} was taken before`;
+  if (order > 0) return null;
   for (const [cell, digest] of Object.entries(seen.cells)) {
-    if (!Object.hasOwn(mine.cells, cell)) return { ok: false, why: `lacks ${cell}, which it had before` };
-    if (mine.cells[cell] !== digest)
-      return { ok: false, why: `says ${mine.cells[cell]} of ${cell}, and said ${digest} before` };
+    if (!Object.hasOwn(mine.cells, cell)) return `lacks ${cell}, which it had before`;
+    if (mine.cells[cell] !== digest) return `says ${mine.cells[cell]} of ${cell}, and said ${digest} before`;
   }
-  return { ok: true };
+  return null;
 }
 
 function readSeen(
@@ -158,21 +151,8 @@ function readIfThere(file: string): Buffer | null {
 
 function requireSafe(folder: string, place: string): void {
   const files = attempt(() => readdirSync(place).map((name) => join(place, name)), []);
-  const found = findWritableByOthers([...files, place, join(folder, "seen"), folder]);
-  if (found === null) return;
-  throw new ImgmatchError({
-    code: "CACHE_UNSAFE",
-    message: `${found.why}: anybody who can write it can make imgmatch forget`,
-    fix: found.byMode ? `chmod go-w ${found.path}` : "name a folder of your own",
-    at: { file: found.path },
-  });
-}
-
-function downgrade(reference: ImageReference, why: string, file: string): ImgmatchError {
-  return new ImgmatchError({
-    code: "INDEX_DOWNGRADE",
-    message: `${formatImageReference(reference)}: ${why}`,
-    fix: `find out who wrote this tag; to go back on purpose, remove ${file}`,
+  requireOwn([...files, place, join(folder, "seen"), folder], "CACHE_UNSAFE", "it can make imgmatch forget", {
+    fix: () => "name a folder of your own",
   });
 }
 

@@ -8,7 +8,7 @@ import type { ImageReference } from "../oci/reference.ts";
 import type { FindTrust } from "../lock/index-trust.ts";
 import type { TrustOptions } from "./find-trust.ts";
 import type { TrustPolicy } from "./policy/policy.ts";
-import type { TrustedSigner } from "./trusted-signer.ts";
+import type { SignerNames, TrustedSigner } from "./trusted-signers.ts";
 import type { World } from "../io/world.ts";
 
 export interface TrustDemands {
@@ -35,26 +35,28 @@ const policyName = "imgmatch.trust.yaml";
  * always counts, so that a checkout's or a user's own weakens nothing.
  */
 export async function trustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
-  const options = await trustOptions(flags, world);
-  return options === null ? null : (await import("./find-trust.ts")).trustBy(options);
+  return trustBy(await trustOptions(flags, world));
 }
 
 /** The demands of policies alone: flags name the signers of the fleets that they are given for. */
 export async function policyTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
-  if (options === null || options.policies.length === 0) return null;
-  return (await import("./find-trust.ts")).trustBy({ ...options, signers: [], refuseDowngrade: null });
+  const asks = options !== null && options.policies.length > 0;
+  return trustBy(asks ? { ...options, signers: [], refuseDowngrade: null } : null);
 }
 
 /** The same for who starts nothing: what was seen before is no matter of theirs. */
 export async function signatureTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
-  if (options === null) return null;
-  const policies = options.policies.map((policy) => ({
+  const policies = (options?.policies ?? []).map((policy) => ({
     ...policy,
     rules: policy.rules.map((rule) => ({ ...rule, downgrade: "allow" as const })),
   }));
-  return (await import("./find-trust.ts")).trustBy({ ...options, policies });
+  return trustBy(options && { ...options, policies });
+}
+
+async function trustBy(options: TrustOptions | null): Promise<FindTrust | null> {
+  return options && (await import("./find-trust.ts")).trustBy(options);
 }
 
 /** Whose statements about images of this repository count: one of each list has to have signed; empty where nobody is named. */
@@ -69,9 +71,8 @@ export async function trustedSignersFor(
 }
 
 async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOptions | null> {
-  const { key = [], identity, issuer, trustedRoot, trust, cache, downgrade = true } = flags;
-  const asksSigner =
-    key.length > 0 || identity !== undefined || issuer !== undefined || trustedRoot !== undefined;
+  const { trust, cache, downgrade = true } = flags;
+  const asksSigner = namesSigner(flags);
   if (asksSigner && trust !== undefined)
     throw usageError(`flags and --trust ${trust} both name signers`, "leave one of them out");
   if (!downgrade && cache === undefined)
@@ -82,7 +83,7 @@ async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOpt
   const { readTrustedSigners } = await import("./trusted-signers.ts");
   return {
     policies: files.length === 0 ? [] : await readPolicies(files),
-    signers: await readTrustedSigners({ keys: key, identity, issuer, trustedRoot }, world.env),
+    signers: await readTrustedSigners(flags, world.env),
     refuseDowngrade: downgrade ? null : (cache ?? null),
     cache: cache ?? null,
     env: world.env,
@@ -105,9 +106,12 @@ export function refuseTrustWithoutRegistry(flags: TrustDemands): void {
 }
 
 /** Whether flags ask for it, whatever policies do. */
-export function asksTrust({ key = [], downgrade = true, ...flags }: TrustDemands): boolean {
-  const { identity, issuer, trustedRoot, trust } = flags;
-  return [identity, issuer, trustedRoot, trust, key[0]].some((flag) => flag !== undefined) || !downgrade;
+export function asksTrust({ trust, downgrade = true, ...flags }: TrustDemands): boolean {
+  return namesSigner(flags) || trust !== undefined || !downgrade;
+}
+
+function namesSigner({ key, identity, issuer, trustedRoot }: SignerNames): boolean {
+  return [key?.[0], identity, issuer, trustedRoot].some((flag) => flag !== undefined);
 }
 
 /** The first of: `--trust`, `IMGMATCH_TRUST`, the file in the current folder. */

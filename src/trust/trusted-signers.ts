@@ -1,24 +1,64 @@
-/** Signers that flags name: keys, or one identity of a certificate. */
+/** Whom a signature may be of: the holder of a key, or an identity that a certificate authority has confirmed. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
-import type { TrustedIdentity, TrustedKey, TrustedSigner } from "./trusted-signer.ts";
+import type { Environment } from "../io/world.ts";
+import { requireOwn } from "../io/writable-by-others.ts";
 
+export type TrustedSigner = TrustedKey | TrustedIdentity;
+
+export interface TrustedKey {
+  readonly kind: "key";
+  /** The name for people: the file's. */
+  readonly name: string;
+  /** A public key: SPKI as PEM, as `cosign.pub` has it. EC P-256, P-384, P-521, Ed25519, RSA from 2048 bits. */
+  readonly pem: string;
+}
+
+/** A text has to be equal, a pattern has to match the whole of it. */
+export interface TrustedIdentity {
+  readonly kind: "identity";
+  /** The certificate's subject alternative name: an e-mail address, or the URI of a workflow. */
+  readonly identity: string | RegExp;
+  /** The issuer that confirmed it: `https://token.actions.githubusercontent.com`. */
+  readonly issuer: string | RegExp;
+  /** `trusted_root.json` as text: the authorities and logs that count. null: those of the public sigstore, by TUF. */
+  readonly trustedRoot: string | null;
+}
+
+/** For messages. */
+export function describeTrusted(signer: TrustedSigner): string {
+  return signer.kind === "key"
+    ? `the key ${signer.name}`
+    : `${shown(signer.identity)}, confirmed by ${shown(signer.issuer)}`;
+}
+
+/** Whether a name is the one that is asked for: all of it, whatever anchors a pattern has. */
+export function isNamed(name: string, wanted: string | RegExp): boolean {
+  if (typeof wanted === "string") return name === wanted;
+  return new RegExp(`^(?:${wanted.source})$`, wanted.flags.replace(/[gy]/g, "")).test(name);
+}
+
+function shown(wanted: string | RegExp): string {
+  return typeof wanted === "string" ? wanted : `/${wanted.source}/`;
+}
+
+/** As flags name them. */
 export interface SignerNames {
-  /** Files, or `env://NAME`. */
-  readonly keys: readonly string[];
-  readonly identity: string | undefined;
-  readonly issuer: string | undefined;
-  /** Path of a `trusted_root.json`; undefined for the public sigstore's. */
-  readonly trustedRoot: string | undefined;
+  /** Public keys: files, or `env://NAME`. */
+  readonly key?: readonly string[];
+  readonly identity?: string;
+  readonly issuer?: string;
+  /** Path of a `trusted_root.json`; without it the public sigstore's. */
+  readonly trustedRoot?: string;
 }
 
 /** One of them is enough. Throws `USAGE` for half an identity, `FILE_NOT_FOUND`, `KEY_INVALID`. */
 export async function readTrustedSigners(
-  { keys, identity, issuer, trustedRoot }: SignerNames,
-  env: Readonly<Record<string, string | undefined>>,
+  { key = [], identity, issuer, trustedRoot }: SignerNames,
+  env: Environment,
 ): Promise<readonly TrustedSigner[]> {
-  const signers: TrustedSigner[] = await Promise.all(keys.map((key) => readTrustedKey(key, env)));
+  const signers: TrustedSigner[] = await Promise.all(key.map((each) => readTrustedKey(each, env)));
   if (identity !== undefined && issuer !== undefined)
     return [...signers, await readTrustedIdentity(identity, issuer, trustedRoot ?? null)];
   if (identity !== undefined)
@@ -62,10 +102,7 @@ const variable = /^env:\/\/([A-Za-z_]\w*)$/;
  * `cosign.pub`, or `env://NAME`. Throws `FILE_NOT_FOUND`, and `KEY_INVALID` for a variable that is not set. Its value is
  * not looked at: a key is read when something is verified.
  */
-export async function readTrustedKey(
-  name: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<TrustedKey> {
+export async function readTrustedKey(name: string, env: Environment): Promise<TrustedKey> {
   if (!name.startsWith("env://")) {
     const pem = await readTextFile(name, null, { fix: "name a public key, as cosign.pub" });
     return { kind: "key", name, pem };
@@ -78,4 +115,9 @@ export async function readTrustedKey(
     message: `${name} names a variable of the environment that is not set`,
     fix: "set it to a public key as PEM",
   });
+}
+
+/** Throws `TRUST_UNSAFE` when somebody beside this user and root can change the file, or a folder above. */
+export function requireSafe(file: string): void {
+  requireOwn([file], "TRUST_UNSAFE", "it decides whom to trust", { fix: (path) => `chown root ${path}` });
 }

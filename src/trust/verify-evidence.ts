@@ -1,11 +1,17 @@
 /** Whether what was found in a registry proves that one of these signers signed exactly this digest. */
 
 import { InternalError } from "../errors.ts";
-import { type Evidence, type Failure, type ReadEvidence, signPredicate, unproven } from "./evidence.ts";
-import type { Subject } from "./evidence-reader.ts";
+import {
+  type Evidence,
+  type Failure,
+  type ReadEvidence,
+  signPredicate,
+  type Subject,
+  unproven,
+} from "./evidence.ts";
 import { bundleProof, damaged, type Judge, type Proof, simpleProof, unreadable } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";
-import { describeTrusted, type TrustedKey, type TrustedSigner } from "./trusted-signer.ts";
+import { describeTrusted, type TrustedKey, type TrustedSigner } from "./trusted-signers.ts";
 import { preAuthentication, readBundle } from "./statement.ts";
 
 export interface Verified extends Proof {

@@ -16,7 +16,7 @@ import { fieldsOf, parseJson } from "../io/json.ts";
 import { attempt } from "../io/attempt.ts";
 import { base64, type Failure, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./proof.ts";
-import { type TrustedIdentity, isNamed } from "./trusted-signer.ts";
+import { type TrustedIdentity, isNamed } from "./trusted-signers.ts";
 
 /**
  * A certificate lives for minutes: it counts by the time that a log or a timestamp authority has confirmed, never by the clock of this
@@ -80,8 +80,14 @@ function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: ReadEvid
 
 /** Which of its times does not lie within the certificate's; null where all do. */
 function outside(bundle: Bundle, { timestamps }: SignedEntity): string | null {
-  const certificate = certificateOf(bundle);
-  if (certificate === null) return null;
+  const { content } = bundle.verificationMaterial;
+  if (content.$case === "publicKey") return null;
+  const der =
+    content.$case === "certificate"
+      ? content.certificate.rawBytes
+      : content.x509CertificateChain.certificates[0]?.rawBytes;
+  const certificate = der && attempt(() => new X509Certificate(der), null);
+  if (!certificate) return null;
   const { validFrom, validTo } = certificate;
   const times = timestamps.map((each) =>
     each.$case === "transparency-log"
@@ -92,15 +98,6 @@ function outside(bundle: Bundle, { timestamps }: SignedEntity): string | null {
   return wrong === undefined
     ? null
     : `was signed at ${wrong.toISOString()} with a certificate of ${new Date(validFrom).toISOString()} to ${new Date(validTo).toISOString()}`;
-}
-
-function certificateOf({ verificationMaterial: { content } }: Bundle): X509Certificate | null {
-  if (content.$case === "publicKey") return null;
-  const der =
-    content.$case === "certificate"
-      ? content.certificate.rawBytes
-      : content.x509CertificateChain.certificates[0]?.rawBytes;
-  return der === undefined ? null : attempt(() => new X509Certificate(der), null);
 }
 
 /** A text says what is wrong. */

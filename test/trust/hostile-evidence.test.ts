@@ -19,7 +19,7 @@ import {
 import type { EvidenceReader } from "../../src/trust/evidence-reader.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { signWithKey } from "../../src/trust/sign/make-signer.ts";
-import type { TrustedIdentity, TrustedKey } from "../../src/trust/trusted-signer.ts";
+import type { TrustedIdentity, TrustedKey } from "../../src/trust/trusted-signers.ts";
 import { preAuthentication, readStatement, statementType } from "../../src/trust/statement.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";

@@ -8,7 +8,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { type Evidence, signPredicate } from "../../src/trust/evidence.ts";
 import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
 import type { Signer } from "../../src/trust/sign/signer.ts";
-import type { TrustedIdentity } from "../../src/trust/trusted-signer.ts";
+import type { TrustedIdentity } from "../../src/trust/trusted-signers.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
 

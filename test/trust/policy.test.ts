@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import { findRule } from "../../src/trust/policy/find-rule.ts";
+import { findRule } from "../../src/trust/policy/policy.ts";
 import { parseTrustPolicy } from "../../src/trust/policy/parse-policy.ts";
 import { readTrustPolicy } from "../../src/trust/policy/read-policy.ts";
 import { readPolicySigner } from "../../src/trust/find-trust.ts";

@@ -8,10 +8,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { parsePublicKey } from "../../src/trust/public-key.ts";
 import { needsCosign } from "../../src/trust/sign/cosign-key.ts";
-import { identityTokenSource } from "../../src/trust/sign/identity-token.ts";
+import { identityTokenSource } from "../../src/trust/sign/sign-with-identity.ts";
 import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
-import { isNamed } from "../../src/trust/trusted-signer.ts";
+import { isNamed } from "../../src/trust/trusted-signers.ts";
 import encrypted from "../fixtures/signatures/encrypted-key.json" with { type: "json" };
 
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-keys-"));

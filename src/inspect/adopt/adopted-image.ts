@@ -15,9 +15,9 @@ import type {
 } from "../../lock/lock.ts";
 import { requireOf } from "../../resolve/check-image.ts";
 import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
-import { servedTargets } from "../amd/served-targets.ts";
+import { servedTargets } from "../amd/amd-libraries.ts";
 import { auditImage } from "../audit/audit-image.ts";
-import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
+import { decidedFloor, loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import {
   gpuOf,
@@ -58,7 +58,7 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
   const inspection = inspectionOf(opened);
   const platform = opened.platform ?? "";
   const kernel = inspection.requires.kernel;
-  const cuda = withRequire(cudaOf(inspection, statement), environmentOf(opened));
+  const cuda = withRequire(cudaOf(inspection, statement), opened);
   const rocm = rocmOf(inspection, statement, cuda);
   const requires: Requirement = {
     cpu: cpuOf(inspection, statement, platform),
@@ -169,8 +169,7 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const holders = holdersOf(inspection.files);
   const loaded = loadedFiles(holders, inspection.driver, major).map(({ file }) => file);
   const code = gpuOf(loaded)?.targets.map(({ target }) => target) ?? [];
-  const floor = measureFloor(holders, inspection.driver, major);
-  const minimum = floor !== null && "minimum" in floor ? floor.minimum : null;
+  const minimum = decidedFloor(measureFloor(holders, inspection.driver, major))?.minimum ?? null;
   const own = cuda.driver?.mode === "host" ? null : cuda.driver;
   const host = minimum === null ? null : ({ mode: "host", minimum } as const);
   const driver = own === null ? host : driverOf(own);
@@ -233,12 +232,8 @@ function rocmOf(
   );
 }
 
-function environmentOf({ start }: OpenedImage): readonly string[] {
-  return Object.entries(start?.env ?? {}).map(([name, value]) => `${name}=${value}`);
-}
-
-function withRequire(cuda: CudaRequirement | null, env: readonly string[]): CudaRequirement | null {
-  const require = requireOf(env);
+function withRequire(cuda: CudaRequirement | null, { start }: OpenedImage): CudaRequirement | null {
+  const require = requireOf(Object.entries(start?.env ?? {}).map(([name, value]) => `${name}=${value}`));
   if (cuda === null || require === null) return cuda;
   const { or } = cuda;
   return { ...cuda, require, ...(or && { or: or.map((other) => ({ ...other, require })) }) };

@@ -1,6 +1,7 @@
 /** The AMD GPU code of a file: targets with the number of modules that have each, and what is not known of it. */
 
-import { compareFirst, compareText } from "../../io/collections.ts";
+import { compareText } from "../../io/collections.ts";
+import { count, createCodeTally, sortedCounts } from "../tally.ts";
 import type { AmdImage } from "./code-object.ts";
 
 export interface AmdCode {
@@ -32,28 +33,17 @@ export interface AmdModule {
   readonly images: readonly AmdImage[];
 }
 
-const maxDamage = 100;
+export type AmdTally = ReturnType<typeof createAmdTally>;
 
-export interface AmdTally {
-  add(module: AmdModule): void;
-  complain(damage: readonly string[]): void;
-  /** The modules of a section so far. */
-  modulesIn(place: string): number;
-  /** null when there was nothing at all. */
-  result(): AmdCode | null;
-}
-
-export function createAmdTally(): AmdTally {
+export function createAmdTally() {
+  const { add, result, ...all } = createCodeTally();
   const targets = new Map<string, AmdTargetCount>();
   const unknown = new Map<string, number>();
-  const places = new Map<string, number>();
-  const damage: string[] = [];
-  let [modules, bytes, unlinked] = [0, 0, 0];
+  let unlinked = 0;
   return {
-    add({ place, bytes: size, images }) {
-      modules++;
-      bytes += size;
-      count(places, place);
+    ...all,
+    add({ place, bytes, images }: AmdModule) {
+      add(place, bytes);
       const seen = new Set<string>();
       for (const image of images) {
         if (image.kind === "unknown") count(unknown, image.what);
@@ -67,30 +57,16 @@ export function createAmdTally(): AmdTally {
         }
       }
     },
-    complain(found) {
-      damage.push(...found.slice(0, maxDamage - damage.length));
-    },
-    modulesIn: (place) => places.get(place) ?? 0,
-    result() {
-      if (modules === 0 && damage.length === 0) return null;
-      return {
-        modules,
-        bytes,
-        targets: [...targets.values()].sort(byTarget),
+    result: (): AmdCode | null =>
+      result({
+        targets: [...targets.values()].sort(byAmdTarget),
         unlinked,
-        unknown: Object.fromEntries([...unknown].sort(compareFirst)),
-        places: Object.fromEntries([...places].sort(compareFirst)),
-        damage,
-      };
-    },
+        unknown: sortedCounts(unknown),
+      }),
   };
 }
 
-function count(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-}
-
-function byTarget(a: AmdTargetCount, b: AmdTargetCount): number {
+export function byAmdTarget(a: AmdTargetCount, b: AmdTargetCount): number {
   return compareAmdTargets(a.target, b.target) || (a.version ?? 0) - (b.version ?? 0);
 }
 

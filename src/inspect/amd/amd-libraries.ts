@@ -3,10 +3,14 @@
  * Loose code objects of one folder are one library: rocBLAS has a thousand of them, each for one target.
  */
 
-import { type AmdArchitecture, amdArchitectures } from "../../hardware/amd-architectures.ts";
+import {
+  type AmdArchitecture,
+  amdArchitectures,
+  findAmdArchitecture,
+} from "../../hardware/amd-architectures.ts";
 import { spirvTarget } from "../../hardware/amd-generics.ts";
 import { compareFirst, groupBy } from "../../io/collections.ts";
-import { type AmdCode, type AmdTargetCount, compareAmdTargets } from "./amd-inspection.ts";
+import { type AmdCode, type AmdTargetCount, byAmdTarget, compareAmdTargets } from "./amd-inspection.ts";
 
 export interface ImageAmd {
   /** `files`: in how many files; `modules`: in how many modules of them together. */
@@ -89,7 +93,7 @@ function targetsOf(codes: readonly AmdCode[]): ImageAmd["targets"] {
       const modules = found.reduce((sum, each) => sum + each.modules, 0);
       return first === undefined ? [] : [{ ...first, modules, files: found.length }];
     })
-    .sort((a, b) => compareAmdTargets(a.target, b.target) || (a.version ?? 0) - (b.version ?? 0));
+    .sort(byAmdTarget);
 }
 
 /** Those that hold code that a GPU runs, or that may. */
@@ -118,4 +122,41 @@ const looseObject = /\.(?:co|hsaco|hipfb)$/;
 function libraryOf(path: string): string {
   if (!looseObject.test(path)) return path;
   return path.slice(0, path.lastIndexOf("/")).replace(/(?<=\/)gfx[0-9a-f]+[^/]*/g, "*");
+}
+
+/**
+ * The targets of hosts that run all: of `gfx11-generic` in one library and `gfx1100` in another only `gfx1100` is left. Empty where no
+ * host runs all.
+ *
+ * @param libraries the targets of each, with code for some
+ */
+export function servedTargets(libraries: readonly (readonly string[])[]): readonly string[] {
+  const [first = [], ...others] = libraries;
+  const served = others.reduce<readonly string[]>(
+    (before, targets) => widest(before.flatMap((a) => targets.flatMap((b) => meet(a, b) ?? []))),
+    widest(first),
+  );
+  return [...served].sort(compareAmdTargets);
+}
+
+/** Without those that another one covers. */
+function widest(targets: readonly string[]): readonly string[] {
+  const all = [...new Set(targets)];
+  return all.filter((target) => !all.some((other) => other !== target && meet(target, other) === target));
+}
+
+/** The target of hosts that run code of both; null where no host does. */
+function meet(a: string, b: string): string | null {
+  if (a === spirvTarget) return b;
+  if (b === spirvTarget) return a;
+  const [[first = "", ...ofFirst], [second = "", ...ofSecond]] = [a.split(":"), b.split(":")];
+  const processor = isWider(first, second) ? second : isWider(second, first) ? first : null;
+  const features = [...new Set([...ofFirst, ...ofSecond])].sort();
+  // One state of a feature and the other.
+  const isTorn = new Set(features.map((feature) => feature.slice(0, -1))).size < features.length;
+  return processor === null || isTorn ? null : [processor, ...features].join(":");
+}
+
+function isWider(wide: string, narrow: string): boolean {
+  return wide === narrow || findAmdArchitecture(narrow)?.generic === wide;
 }

@@ -10,7 +10,7 @@ import { inflateZstd } from "../zstd-frame.ts";
 
 export const compressedMagic = Buffer.from("CCOB");
 /** The bytes that tell it. */
-export const compressedHead = 32;
+const compressedHead = 32;
 
 /** More is not held in memory. The largest that was seen has 171 MB: a file of Debian's libhipblaslt1 7.1.1. */
 const maxPlain = 256 * 2 ** 20;

@@ -7,11 +7,10 @@ import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import type { CodePattern } from "../code-search.ts";
 import { type Elf, endOfTables } from "../elf/elf.ts";
 import { type AmdCode, type AmdTally, createAmdTally } from "./amd-inspection.ts";
-import { bundleMagic, readBundle } from "./bundle.ts";
+import { bundleMagic, offloadMagic, readBundle, readOffloadBinary } from "./bundle.ts";
 import { imageHead, readCodeObject } from "./code-object.ts";
 import { compressedMagic, readCompressedBundle } from "./compressed-bundle.ts";
 import { archivesBeside } from "./kpack.ts";
-import { offloadMagic, readOffloadBinary } from "./offload-binary.ts";
 
 interface Search {
   readonly source: ByteSource;

@@ -7,8 +7,6 @@ import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
 
-export const kpackMagic = Buffer.from("KPAK");
-
 const referenceSection = ".rocm_kpack_ref";
 const wrapperSection = ".hipFatBinSegment";
 const wrapperBytes = 24;

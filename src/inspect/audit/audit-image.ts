@@ -15,9 +15,9 @@ import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { targetsOfAll } from "../amd/amd-libraries.ts";
 import type { LibraryFile } from "../gpu/driver-files.ts";
-import { type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
+import { decidedFloor, type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
-import { type ImageInspection, inspectionOf } from "../inspection.ts";
+import { holdersOf, type ImageInspection, inspectionOf } from "../inspection.ts";
 import type { CompatPath } from "../loader/compat-path.ts";
 import { beyondDeclared, type BeyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
 import { codeLies, cudaCode, libraryLies, measuredCode, rocmCode, uncompiledTargets } from "./gpu-lies.ts";
@@ -75,7 +75,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
   const nvidia = cuda === null ? null : cudaCode(cuda);
   const amd = rocm === undefined ? null : rocmCode(rocm);
   const vendors = [nvidia, amd].filter((each) => each !== null);
-  const driver = floorOf(inspection);
+  const driver = decidedFloor(measureFloor(holdersOf(inspection.files), inspection.driver));
   const gpu = [
     ...vendors.map((each) => codeLies(each, inspection, origin)),
     ...(amd === null ? [] : [libraryLies(amd, inspection, origin)]),
@@ -164,15 +164,6 @@ function describeFile({ file, features }: BeyondDeclared): string {
   return `    ${file.path}: ${counts.join(", ")}`;
 }
 
-/** null where there is no GPU code, and where the files do not decide it. */
-function floorOf({ files, driver }: ImageInspection): MeasuredFloor | null {
-  const holders = files.flatMap(({ path, gpu, program }) =>
-    gpu === null ? [] : [{ path, gpu, needed: program?.needed ?? [] }],
-  );
-  const floor = measureFloor(holders, driver);
-  return floor !== null && "minimum" in floor ? floor : null;
-}
-
 /** `floor` is null where the files do not decide it. */
 function driverLies(
   { driver, toolkit }: CudaRequirement,
@@ -212,30 +203,30 @@ function compare(a: string, b: string): number | null {
   return left === null || right === null ? null : compareDriverVersions(left, right);
 }
 
+function otherDriver(message: string, fix: string): Problem {
+  return { code: "AUDIT_DRIVER_OTHER", message, fix };
+}
+
 function unasked(found: readonly LibraryFile[]): Problem {
-  const version = found[0]?.version;
-  return {
-    code: "AUDIT_DRIVER_OTHER",
-    message: `the driver of the host is declared, and the image brings its own, ${versionsOf(found)}: ${found[0]?.path}`,
-    fix: `declare driver: { mode: bundled, version: "${version}" }, or leave the file out of the image`,
-  };
+  return otherDriver(
+    `the driver of the host is declared, and the image brings its own, ${versionsOf(found)}: ${found[0]?.path}`,
+    `declare driver: { mode: bundled, version: "${found[0]?.version}" }, or leave the file out of the image`,
+  );
 }
 
 /** The host's driver is declared, and the image looks for its package first. */
 function shadowed(found: readonly LibraryFile[], onPath: OnPath, path: CompatPath | null): Problem {
-  return {
-    code: "AUDIT_DRIVER_OTHER",
-    message: `the driver of the host is declared, and the image puts its forward-compatibility package ${versionsOf(found)} before it: ${path?.reason}`,
-    fix: `take its folder off the loader's path, or declare driver: { mode: compat, onPath: ${onPath} }`,
-  };
+  return otherDriver(
+    `the driver of the host is declared, and the image puts its forward-compatibility package ${versionsOf(found)} before it: ${path?.reason}`,
+    `take its folder off the loader's path, or declare driver: { mode: compat, onPath: ${onPath} }`,
+  );
 }
 
 function otherPath(declared: OnPath, found: OnPath, path: CompatPath | null): Problem {
-  return {
-    code: "AUDIT_DRIVER_OTHER",
-    message: `onPath ${declared} is declared of the forward-compatibility package, and it is ${found}: ${path?.reason}`,
-    fix: `declare driver: { mode: compat, onPath: ${found} }, or change the path of the image's loader`,
-  };
+  return otherDriver(
+    `onPath ${declared} is declared of the forward-compatibility package, and it is ${found}: ${path?.reason}`,
+    `declare driver: { mode: compat, onPath: ${found} }, or change the path of the image's loader`,
+  );
 }
 
 function other(
@@ -249,11 +240,10 @@ function other(
   const instead =
     found.length === 0 ? "is in no file of the image" : `is ${versionsOf(found)}: ${found[0]?.path}`;
   return [
-    {
-      code: "AUDIT_DRIVER_OTHER",
-      message: `${what} is declared to be ${declared}, and ${instead}`,
-      fix: "install the version of the matrix in the template (driver of its view), or declare the one that is there",
-    },
+    otherDriver(
+      `${what} is declared to be ${declared}, and ${instead}`,
+      "install the version of the matrix in the template (driver of its view), or declare the one that is there",
+    ),
   ];
 }
 

@@ -80,12 +80,29 @@ export function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageO
   const elsewhere =
     inOwn.length === 0 ? [] : missingIn(of, inOwn).filter((target) => of.isFound(target, anywhere));
   const [ptx, machine] = [nowhere.filter(isPtx), nowhere.filter((target) => !isPtx(target))];
+  const view = `${of.flags} of the template's view`;
+  const found =
+    anywhere.length === 0 ? "there is no GPU code in the image" : `found were ${anywhere.join(", ")}`;
+  const about = (targets: readonly string[], problem: Problem): readonly Problem[] =>
+    targets.length === 0 ? [] : [{ ...problem, details: holders(of, origin) }];
   return {
     lies: [
-      ...(machine.length === 0 ? [] : [missingCode(of, machine, anywhere, origin)]),
-      ...(ptx.length === 0 ? [] : [missingPtx(of, ptx, anywhere, origin)]),
+      ...about(machine, {
+        code: "AUDIT_GPU_TARGET_MISSING",
+        message: `${machine.join(", ")} is declared, and no file has machine code for it: ${found}`,
+        fix: `compile with ${view}, or declare the targets that are there`,
+      }),
+      ...about(ptx, {
+        code: "AUDIT_PTX_MISSING",
+        message: `PTX for ${ptx.join(", ")} is promised, and no file has it: ${found}`,
+        fix: `compile with ${view}, or take +ptx away from the compute value`,
+      }),
     ],
-    notes: elsewhere.length === 0 ? [] : [onlyInBase(of, elsewhere, inOwn, origin)],
+    notes: about(elsewhere, {
+      code: "AUDIT_GPU_TARGET_MISSING",
+      message: `only files of the base image have ${elsewhere.join(", ")}; the image's own have ${inOwn.join(", ")}`,
+      fix: `check that the image's own files are compiled with ${view}`,
+    }),
   };
 }
 
@@ -218,52 +235,6 @@ function covers(found: GpuTarget, wanted: GpuTarget): boolean {
   return gpuArchitectures.every(
     ({ compute }) => !targetRunsOn(wanted, compute) || targetRunsOn(found, compute),
   );
-}
-
-function missingCode(
-  of: CodeOf,
-  missing: readonly string[],
-  found: readonly string[],
-  origin: ImageOrigin,
-): Problem {
-  return {
-    code: "AUDIT_GPU_TARGET_MISSING",
-    message: `${missing.join(", ")} is declared, and no file has machine code for it: ${foundText(found)}`,
-    details: holders(of, origin),
-    fix: `compile with ${of.flags} of the template's view, or declare the targets that are there`,
-  };
-}
-
-function missingPtx(
-  of: CodeOf,
-  missing: readonly string[],
-  found: readonly string[],
-  origin: ImageOrigin,
-): Problem {
-  return {
-    code: "AUDIT_PTX_MISSING",
-    message: `PTX for ${missing.join(", ")} is promised, and no file has it: ${foundText(found)}`,
-    details: holders(of, origin),
-    fix: "compile with {{gpu.gencode}} of the template's view, or take +ptx away from the compute value",
-  };
-}
-
-function onlyInBase(
-  of: CodeOf,
-  missing: readonly string[],
-  own: readonly string[],
-  origin: ImageOrigin,
-): Problem {
-  return {
-    code: "AUDIT_GPU_TARGET_MISSING",
-    message: `only files of the base image have ${missing.join(", ")}; the image's own have ${own.join(", ")}`,
-    details: holders(of, origin),
-    fix: `check that the image's own files are compiled with ${of.flags} of the template's view`,
-  };
-}
-
-function foundText(found: readonly string[]): string {
-  return found.length === 0 ? "there is no GPU code in the image" : `found were ${found.join(", ")}`;
 }
 
 const shown = 5;

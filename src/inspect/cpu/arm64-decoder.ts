@@ -3,8 +3,44 @@
  * extension, or unknown: then it may need anything.
  */
 
-import { type Arm64Row, arm64BaseRows, arm64FeatureRows, arm64SveRows } from "./arm64-rows.ts";
-import { arm64SystemRows } from "./arm64-system-rows.ts";
+import base from "./arm64-base.json" with { type: "json" };
+import features from "./arm64-features.json" with { type: "json" };
+import sve from "./arm64-sve.json" with { type: "json" };
+import system from "./arm64-system.json" with { type: "json" };
+
+/** Words that equal `value` under `mask`, and the features that they need, by Linux name with spaces between; none for Armv8.0-A. */
+type Arm64Row = readonly [mask: number, value: number, features: string, trait?: Arm64Trait];
+
+/** `asks`: reads what the CPU has. `unproven`: stands in programs that do without the feature, which never come there without it. */
+type Arm64Trait = "asks" | "unproven";
+
+/**
+ * Tables that scripts/arm64-table.mjs writes: `["0xffffcc00", "0x4e284800", "aes", "aese aesd aesmc aesimc"]`, of which the last are the first
+ * of its instructions.
+ */
+const readRows = ({ rows }: { readonly rows: readonly (readonly string[])[] }): readonly Arm64Row[] =>
+  rows.map(([mask, value, needed = ""]) => [Number(mask), Number(value), needed]);
+
+/** To or from a general register, whichever it is: bit 21 is the direction. */
+function registerRow(name: string, features: string): Arm64Row {
+  const [op0 = 0, op1 = 0, n = 0, m = 0, op2 = 0] = name.split("_").map(Number);
+  const value = 0xd5000000 + op0 * 2 ** 19 + op1 * 2 ** 16 + n * 2 ** 12 + m * 2 ** 8 + op2 * 2 ** 5;
+  return [0xffdfffe0, value, features];
+}
+
+/**
+ * Registers and instructions of the system, of which one encoding holds all (DDI 0487, C5.2, C5.3 and D24): what programs may use, by feature.
+ * Whatever is not there and is of the kernel raises an exception in every program, or Linux answers for it
+ * (`Documentation/arch/arm64/cpu-feature-registers.rst`): it is passed over. Another register of programs is unknown. In the order of the
+ * file: of two that match the first counts.
+ */
+const systemRows: readonly Arm64Row[] = [
+  ...system.registers.map(([name = "", features = ""]) => registerRow(name, features)),
+  ...system.rows.map(([mask, value, features = "", trait]): Arm64Row => {
+    const row = [Number(mask), Number(value), features] as const;
+    return trait ? [...row, trait as Arm64Trait] : row;
+  }),
+];
 
 /** The first that fits counts. */
 export const arm64Rows: readonly Arm64Row[] = [
@@ -16,14 +52,16 @@ export const arm64Rows: readonly Arm64Row[] = [
   [0xffdf9c10, 0xe1000000, "sme", "unproven"], // LDR, STR of ZA
   [0xffe0f800, 0x04205800, "sme", "unproven"], // ADDSVL
   [0xfffff800, 0x04bf5800, "sme", "unproven"], // RDSVL
-  ...arm64SystemRows,
+  ...systemRows,
   // Before the longer one that it looks like: RETAASPPC with the number of no register.
   [0xfffffbff, 0xd65f0bff, "paca"], // RETAA, RETAB
   // How long vectors are, for who unwinds the stack of a function with SVE: libgcc's code for exceptions, in every C++ program.
   [0xffffffe0, 0x04e0e3e0, "sve", "unproven"], // CNTD
-  ...arm64FeatureRows,
-  ...arm64SveRows,
-  ...arm64BaseRows,
+  // Beyond Armv8.0-A, without SVE and SME.
+  ...readRows(features),
+  ...readRows(sve),
+  // Of every CPU of Armv8.0-A with floating point and Advanced SIMD.
+  ...readRows(base),
   // No CPU ever executes UDF (C6.2): compilers write it where nothing arrives.
   [0xffff0000, 0x00000000, ""],
   // The whole group of SME (C4.1.1), whose parts are not told apart.

@@ -20,7 +20,7 @@ export interface CpuNeed {
  */
 const compiledForAvx = 0.85;
 
-/** `neededLevel` is that of the file's note, which the loader enforces. `isVariant`: see `variants.ts`. */
+/** `neededLevel` is that of the file's note, which the loader enforces. `isVariant`: see `dispatch.ts`. */
 export function findCpuNeed(cpu: CpuCode, isVariant: boolean, neededLevel: string | null): CpuNeed {
   const asks = isVariant ? [...cpu.asks, "one of several files"] : cpu.asks;
   const enforced = new Set(neededLevel === null ? [] : (findMarch(neededLevel)?.features ?? []));

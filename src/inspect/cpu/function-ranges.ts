@@ -5,21 +5,11 @@ import { readEhFrame } from "../elf/eh-frame.ts";
 import type { Elf } from "../elf/elf.ts";
 import { readSymbols, symbolType } from "../elf/symbols.ts";
 
-/** By address, one for each beginning, the longest. */
-export interface FunctionRanges {
-  readonly count: number;
-  /** The address of the range; behind everything for a range that does not exist. */
-  addressAt(index: number): number;
-  sizeAt(index: number): number;
-  /** Number of the first range from an address on. */
-  firstFrom(address: number): number;
-}
-
 /** The largest library seen has one million. Further ones count as code outside functions. */
 export const maxFunctions = 4_000_000;
 
-/** From unwinding data, which survives `strip`, and from symbols. */
-export function readFunctionRanges(source: ByteSource, elf: Elf): FunctionRanges {
+/** From unwinding data, which survives `strip`, and from symbols: by address, one for each beginning, the longest. */
+export function readFunctionRanges(source: ByteSource, elf: Elf) {
   const found = createColumns();
   const unwinding = elf.sections.find(({ name }) => name === ".eh_frame");
   if (unwinding !== undefined) readEhFrame(source, unwinding, found.add);
@@ -52,7 +42,7 @@ function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
   return longer;
 }
 
-function longestOf(addresses: Float64Array, sizes: Float64Array): FunctionRanges {
+function longestOf(addresses: Float64Array, sizes: Float64Array) {
   const starts = addresses.slice().sort();
   let count = 0;
   for (let index = 0; index < starts.length; index++) {
@@ -80,8 +70,10 @@ function longestOf(addresses: Float64Array, sizes: Float64Array): FunctionRanges
   }
   return {
     count,
-    addressAt: (index) => (index < count ? (starts[index] ?? 0) : Number.POSITIVE_INFINITY),
-    sizeAt: (index) => longest[index] ?? 0,
+    /** The address of the range; behind everything for a range that does not exist. */
+    addressAt: (index: number) => (index < count ? (starts[index] ?? 0) : Number.POSITIVE_INFINITY),
+    sizeAt: (index: number) => longest[index] ?? 0,
+    /** Number of the first range from an address on. */
     firstFrom,
   };
 }

@@ -16,13 +16,6 @@ export interface ElfNote {
   readonly content: Uint8Array;
 }
 
-export interface GnuNotes {
-  /** psABI level that the loader asks of the CPU: `x86-64-v3`; null where the file says nothing or the baseline only. */
-  readonly neededLevel: string | null;
-  /** Oldest Linux kernel by `.note.ABI-tag`: `3.2.0`. */
-  readonly kernel: string | null;
-}
-
 const maxNoteBytes = 2 ** 20;
 
 const maxNotes = 1000;
@@ -84,7 +77,7 @@ const levels = [
   [2, "x86-64-v2"],
 ] as const;
 
-export function readGnuNotes(notes: readonly ElfNote[]): GnuNotes {
+export function readGnuNotes(notes: readonly ElfNote[]) {
   const gnu = notes.filter(({ owner }) => owner === "GNU");
   const needed = gnu
     .filter(({ type }) => type === noteType.property)
@@ -92,7 +85,9 @@ export function readGnuNotes(notes: readonly ElfNote[]): GnuNotes {
   const tag = gnu.find(({ type, content }) => type === noteType.abiTag && content.length >= 16);
   const isLinux = tag !== undefined && u32(tag.content, 0) === 0;
   return {
+    /** psABI level that the loader asks of the CPU: `x86-64-v3`; null where the file says nothing or the baseline only. */
     neededLevel: levels.find(([bit]) => (needed & bit) !== 0)?.[1] ?? null,
+    /** Oldest Linux kernel by `.note.ABI-tag`: `3.2.0`. */
     kernel: isLinux ? [4, 8, 12].map((at) => u32(tag.content, at)).join(".") : null,
   };
 }

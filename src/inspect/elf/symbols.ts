@@ -14,12 +14,6 @@ export interface ElfSymbol {
   readonly isImport: boolean;
 }
 
-export interface SymbolNames {
-  text(nameAt: number): string;
-  /** The first four bytes as a number, lowest first: tells nearly all names apart from those that are looked for. */
-  head(nameAt: number): number;
-}
-
 export const symbolType = { object: 1, function: 2, indirectFunction: 10 } as const;
 
 /** The names of a large C++ library; a longer table is read without its names. */
@@ -46,7 +40,7 @@ export function* readSymbols(source: ByteSource, elf: Elf, table: Table): Genera
 }
 
 /** The names of a table's symbols, read with the first that is asked for. */
-export function symbolNames(source: ByteSource, elf: Elf, table: Table): SymbolNames {
+export function symbolNames(source: ByteSource, elf: Elf, table: Table) {
   const strings = elf.sections[sectionOf(elf, table)?.link ?? -1];
   let read: Uint8Array | null = null;
   const bytes = () => {
@@ -56,7 +50,11 @@ export function symbolNames(source: ByteSource, elf: Elf, table: Table): SymbolN
         : source.read(strings.offset, strings.size);
     return read;
   };
-  return { text: (at) => textAt(bytes(), at, 512), head: (at) => u32(bytes(), at) };
+  return {
+    text: (nameAt: number) => textAt(bytes(), nameAt, 512),
+    /** The first four bytes as a number, lowest first: tells nearly all names apart from those that are looked for. */
+    head: (nameAt: number) => u32(bytes(), nameAt),
+  };
 }
 
 /** A file has one of each ("Special Sections"). */

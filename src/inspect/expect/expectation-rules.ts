@@ -4,7 +4,7 @@ import { type Place, throwProblems } from "../../errors.ts";
 import { quoteLine } from "../../io/limits.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { checkExpectations, type FailedExpectation } from "./check-expectations.ts";
-import { type Expectations, parseExpectations } from "./parse-expectations.ts";
+import { type Expectations, parseExpectations, wordsIn } from "./parse-expectations.ts";
 
 export type ExpectationRules = readonly ExpectationRule[];
 
@@ -22,7 +22,7 @@ export function rulesOfWords(text: string): ExpectationRules {
     const quoted = quoteLine(text, column);
     return { file: "--expect", column, ...(quoted === undefined ? {} : { text: quoted }) };
   };
-  const { expectations, problems } = parseExpectations(text, placeOf);
+  const { expectations, problems } = parseExpectations(wordsIn(text, placeOf), placeOf(0));
   throwProblems(problems);
   return [{ pattern: "*", at: placeOf(0), isAbout: () => true, expectations }];
 }

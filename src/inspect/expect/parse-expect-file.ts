@@ -4,10 +4,10 @@ import { type Place, type Problem, throwProblems } from "../../errors.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
-import type { YamlKind } from "../../io/yaml/yaml-kind.ts";
+import type { YamlKind } from "../../io/yaml/yaml-data.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import type { ExpectationRule, ExpectationRules } from "./expectation-rules.ts";
-import { parseExpectations } from "./parse-expectations.ts";
+import { parseExpectations, wordsIn } from "./parse-expectations.ts";
 
 const code = "EXPECT_INVALID";
 
@@ -29,9 +29,11 @@ export function parseExpectFile(text: string, file: string): ExpectationRules {
     ]);
   const found: Problem[] = [];
   const rules = Object.entries(isRecord(data) ? data : {}).map(([pattern, words]): ExpectationRule => {
-    const texts = textsOf(words);
-    const placeOf = placesIn(texts, (index) => source.placeOf([pattern, index]));
-    const { expectations, problems: mistakes } = parseExpectations(texts.join("\n"), placeOf);
+    const written = textsOf(words).flatMap((text, index) => {
+      const place = source.placeOf([pattern, index]);
+      return wordsIn(text, (offset) => placeOfWord(text, offset, place));
+    });
+    const { expectations, problems: mistakes } = parseExpectations(written, source.placeOf([pattern, 0]));
     for (const mistake of mistakes) found.push(mistake);
     return { pattern, at: source.placeOfKey([pattern]), isAbout: aboutSubjects(pattern), expectations };
   });
@@ -53,20 +55,7 @@ function textsOf(words: unknown): readonly string[] {
   return Array.isArray(words) && words.every((each) => typeof each === "string") ? words : [];
 }
 
-/** Of the words of these texts, one after the other: each is looked for in the line of its text. */
-function placesIn(texts: readonly string[], placeOfText: (index: number) => Place) {
-  const ends: number[] = [];
-  for (const text of texts) ends.push((ends.at(-1) ?? -1) + 1 + text.length);
-  let index = 0;
-  return (offset: number): Place => {
-    if (offset === 0) index = 0;
-    while (index < texts.length - 1 && offset > (ends[index] ?? 0)) index++;
-    const text = texts[index] ?? "";
-    return placeOfWord(text, offset - ((ends[index] ?? 0) - text.length), placeOfText(index));
-  };
-}
-
-/** The value's own where the text is written in another way than it reads. */
+/** A word is looked for in the line of its text. The value's own place where the text is written in another way than it reads. */
 function placeOfWord(text: string, offset: number, value: Place): Place {
   const word = /^\S*/.exec(text.slice(offset, offset + longestWord))?.[0] ?? "";
   const { column = 1, text: line = "" } = value;

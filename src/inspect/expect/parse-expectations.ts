@@ -83,16 +83,25 @@ const examples = [
   perLibrary,
 ];
 
-/** `placeOf` is where a character of the text stands. Answers every mistake. */
+export interface WrittenWord {
+  readonly word: string;
+  readonly at: Place;
+}
+
+/** The words of a text; `placeOf` is where one that begins at a character of it stands. */
+export function wordsIn(text: string, placeOf: (offset: number) => Place): readonly WrittenWord[] {
+  return [...text.matchAll(/\S+/g)].map(({ 0: word, index }) => ({ word, at: placeOf(index) }));
+}
+
+/** `whole` is the place of all of them. Answers every mistake. */
 export function parseExpectations(
-  text: string,
-  placeOf: (offset: number) => Place,
+  written: readonly WrittenWord[],
+  whole: Place,
 ): { readonly expectations: Expectations; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const found: Expectation[] = [];
   let isPerLibrary: Place | null = null;
-  for (const { 0: word, index } of text.matchAll(/\S+/g)) {
-    const at = placeOf(index);
+  for (const { word, at } of written) {
     if (word === perLibrary) {
       isPerLibrary = at;
       continue;
@@ -106,7 +115,7 @@ export function parseExpectations(
       code: "EXPECT_INVALID",
       message: "nothing is expected here",
       fix: `write some of ${examples.join(" ")}`,
-      at: placeOf(0),
+      at: written[0]?.at ?? whole,
     });
   if (isPerLibrary !== null && !found.some(({ kind }) => kind === "target" || kind === "ptx"))
     problems.push({

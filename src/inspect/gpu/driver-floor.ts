@@ -57,7 +57,7 @@ export function measureFloor(
     return {
       unknown: `its files hold code of CUDA ${found.join(" and ")}; which of them is loaded is not known`,
     };
-  const toolkit = known.reduce((a, b) => (compare(a, b) >= 0 ? a : b));
+  const toolkit = known.reduce((a, b) => (compareToolkits(a, b) >= 0 ? a : b));
   const row = findToolkit(toolkit);
   const floor = row === null ? null : driverFloor(row);
   if (floor === null) return { unknown: `the oldest driver for CUDA ${toolkit} is not in the tables` };
@@ -67,48 +67,51 @@ export function measureFloor(
     : { toolkit, minimum: floor.minimum, raisedBy: null };
 }
 
+/** null where it is not decided. */
+export function decidedFloor(floor: FloorAnswer | null): MeasuredFloor | null {
+  return floor !== null && "minimum" in floor ? floor : null;
+}
+
 /** Of libcudart as files name it, or as it lies there. */
 export function runtimeMajors(files: readonly GpuFile[], driver: DriverFiles): ReadonlySet<string> {
-  const lying = driver.runtime
-    .filter(({ library }) => library === "libcudart")
-    .map(({ version }) => majorOf(version));
-  const named = files.flatMap(({ needed }) =>
-    needed.map((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1] ?? ""),
-  );
-  return new Set(lying.length > 0 ? lying : named.filter(Boolean));
+  const lying = runtimesThere(driver);
+  return new Set(lying.length > 0 ? lying : files.flatMap(runtimesOf));
+}
+
+/** The majors of the libcudart that lie in the image. */
+export function runtimesThere({ runtime }: DriverFiles): readonly string[] {
+  return runtime.filter(({ library }) => library === "libcudart").map(({ version }) => majorOf(version));
+}
+
+/** Those that a file names. */
+export function runtimesOf({ needed }: GpuFile): readonly string[] {
+  return needed.flatMap((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1] ?? []);
 }
 
 /** A file that names another runtime than the one there is cannot be loaded. */
-function fits({ needed }: GpuFile, majors: ReadonlySet<string>): boolean {
-  const wanted = needed
-    .map((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1])
-    .find((major) => major !== undefined);
-  return wanted === undefined || majors.has(wanted);
-}
-
 function isLoaded(file: GpuFile, majors: ReadonlySet<string>, stated: string | undefined): boolean {
   const newest = newestToolkit(file.gpu.toolkits);
-  return fits(file, majors) && (stated === undefined || newest === null || majorOf(newest) === stated);
+  const [wanted] = runtimesOf(file);
+  if (wanted !== undefined && !majors.has(wanted)) return false;
+  return stated === undefined || newest === null || majorOf(newest) === stated;
 }
 
 export function newestToolkit(toolkits: readonly ToolkitCount[]): string | null {
   const exact = toolkits.map(({ minimum }) => minimum).filter((version) => version !== null);
-  return exact.length === 0 ? null : exact.reduce((a, b) => (compare(a, b) >= 0 ? a : b));
+  return exact.length === 0 ? null : exact.reduce((a, b) => (compareToolkits(a, b) >= 0 ? a : b));
 }
 
 function isBefore13({ minimum, maximum }: ToolkitCount): boolean {
   // Nobody knows whether 12.8 or 13 wrote the code of sm_100 in a format of both: CUDA 12's rule is the stricter one then.
-  if (minimum === null && maximum === null) return false;
-  return maximum !== null
-    ? compare(maximum, zstdFloor.before) < 0
-    : compare(minimum ?? "0.0", zstdFloor.before) < 0;
+  const known = maximum ?? minimum;
+  return known !== null && compareToolkits(known, zstdFloor.before) < 0;
 }
 
 export function majorOf(version: string): string {
   return version.split(".")[0] ?? version;
 }
 
-function compare(a: string, b: string): number {
+export function compareToolkits(a: string, b: string): number {
   const [left, right] = [parseCudaVersion(a), parseCudaVersion(b)];
   return left === null || right === null ? 0 : compareCudaVersions(left, right);
 }

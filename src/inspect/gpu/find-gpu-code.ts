@@ -7,7 +7,6 @@ import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import type { CodePattern } from "../code-search.ts";
 import { endOfTables } from "../elf/elf.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
-import { exactToolkits, type Samples } from "./exact-toolkit.ts";
 import { containerMagic, containerOf, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import {
@@ -45,10 +44,7 @@ export function gpuCodeSearch(
   onPiece: (piece: FoundPiece) => void = () => {},
 ): { readonly patterns: readonly CodePattern[]; readonly result: () => GpuCode | null } {
   const tally = createGpuTally();
-  const search: Search = {
-    ...{ source, tally, onPiece, place },
-    ...{ samples: { left: 16 }, failures: 0, decompressed: 0 },
-  };
+  const search: Search = { source, tally, onPiece, place, samples: 16, failures: 0, decompressed: 0 };
   return {
     patterns: [
       {
@@ -77,7 +73,8 @@ interface Search {
   readonly tally: GpuTally;
   readonly onPiece: (piece: FoundPiece) => void;
   readonly place: (at: number) => string;
-  readonly samples: Samples;
+  /** How many payloads of the file may still be decompressed. */
+  samples: number;
   failures: number;
   decompressed: number;
 }
@@ -88,10 +85,11 @@ interface Piece {
   readonly bytes: number;
 }
 
-function foundContainer({ source, tally, onPiece, place, samples }: Search, at: number): number {
+function foundContainer(search: Search, at: number): number {
+  const { source, tally, onPiece, place } = search;
   const container = readContainer(source, at);
   if (container === null) return at;
-  const entries = exactToolkits(source, container.entries, samples);
+  const entries = container.entries.map((entry) => ({ ...entry, exact: exactToolkit(search, entry) }));
   tally.add({ place: place(at), bytes: container.size, entries });
   for (const entry of entries) {
     const { whole } = entry;
@@ -101,6 +99,28 @@ function foundContainer({ source, tally, onPiece, place, samples }: Search, at: 
   tally.complain(container.damage);
   // Behind a damaged one the search goes on inside it.
   return container.damage.length > 0 ? at : at + container.size;
+}
+
+/** Enough for most modules; the notes of a larger one are not worth its decompression. */
+const maxSample = 4 * 2 ** 20;
+
+/** The toolkit of machine code, from its payload: headers of a container tell a range only. */
+function exactToolkit(search: Search, entry: FatbinEntry): string | null {
+  if (entry.kind !== "cubin" || entry.payload === null) return null;
+  const payload = partOf(search.source, entry.payload.at, entry.payload.size);
+  if (entry.compression === "none") return readCubin(payload)?.toolkit ?? null;
+  if (entry.compression === "lz4") {
+    const header = decompressLz4(payload.read(0, 512), 64);
+    const toolkit = header === null ? null : (readCubinHeader(header)?.toolkit ?? null);
+    if (toolkit !== null) return toolkit;
+  }
+  if (search.samples === 0 || payload.size > maxSample) return null;
+  search.samples--;
+  const decompress = { lz4: decompressLz4, zstd: decompressZstd, zlib: null, unknown: null }[
+    entry.compression
+  ];
+  const whole = decompress?.(payload.read(0, payload.size), maxSample) ?? null;
+  return whole && (readCubin(memorySource(whole))?.toolkit ?? null);
 }
 
 function foundCubin(search: Search, at: number): number {

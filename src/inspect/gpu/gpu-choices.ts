@@ -2,14 +2,16 @@
 
 import type { DriverFiles } from "./driver-files.ts";
 import {
+  compareToolkits,
   type GpuFile,
   type MeasuredFloor,
   majorOf,
   measureFloor,
   newestToolkit,
   runtimeMajors,
+  runtimesOf,
+  runtimesThere,
 } from "./driver-floor.ts";
-import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
 import { groupBy } from "../../io/collections.ts";
 
 /** The part of a path that names one CUDA: `cuda_v12`, `cu128`, `cuda_jetpack6`, as a folder or as a part of a file's name. */
@@ -41,15 +43,13 @@ export function gpuChoices<File extends GpuFile>(
   if (holders.every((file) => nameOf(file) === null)) return { choices: [] };
   const unnamed = holders.find((file) => nameOf(file) === null || majorOfFile(file) === "");
   if (unnamed !== undefined) return { unknown: `${unnamed.path} does not say for which of them it is` };
-  const lying = new Set(
-    driver.runtime.filter(({ library }) => library === "libcudart").map(({ version }) => majorOf(version)),
-  );
+  const lying = runtimesThere(driver);
   const choices: GpuChoice<File>[] = [];
   for (const [major, members] of majors) {
     const names = new Set(members.map(nameOf));
     const shared = holders.find((file) => majorOfFile(file) !== major && names.has(nameOf(file)));
     if (shared !== undefined) return { unknown: `${shared.path} is named as code of CUDA ${major} is` };
-    const lacking = members.find(({ needed }) => runtimesOf(needed).some((each) => !lying.has(each)));
+    const lacking = members.find((file) => runtimesOf(file).some((each) => !lying.includes(each)));
     if (lacking !== undefined) return { unknown: `${lacking.path} needs a libcudart that is not there` };
     const floor = measureFloor(members, driver, major);
     if (floor === null || "unknown" in floor) return { unknown: floor?.unknown ?? "it holds no code" };
@@ -67,13 +67,4 @@ function majorOfFile({ gpu }: GpuFile): string {
 function nameOf({ path }: GpuFile): string | null {
   const parts = path.split("/").map((part) => cudaName.exec(part)?.[1]);
   return parts.findLast((name) => name !== undefined) ?? null;
-}
-
-function runtimesOf(needed: readonly string[]): readonly string[] {
-  return needed.flatMap((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1] ?? []);
-}
-
-function compareToolkits(a: string, b: string): number {
-  const [left, right] = [parseCudaVersion(a), parseCudaVersion(b)];
-  return left === null || right === null ? 0 : compareCudaVersions(left, right);
 }

@@ -2,7 +2,8 @@
 
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { toolkitOfPtx } from "./ptx-versions.ts";
-import { compareFirst, compareText } from "../../io/collections.ts";
+import { compareText } from "../../io/collections.ts";
+import { count, createCodeTally, sortedCounts } from "../tally.ts";
 
 export interface GpuCode {
   /** Containers and lone files of code: the driver chooses in each for itself. */
@@ -48,16 +49,11 @@ export interface GpuModule {
 
 /** The section whose code only the device linker takes. */
 export const relocatablePlace = "__nv_relfatbin";
-const maxDamage = 100;
 
-export interface GpuTally {
-  add(module: GpuModule): void;
-  complain(damage: readonly string[]): void;
-  /** null when there was nothing at all. */
-  result(): GpuCode | null;
-}
+export type GpuTally = ReturnType<typeof createGpuTally>;
 
-export function createGpuTally(): GpuTally {
+export function createGpuTally() {
+  const { add, complain, result } = createCodeTally();
   const modulesOf = { targets: new Map(), relocatable: new Map(), lto: new Map() } as const satisfies Record<
     string,
     Map<string, number>
@@ -66,15 +62,9 @@ export function createGpuTally(): GpuTally {
   const compression = new Map<FatbinCompression, number>();
   const toolkits = new Map<string, Omit<ToolkitCount, "entries">>();
   const toolkitEntries = new Map<string, number>();
-  const places = new Map<string, number>();
-  const damage: string[] = [];
-  let [modules, bytes] = [0, 0];
-
   return {
-    add({ place, bytes: size, entries }) {
-      modules++;
-      bytes += size;
-      count(places, place);
+    add({ place, bytes, entries }: GpuModule) {
+      add(place, bytes);
       const linked = place === relocatablePlace ? "relocatable" : "targets";
       const seen = new Set<string>();
       for (const entry of entries) {
@@ -94,26 +84,18 @@ export function createGpuTally(): GpuTally {
         count(toolkitEntries, key);
       }
     },
-    complain(found) {
-      damage.push(...found.slice(0, maxDamage - damage.length));
-    },
-    result() {
-      if (modules === 0 && damage.length === 0) return null;
-      return {
-        modules,
-        bytes,
+    complain,
+    result: (): GpuCode | null =>
+      result({
         targets: counts(modulesOf.targets),
         relocatable: counts(modulesOf.relocatable),
         lto: counts(modulesOf.lto),
         unknown: [...unknown].sort(([a], [b]) => a - b).map(([kind, entries]) => ({ kind, entries })),
-        compression: Object.fromEntries(sorted(compression)),
+        compression: sortedCounts(compression),
         toolkits: [...toolkits]
           .map(([key, toolkit]) => ({ ...toolkit, entries: toolkitEntries.get(key) ?? 0 }))
           .sort(byToolkit),
-        places: Object.fromEntries(sorted(places)),
-        damage,
-      };
-    },
+      }),
   };
 }
 
@@ -142,10 +124,6 @@ function rangeOf({ version, arch }: FatbinEntry): Pick<ToolkitCount, "minimum" |
     : { minimum: null, maximum: null };
 }
 
-function count<Key>(counts: Map<Key, number>, key: Key): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-}
-
 function counts(map: ReadonlyMap<string, number>): TargetCount[] {
   return [...map]
     .map(([target, modules]) => ({ target, modules }))
@@ -161,10 +139,6 @@ export function compareTargets(a: string, b: string): number {
   const [kindA, numberA] = key(a);
   const [kindB, numberB] = key(b);
   return kindA.localeCompare(kindB) || numberA - numberB || compareText(a, b);
-}
-
-function sorted(map: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
-  return [...map].sort(compareFirst);
 }
 
 function byToolkit(a: ToolkitCount, b: ToolkitCount): number {

@@ -7,7 +7,7 @@ import { placesOf, searchCode } from "../code-search.ts";
 import { readElf } from "../elf/elf.ts";
 import { headBytes } from "../file-inspection.ts";
 import { closeSpooled, sourceOf, type SpooledFile } from "../image/spool.ts";
-import type { FileInspector } from "../workers/file-inspector.ts";
+import { alone, type FileInspector } from "../workers/file-inspector.ts";
 import { type FoundPiece, gpuCodeSearch } from "./find-gpu-code.ts";
 import { compareTargets, createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
 import { ptxOfToolkit, readPtxEntry } from "./ptx-versions.ts";
@@ -32,16 +32,8 @@ const maxModule = 4 * 2 ** 20;
 const maxModules = 256;
 const maxBytes = 128 * 2 ** 20;
 
-export interface ModuleCollection {
-  /** Opens files in place of who inspects them, and finds nothing but modules. */
-  readonly inspector: FileInspector;
-  readonly modules: () => readonly LoadableModule[];
-  /** Targets whose code stands by itself nowhere, or is too large. */
-  readonly leftOut: () => readonly string[];
-}
-
 /** One module for each target and version. */
-export function collectModules(): ModuleCollection {
+export function collectModules() {
   const found = new Map<string, LoadableModule>();
   const targets = new Set<string>();
   let bytes = 0;
@@ -65,21 +57,13 @@ export function collectModules(): ModuleCollection {
     }
     return null;
   };
-  const modules = () => [...found.values()].sort((a, b) => compareTargets(a.target, b.target));
+  const modules = (): readonly LoadableModule[] =>
+    [...found.values()].sort((a, b) => compareTargets(a.target, b.target));
   return {
-    inspector: {
-      inspect(file) {
-        const opened = open(file);
-        return {
-          found: opened,
-          accepted: opened.then(
-            () => {},
-            () => {},
-          ),
-        };
-      },
-    },
+    /** Opens files in place of who inspects them, and finds nothing but modules. */
+    inspector: { inspect: (file) => alone(open(file)) } satisfies FileInspector,
     modules,
+    /** Targets whose code stands by itself nowhere, or is too large. */
     leftOut: () => {
       const taken = new Set(modules().map(({ target }) => target));
       return [...targets].filter((target) => !taken.has(target)).sort(compareTargets);

@@ -47,30 +47,19 @@ export function ptxOfToolkit(toolkit: string): string | null {
   return Object.keys(toolkits).find((version) => toolkits[version] === toolkit) ?? null;
 }
 
-/** PTX that stands alone, as an entry of a container would say it; null for what is no PTX. */
+/**
+ * PTX that stands alone, as an entry of a container would say it: text that begins with `.version` and `.target` (PTX ISA, "PTX Module
+ * Directives"). The first some thousand bytes are enough; null for what is no PTX.
+ */
 export function readPtxEntry(head: Uint8Array): FatbinEntry | null {
-  const ptx = readPtxText(head);
-  if (ptx === null) return null;
-  const { version, arch, suffix } = ptx;
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const written = { version: { major, minor }, compression: "none", isDebug: false, payload: null } as const;
-  return { kind: "ptx", rawKind: entryKind.ptx, arch, suffix, ...written };
-}
-
-/** PTX that stands alone: text that begins with `.version` and `.target`. Source: PTX ISA, "PTX Module Directives". */
-interface PtxText {
-  /** PTX ISA: `8.4`. */
-  readonly version: string;
-  readonly arch: number;
-  readonly suffix: "" | "a" | "f";
-}
-
-/** The first some thousand bytes are enough; null for what is no PTX. */
-export function readPtxText(head: Uint8Array): PtxText | null {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString("latin1");
   const directives = text.replace(/\/\*[\s\S]*?\*\//g, " ").replace(/\/\/[^\n]*/g, " ");
-  const version = /^\s*\.version\s+(\d{1,2}\.\d)\s/.exec(directives)?.[1];
-  const target = /\s\.target\s+sm_(\d{2,3})([af]?)\b/.exec(directives);
-  if (version === undefined || target === null) return null;
-  return { version, arch: Number(target[1]), suffix: target[2] as PtxText["suffix"] };
+  const [, major, minor] = /^\s*\.version\s+(\d{1,2})\.(\d)\s/.exec(directives) ?? [];
+  const [, arch, suffix] = /\s\.target\s+sm_(\d{2,3})([af]?)\b/.exec(directives) ?? [];
+  if (major === undefined || arch === undefined) return null;
+  return {
+    ...{ kind: "ptx", rawKind: entryKind.ptx, compression: "none", isDebug: false, payload: null },
+    ...{ arch: Number(arch), suffix: suffix as FatbinEntry["suffix"] },
+    version: { major: Number(major), minor: Number(minor) },
+  };
 }

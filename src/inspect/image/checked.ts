@@ -7,16 +7,8 @@ import { invalidImage } from "./invalid-image.ts";
 /** Padding, and tables of contents: zstd:chunked has some megabytes of one. */
 const mostBehind = 256 * 2 ** 20;
 
-export interface CheckedChunks {
-  readonly chunks: Chunks;
-  /** Reads what is left. Throws `IMAGE_INVALID` when the bytes are not those of the digest. */
-  finish(): Promise<void>;
-  /** Lets the source go, wherever it is. */
-  close(): Promise<void>;
-}
-
 /** Without a digest there is nothing to compare. */
-export function checked(chunks: Chunks, digest: Digest | null, name: string): CheckedChunks {
+export function checked(chunks: Chunks, digest: Digest | null, name: string) {
   const hash = digest === null ? null : createHash("sha256");
   const iterator = chunks[Symbol.asyncIterator]();
   const next = async () => {
@@ -27,6 +19,7 @@ export function checked(chunks: Chunks, digest: Digest | null, name: string): Ch
   return {
     // Leaving it early must not close the source: the rest is part of the digest.
     chunks: { [Symbol.asyncIterator]: () => ({ next }) },
+    /** Reads what is left. Throws `IMAGE_INVALID` when the bytes are not those of the digest. */
     async finish() {
       let behind = 0;
       for (let rest = await next(); rest.done !== true; rest = await next()) {
@@ -48,20 +41,9 @@ export function checked(chunks: Chunks, digest: Digest | null, name: string): Ch
 /** A stream of chunks, read in pieces of wished lengths. */
 export type Chunks = AsyncIterable<Uint8Array>;
 
-export interface ChunkReader {
-  /** Exactly so many bytes; fewer where the stream ends. For short pieces: they are held in memory. */
-  take(length: number): Promise<Uint8Array>;
-  /** The next bytes, at most so many; null at the end. */
-  next(limit: number): Promise<Uint8Array | null>;
-  /** So many bytes as they come. */
-  pass(length: number): AsyncGenerator<Uint8Array>;
-  /** The bytes that were taken, and all that come behind them. */
-  behind(taken: Uint8Array): AsyncGenerator<Uint8Array>;
-  /** Lets the stream go before its end. */
-  close(): Promise<void>;
-}
+export type ChunkReader = ReturnType<typeof createChunkReader>;
 
-export function createChunkReader(chunks: Chunks): ChunkReader {
+export function createChunkReader(chunks: Chunks) {
   const iterator = chunks[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array(0);
   /** False at the end of the stream. */
@@ -88,7 +70,8 @@ export function createChunkReader(chunks: Chunks): ChunkReader {
     }
   };
   return {
-    async take(length) {
+    /** Exactly so many bytes; fewer where the stream ends. For short pieces: they are held in memory. */
+    async take(length: number): Promise<Uint8Array> {
       if (rest.length >= length) return some(length);
       const pieces: Uint8Array[] = [];
       for (let left = length; left > 0 && (await fill()); ) {
@@ -98,12 +81,16 @@ export function createChunkReader(chunks: Chunks): ChunkReader {
       }
       return Buffer.concat(pieces);
     },
+    /** The next bytes, at most so many; null at the end. */
     next,
+    /** So many bytes as they come. */
     pass,
-    async *behind(taken) {
+    /** The bytes that were taken, and all that come behind them. */
+    async *behind(taken: Uint8Array): AsyncGenerator<Uint8Array> {
       yield taken;
       yield* pass(Number.POSITIVE_INFINITY);
     },
+    /** Lets the stream go before its end. */
     async close() {
       await iterator.return?.();
     },

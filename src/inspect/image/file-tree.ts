@@ -3,7 +3,7 @@
 import type { FileInspection } from "../file-inspection.ts";
 import { confPath } from "../loader/ld-conf.ts";
 import type { LoaderRecord } from "../loader/loader-record.ts";
-import type { PackageRecords } from "../packages/package-records.ts";
+import type { PackageRecords } from "../packages/unchanged-files.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { type LayerInspection, normalPath } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";

@@ -3,7 +3,7 @@
  * what names the layers stands behind them.
  */
 
-import { type Digest, isDigest } from "../../oci/digest.ts";
+import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import { checked, type Chunks, createChunkReader } from "./checked.ts";
@@ -12,7 +12,7 @@ import { isTar } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
 import { entryFor } from "../../oci/platform-entries.ts";
-import { configParts, manifestParts } from "./manifest.ts";
+import { blobPath, configParts, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./open-layers.ts";
 import { readTar } from "./read-tar.ts";
 
@@ -151,19 +151,18 @@ function indexDigest(read: (path: string) => unknown, platform: string): Digest 
   return digest;
 }
 
-function blobPath(digest: Digest): string {
-  return `blobs/sha256/${digest.slice("sha256:".length)}`;
-}
-
 function digestOfBlob(path: string): Digest | null {
-  const digest = `sha256:${/^blobs\/sha256\/([0-9a-f]{64})$/.exec(path)?.[1]}`;
-  return isDigest(digest) ? digest : null;
+  return digestIn(path, /^blobs\/sha256\/([0-9a-f]{64})$/);
 }
 
 /** Podman and Buildah name layers by their digests. Others' archives may have any file under such a name. */
 function digestBySaving(path: string): Digest | null {
-  const digest = `sha256:${/^([0-9a-f]{64})\.tar$/.exec(path)?.[1]}`;
-  return isDigest(digest) ? digest : null;
+  return digestIn(path, /^([0-9a-f]{64})\.tar$/);
+}
+
+function digestIn(path: string, pattern: RegExp): Digest | null {
+  const hex = pattern.exec(path)?.[1];
+  return hex === undefined ? null : `sha256:${hex}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** An image of the container engine: as the archive of `docker save`, and its layers. */
 
+import { imagePath } from "../../oci/engine/engine-answers.ts";
 import { readLayers } from "../../oci/engine/read-layers.ts";
 import { connectDocker } from "../../oci/engine/api.ts";
 import type { Environment } from "../../io/world.ts";
@@ -12,7 +13,7 @@ export async function* engineArchive(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const api = await connectDocker(env);
-  yield* api.bytes("GET", `/images/${name.split("/").map(encodeURIComponent).join("/")}/get`, { signal });
+  yield* api.bytes("GET", `${imagePath(name)}/get`, { signal });
 }
 
 /** Throws `ENGINE_…`, also where it has no image of this name. */

@@ -10,7 +10,7 @@ import { headBytes, holdsCode } from "../file-inspection.ts";
 import { closeSpooled, maxSpool, sourceOf, type SpooledFile } from "./spool.ts";
 import { loaderReader } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
-import { sharedInspector } from "../workers/shared-inspector.ts";
+import { sharedInspector } from "../workers/worker-pool.ts";
 import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
 import { layerChanges } from "./layer.ts";
 import { collect, type FileSink } from "./opened-file.ts";

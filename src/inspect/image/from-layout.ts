@@ -3,14 +3,15 @@
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Digest, isDigest } from "../../oci/digest.ts";
+import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
+import { isErrno } from "../../io/files.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { entryFor } from "../../oci/platform-entries.ts";
 import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer } from "./layer.ts";
-import { configParts, manifestParts } from "./manifest.ts";
+import { blobPath, configParts, manifestParts } from "./manifest.ts";
 import { type OpenedImage, openLayers, type OpenOptions } from "./open-layers.ts";
 
 const maxJson = 16 * 2 ** 20;
@@ -21,7 +22,7 @@ const maxIndexes = 4;
 export async function openFromLayout(folder: string, options: OpenOptions): Promise<OpenedImage> {
   const { platform } = options;
   const readJson = async (digest: Digest): Promise<unknown> => {
-    const bytes = await readSmall(blobPath(folder, digest));
+    const bytes = await readSmall(join(folder, blobPath(digest)));
     if (digestOf(bytes) !== digest) throw invalidImage(`${folder}: ${digest} has other bytes`);
     return parseJson(bytes);
   };
@@ -38,7 +39,7 @@ export async function openFromLayout(folder: string, options: OpenOptions): Prom
   const config = await readJson(parts.config);
   const layers = await openLayers(parts.layers, folder, options, async ({ digest }, name, onBytes) => {
     const blob = checked(
-      createReadStream(blobPath(folder, digest), { highWaterMark: 2 ** 18 }),
+      createReadStream(join(folder, blobPath(digest)), { highWaterMark: 2 ** 18 }),
       digest,
       name,
     );
@@ -55,18 +56,11 @@ export async function isLayout(folder: string): Promise<boolean> {
   return json !== null && isRecord(parseJson(json));
 }
 
-function blobPath(folder: string, digest: Digest): string {
-  if (!isDigest(digest)) throw invalidImage(`${folder}: ${digest} is no digest`);
-  return join(folder, "blobs", "sha256", digest.slice("sha256:".length));
-}
-
 async function readSmall(path: string): Promise<Uint8Array> {
   try {
     if ((await stat(path)).size > maxJson) throw invalidImage(`${path} has more than ${maxJson} bytes`);
     return await readFile(path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT")
-      throw invalidImage(`${path} is not there`);
-    throw error;
+    throw isErrno(error, "ENOENT") ? invalidImage(`${path} is not there`) : error;
   }
 }

@@ -4,7 +4,7 @@ import { ImgmatchError } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { headBytes, holdsCode, holdsCodeFrom } from "../file-inspection.ts";
 import { maxScript } from "../loader/shell-path.ts";
-import { closeSpooled, maxSpool, sourceOf, spool, type SpooledFile, withSpooled } from "./spool.ts";
+import { closeSpooled, maxSpool, sourceOf, spool, type SpooledFile } from "./spool.ts";
 import { type Chunks, createChunkReader } from "./checked.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
 import { findMark } from "./marks.ts";
@@ -132,9 +132,14 @@ async function openContent(
     else if (isTar(head)) await openTar(path, whole, own, depth);
     else await openBytes(path, within(own, decompressed(whole, compression, path)), own, name, depth + 1);
   } catch (error) {
-    if (!isDamage(error)) throw error;
-    sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
+    tellDamage(path, error, own);
   }
+}
+
+/** Throws what is no fault of the content. */
+function tellDamage(path: string, error: unknown, { sink }: Opening): void {
+  if (!isDamage(error)) throw error;
+  sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
 }
 
 function closedFormat(head: Uint8Array, name: string): string | null {
@@ -148,9 +153,15 @@ async function isLong(chunks: Chunks): Promise<boolean> {
 }
 
 async function openFile(path: string, chunks: Chunks, own: Opening, depth: number): Promise<void> {
+  const file = await spooled(path, chunks, own);
+  if (file !== null) await openProgram(path, file, own, depth);
+}
+
+/** null for what is longer than any file that would be opened, which is told. */
+async function spooled(path: string, chunks: Chunks, { sink }: Opening): Promise<SpooledFile | null> {
   const file = await spool(chunks);
-  if (file === null) own.sink.unopened(path, `longer than ${maxSpool} bytes`);
-  else await openProgram(path, file, own, depth);
+  if (file === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
+  return file;
 }
 
 /** And the zip archive at its end, if it has one. Takes the file over. */
@@ -168,11 +179,7 @@ async function openProgram(path: string, file: SpooledFile, own: Opening, depth:
 async function openZipAtEnd(path: string, source: ByteSource, own: Opening, depth: number): Promise<boolean> {
   if (!endsWithZip(source)) return false;
   if (depth >= maxDepth) own.sink.unopened(path, tooDeep);
-  else
-    await openEntries(path, source, own, depth).catch((error: unknown) => {
-      if (!isDamage(error)) throw error;
-      own.sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
-    });
+  else await openEntries(path, source, own, depth).catch((error: unknown) => tellDamage(path, error, own));
   return true;
 }
 
@@ -203,11 +210,8 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
     if (seen.bytes - seen.firstZero >= holdsCodeFrom) sink.unopened(path, behindScript);
     return;
   }
-  const file = await spool(first.rest);
-  if (file === null) {
-    sink.unopened(path, `longer than ${maxSpool} bytes`);
-    return;
-  }
+  const file = await spooled(path, first.rest, own);
+  if (file === null) return;
   let isTaken = false;
   try {
     const source = sourceOf(file);
@@ -226,11 +230,13 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
 }
 
 async function openZip(path: string, chunks: Chunks, own: Opening, depth: number) {
-  const isOpened = await withSpooled(chunks, async (file) => {
+  const file = await spooled(path, chunks, own);
+  if (file === null) return;
+  try {
     await openEntries(path, sourceOf(file), own, depth);
-    return true;
-  });
-  if (isOpened === null) own.sink.unopened(path, `longer than ${maxSpool} bytes`);
+  } finally {
+    closeSpooled(file);
+  }
 }
 
 async function openEntries(path: string, source: ByteSource, own: Opening, depth: number) {

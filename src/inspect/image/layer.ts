@@ -2,7 +2,7 @@
 
 import { loaderReader } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
-import { sharedInspector } from "../workers/shared-inspector.ts";
+import { sharedInspector } from "../workers/worker-pool.ts";
 import { type Chunks, createChunkReader } from "./checked.ts";
 import { unpacked } from "./decompress.ts";
 import { archiveBudget, inspectContent } from "./inspect-content.ts";
@@ -105,21 +105,14 @@ export type LayerChange =
   /** `opaque`: what lower layers have in the folder is gone. */
   | { readonly kind: "removed" | "opaque"; readonly path: string };
 
-interface LayerChanges {
-  add(change: LayerChange): void;
-  /** Throws what opening an earlier file threw. */
-  addFile(path: string, opened: Promise<OpenedFile | null> | null): void;
-  /** Waits for all files. Throws what opening one of them threw. */
-  result(): Promise<readonly LayerChange[]>;
-}
-
-export function layerChanges(): LayerChanges {
+export function layerChanges() {
   const changes: LayerChange[] = [];
   const open: Promise<void>[] = [];
   let failure: { readonly error: unknown } | null = null;
   return {
-    add: (change) => changes.push(change),
-    addFile(path, opened) {
+    add: (change: LayerChange) => changes.push(change),
+    /** Throws what opening an earlier file threw. */
+    addFile(path: string, opened: Promise<OpenedFile | null> | null) {
       if (failure !== null) throw failure.error;
       const index = changes.push({ kind: "file", path }) - 1;
       if (opened === null) return;
@@ -131,7 +124,8 @@ export function layerChanges(): LayerChanges {
       });
       open.push(done);
     },
-    async result() {
+    /** Waits for all files. Throws what opening one of them threw. */
+    async result(): Promise<readonly LayerChange[]> {
       await Promise.all(open);
       return changes;
     },

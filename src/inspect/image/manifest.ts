@@ -1,38 +1,32 @@
 /** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
 
-import { type Digest, isDigest } from "../../oci/digest.ts";
+import { type Digest, isDigest, isSize } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { attempt } from "../../io/attempt.ts";
 import { canonical } from "../../io/canonical-json.ts";
-import { fieldsOf, isRecord } from "../../io/json.ts";
+import { fieldsOf } from "../../io/json.ts";
 import { platformName } from "../../oci/platform-entries.ts";
 import { invalidImage } from "./invalid-image.ts";
 import type { OpenedImage } from "./open-layers.ts";
 
-export interface LayerDescriptor {
-  readonly digest: Digest;
-  /** Compressed bytes. */
-  readonly size: number;
-}
-
-export interface ManifestParts {
-  readonly config: Digest;
-  readonly layers: readonly LayerDescriptor[];
-}
-
 const maxLayers = 1000;
 
-/** Throws `IMAGE_INVALID` for what is no manifest of an image. */
-export function manifestParts(json: unknown, name: string): ManifestParts {
-  const config = isRecord(json) && isRecord(json.config) ? json.config.digest : null;
-  const layers = isRecord(json) && Array.isArray(json.layers) ? json.layers : null;
-  if (!isDigest(config) || layers === null || layers.length > maxLayers)
+/** The place of a blob in a layout. */
+export function blobPath(digest: Digest): string {
+  return `blobs/sha256/${digest.slice("sha256:".length)}`;
+}
+
+/** Digests of the configuration and of the layers, with their compressed sizes. Throws `IMAGE_INVALID` for what is no manifest of an image. */
+export function manifestParts(json: unknown, name: string) {
+  const { config: described, layers } = fieldsOf(json);
+  const { digest: config } = fieldsOf(described);
+  if (!isDigest(config) || !Array.isArray(layers) || layers.length > maxLayers)
     throw invalidImage(`${name}: its manifest is not that of an image`);
   return {
     config,
     layers: layers.map((layer, index) => {
-      const { digest, size } = isRecord(layer) ? layer : {};
-      if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
+      const { digest, size } = fieldsOf(layer);
+      if (!isDigest(digest) || !isSize(size))
         throw invalidImage(`${name}: layer ${index + 1} of its manifest has no digest and size`);
       return { digest, size };
     }),
@@ -76,6 +70,6 @@ function settingsOf(config: unknown): Digest | null {
 
 /** Digests of the layers' uncompressed archives, lowest first; null where the configuration does not have them. */
 export function diffIdsOf(config: unknown): readonly Digest[] | null {
-  const ids = isRecord(config) && isRecord(config.rootfs) ? config.rootfs.diff_ids : null;
+  const { diff_ids: ids } = fieldsOf(fieldsOf(config).rootfs);
   return Array.isArray(ids) && ids.every(isDigest) ? ids : null;
 }

@@ -1,7 +1,7 @@
 /** Marks of what has code in it, anywhere in a stream: behind a script, in a format of somebody's own. */
 
 import { bundleMagic } from "../amd/bundle.ts";
-import { compressedMagic } from "../amd/compressed-bundle.ts";
+import { compressedMagic, isCompressedBundle } from "../amd/compressed-bundle.ts";
 import { elfMachine, elfType } from "../elf/elf.ts";
 import { containerMagic } from "../gpu/fatbin.ts";
 import { u16, u32 } from "../little-endian.ts";
@@ -44,7 +44,7 @@ function bundleMark(bytes: Buffer, at: number): Mark | null {
 }
 
 function compressedMark(bytes: Buffer, at: number): Mark | null {
-  return [1, 2, 3].includes(u16(bytes, at + 4)) && u16(bytes, at + 6) <= 1 ? "gpu" : null;
+  return isCompressedBundle(bytes.subarray(at, at + markBytes)) ? "gpu" : null;
 }
 
 const cpus: ReadonlySet<number> = new Set(Object.values(elfMachine));

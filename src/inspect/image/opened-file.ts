@@ -3,7 +3,7 @@
 import type { FileInspection } from "../file-inspection.ts";
 import { type LoaderRecord, scriptRecord } from "../loader/loader-record.ts";
 import { mayBePackaged } from "../packages/unchanged-files.ts";
-import type { PackageRecords } from "../packages/package-records.ts";
+import type { PackageRecords } from "../packages/unchanged-files.ts";
 import type { SpooledFile } from "./spool.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 
@@ -43,21 +43,16 @@ export function collect(
 } {
   const files: { readonly path: string; readonly found: Promise<FileInspection | null> }[] = [];
   const unopened = new Map<string, string>();
-  let packages: PackageRecords | undefined;
-  let loader: LoaderRecord | null = null;
+  const records: { packages?: PackageRecords; loader?: LoaderRecord } = {};
+  const isEmpty = () => unopened.size + Object.keys(records).length === 0;
   const opened = async (): Promise<OpenedFile | null> => {
     const found = new Map<string, FileInspection>();
     for (const { path, found: inspection } of files) {
       const one = await inspection;
       if (one !== null) found.set(path, one);
     }
-    if (found.size + unopened.size === 0 && packages === undefined && loader === null) return null;
-    return {
-      files: Object.fromEntries(found),
-      unopened: Object.fromEntries(unopened),
-      ...(packages === undefined ? {} : { packages }),
-      ...(loader === null ? {} : { loader }),
-    };
+    if (found.size === 0 && isEmpty()) return null;
+    return { files: Object.fromEntries(found), unopened: Object.fromEntries(unopened), ...records };
   };
   return {
     sink: {
@@ -69,17 +64,16 @@ export function collect(
         await accepted;
       },
       unopened: (path, reason) => unopened.set(path, reason),
-      script: (text) => {
-        loader ??= scriptRecord(text);
+      script(text) {
+        if (records.loader === undefined) this.loader(scriptRecord(text));
       },
-      loader: (record) => {
-        loader = record;
+      loader(loader) {
+        if (loader !== null) records.loader = loader;
       },
-      packages: (records) => {
-        packages = records;
+      packages(packages) {
+        records.packages = packages;
       },
     },
-    opened: () =>
-      files.length + unopened.size === 0 && packages === undefined && loader === null ? null : opened(),
+    opened: () => (files.length === 0 && isEmpty() ? null : opened()),
   };
 }

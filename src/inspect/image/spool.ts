@@ -39,19 +39,6 @@ export async function spool(chunks: Chunks): Promise<SpooledFile | null> {
   }
 }
 
-export async function withSpooled<Result>(
-  chunks: Chunks,
-  use: (file: SpooledFile) => Promise<Result>,
-): Promise<Result | null> {
-  const file = await spool(chunks);
-  if (file === null) return null;
-  try {
-    return await use(file);
-  } finally {
-    closeSpooled(file);
-  }
-}
-
 /** Gone as soon as it is closed, also when the process is killed. */
 function unnamedFile(): number {
   const path = join(tmpdir(), `imgmatch-${randomUUID()}`);

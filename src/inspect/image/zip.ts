@@ -1,10 +1,10 @@
 /** Reads zip archives: jars, wheels. Source: PKWARE APPNOTE 6.3.10. Only what the central directory lists exists. */
 
 import zlib from "node:zlib";
-import { Readable } from "node:stream";
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import type { Chunks } from "./checked.ts";
+import { through } from "./decompress.ts";
 
 export interface ZipEntry {
   readonly path: string;
@@ -126,7 +126,8 @@ export function openZipEntry(source: ByteSource, entry: ZipEntry): Chunks | null
   if (start + entry.compressedSize > source.size) return null;
   const raw = chunksOf(source, start, entry.compressedSize);
   if (entry.method === 0) return raw;
-  return entry.method === 8 ? inflated(raw) : null;
+  if (entry.method !== 8) return null;
+  return through(raw, zlib.createInflateRaw({ chunkSize: 2 ** 17 }), (error) => error);
 }
 
 export async function* chunksOf(
@@ -138,18 +139,5 @@ export async function* chunksOf(
     const bytes = source.read(start + at, Math.min(chunkBytes, length - at));
     if (bytes.length === 0) return;
     yield bytes;
-  }
-}
-
-async function* inflated(raw: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const stream = zlib.createInflateRaw({ chunkSize: 2 ** 17 });
-  const input = Readable.from(raw, { objectMode: false });
-  input.on("error", (error) => stream.destroy(error));
-  input.pipe(stream);
-  try {
-    for await (const chunk of stream) yield chunk as Uint8Array;
-  } finally {
-    input.destroy();
-    stream.destroy();
   }
 }

@@ -1,7 +1,6 @@
 /** Which files of an image belong to a package database: dpkg's status and lists of checksums, apk's list, rpm's databases. */
 
-import { readDpkgStatus, readMd5sums } from "./dpkg.ts";
-import type { PackageRecords } from "./package-records.ts";
+import type { PackageRecords } from "./unchanged-files.ts";
 import { readRpm, type RpmDatabase } from "./rpm/rpm.ts";
 
 const maintainers = /@(?:[\w-]+\.)*alpinelinux\.org>?\s*$/;
@@ -28,6 +27,35 @@ function readApk(text: string): PackageRecords {
     if (name !== "") packages[name] = files;
   }
   return { distribution, files: packages };
+}
+
+/** Debian's and Ubuntu's own, their teams included. Others' packages (NVIDIA's, a company's) are not the distribution's. */
+const debians = /@(?:[\w-]+\.)*(?:debian\.(?:org|net)|ubuntu\.com|canonical\.com)>?\s*$/;
+
+/**
+ * dpkg's database. Sources: dpkg(1), `/var/lib/dpkg/status` and `info/*.md5sums`; deb-control(5), Maintainer. `NAME` or, where several
+ * architectures may be installed together, `NAME:ARCHITECTURE`: both are answered.
+ */
+function readDpkgStatus(text: string): PackageRecords {
+  const distribution: string[] = [];
+  for (const paragraph of text.split(/\n\n+/)) {
+    const field = (name: string) => new RegExp(`^${name}: *(.*)$`, "m").exec(paragraph)?.[1]?.trim();
+    const name = field("Package");
+    if (name === undefined || !debians.test(field("Maintainer") ?? "")) continue;
+    distribution.push(name, `${name}:${field("Architecture") ?? "all"}`);
+  }
+  return { distribution, files: {} };
+}
+
+/** Lines of `<32 digits>  <path>`. Documentation and the like holds no code. */
+function readMd5sums(text: string, name: string): PackageRecords {
+  const files: Record<string, string> = {};
+  for (const line of text.split("\n")) {
+    const [, md5, path] = /^([0-9a-f]{32}) [ *](.+)$/.exec(line) ?? [];
+    if (md5 !== undefined && path !== undefined && !path.startsWith("usr/share/doc/"))
+      files[path] = `md5:${md5}`;
+  }
+  return { distribution: [], files: { [name]: files } };
 }
 
 /** A database of 20,000 packages has about 20 MB; what is longer is not read, so that its files count. */

@@ -1,10 +1,11 @@
 /** Opens files in threads: each has one at a time, and what waits for them has a bound of memory. */
 
+import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile } from "../image/spool.ts";
 import { type Question, readAnswer, type Reply, transfersOf } from "./file-answer.ts";
-import type { FileInspector } from "./file-inspector.ts";
+import { type FileInspector, inThisThread } from "./file-inspector.ts";
 
 interface Job {
   readonly question: Question;
@@ -105,4 +106,24 @@ function withResolver<Value>(): { promise: Promise<Value>; resolve: (value: Valu
     resolve = done;
   });
   return { promise, resolve };
+}
+
+/** The thread's program beside this one, as the bundler writes it. */
+declare const IMGMATCH_WORKER: string;
+
+/** With a second one, or a second layer beside the first, an image of 5 GB took 340 to 460 MiB, more than it may. */
+const maxThreads = 1;
+
+let shared: FileInspector | null = null;
+
+/** This thread alone where there is one processor, and where the sources run as they are, which a thread could not load. */
+export function sharedInspector(): FileInspector {
+  shared ??= create();
+  return shared;
+}
+
+function create(): FileInspector {
+  const processors = availableParallelism();
+  if (typeof IMGMATCH_WORKER !== "string" || processors === 1) return inThisThread;
+  return createWorkerPool(new URL(IMGMATCH_WORKER, import.meta.url), Math.min(processors, maxThreads));
 }

@@ -1,8 +1,16 @@
 /** A YAML document as plain data, in one pass: `yaml` would look through all anchors for every alias, and through all keys for every key. */
 
 import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
-import type { Place, Problem } from "../../errors.ts";
-import type { YamlKind } from "./yaml-kind.ts";
+import type { Place, Problem, ProblemCode } from "../../errors.ts";
+import type { InputLimit } from "../limits.ts";
+
+/** A kind of YAML file: how much of it is read, and the codes of its mistakes. */
+export interface YamlKind {
+  readonly limit: InputLimit;
+  readonly syntax: ProblemCode;
+  /** Of a key that stands twice. */
+  readonly duplicate: ProblemCode;
+}
 
 /** Ten lines of aliases of aliases can stand for millions of values. */
 const mostAliased = 100_000;

@@ -1,19 +1,12 @@
 /** Places of the values of a YAML document: each mapping is indexed once, when it is first asked. */
 
-import { type Document, isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from "yaml";
+import { type Document, isMap, isScalar, isSeq, type Node, type Pair } from "yaml";
 
 export type YamlPath = readonly PropertyKey[];
 
 type Entry = Pair<Node | null, Node | null>;
 
-export interface YamlPlaces {
-  /** Of the value at a path, or of its nearest ancestor that exists. */
-  offsetOf(path: YamlPath): number;
-  /** Of the key at a path; else as `offsetOf`. */
-  offsetOfKey(path: YamlPath): number;
-}
-
-export function yamlPlaces({ contents }: Document): YamlPlaces {
+export function yamlPlaces({ contents }: Document) {
   const indexes = new WeakMap<Node, ReadonlyMap<unknown, Entry>>();
   const entryOf = (map: Node | null, name: PropertyKey | undefined): Entry | undefined => {
     if (!isMap<Node | null, Node | null>(map)) return undefined;
@@ -28,36 +21,24 @@ export function yamlPlaces({ contents }: Document): YamlPlaces {
     }
     return index.get(name);
   };
-  const step = (node: Node | null, name: PropertyKey): Node | null =>
-    isSeq<Node | null>(node) ? (node.items[Number(name)] ?? null) : (entryOf(node, name)?.value ?? null);
-
-  function nodeAt(path: YamlPath): Node | null {
-    let node: Node | null = contents;
+  /** The nodes along a path, as far as they exist. */
+  const nodesTo = (path: YamlPath): readonly Node[] => {
+    const nodes = contents === null ? [] : [contents as Node];
     for (const name of path) {
-      node = step(node, name);
-      if (node === null) return null;
+      const node = nodes.at(-1) ?? null;
+      const next = isSeq<Node | null>(node) ? node.items[Number(name)] : entryOf(node, name)?.value;
+      if (next == null) break;
+      nodes.push(next);
     }
-    return node;
-  }
-
-  function offsetOf(path: YamlPath): number {
-    let [node, nearest]: (Node | null)[] = [contents, contents];
-    for (const name of path) {
-      node = step(node ?? null, name);
-      if (node === null) break;
-      if (node.range) nearest = node;
-    }
-    return start(nearest ?? null);
-  }
-
-  function keyAt(path: YamlPath): Scalar | null {
-    const key = path.length === 0 ? null : entryOf(nodeAt(path.slice(0, -1)), path.at(-1))?.key;
-    return isScalar(key) ? key : null;
-  }
-
-  return { offsetOf, offsetOfKey: (path) => (keyAt(path) === null ? offsetOf(path) : start(keyAt(path))) };
-}
-
-function start(node: Node | null): number {
-  return node?.range?.[0] ?? 0;
+    return nodes;
+  };
+  /** Of the value at a path, or of its nearest ancestor that exists. */
+  const offsetOf = (path: YamlPath) => nodesTo(path).findLast(({ range }) => range)?.range?.[0] ?? 0;
+  /** Of the key at a path; else as `offsetOf`. */
+  const offsetOfKey = (path: YamlPath) => {
+    const nodes = nodesTo(path.slice(0, -1));
+    const key = nodes.length === path.length ? entryOf(nodes.at(-1) ?? null, path.at(-1))?.key : null;
+    return path.length > 0 && isScalar(key) ? (key.range?.[0] ?? 0) : offsetOf(path);
+  };
+  return { offsetOf, offsetOfKey };
 }

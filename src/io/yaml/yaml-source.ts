@@ -2,10 +2,9 @@
 
 import { LineCounter, type YAMLError } from "yaml";
 import type { Place, Problem } from "../../errors.ts";
-import { quoteLine, requireSize } from "../limits.ts";
-import { plainData } from "./yaml-data.ts";
+import { inputLimits, quoteLine, requireSize } from "../limits.ts";
+import { plainData, type YamlKind } from "./yaml-data.ts";
 import { parseYamlDocument } from "./yaml-document.ts";
-import { matrixYaml, type YamlKind } from "./yaml-kind.ts";
 import { type YamlPath, yamlPlaces } from "./yaml-places.ts";
 
 export interface YamlSource {
@@ -16,6 +15,12 @@ export interface YamlSource {
   /** Place of the key at a path. */
   placeOfKey(path: YamlPath): Place;
 }
+
+const matrixYaml: YamlKind = {
+  limit: inputLimits.matrix,
+  syntax: "MATRIX_SYNTAX",
+  duplicate: "MATRIX_DUPLICATE",
+};
 
 /** Parses YAML text. Mistakes of syntax, duplicate keys among them, are returned all together. Throws `INPUT_TOO_LARGE`. */
 export function parseYamlSource(

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { finished } from "node:stream";
 import type { Digest } from "../../oci/digest.ts";
 import type { ImageReference } from "../../oci/reference.ts";
-import { mostConnections } from "../../oci/registry/agents.ts";
+import { mostConnections } from "../../oci/registry/proxy.ts";
 import { registryUrl } from "../../oci/registry/registry-endpoint.ts";
 import { refuseChallenge } from "../../oci/registry/forwarding-client.ts";
 import type { BlobRequest, OpenedBlob } from "../../oci/registry/open-blob.ts";

@@ -12,6 +12,7 @@ import { errnoMessage, isErrno } from "../../io/files.ts";
 import { type Endpoint, findEndpoint } from "./engine-endpoint.ts";
 import type { Environment } from "../../io/world.ts";
 import { type Check, requireChecked } from "../../io/checks.ts";
+import { fieldsOf, parseJson, text } from "../../io/json.ts";
 import { jsonLines } from "./json-lines.ts";
 
 export interface DockerApi {
@@ -62,8 +63,8 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
   const endpoint = await findEndpoint(env);
   const target = requestTarget(endpoint);
   const answer = await send(target, "GET", "/_ping", { signal: AbortSignal.timeout(pingTimeoutMs) });
-  const text = await readText(endpoint, answer);
-  if (answer.statusCode !== 200) throw refused(endpoint, "GET", "/_ping", answer.statusCode ?? 0, text);
+  const pong = await readText(endpoint, answer);
+  if (answer.statusCode !== 200) throw refused(endpoint, "GET", "/_ping", answer.statusCode ?? 0, pong);
   // The engine's own version is never too old for it and never too new: 29 refuses below 1.44, 20.10 above 1.41.
   const header = answer.headers["api-version"];
   const version = typeof header === "string" && /^\d+\.\d+$/.test(header) ? header : "1.41";
@@ -81,6 +82,25 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
     return body.trim() === "" ? null : JSON.parse(body);
   }
 
+  async function* answerOf<T>(
+    method: Method,
+    path: string,
+    call: ApiCall,
+    read: (response: http.IncomingMessage) => AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    const response = await open(method, path, call);
+    try {
+      yield* read(response);
+    } catch (error) {
+      // The cause is on this side when the body could not be read to its end.
+      if (call.body?.errored) throw call.body.errored;
+      if (call.signal?.aborted) throw call.signal.reason;
+      throw error instanceof ImgmatchError ? error : broken(endpoint, `${method} ${path}`, error);
+    } finally {
+      response.destroy();
+    }
+  }
+
   return {
     endpoint,
     version,
@@ -92,30 +112,9 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
         fix: `see whether DOCKER_HOST names a container engine: GET ${path} answers otherwise there`,
       });
     },
-    async *stream(method, path, call = {}) {
-      const response = await open(method, path, call);
-      try {
-        yield* jsonLines(response);
-      } catch (error) {
-        // The cause is on this side when the body could not be read to its end.
-        if (call.body?.errored) throw call.body.errored;
-        if (call.signal?.aborted) throw call.signal.reason;
-        if (error instanceof ImgmatchError) throw error;
-        throw broken(endpoint, `${method} ${path}`, error);
-      } finally {
-        response.destroy();
-      }
-    },
-    async *bytes(method, path, call = {}) {
-      const response = await open(method, path, call);
-      try {
-        for await (const chunk of response) yield chunk as Uint8Array;
-      } catch (error) {
-        throw call.signal?.aborted ? call.signal.reason : broken(endpoint, `${method} ${path}`, error);
-      } finally {
-        response.destroy();
-      }
-    },
+    stream: (method, path, call = {}) => answerOf(method, path, call, jsonLines),
+    bytes: (method, path, call = {}) =>
+      answerOf(method, path, call, (response) => response as AsyncIterable<Uint8Array>),
   };
 }
 
@@ -201,13 +200,8 @@ function refused(
   status: number,
   body: string,
 ): ImgmatchError {
-  let said = body.trim();
-  try {
-    const { message } = JSON.parse(body);
-    if (typeof message === "string") said = message;
-  } catch {
-    // Not JSON: a proxy's page. Its text is all there is.
-  }
+  // Of what is not JSON, as a proxy's page, the text is all there is.
+  const said = text(fieldsOf(parseJson(body)).message) ?? body.trim();
   return new EngineRefusal(
     status,
     `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${said.slice(0, 2000)}`,

@@ -3,10 +3,15 @@
 import { anyObject, anyText, fields, list, optional, wholeNumber } from "../../io/checks.ts";
 import type { DockerApi } from "./api.ts";
 
+/** Of an image, by its id or a name of it. */
+export function imagePath(name: string): string {
+  return `/images/${name.split("/").map(encodeURIComponent).join("/")}`;
+}
+
 const texts = optional(list(anyText), []);
 
 /** `/images/json` */
-export const imageList = list(fields({ Id: anyText }));
+const imageList = list(fields({ Id: anyText }));
 
 /** `/images/NAME/json` */
 export const imageAnswer = fields({

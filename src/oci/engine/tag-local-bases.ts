@@ -4,15 +4,14 @@ import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../digest.ts";
 import { localBaseName } from "../local-base.ts";
 import { parseImageReference } from "../reference.ts";
-import { hasContentStore, namedImage } from "./engine-answers.ts";
+import { hasContentStore, imagePath, namedImage } from "./engine-answers.ts";
 import { type DockerApi, EngineRefusal } from "./api.ts";
 import { forgetName } from "./engine-scratch.ts";
 
 /** null where the engine has no image of this id or name. Throws `ENGINE_…`. */
 async function findImage(api: DockerApi, name: string) {
-  const path = `/images/${name.split("/").map(encodeURIComponent).join("/")}/json`;
   try {
-    return await api.read(path, namedImage);
+    return await api.read(`${imagePath(name)}/json`, namedImage);
   } catch (error) {
     if (error instanceof EngineRefusal && error.status === 404) return null;
     throw error;

@@ -8,21 +8,23 @@ import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, refused, tooLarge, unreachable } from "./failure.ts";
-import type { OperationOptions } from "./manifests.ts";
-import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  type OperationOptions,
+  pullRequest,
+  type Send,
+} from "./transport.ts";
 import { TransportError } from "./registry-error.ts";
 
 export function blobOperations({
   send,
   plainHttp,
 }: OperationOptions): Pick<RegistryClient, "readBlob" | "streamBlob"> {
-  const requestFor = (repository: ImageReference, digest: Digest): HttpRequest => ({
-    method: "GET",
-    url: registryUrl(repository, "blobs", digest, plainHttp),
-    headers: { "accept-encoding": "identity", "user-agent": "imgmatch" },
-    maxBytes: registryLimits.configBytes,
-    scope: `repository:${repository.repository}:pull`,
-  });
+  const requestFor = (repository: ImageReference, digest: Digest): HttpRequest => {
+    const url = registryUrl(repository, "blobs", digest, plainHttp);
+    return pullRequest(repository, url, registryLimits.configBytes, { "accept-encoding": "identity" });
+  };
   return {
     async readBlob(repository, digest) {
       const request = requestFor(repository, digest);

@@ -3,23 +3,15 @@
  * chooses what runs.
  */
 
-import { ImgmatchError } from "../../errors.ts";
-import { findWritableByOthers } from "../../io/writable-by-others.ts";
+import { requireOwn } from "../../io/writable-by-others.ts";
 
 /**
  * Throws `CACHE_UNSAFE` when somebody beside this user and root can change the folder, one of its files that are named, or a
  * folder above.
  */
 export function requireSafeCache(folder: string, files: readonly string[]): void {
-  const found = findWritableByOthers([...files, folder]);
-  if (found === null) return;
-  const { path, why, byMode } = found;
-  throw new ImgmatchError({
-    code: "CACHE_UNSAFE",
-    message: `${why}: anybody who can write the cache chooses the image`,
-    fix: byMode
-      ? `chmod go-w ${path}, or name another folder with --cache`
-      : "name a folder of your own with --cache",
-    at: { file: path },
+  requireOwn([...files, folder], "CACHE_UNSAFE", "the cache chooses the image", {
+    fix: () => "name a folder of your own with --cache",
+    orElse: ", or name another folder with --cache",
   });
 }

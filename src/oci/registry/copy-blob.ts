@@ -1,25 +1,24 @@
 /** Bringing a blob into a repository, from another one or from memory (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
 
 import type { BlobCopier, BlobWriter, RegistryClient } from "./client.ts";
-import { apiHost, registryUrl } from "./registry-endpoint.ts";
+import { apiHost, namedUrl, registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
-import type { OperationOptions } from "./manifests.ts";
 import type { Digest } from "../digest.ts";
 import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
-import type { HttpRequest, HttpResponse } from "./transport.ts";
-
-export interface CopyOptions extends OperationOptions {
-  readonly streamBlob: RegistryClient["streamBlob"];
-}
+import type { HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** Some storage behind registries takes no less than 5 MiB but at the end. */
 const sentBytes = 8 * 1024 * 1024;
 
-export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): BlobCopier & BlobWriter {
+export function copyOperations({
+  send,
+  plainHttp,
+  streamBlob,
+}: OperationOptions & Pick<RegistryClient, "streamBlob">): BlobCopier & BlobWriter {
   const requestTo = (
     to: ImageReference,
     method: HttpRequest["method"],
@@ -56,10 +55,7 @@ export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): Bl
   }
 
   function nextUrl(request: HttpRequest, { headers: { location } }: HttpResponse): URL {
-    const url =
-      location !== undefined && URL.canParse(location, request.url.href)
-        ? new URL(location, request.url)
-        : null;
+    const url = namedUrl(location, request.url);
     const isSafe =
       url !== null &&
       (url.protocol === "https:" ||

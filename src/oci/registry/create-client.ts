@@ -12,7 +12,7 @@ import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
 import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
-import { mostRetries, waitFor, withRetries } from "./try-again.ts";
+import { withRetries } from "./try-again.ts";
 import { tagOperations } from "./tags.ts";
 import { createTransport } from "./transport.ts";
 
@@ -54,18 +54,11 @@ export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & Refe
  * const found = await registry.findManifest(parseImageReference("registry.example.com/team/app:1.0"));
  */
 export function createRegistryClient(options: RegistryOptions = {}): FullRegistryClient {
-  const { credentials = noCredentials, plainHttp = isLoopback, ca, signal, timeoutMs = 30_000 } = options;
-  const { retries = mostRetries, sleep = waitFor, random = Math.random, now = Date.now } = options;
+  const { credentials = noCredentials, plainHttp = isLoopback, signal, timeoutMs = 30_000 } = options;
   // Every request in flight listens for the same signal; Node takes more than ten for a leak.
   if (signal !== undefined) setMaxListeners(0, signal);
 
-  const once = withRetries(createTransport({ timeoutMs, ca, signal, proxy: options.proxy }), {
-    retries,
-    sleep,
-    random,
-    now,
-    signal,
-  });
+  const once = withRetries(createTransport({ ...options, timeoutMs }), options);
   const send = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
   const blobs = blobOperations({ send, plainHttp });
   return {

@@ -8,7 +8,7 @@ import { apiUrl, isLoopback } from "./registry-endpoint.ts";
 import { manifestOperations } from "./manifests.ts";
 import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
-import { waitFor, withRetries } from "./try-again.ts";
+import { withRetries } from "./try-again.ts";
 import { createTransport, type HttpResponse, type Send } from "./transport.ts";
 
 /** The registry wants a login, and says which: what the caller needs to obtain one. */
@@ -23,11 +23,8 @@ export class Challenged extends Error {
   }
 }
 
-export type ManifestReader = Pick<RegistryClient, "findManifest" | "readManifest">;
-
 export interface ForwardingClient
-  extends ManifestReader,
-    Pick<RegistryClient, "streamBlob">,
+  extends Pick<RegistryClient, "findManifest" | "readManifest" | "streamBlob">,
     ReferrersReader {
   /** Returns when the registry lets this caller in, and throws {@link Challenged} when it does not: the API's own first question. */
   readonly knock: (registry: string) => Promise<void>;
@@ -46,10 +43,9 @@ export type ForwardingOptions = Pick<RegistryOptions, "plainHttp" | "ca" | "prox
 export function createForwardingClient(
   options: ForwardingOptions,
 ): (authorization: string | null) => ForwardingClient {
-  const { plainHttp = isLoopback, ca, proxy, timeoutMs = 30_000, signal } = options;
-  const transport = createTransport({ timeoutMs, ca, signal, proxy });
-  const policy = { retries: 0, sleep: waitFor, random: Math.random, now: Date.now, signal };
-  const send = withRedirects(withRetries(transport, policy), plainHttp);
+  const { plainHttp = isLoopback, timeoutMs = 30_000, signal } = options;
+  const transport = createTransport({ ...options, timeoutMs });
+  const send = withRedirects(withRetries(transport, { retries: 0, signal }), plainHttp);
   return (authorization) => {
     const ask: Send = async (request) => {
       const headers = authorization === null ? request.headers : { ...request.headers, authorization };

@@ -10,12 +10,7 @@ import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
-import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
-
-export interface OperationOptions {
-  readonly send: Send;
-  readonly plainHttp: (host: string) => boolean;
-}
+import type { HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
 
 type ManifestOperations = Pick<
   RegistryClient,
@@ -41,7 +36,10 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     // 405: some proxies know only GET.
     if (response.status !== 200 && response.status !== 405) throw refused(request, response);
     const described = response.status === 200 ? describedBy(response) : null;
-    if (described === null) return descriptorOf(await readManifest(reference));
+    if (described === null) {
+      const manifest = await readManifest(reference);
+      return manifest && descriptorOf(manifest);
+    }
     if (reference.digest !== null) checkEqual(request, reference.digest, described.digest);
     return described;
   }
@@ -97,27 +95,22 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     return current?.digest === digest;
   }
 
-  async function removeTag(reference: ImageReference): Promise<boolean> {
-    const request = requestFor(reference, "DELETE", reference.tag ?? noName(reference));
+  async function remove(reference: ImageReference, name: string): Promise<boolean> {
+    const request = requestFor(reference, "DELETE", name);
     const response = await send(request);
     if (response.status >= 200 && response.status < 300) return true;
-    // OCI distribution-spec, "Deleting tags": 400 or 405 where it is not offered.
+    // OCI distribution-spec, "Deleting tags", "Deleting Manifests": 400 or 405 where it is not offered.
     if (response.status === 400 || response.status === 405) return false;
-    // Some registries look here for a digest only, so 404 says nothing about the tag.
-    if (response.status === 404) return (await findManifest({ ...reference, digest: null })) === null;
-    throw refused(request, response);
+    if (response.status !== 404) throw refused(request, response);
+    // Some registries look here for a digest only, so 404 says nothing about a tag.
+    return name === reference.tag && (await findManifest({ ...reference, digest: null })) === null;
   }
 
-  async function removeManifest(reference: ImageReference): Promise<boolean> {
-    const request = requestFor(reference, "DELETE", reference.digest ?? noName(reference));
-    const response = await send(request);
-    if (response.status >= 200 && response.status < 300) return true;
-    // OCI distribution-spec, "Deleting Manifests": 400 or 405 where it is not offered.
-    if ([400, 404, 405].includes(response.status)) return false;
-    throw refused(request, response);
-  }
-
-  return { findManifest, readManifest, writeManifest, removeTag, removeManifest };
+  return {
+    ...{ findManifest, readManifest, writeManifest },
+    removeTag: async (reference) => remove(reference, reference.tag ?? noName(reference)),
+    removeManifest: async (reference) => remove(reference, reference.digest ?? noName(reference)),
+  };
 }
 
 /** By digest where there is one; `latest` where there is nothing, as everywhere. */
@@ -142,10 +135,9 @@ function describedBy(response: HttpResponse): ManifestDescriptor | null {
   return { digest, mediaType, size: Number(length) };
 }
 
-function descriptorOf(manifest: Manifest | null): ManifestDescriptor | null {
-  if (manifest === null) return null;
-  const { digest, mediaType, size } = manifest;
-  return { digest, mediaType, size };
+/** Without what else is known of it. */
+export function descriptorOf({ mediaType, digest, size }: ManifestDescriptor): ManifestDescriptor {
+  return { mediaType, digest, size };
 }
 
 /** null for the types that servers give to any file. */

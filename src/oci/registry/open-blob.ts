@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Digest } from "../digest.ts";
 import type { ImageReference } from "../reference.ts";
-import { type AgentOptions, createAgents } from "./agents.ts";
+import { type AgentOptions, createAgents } from "./proxy.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { unreachable } from "./failure.ts";
 import { withRedirects } from "./redirect.ts";

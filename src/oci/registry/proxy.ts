@@ -1,9 +1,13 @@
-/** Proxies for https, as every container tool reads them from the environment (the rules of Go's `httpproxy` package). */
+/**
+ * Connections that stay open and that all requests share, and proxies for https, as every container tool reads them from the environment
+ * (the rules of Go's `httpproxy` package).
+ */
 
-import { request as httpRequest } from "node:http";
-import { type AgentOptions, Agent as HttpsAgent } from "node:https";
+import { Agent as HttpAgent, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, type AgentOptions as HttpsOptions } from "node:https";
 import type { Socket } from "node:net";
-import { type ConnectionOptions, connect as tlsConnect } from "node:tls";
+import { type ConnectionOptions, connect as tlsConnect, rootCertificates } from "node:tls";
+import { remember } from "../../io/collections.ts";
 import { basicHeader } from "./credential.ts";
 import { isLoopback } from "./registry-endpoint.ts";
 
@@ -35,7 +39,7 @@ function matches({ hostname, port }: URL, pattern: string): boolean {
 }
 
 /** An agent whose connections are tunnels through the proxy (RFC 9110, 9.3.6): TLS is with the registry, the proxy sees only its name. */
-export function createTunnelAgent(proxy: URL, options: AgentOptions, timeoutMs: number): HttpsAgent {
+function createTunnelAgent(proxy: URL, options: HttpsOptions, timeoutMs: number): HttpsAgent {
   const login =
     proxy.username === ""
       ? {}
@@ -76,4 +80,31 @@ export function createTunnelAgent(proxy: URL, options: AgentOptions, timeoutMs: 
     return undefined;
   }
   return Object.assign(new HttpsAgent(options), { createConnection });
+}
+
+export interface AgentOptions {
+  /** For a connection through a proxy, in milliseconds. */
+  readonly timeoutMs: number;
+  /** PEM certificates that are trusted beside the usual ones. */
+  readonly ca?: string | undefined;
+  readonly proxy?: FindProxy | undefined;
+}
+
+/** To one host. Further requests wait for a connection. */
+export const mostConnections = 32;
+
+/** @returns which connections a request to this address goes over */
+export function createAgents({ timeoutMs, ca, proxy = () => null }: AgentOptions): (url: URL) => HttpAgent {
+  const shared = { keepAlive: true, maxSockets: mostConnections };
+  const trusting = ca === undefined ? shared : { ...shared, ca: [...rootCertificates, ca] };
+  const plainAgent = new HttpAgent(shared);
+  const secureAgent = new HttpsAgent(trusting);
+  const tunnels = new Map<string, HttpsAgent>();
+
+  return (url) => {
+    if (url.protocol !== "https:") return plainAgent;
+    const through = proxy(url);
+    if (through === null) return secureAgent;
+    return remember(tunnels, through.href, () => createTunnelAgent(through, trusting, timeoutMs));
+  };
 }

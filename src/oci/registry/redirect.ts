@@ -2,6 +2,7 @@
 
 import { malformed } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
+import { namedUrl } from "./registry-endpoint.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 
 /** The part of an answer that a redirect is read from. */
@@ -32,8 +33,7 @@ function redirected(
   location: string | undefined,
   plainHttp: (host: string) => boolean,
 ): HttpRequest {
-  const to =
-    location !== undefined && URL.canParse(location, from.url.href) ? new URL(location, from.url) : null;
+  const to = namedUrl(location, from.url);
   if (to === null)
     throw malformed(from, `redirects to ${JSON.stringify(location ?? "")}, which is no address`);
   const plainAllowed =

@@ -2,15 +2,13 @@
 
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
-import { type Digest, isDigest } from "../digest.ts";
+import { type Digest, isDigest, isSize } from "../digest.ts";
 import { indexTypes, isMediaType } from "../media-types.ts";
-import type { ImageReference } from "../reference.ts";
 import type { Referrer, ReferrersReader } from "./client.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { malformed, refused, tooLarge } from "./failure.ts";
-import type { OperationOptions } from "./manifests.ts";
 import { nextPage } from "./tags.ts";
-import type { HttpRequest } from "./transport.ts";
+import { type OperationOptions, pullRequest } from "./transport.ts";
 
 /** `sha256-<hex>`: where registries without the API keep the list (OCI distribution-spec, "Referrers Tag Schema"). */
 export function referrersTag(subject: Digest): string {
@@ -25,7 +23,7 @@ export function referrersOperations({ send, plainHttp }: OperationOptions): Refe
       // All pages together are no longer than the tag that lists them elsewhere.
       let left: number = registryLimits.manifestBytes;
       for (let url: URL | null = first; url !== null; ) {
-        const request = requestFor(repository, url, left);
+        const request = pullRequest(repository, url, left, { accept: indexTypes.oci });
         const response = await send(request);
         if (response.status === 404 && url === first) return null;
         if (response.status !== 200) throw refused(request, response);
@@ -43,24 +41,13 @@ export function referrersOperations({ send, plainHttp }: OperationOptions): Refe
   };
 }
 
-function requestFor(repository: ImageReference, url: URL, maxBytes: number): HttpRequest {
-  return {
-    method: "GET",
-    url,
-    headers: { accept: indexTypes.oci, "user-agent": "imgmatch" },
-    maxBytes,
-    scope: `repository:${repository.repository}:pull`,
-  };
-}
-
 /** The entries of an index of referrers, without those that are no descriptors; null for what is no index. */
 export function parseReferrers(bytes: Uint8Array): readonly Referrer[] | null {
   const json = parseJson(bytes);
   if (!isRecord(json) || !Array.isArray(json.manifests)) return null;
   return json.manifests.flatMap((entry): readonly Referrer[] => {
     const { digest, mediaType, size, artifactType, annotations } = fieldsOf(entry);
-    if (!isDigest(digest) || !isMediaType(mediaType)) return [];
-    if (typeof size !== "number" || !Number.isSafeInteger(size) || size < 0) return [];
+    if (!isDigest(digest) || !isMediaType(mediaType) || !isSize(size)) return [];
     return [{ digest, mediaType, size, artifactType: text(artifactType), annotations: textsOf(annotations) }];
   });
 }

@@ -18,6 +18,11 @@ export function apiUrl(registry: string, plainHttp: (host: string) => boolean): 
   return new URL(`${plainHttp(host) ? "http" : "https"}://${host}/v2/`);
 }
 
+/** An address that an answer names, beside that of the question; null for none. */
+export function namedUrl(text: string | undefined, base: URL): URL | null {
+  return text !== undefined && URL.canParse(text, base.href) ? new URL(text, base) : null;
+}
+
 /** Docker Hub's images are named after one host and served by another. */
 export function apiHost(registry: string): string {
   return registry === "docker.io" ? "registry-1.docker.io" : registry;

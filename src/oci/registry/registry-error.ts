@@ -9,38 +9,32 @@ export interface RegistryErrorEntry {
   readonly message: string;
 }
 
-export interface RegistryFailure {
+type Failure = Pick<RegistryError, "status" | "errors" | "temporary" | "unclear" | "retryAfterMs">;
+
+export class RegistryError extends ImgmatchError {
   /** null where no whole answer came. */
-  readonly status: number | null;
-  readonly errors: readonly RegistryErrorEntry[];
+  readonly status: number | null = null;
+  readonly errors: readonly RegistryErrorEntry[] = [];
   /** Whether the same may work the next time. */
-  readonly temporary: boolean;
+  readonly temporary: boolean = false;
   /** Whether a write may have been done all the same, or may yet be: the answer was lost, or is that of a gateway. */
-  readonly unclear: boolean;
+  readonly unclear: boolean = false;
   /** How long the registry asks to wait; 0 where it does not. */
-  readonly retryAfterMs: number;
-}
+  readonly retryAfterMs: number = 0;
 
-export class RegistryError extends ImgmatchError implements RegistryFailure {
-  readonly status: number | null;
-  readonly errors: readonly RegistryErrorEntry[];
-  readonly temporary: boolean;
-  readonly unclear: boolean;
-  readonly retryAfterMs: number;
-
-  constructor(problem: Problem, failure: Partial<RegistryFailure> = {}, options?: ErrorOptions) {
+  constructor(problem: Problem, failure: Partial<Failure> = {}, options?: ErrorOptions) {
     super(problem, options);
-    this.status = failure.status ?? null;
-    this.errors = failure.errors ?? [];
-    this.temporary = failure.temporary ?? false;
-    this.unclear = failure.unclear ?? false;
-    this.retryAfterMs = failure.retryAfterMs ?? 0;
+    Object.assign(this, failure);
   }
 
   /** The same, said of this part of what was asked for. */
   of(part: string): RegistryError {
     const [problem] = this.problems;
-    return new RegistryError({ ...problem, message: `${part}: ${problem.message}` }, this, { cause: this });
+    const { status, errors, temporary, unclear, retryAfterMs } = this;
+    const failure = { status, errors, temporary, unclear, retryAfterMs };
+    return new RegistryError({ ...problem, message: `${part}: ${problem.message}` }, failure, {
+      cause: this,
+    });
   }
 }
 
@@ -53,30 +47,29 @@ export function isTemporaryStatus(status: number, errors: readonly RegistryError
   return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 }
 
-const kinds = {
-  timeout: { temporary: true },
-  reset: { temporary: true },
-  tls: { temporary: false },
-  /** The name does not resolve, or nothing listens there. */
-  unreachable: { temporary: false },
-  /** The answer is not HTTP. */
-  garbage: { temporary: false },
-  tooLarge: { temporary: false },
-  interrupted: { temporary: false },
-} as const satisfies Record<string, { temporary: boolean }>;
-
-/** Why an HTTP exchange gave no whole answer, and whether another try makes sense. */
-type TransportErrorKind = keyof typeof kinds;
+/**
+ * Why an HTTP exchange gave no whole answer. `unreachable`: the name does not resolve, or nothing listens there; `garbage`: the answer is not
+ * HTTP.
+ */
+type TransportErrorKind =
+  | "timeout"
+  | "reset"
+  | "tls"
+  | "unreachable"
+  | "garbage"
+  | "tooLarge"
+  | "interrupted";
 
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly kind: TransportErrorKind;
+  /** Whether another try makes sense. */
   readonly temporary: boolean;
 
-  constructor(kind: TransportErrorKind, message: string, temporary: boolean, options?: ErrorOptions) {
+  constructor(kind: TransportErrorKind, message: string, options?: ErrorOptions) {
     super(message, options);
     this.kind = kind;
-    this.temporary = temporary;
+    this.temporary = kind === "timeout" || kind === "reset";
   }
 }
 
@@ -91,9 +84,9 @@ export function transportError(
   cause: TransportErrorKind | Error,
   message: string = describe(cause),
 ): TransportError {
-  if (typeof cause === "string") return new TransportError(cause, message, kinds[cause].temporary);
-  const kind = kindOf(cause);
-  return new TransportError(kind, message, kinds[kind].temporary, { cause });
+  return typeof cause === "string"
+    ? new TransportError(cause, message)
+    : new TransportError(kindOf(cause), message, { cause });
 }
 
 function kindOf(error: Error): TransportErrorKind {

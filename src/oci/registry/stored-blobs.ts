@@ -1,7 +1,7 @@
 /** The blobs of an image in a registry, from its manifest. */
 
 import { fieldsOf } from "../../io/json.ts";
-import { isDigest } from "../digest.ts";
+import { isDigest, isSize } from "../digest.ts";
 
 /** Bytes of an image's configuration and of each layer, as its manifest has them, by the first 16 hexadecimal digits of their digests. */
 export type StoredBlobs = Readonly<Record<string, number>>;
@@ -10,8 +10,7 @@ export type StoredBlobs = Readonly<Record<string, number>>;
 const mostBlobs = 1000;
 
 /**
- * Bytes of the configuration and of each layer, as the manifest has them, by the first 16 hexadecimal digits of their digests: a blob
- * that several images have is stored once. null where one of them has no digest or no size. Layers that lie elsewhere
+ * A blob that several images have is stored once. null where one has no digest or no size. Layers that lie elsewhere
  * (`nondistributable`, OCI image-spec `layer.md`) take nothing.
  */
 export function storedBlobs(manifest: unknown): StoredBlobs | null {
@@ -25,8 +24,4 @@ export function storedBlobs(manifest: unknown): StoredBlobs | null {
     blobs[digest.slice("sha256:".length, "sha256:".length + 16)] = size;
   }
   return blobs;
-}
-
-function isSize(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

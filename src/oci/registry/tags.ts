@@ -1,18 +1,17 @@
 /** Listing tags, page by page. */
 
 import type { RegistryClient } from "./client.ts";
-import { registryUrl } from "./registry-endpoint.ts";
+import { namedUrl, registryUrl } from "./registry-endpoint.ts";
 import { malformed, refused, tooLarge } from "./failure.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
-import type { OperationOptions } from "./manifests.ts";
-import type { HttpRequest, HttpResponse } from "./transport.ts";
+import { type HttpRequest, type HttpResponse, type OperationOptions, pullRequest } from "./transport.ts";
 
-export interface TagOptions extends OperationOptions {
-  readonly pageSize: number;
-}
-
-export function tagOperations({ send, plainHttp, pageSize }: TagOptions): Pick<RegistryClient, "listTags"> {
+export function tagOperations({
+  send,
+  plainHttp,
+  pageSize,
+}: OperationOptions & { readonly pageSize: number }): Pick<RegistryClient, "listTags"> {
   return {
     async *listTags(repository) {
       const first = registryUrl(repository, "tags", "list", plainHttp);
@@ -21,13 +20,8 @@ export function tagOperations({ send, plainHttp, pageSize }: TagOptions): Pick<R
       let pages = 0;
       let left: number = registryLimits.tagBytes;
       for (let url: URL | null = first; url !== null; ) {
-        const request: HttpRequest = {
-          method: "GET",
-          url,
-          headers: { accept: "application/json", "user-agent": "imgmatch" },
-          maxBytes: Math.min(registryLimits.tagPageBytes, left),
-          scope: `repository:${repository.repository}:pull`,
-        };
+        const most = Math.min(registryLimits.tagPageBytes, left);
+        const request = pullRequest(repository, url, most, { accept: "application/json" });
         const response = await send(request);
         if (response.status === 404 && url === first) return;
         if (response.status !== 200) throw refused(request, response);
@@ -67,11 +61,8 @@ function tagsOf(request: HttpRequest, { body }: HttpResponse): string[] {
 export function nextPage(current: URL, link: string | string[] | undefined): URL | null {
   const header = Array.isArray(link) ? link.join(", ") : (link ?? "");
   // Without `<` inside the target each try ends at the next one: the header is read once.
-  const target = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/i.exec(header)?.[1];
-  if (target === undefined || !URL.canParse(target, current.href)) return null;
-  const { pathname, search } = new URL(target, current);
-  const next = new URL(current);
-  next.pathname = pathname;
-  next.search = search;
-  return next;
+  const target = namedUrl(/<([^<>]*)>\s*;[^,<]*\brel="?next"?/i.exec(header)?.[1], current);
+  if (target === null) return null;
+  const { pathname, search } = target;
+  return Object.assign(new URL(current), { pathname, search });
 }

@@ -4,15 +4,10 @@ import { isRecord, parseJson, text } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
 import { basicHeader, type Credential } from "./credential.ts";
 import { authFailed, malformed, refused } from "./failure.ts";
-import { isLoopback } from "./registry-endpoint.ts";
-import type { HttpRequest, Send } from "./transport.ts";
+import { isLoopback, namedUrl } from "./registry-endpoint.ts";
+import type { HttpRequest, OperationOptions } from "./transport.ts";
 
 type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;
-
-export interface TokenOptions {
-  readonly send: Send;
-  readonly plainHttp: (host: string) => boolean;
-}
 
 /**
  * The token for one scope. Specification: distribution, `docs/content/spec/auth/token.md` and `oauth.md`.
@@ -22,7 +17,7 @@ export async function requestToken(
   request: HttpRequest,
   challenge: BearerChallenge,
   credential: Credential | null,
-  { send, plainHttp }: TokenOptions,
+  { send, plainHttp }: OperationOptions,
 ): Promise<string> {
   const url = tokenUrl(request, challenge, plainHttp);
   const parameters = new URLSearchParams();
@@ -92,7 +87,7 @@ function tokenUrl(
   { realm }: BearerChallenge,
   plainHttp: (host: string) => boolean,
 ): URL {
-  const url = URL.canParse(realm, request.url.href) ? new URL(realm, request.url) : null;
+  const url = namedUrl(realm, request.url);
   const plain =
     request.url.protocol === "http:" &&
     url?.protocol === "http:" &&

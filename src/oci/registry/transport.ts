@@ -3,7 +3,8 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { registryLimits } from "../../io/limits.ts";
-import { type AgentOptions, createAgents } from "./agents.ts";
+import type { ImageReference } from "../reference.ts";
+import { type AgentOptions, createAgents } from "./proxy.ts";
 import { TransportError, transportError } from "./registry-error.ts";
 
 export interface HttpRequest {
@@ -46,6 +47,22 @@ export interface BodyRest {
 
 /** Throws {@link TransportError} when there is no whole answer; any status is an answer. */
 export type Send = (request: HttpRequest) => Promise<HttpResponse>;
+
+export interface OperationOptions {
+  readonly send: Send;
+  readonly plainHttp: (host: string) => boolean;
+}
+
+/** A read of something in a repository. */
+export function pullRequest(
+  { repository }: ImageReference,
+  url: URL,
+  maxBytes: number,
+  headers: Readonly<Record<string, string>>,
+): HttpRequest {
+  const scope = `repository:${repository}:pull`;
+  return { method: "GET", url, headers: { ...headers, "user-agent": "imgmatch" }, maxBytes, scope };
+}
 
 export interface TransportOptions extends AgentOptions {
   /** For an answer to begin and, together with a least speed, to end. */

@@ -11,6 +11,7 @@ export type Sleep = (ms: number, signal?: AbortSignal) => Promise<unknown>;
 export interface TryOptions {
   readonly signal?: AbortSignal | undefined;
   readonly sleep?: Sleep | undefined;
+  /** At least 0, below 1. */
   readonly random?: (() => number) | undefined;
   /** Tries after the first. Default: {@link mostRetries}. */
   readonly retries?: number | undefined;
@@ -51,38 +52,33 @@ export async function tryAgain<T>(operation: () => Promise<T>, options: TryOptio
   }
 }
 
-/** Tries again what may work the next time: bounded, with jitter, and no sooner than the server asks for. */
-interface RetryPolicy {
-  /** Tries after the first. */
-  readonly retries: number;
-  readonly sleep: Sleep;
-  /** At least 0, below 1. */
-  readonly random: () => number;
+interface RetryPolicy extends Omit<TryOptions, "onRetry"> {
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
-  readonly now: () => number;
-  readonly signal?: AbortSignal | undefined;
+  readonly now?: (() => number) | undefined;
 }
 
 /**
- * The last answer is returned whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. A request
- * that may be sent only once is: see {@link HttpRequest.once}.
+ * Tries again what may work the next time: bounded, with jitter, and no sooner than the server asks for. The last answer is returned
+ * whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. A request that may be sent only once is: see
+ * {@link HttpRequest.once}.
  */
 export function withRetries(send: Send, policy: RetryPolicy): Send {
+  const { signal, sleep = waitFor, random = Math.random, retries = mostRetries, now = Date.now } = policy;
   return async (request) => {
     for (let attempts = 1; ; attempts++) {
-      const last = request.once === true || attempts > policy.retries;
-      let waitMs = retryDelayMs(attempts, policy.random);
+      const last = request.once === true || attempts > retries;
+      let waitMs = retryDelayMs(attempts, random);
       try {
         const response = await send(request);
         const isTemporary = isTemporaryStatus(response.status, registryErrors(response.body));
         if (last || !isTemporary) return { ...response, attempts };
-        waitMs = Math.max(waitMs, retryAfterMs(response, policy.now()));
+        waitMs = Math.max(waitMs, retryAfterMs(response, now()));
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
         if (last || !error.temporary) throw unreachable(request, error, attempts);
       }
-      await policy.sleep(waitMs, policy.signal).catch((error) => {
-        throw policy.signal?.aborted ? unreachable(request, transportError("interrupted"), attempts) : error;
+      await sleep(waitMs, signal).catch((error) => {
+        throw signal?.aborted ? unreachable(request, transportError("interrupted"), attempts) : error;
       });
     }
   };

@@ -1,9 +1,9 @@
 /** `imgmatch.trust.yaml` → rules, every mistake with its place. Keys are named here, not read. */
 
-import { type Place, type Problem, throwProblems } from "../../errors.ts";
-import { isRecord } from "../../io/json.ts";
+import { type Problem, throwProblems } from "../../errors.ts";
+import { fieldsOf, isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
-import type { YamlKind } from "../../io/yaml/yaml-kind.ts";
+import type { YamlKind } from "../../io/yaml/yaml-data.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { type PolicySigner, parseRepositoryPattern, type TrustPolicy, type TrustRule } from "./policy.ts";
 
@@ -13,200 +13,165 @@ const policyYaml: YamlKind = { limit: inputLimits.trustPolicy, syntax: code, dup
 
 /** Throws `TRUST_POLICY` with every mistake, `INPUT_TOO_LARGE`. */
 export function parseTrustPolicy(text: string, file: string): TrustPolicy {
-  const { source, problems } = parseYamlSource(text, file, policyYaml);
-  throwProblems(problems);
-  const reader = createPolicyReader(source);
-  const {
-    default: otherwise = "refuse",
-    memory,
-    repositories,
-  } = reader.mapping(source.data, [], ["default", "memory", "repositories"]);
+  const { source, problems: syntax } = parseYamlSource(text, file, policyYaml);
+  throwProblems(syntax);
+  const problems: Problem[] = [];
+  const top: Value = { raw: source.data, path: [], source, problems };
+  const member = mapping(top, ["default", "memory", "repositories"]);
   const policy: TrustPolicy = {
     file,
-    rules: readRules(repositories, reader),
-    otherwise: reader.choice(otherwise, ["default"], ["unsigned", "refuse"]),
-    memory: memory === undefined ? null : readFolder(memory, ["memory"], reader),
+    rules: readRules(member("repositories")),
+    otherwise: choice(member("default"), ["unsigned", "refuse"], "refuse"),
+    memory: readFolder(member("memory")),
   };
-  throwProblems(reader.problems);
+  throwProblems(problems);
   return policy;
 }
 
 /** A relative one would be another for every folder that a job starts in. */
-function readFolder(value: unknown, path: PolicyPath, reader: PolicyReader): string {
-  const folder = reader.someText(value, path, "write /var/lib/imgmatch");
-  if (folder !== "" && !folder.startsWith("/"))
-    reader.report(path, `${nameOf(path)} must be an absolute path`, "write /var/lib/imgmatch");
+function readFolder(value: Value): string | null {
+  const fix = "write /var/lib/imgmatch";
+  const folder = ifWritten(value, fix);
+  if (folder && !folder.startsWith("/")) report(value, `${nameOf(value)} must be an absolute path`, fix);
   return folder;
 }
 
-function readRules(repositories: unknown, reader: PolicyReader): readonly TrustRule[] {
-  const path = ["repositories"];
-  const texts = isRecord(repositories) ? Object.keys(repositories) : [];
+function readRules(repositories: Value): readonly TrustRule[] {
+  const texts = Object.keys(fieldsOf(repositories.raw));
   if (texts.length === 0) {
     const fix = "write repositories: {registry.example.com/team/*: {signers: [{key: cosign.pub}]}}";
-    reader.report(path, "repositories names no repository", fix);
-    return [];
+    report(repositories, "repositories names no repository", fix);
   }
-  const rules = texts.flatMap((text) => {
-    const at = [...path, text];
-    return readRule(text, (repositories as Record<string, unknown>)[text], at, reader);
-  });
   const seen = new Map<string, string>();
+  const rules = texts.flatMap((text) => readRule(text, memberOf(repositories, text)));
   for (const { pattern, at } of rules) {
     const meaning = `${pattern.host}/${pattern.path}`;
     const other = seen.get(meaning);
     if (other !== undefined)
-      reader.reportAt(at, `${other} and ${pattern.text} are the same repositories`, "keep one");
+      report(repositories, `${other} and ${pattern.text} are the same repositories`, "keep one", at);
     seen.set(meaning, pattern.text);
   }
   return rules;
 }
 
-function readRule(
-  text: string,
-  value: unknown,
-  path: PolicyPath,
-  reader: PolicyReader,
-): readonly TrustRule[] {
+const ruleKeys = ["signers", "unsigned", "name", "repository", "moving", "downgrade"];
+
+function readRule(text: string, value: Value): readonly TrustRule[] {
   const pattern = parseRepositoryPattern(text);
-  const at = reader.placeOfKey(path);
-  const body = reader.mapping(value, path, [
-    "signers",
-    "unsigned",
-    "name",
-    "repository",
-    "moving",
-    "downgrade",
-  ]);
-  const { name, repository, moving = [], downgrade = "allow" } = body;
-  const from = "write where it was published, without the registry: team/app";
+  const at = value.source.placeOfKey(value.path);
+  const member = mapping(value, ruleKeys);
   const read = {
     at,
-    signers: isRecord(value) ? readSigners(body, path, reader) : [],
-    name: name === undefined ? null : reader.someText(name, [...path, "name"], "write the matrix's name"),
-    repository: repository === undefined ? null : reader.someText(repository, [...path, "repository"], from),
-    moving: readTags(moving, [...path, "moving"], reader),
-    downgrade: reader.choice(downgrade, [...path, "downgrade"], ["allow", "refuse"]),
+    signers: isRecord(value.raw) ? readSigners(value) : [],
+    name: ifWritten(member("name"), "write the matrix's name"),
+    repository: ifWritten(
+      member("repository"),
+      "write where it was published, without the registry: team/app",
+    ),
+    moving: readTags(member("moving")),
+    downgrade: choice(member("downgrade"), ["allow", "refuse"], "allow"),
   };
   if (!("wrong" in pattern)) return [{ pattern, ...read }];
-  reader.reportAt(
-    at,
+  report(
+    value,
     `${JSON.stringify(text)} is no repository: ${pattern.wrong}`,
     "write it in full: registry.example.com/team/app, registry.example.com/team/* or docker.io/library/*",
+    at,
   );
   return [];
 }
 
-function readTags(value: unknown, path: PolicyPath, reader: PolicyReader): readonly string[] {
-  if (Array.isArray(value))
-    return value.map((tag, index) => reader.someText(tag, [...path, index], "write a tag, such as stable"));
-  reader.report(path, `${nameOf(path)} must be a list of tags`, "write moving: [stable]");
-  return [];
+function readTags(value: Value): readonly string[] {
+  const tags = value.raw === undefined ? [] : itemsOf(value);
+  if (tags === null) report(value, `${nameOf(value)} must be a list of tags`, "write moving: [stable]");
+  return (tags ?? []).map((tag) => someText(tag, "write a tag, such as stable"));
 }
 
-function readSigners(
-  { signers, unsigned }: Readonly<Record<string, unknown>>,
-  path: PolicyPath,
-  reader: PolicyReader,
-): TrustRule["signers"] {
+function readSigners(rule: Value): TrustRule["signers"] {
+  const [signers, unsigned] = [memberOf(rule, "signers"), memberOf(rule, "unsigned")];
   const fix = "write signers: [{key: cosign.pub}], or unsigned: allowed";
-  if ((signers === undefined) === (unsigned === undefined)) {
-    reader.report(path, `${nameOf(path)} needs either signers or unsigned: allowed`, fix);
+  if ((signers.raw === undefined) === (unsigned.raw === undefined)) {
+    report(rule, `${nameOf(rule)} needs either signers or unsigned: allowed`, fix);
     return [];
   }
-  if (signers === undefined) {
-    reader.choice(unsigned, [...path, "unsigned"], ["allowed"]);
+  if (signers.raw === undefined) {
+    choice(unsigned, ["allowed"], "allowed");
     return "unsigned";
   }
-  const place = [...path, "signers"];
-  if (Array.isArray(signers) && signers.length > 0)
-    return signers.map((each, index) => readPolicySigner(each, [...place, index], reader));
-  reader.report(place, `${nameOf(place)} must be a list that is not empty`, fix);
-  return [];
+  const items = itemsOf(signers) ?? [];
+  if (items.length === 0) report(signers, `${nameOf(signers)} must be a list that is not empty`, fix);
+  return items.map(readPolicySigner);
 }
 
-function readPolicySigner(value: unknown, path: PolicyPath, reader: PolicyReader): PolicySigner {
-  const at = reader.placeOf(path);
-  const text = (member: unknown, key: string, fix: string): string =>
-    reader.someText(member, [...path, key], fix);
-  if (isRecord(value) && value.key !== undefined) {
-    const { key } = reader.mapping(value, path, ["key"]);
-    return { kind: "key", key: text(key, "key", "write the path of cosign.pub"), at };
+function readPolicySigner(value: Value): PolicySigner {
+  const at = value.source.placeOf(value.path);
+  if (fieldsOf(value.raw).key !== undefined) {
+    const member = mapping(value, ["key"]);
+    return { kind: "key", key: someText(member("key"), "write the path of cosign.pub"), at };
   }
-  const body = reader.mapping(value, path, ["identity", "issuer", "trusted-root"]);
-  const root = body["trusted-root"];
+  const member = mapping(value, ["identity", "issuer", "trusted-root"]);
+  const who = "write who confirms it: https://token.actions.githubusercontent.com";
   return {
     kind: "identity",
-    identity: text(body.identity, "identity", "write key: cosign.pub, or whose certificate it is"),
-    issuer: text(body.issuer, "issuer", "write who confirms it: https://token.actions.githubusercontent.com"),
-    trustedRoot:
-      root === undefined ? null : text(root, "trusted-root", "write the path of trusted_root.json"),
+    identity: someText(member("identity"), "write key: cosign.pub, or whose certificate it is"),
+    issuer: someText(member("issuer"), who),
+    trustedRoot: ifWritten(member("trusted-root"), "write the path of trusted_root.json"),
     at,
   };
 }
 
-/** Values of a policy with their places: each mistake is reported where it stands, and reading goes on. */
-type PolicyPath = readonly (string | number)[];
-
-interface PolicyReader {
-  readonly problems: readonly Problem[];
-  readonly report: (path: PolicyPath, message: string, fix: string) => void;
-  readonly reportAt: (at: Place, message: string, fix: string) => void;
-  readonly placeOf: (path: PolicyPath) => Place;
-  readonly placeOfKey: (path: PolicyPath) => Place;
-  /** The mapping, its unknown keys reported; empty where something else stands. */
-  readonly mapping: (
-    value: unknown,
-    path: PolicyPath,
-    known: readonly string[],
-  ) => Readonly<Record<string, unknown>>;
-  readonly someText: (value: unknown, path: PolicyPath, fix: string) => string;
-  /** The first word where none of them stands; what is suggested is the last, which asks for most. */
-  readonly choice: <const T extends string>(
-    value: unknown,
-    path: PolicyPath,
-    words: readonly [T, ...T[]],
-  ) => T;
+/** A value of a policy with its place: each mistake is reported where it stands, and reading goes on. */
+interface Value {
+  /** undefined where nothing is written. */
+  readonly raw: unknown;
+  readonly path: readonly (string | number)[];
+  readonly source: YamlSource;
+  readonly problems: Problem[];
 }
 
-function createPolicyReader(source: YamlSource): PolicyReader {
-  const problems: Problem[] = [];
-  const { placeOf, placeOfKey } = source;
-  const reportAt = (at: Place, message: string, fix: string): void => {
-    problems.push({ code: "TRUST_POLICY", message, fix, at });
-  };
-  const report = (path: PolicyPath, message: string, fix: string): void =>
-    reportAt(placeOf(path), message, fix);
-  return {
-    problems,
-    report,
-    reportAt,
-    placeOf,
-    placeOfKey,
-    mapping: (value, path, known) => {
-      const keys = `the keys here are ${known.join(", ")}`;
-      if (!isRecord(value)) {
-        report(path, `${nameOf(path)} must be a mapping`, keys);
-        return {};
-      }
-      for (const key of Object.keys(value).filter((each) => !known.includes(each)))
-        reportAt(placeOfKey([...path, key]), `unknown key ${JSON.stringify(key)} in ${nameOf(path)}`, keys);
-      return value;
-    },
-    someText: (value, path, fix) => {
-      if (typeof value === "string" && value.trim() !== "") return value.trim();
-      report(path, `${nameOf(path)} must be a text that is not empty`, fix);
-      return "";
-    },
-    choice: (value, path, words) => {
-      const found = words.find((word) => word === value);
-      if (found === undefined)
-        report(path, `${nameOf(path)} must be ${words.join(" or ")}`, `write ${words.at(-1)}`);
-      return found ?? words[0];
-    },
-  };
+function memberOf(value: Value, key: string): Value {
+  return { ...value, raw: fieldsOf(value.raw)[key], path: [...value.path, key] };
 }
 
-function nameOf(path: PolicyPath): string {
+/** null for what is no list. */
+function itemsOf(value: Value): readonly Value[] | null {
+  if (!Array.isArray(value.raw)) return null;
+  return value.raw.map((raw, index) => ({ ...value, raw, path: [...value.path, index] }));
+}
+
+function report(value: Value, message: string, fix: string, at = value.source.placeOf(value.path)): void {
+  value.problems.push({ code, message, fix, at });
+}
+
+/** The members of a mapping, its unknown keys reported; nothing is written where something else stands. */
+function mapping(value: Value, known: readonly string[]): (key: string) => Value {
+  const keys = `the keys here are ${known.join(", ")}`;
+  if (!isRecord(value.raw)) report(value, `${nameOf(value)} must be a mapping`, keys);
+  for (const key of Object.keys(fieldsOf(value.raw)).filter((each) => !known.includes(each))) {
+    const at = value.source.placeOfKey([...value.path, key]);
+    report(value, `unknown key ${JSON.stringify(key)} in ${nameOf(value)}`, keys, at);
+  }
+  return (key) => memberOf(value, key);
+}
+
+function someText(value: Value, fix: string): string {
+  if (typeof value.raw === "string" && value.raw.trim() !== "") return value.raw.trim();
+  report(value, `${nameOf(value)} must be a text that is not empty`, fix);
+  return "";
+}
+
+function ifWritten(value: Value, fix: string): string | null {
+  return value.raw === undefined ? null : someText(value, fix);
+}
+
+/** `otherwise` where nothing is written. The last word is suggested, which asks for most. */
+function choice<const T extends string>(value: Value, words: readonly T[], otherwise: T): T {
+  const found = value.raw === undefined ? otherwise : words.find((word) => word === value.raw);
+  if (found === undefined)
+    report(value, `${nameOf(value)} must be ${words.join(" or ")}`, `write ${words.at(-1)}`);
+  return found ?? otherwise;
+}
+
+function nameOf({ path }: Value): string {
   return path.length === 0 ? "the policy" : path.map(String).join(".");
 }

@@ -1,8 +1,8 @@
-/** A trust policy: the signers that each repository's fleets may have, as a file names them. */
+/** A trust policy: the signers that each repository's fleets may have, as a file names them. Its most specific rule counts. */
 
-import type { Place } from "../../errors.ts";
+import { ImgmatchError, type Place } from "../../errors.ts";
 import { matchesGlob } from "../../io/glob.ts";
-import type { ImageReference } from "../../oci/reference.ts";
+import { formatRepository, type ImageReference } from "../../oci/reference.ts";
 import { plainRegistry } from "../../oci/registry/registry-endpoint.ts";
 
 export interface TrustPolicy {
@@ -75,7 +75,35 @@ export function parseRepositoryPattern(text: string): RepositoryPattern | { read
   return { text, host: plainRegistry(host), path };
 }
 
-export function matchesRepository(
+/**
+ * null where the policy asks nothing. Throws `TRUST_NO_RULE` for a repository that no rule names, unless the policy's default says
+ * otherwise, and `TRUST_POLICY` where two rules say as much of it and differ.
+ */
+export function findRule(policy: TrustPolicy, reference: ImageReference): TrustRule | null {
+  const [first, second] = policy.rules
+    .filter(({ pattern }) => matchesRepository(pattern, reference))
+    .sort((one, other) => moreSpecific(other.pattern, one.pattern));
+  const repository = formatRepository(reference);
+  if (first === undefined) {
+    if (policy.otherwise === "unsigned") return null;
+    throw new ImgmatchError({
+      code: "TRUST_NO_RULE",
+      message: `the policy has no rule for ${repository}`,
+      fix: `add ${reference.registry}/${reference.repository} to repositories`,
+      at: { file: policy.file },
+    });
+  }
+  if (second !== undefined && moreSpecific(first.pattern, second.pattern) === 0)
+    throw new ImgmatchError({
+      code: "TRUST_POLICY",
+      message: `${first.pattern.text} and ${second.pattern.text} both name ${repository}, and neither is more specific`,
+      fix: `add ${reference.registry}/${reference.repository} to repositories`,
+      at: first.at,
+    });
+  return first;
+}
+
+function matchesRepository(
   { host, path }: RepositoryPattern,
   { registry, repository }: Pick<ImageReference, "registry" | "repository">,
 ): boolean {
@@ -83,7 +111,7 @@ export function matchesRepository(
 }
 
 /** Above 0 where the first says more: a whole host, then more of one, a whole path, then more of one. */
-export function moreSpecific(one: RepositoryPattern, other: RepositoryPattern): number {
+function moreSpecific(one: RepositoryPattern, other: RepositoryPattern): number {
   const [mine, theirs] = [weights(one), weights(other)];
   return (
     mine.map((weight, index) => weight - (theirs[index] ?? 0)).find((difference) => difference !== 0) ?? 0

@@ -4,7 +4,7 @@ import { inputLimits } from "../../io/limits.ts";
 import { readTextFile } from "../../io/files.ts";
 import { parseTrustPolicy } from "./parse-policy.ts";
 import type { TrustPolicy } from "./policy.ts";
-import { requireSafe } from "./require-safe.ts";
+import { requireSafe } from "../trusted-signers.ts";
 
 /**
  * Throws `FILE_NOT_FOUND`, `TRUST_POLICY` with every mistake, and `TRUST_UNSAFE` where somebody beside this user and root can change

@@ -115,8 +115,8 @@ function readV1(predicate: unknown): Read {
 }
 
 function readV02(predicate: unknown): Read {
-  const { buildType: type, materials, invocation, builder } = fieldsOf(predicate);
-  const said = text(type) ?? "";
+  const { buildType, materials, invocation, builder } = fieldsOf(predicate);
+  const said = text(buildType) ?? "";
   const id = text(fieldsOf(builder).id) || null;
   if (!buildkitTypes.includes(said)) return { ...nothing, by: "other", buildType: said, builder: id };
   const { parameters, environment } = fieldsOf(invocation);

@@ -1,10 +1,11 @@
 /** Which statements about an image count: all of them, or those that somebody who was named has signed. */
 
+import type { Subject } from "../evidence.ts";
 import { exitCodes, ImgmatchError, type Problem } from "../../errors.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
-import type { EvidenceReader, Subject } from "../evidence-reader.ts";
+import type { EvidenceReader } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
-import { describeTrusted, type TrustedSigner } from "../trusted-signer.ts";
+import { describeTrusted, type TrustedSigner } from "../trusted-signers.ts";
 import { type VerifyEvidenceOptions, verifyEvidence } from "../verify-evidence.ts";
 import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
 import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";

@@ -1,24 +1,23 @@
 /** All provenance of an image that a registry has: in the index around it, where BuildKit writes it, and attached to it. */
 
-import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
+import { fieldsOf, isRecord, parseJson, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { isIndexType } from "../../oci/media-types.ts";
-import { type ImageReference, withDigest } from "../../oci/reference.ts";
+import { withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import type { Manifest } from "../../oci/registry/client.ts";
-import type { BundleEvidence, Evidence } from "../evidence.ts";
+import type { BundleEvidence, Evidence, Subject } from "../evidence.ts";
 import {
   type EvidenceReader,
-  evidenceBudget,
   isUnread,
+  layersOf,
   type NamedPart,
   type PartReader,
   partReader,
-  type Subject,
 } from "../evidence-reader.ts";
 import { findBundles, findReferrers, isUntold } from "../find-evidence.ts";
-import { readBundle, readStatement, type Statement, statementType } from "../statement.ts";
+import { type Envelope, readBundle, readStatement, type Statement, statementType } from "../statement.ts";
 import { type AttestedBuild, provenanceTypes, readProvenance } from "./attested-build.ts";
 
 export interface FoundProvenance {
@@ -38,13 +37,6 @@ export interface ProvenanceFindings {
   readonly attested: readonly string[];
 }
 
-export interface ProvenanceQuery {
-  readonly reference: ImageReference;
-  readonly digest: Digest;
-  /** `os/architecture` */
-  readonly platform: string;
-}
-
 const wanted: readonly string[] = Object.values(provenanceTypes);
 
 /**
@@ -53,12 +45,13 @@ const wanted: readonly string[] = Object.values(provenanceTypes);
  */
 export async function findProvenance(
   registry: EvidenceReader,
-  { reference, digest, platform }: ProvenanceQuery,
+  { reference, digest }: Subject,
+  platform: string,
 ): Promise<ProvenanceFindings | null> {
   const top = await registry.readManifest(withDigest(reference, digest));
   if (top === null) return null;
   const image = isIndexType(top.mediaType) ? selectPlatformManifest(top, reference, platform) : digest;
-  const parts = partReader(registry, { reference, digest }, evidenceBudget(registryLimits.statementBytes));
+  const parts = partReader(registry, { reference, digest }, registryLimits.statementBytes);
   const inside = await findInside(parts, top, image);
   const attached: FoundProvenance[] = [];
   for (const each of new Set([digest, image]))
@@ -77,7 +70,9 @@ async function findInside(
   for (const named of attestationsOf(top, image)) {
     const manifest = await parts.manifest(named);
     if (manifest === null || isUnread(manifest)) continue;
-    for (const { layer, predicateType } of statementLayers(manifest)) {
+    for (const { layer, mediaType, notes } of layersOf(manifest).slice(0, registryLimits.referrers)) {
+      const predicateType = notes["in-toto.io/predicate-type"];
+      if (mediaType !== statementType || predicateType === undefined) continue;
       attested.push(predicateType);
       if (!wanted.includes(predicateType)) continue;
       statements.push(...found(await readStatementLayer(parts, layer), "index", image));
@@ -92,22 +87,9 @@ function attestationsOf(top: Manifest, image: Digest): readonly NamedPart[] {
   return (Array.isArray(manifests) ? manifests : [])
     .filter(isRecord)
     .filter(({ annotations }) => {
-      const notes = textsOf(annotations);
-      return (
-        notes["vnd.docker.reference.type"] === "attestation-manifest" &&
-        notes["vnd.docker.reference.digest"] === image
-      );
-    })
-    .slice(0, registryLimits.referrers);
-}
-
-function statementLayers({ bytes }: Manifest) {
-  const { layers } = fieldsOf(parseJson(bytes));
-  return (Array.isArray(layers) ? layers : [])
-    .flatMap((layer) => {
-      const { mediaType, annotations } = fieldsOf(layer);
-      const predicateType = textsOf(annotations)["in-toto.io/predicate-type"];
-      return mediaType === statementType && predicateType !== undefined ? [{ layer, predicateType }] : [];
+      const { "vnd.docker.reference.type": type, "vnd.docker.reference.digest": about } =
+        textsOf(annotations);
+      return type === "attestation-manifest" && about === image;
     })
     .slice(0, registryLimits.referrers);
 }
@@ -128,29 +110,25 @@ async function findAttached(
   for (const each of plain) {
     const manifest = await parts.manifest(each);
     if (manifest === null || isUnread(manifest)) continue;
-    const { layers } = fieldsOf(parseJson(manifest.bytes));
-    const layer = (Array.isArray(layers) ? layers : []).find(
-      (one) => text(fieldsOf(one).mediaType) === statementType,
-    );
-    if (layer === undefined) continue;
-    attached.push(...found(await readStatementLayer(parts, layer), "attached", digest));
+    const named = layersOf(manifest).find(({ mediaType }) => mediaType === statementType);
+    if (named === undefined) continue;
+    attached.push(...found(await readStatementLayer(parts, named.layer), "attached", digest));
   }
   return attached;
 }
 
 async function readStatementLayer(parts: PartReader, layer: unknown): Promise<Statement | null> {
   const bytes = await parts.blob(layer, registryLimits.statementBytes);
-  return isUnread(bytes) ? null : statementIn(bytes);
-}
-
-function statementIn(bytes: Uint8Array): Statement | null {
-  const read = readStatement({ payloadType: statementType, payload: Buffer.from(bytes), signatures: [] });
-  return typeof read === "string" ? null : read;
+  return isUnread(bytes) ? null : statementIn({ payloadType: statementType, payload: bytes, signatures: [] });
 }
 
 function statementOf({ content }: BundleEvidence): Statement | null {
   const bundle = readBundle(content);
-  const read = typeof bundle === "string" ? bundle : readStatement(bundle.envelope);
+  return typeof bundle === "string" ? null : statementIn(bundle.envelope);
+}
+
+function statementIn(envelope: Envelope): Statement | null {
+  const read = readStatement(envelope);
   return typeof read === "string" ? null : read;
 }
 

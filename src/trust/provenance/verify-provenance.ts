@@ -66,16 +66,10 @@ async function verifyImage(
   const repository = placeOf(lock, image);
   const reference = formatImageReference(withTag(repository, image.tag));
   const subject = { reference: repository, digest };
-  const findings = await findProvenance(options.registry, { ...subject, platform: image.platform });
+  const findings = await findProvenance(options.registry, subject, image.platform);
   const nothing = {
-    cell,
-    reference,
-    digest,
-    by: null,
-    builder: null,
-    signature: null,
-    differences: [],
-    unstated: [],
+    ...{ cell, reference, digest, by: null, builder: null, signature: null },
+    ...{ differences: [], unstated: [] },
   };
   if (findings === null)
     return { ...nothing, problems: [missing(reference, "the registry does not have it")] };

@@ -4,8 +4,8 @@ import type { LockedBase, LockedInputs } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { sortedEntries } from "../../io/collections.ts";
-import { type Artifact, attach, type AttachmentRegistry } from "../attach.ts";
-import { bundleAnnotations, bundleType } from "../evidence.ts";
+import { type Artifact, attach, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
+import type { StatementSigner } from "../sign/signer.ts";
 import { statementType } from "../statement.ts";
 import {
   buildType,
@@ -125,19 +125,16 @@ function hexOf(digest: string): string {
   return digest.slice("sha256:".length);
 }
 
-/** imgmatch's own provenance beside an image: as a statement of in-toto, or signed, in a bundle of sigstore. */
-export interface StatementSigner {
-  /** Answers a bundle as JSON. */
-  signStatement(statement: object): Promise<string>;
-}
-
 interface AttachOptions {
   /** null: the statement is attached as it is, and who may write to the repository may have written it. */
   readonly signer: StatementSigner | null;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Answers the digest of what was attached. Throws `REGISTRY_…`, and what signing throws. */
+/**
+ * imgmatch's own provenance beside an image: as a statement of in-toto, or signed, in a bundle of sigstore. Answers the digest of what was
+ * attached. Throws `REGISTRY_…`, and what signing throws.
+ */
 export async function attachProvenance(
   record: BuildRecord,
   registry: AttachmentRegistry,
@@ -145,7 +142,9 @@ export async function attachProvenance(
 ): Promise<Digest> {
   const statement = writeProvenance(record);
   const subject = { reference: parseImageReference(record.repository), digest: record.digest };
-  const artifact = signer === null ? plain(statement) : await signed(statement, signer);
+  const { predicateType } = statement;
+  const artifact =
+    signer === null ? plain(statement) : bundleArtifact(await signer.signStatement(statement), predicateType);
   return attach(registry, subject, artifact, { signal });
 }
 
@@ -155,18 +154,6 @@ function plain(statement: ProvenanceStatement): Artifact {
     artifactType: statementType,
     content: Buffer.from(JSON.stringify(statement)),
     annotations: { "in-toto.io/predicate-type": statement.predicateType },
-  };
-}
-
-/** As `cosign attest` of cosign 3 does. */
-async function signed(statement: ProvenanceStatement, signer: StatementSigner): Promise<Artifact> {
-  return {
-    artifactType: bundleType,
-    content: Buffer.from(await signer.signStatement(statement)),
-    annotations: {
-      [bundleAnnotations.content]: "dsse-envelope",
-      [bundleAnnotations.predicateType]: statement.predicateType,
-    },
   };
 }
 
@@ -203,12 +190,3 @@ export interface BuildOrigin {
   readonly builder: string | null;
   readonly invocation: string | null;
 }
-
-export const unknownOrigin: BuildOrigin = {
-  program: null,
-  revision: "",
-  modified: null,
-  remote: null,
-  builder: null,
-  invocation: null,
-};

@@ -6,17 +6,9 @@ import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, parseJson, text } from "../../io/json.ts";
 import { findProgram, runProgram } from "../../io/run-program.ts";
+import type { Environment } from "../../io/world.ts";
 import { signingFailed } from "./key-mistakes.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
-
-export interface SigningKey {
-  /** The name for people: a file, `env://NAME`, the address at a key service. */
-  readonly name: string;
-  /** SPKI as PEM. */
-  readonly publicKey: string;
-  sign(message: Uint8Array): Promise<Buffer>;
-}
+import type { SigningKey } from "./signer.ts";
 
 /** Schemes that cosign knows beside files and variables (sigstore/cosign, pkg/signature/keys.go), and those that its plug-ins may add. */
 const schemes = /^(?:pkcs11:|(?!env:)[a-z][a-z0-9+.-]*:\/\/)/;
@@ -30,7 +22,7 @@ export function needsCosign(name: string): boolean {
 }
 
 /** Throws `COSIGN_NOT_FOUND`, and `SIGNING_FAILED` with the program's own words. */
-export async function openCosignKey(name: string, env: Env): Promise<SigningKey> {
+export async function openCosignKey(name: string, env: Environment): Promise<SigningKey> {
   const program = findProgram("cosign", env);
   if (program === null) throw notFound(name);
   const run = async (...args: string[]): Promise<string> => {

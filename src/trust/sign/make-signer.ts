@@ -5,12 +5,10 @@ import type { Signer as SigstoreSigner, Witness } from "@sigstore/sign";
 import { InternalError } from "../../errors.ts";
 import type { SimpleSigning } from "../evidence.ts";
 import { isSignedBy, parsePublicKey } from "../public-key.ts";
-import type { TrustedSigner } from "../trusted-signer.ts";
+import type { TrustedSigner } from "../trusted-signers.ts";
 import { statementType } from "../statement.ts";
-import type { SigningKey } from "./cosign-key.ts";
-import type { Signer, SignServices } from "./signer.ts";
+import type { Signer, SigningKey, SignServices } from "./signer.ts";
 import { signingFailed } from "./key-mistakes.ts";
-import { certificateText, logEntryText, timestampText } from "./simple-signing-notes.ts";
 
 /** A signer with a key. */
 export function signWithKey(key: SigningKey, services: SignServices = {}): Signer {
@@ -63,6 +61,7 @@ export function makeSigner(party: SignerParts, services: SignServices): Signer {
   };
 }
 
+/** Its proofs as annotations (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
 function simpleSigning(payload: Uint8Array, { content, verificationMaterial }: Bundle): SimpleSigning {
   if (content.$case !== "messageSignature") throw new InternalError(`a bundle of ${content.$case}`);
   const [entry] = verificationMaterial.tlogEntries;
@@ -74,8 +73,41 @@ function simpleSigning(payload: Uint8Array, { content, verificationMaterial }: B
     certificate: certificateText(verificationMaterial.content),
     chain: null,
     log: entry === undefined ? null : logEntryText(entry),
-    timestamp: timestamp === undefined ? null : timestampText(timestamp),
+    timestamp:
+      timestamp === undefined
+        ? null
+        : JSON.stringify({ SignedRFC3161Timestamp: timestamp.signedTimestamp.toString("base64") }),
   };
+}
+
+type Material = Bundle["verificationMaterial"];
+type LogEntry = Material["tlogEntries"][number];
+
+/** PEM of the signer's; null where it signs with a key. */
+function certificateText(content: Material["content"]): string | null {
+  if (content.$case === "publicKey") return null;
+  const der =
+    content.$case === "certificate"
+      ? content.certificate.rawBytes
+      : content.x509CertificateChain.certificates[0]?.rawBytes;
+  if (der === undefined) return null;
+  const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
+  return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n");
+}
+
+/** null where the log has promised nothing: Rekor 2 does not, and the form has no place for its proof. */
+function logEntryText(entry: LogEntry): string | null {
+  const { inclusionPromise, logId, canonicalizedBody, integratedTime, logIndex } = entry;
+  if (!inclusionPromise || !logId) return null;
+  return JSON.stringify({
+    SignedEntryTimestamp: inclusionPromise.signedEntryTimestamp.toString("base64"),
+    Payload: {
+      body: canonicalizedBody.toString("base64"),
+      integratedTime: Number(integratedTime),
+      logIndex: Number(logIndex),
+      logID: logId.keyId.toString("hex"),
+    },
+  });
 }
 
 /** The libraries' errors have a code and say what happened in their cause. */

@@ -1,10 +1,11 @@
 /** An image that somebody else has put under a tag is taken over, and signed, if its signer is known. */
 
+import type { Subject } from "../evidence.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
-import type { EvidenceReader, Subject } from "../evidence-reader.ts";
+import type { EvidenceReader } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
-import type { TrustedSigner } from "../trusted-signer.ts";
+import type { TrustedSigner } from "../trusted-signers.ts";
 import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 
 export interface RequireSignedOptions {

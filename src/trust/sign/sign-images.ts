@@ -5,9 +5,9 @@ import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatRepository, type ImageReference } from "../../oci/reference.ts";
 import { type TryOptions, waitFor } from "../../oci/registry/try-again.ts";
-import { attachListed, attachSimpleSigning, type AttachmentRegistry } from "../attach.ts";
-import { bundleAnnotations, bundleType, type Evidence, signPredicate } from "../evidence.ts";
-import type { EvidenceReader, Subject } from "../evidence-reader.ts";
+import { attachListed, attachSimpleSigning, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
+import { type Evidence, signPredicate, type Subject } from "../evidence.ts";
+import type { EvidenceReader } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 import type { Signer } from "./signer.ts";
@@ -87,12 +87,8 @@ async function signImage(
 /** As cosign 3 does. */
 async function signBundle(subject: Subject, options: SignOptions): Promise<Look> {
   const { signer, registry } = options;
-  const content = Buffer.from(await signer.signStatement(signatureStatement(subject.digest)));
-  const annotations = {
-    [bundleAnnotations.content]: "dsse-envelope",
-    [bundleAnnotations.predicateType]: signPredicate,
-  };
-  const artifact = { artifactType: bundleType, content, annotations };
+  const bundle = await signer.signStatement(signatureStatement(subject.digest));
+  const artifact = bundleArtifact(bundle, signPredicate);
   return (await attachListed(registry, subject, artifact, options)).lookAgain;
 }
 

@@ -2,8 +2,10 @@
 
 import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { usageError } from "../../errors.ts";
+import { readTextFile } from "../../io/files.ts";
+import type { Environment } from "../../io/world.ts";
 import { publicRoot } from "../public-root.ts";
-import type { TrustedIdentity } from "../trusted-signer.ts";
+import type { TrustedIdentity } from "../trusted-signers.ts";
 import type { Signer, SignServices } from "./signer.ts";
 import { signingFailure, makeSigner } from "./make-signer.ts";
 
@@ -94,4 +96,34 @@ async function identityOf(pem: string): Promise<{ readonly name: string; readonl
   const der = certificate.extension("1.3.6.1.4.1.57264.1.8")?.valueObj.subs[0]?.value;
   const issuer = der ?? certificate.extension("1.3.6.1.4.1.57264.1.1")?.value;
   return { name: certificate.subjectAltName ?? "", issuer: issuer?.toString("utf8") ?? "" };
+}
+
+/**
+ * A source of a token of OpenID Connect: a file, a variable, or the CI that runs this; null where nobody offers one. A file and GitHub
+ * Actions are asked each time, for tokens live for minutes.
+ */
+export function identityTokenSource(
+  file: string | undefined,
+  env: Environment,
+): (() => Promise<string>) | null {
+  if (file !== undefined)
+    return async () =>
+      checkedToken(await readTextFile(file, null, { fix: "name it with --identity-token" }), file);
+  const token = env.SIGSTORE_ID_TOKEN;
+  if (token !== undefined && token !== "") return async () => checkedToken(token, "SIGSTORE_ID_TOKEN");
+  if (env.ACTIONS_ID_TOKEN_REQUEST_URL === undefined) return null;
+  return async () => {
+    const { CIContextProvider } = await import("@sigstore/sign");
+    return new CIContextProvider("sigstore").getToken();
+  };
+}
+
+/** Its content is the authority's to check. */
+function checkedToken(text: string, source: string): string {
+  const token = text.trim();
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return token;
+  throw usageError(
+    `${source} holds no token of OpenID Connect`,
+    "ask the issuer for an ID token with the audience sigstore",
+  );
 }

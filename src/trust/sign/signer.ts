@@ -1,7 +1,7 @@
-/** The interface of a signer. Apart from the code that makes one, whose types a user of the library does not have. */
+/** Who signs, and with what. Apart from the code that makes one, whose types a user of the library does not have. */
 
 import type { SimpleSigning } from "../evidence.ts";
-import type { TrustedSigner } from "../trusted-signer.ts";
+import type { TrustedSigner } from "../trusted-signers.ts";
 
 export interface Signer {
   /** For messages. */
@@ -12,6 +12,17 @@ export interface Signer {
   signStatement(statement: object): Promise<string>;
   /** The same of simple signing's payload. */
   signPayload(payload: Uint8Array): Promise<SimpleSigning>;
+}
+
+/** Signs statements alone, as those of provenance. */
+export type StatementSigner = Pick<Signer, "signStatement">;
+
+export interface SigningKey {
+  /** The name for people: a file, `env://NAME`, the address at a key service. */
+  readonly name: string;
+  /** SPKI as PEM. */
+  readonly publicKey: string;
+  sign(message: Uint8Array): Promise<Buffer>;
 }
 
 export interface SignServices {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findAmdArchitecture } from "../../../src/hardware/amd-architectures.ts";
 import { compilerRelease } from "../../../src/inspect/amd/rocm-release.ts";
-import { servedTargets } from "../../../src/inspect/amd/served-targets.ts";
+import { servedTargets } from "../../../src/inspect/amd/amd-libraries.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 
 const processors = ["gfx90a", "gfx942", "gfx1100", "gfx1201"];

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { checkExpectations } from "../../../src/inspect/expect/check-expectations.ts";
-import { parseExpectations } from "../../../src/inspect/expect/parse-expectations.ts";
+import { parseExpectations, wordsIn } from "../../../src/inspect/expect/parse-expectations.ts";
 import { inspectionOf } from "../../../src/inspect/inspection.ts";
 import { madeFile, madeImage, type MadeProgram, unopenedFile } from "../support/made-opened.ts";
 
-const parse = (text: string) =>
-  parseExpectations(text, (offset) => ({ file: "--expect", column: offset + 1, text }));
+function parse(text: string) {
+  const placeOf = (offset: number) => ({ file: "--expect", column: offset + 1, text });
+  return parseExpectations(wordsIn(text, placeOf), placeOf(0));
+}
 
 /** `word: file: found` of every word that is not met. */
 function failures(

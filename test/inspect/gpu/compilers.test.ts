@@ -8,7 +8,7 @@ import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { readCubin } from "../../../src/inspect/gpu/cubin.ts";
 import { findCode } from "../../../src/inspect/find-code.ts";
-import { readPtxText } from "../../../src/inspect/gpu/ptx-versions.ts";
+import { readPtxEntry } from "../../../src/inspect/gpu/ptx-versions.ts";
 import { makeFolder } from "../../support/folders.ts";
 import {
   cudaTool,
@@ -108,7 +108,7 @@ describe("nvcc", needs(whyNoCuda), () => {
   it("writes PTX as text", () => {
     const cwd = folder();
     cudaTool("nvcc", ["-ptx", "-arch=compute_90a", "k.cu", "-o", "k.ptx"], cwd);
-    expect(readPtxText(readFileSync(join(cwd, "k.ptx")))).toMatchObject({ arch: 90, suffix: "a" });
+    expect(readPtxEntry(readFileSync(join(cwd, "k.ptx")))).toMatchObject({ arch: 90, suffix: "a" });
   });
 });
 

@@ -50,6 +50,11 @@ async function found(image: string, home?: string): Promise<Record<string, strin
   );
 }
 
+/** What the cache has of a layer: behind its digest, or another one. */
+function entryOf(layer: object, digest = digestOf(JSON.stringify(layer))): Buffer {
+  return gzipSync(`${digest}\n${JSON.stringify(layer)}`);
+}
+
 const layout = (...layers: readonly (readonly MadeFile[])[]) =>
   makeLayout(makeImage(layers.map((files) => gzipped(makeTar(files)))));
 
@@ -276,6 +281,7 @@ describe("layers", () => {
         [{ kind: "hardlink", path: "x" }],
         [{ kind: "file", path: "x", opened: { files: { "": inspection }, unopened: {} } }],
       ].map((changes) => gzipSync(JSON.stringify({ size: 1, changes }))),
+      entryOf({ size: 1, changes: [] }, digestOf("others")),
     ]) {
       for (const file of files) writeFileSync(file, content);
       expect(await found(makeLayout(two), home)).toEqual(ofTwo);
@@ -289,7 +295,7 @@ describe("layers", () => {
     const [name = ""] = readdirSync(cache);
     const folder = join(cache, name);
     const files = readdirSync(folder).map((file) => join(folder, file));
-    const planted = gzipSync(JSON.stringify({ size: 1, changes: [] }));
+    const planted = entryOf({ size: 1, changes: [] });
     const plant = () => {
       for (const file of files) writeFileSync(file, planted);
     };
@@ -311,7 +317,7 @@ describe("layers", () => {
     const cache = join(home, "imgmatch");
     const [name = ""] = readdirSync(cache);
     for (const file of readdirSync(join(cache, name)))
-      writeFileSync(join(cache, name, file), gzipSync(JSON.stringify({ size: 1, changes: [] })));
+      writeFileSync(join(cache, name, file), entryOf({ size: 1, changes: [] }));
     expect(await found(makeLayout(two), home)).toEqual({});
   });
 });

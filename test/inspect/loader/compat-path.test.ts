@@ -6,7 +6,7 @@ import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { openFromFolder } from "../../../src/inspect/image/from-folder.ts";
 import type { ImageStart } from "../../../src/inspect/image/open-layers.ts";
 import { inspectionOf } from "../../../src/inspect/inspection.ts";
-import { readLdCache } from "../../../src/inspect/loader/ld-cache.ts";
+import { readLdCache } from "../../../src/inspect/loader/loader-record.ts";
 import { ldFolders } from "../../../src/inspect/loader/ld-conf.ts";
 import { pathSettings } from "../../../src/inspect/loader/shell-path.ts";
 import { makeFolder } from "../../support/folders.ts";

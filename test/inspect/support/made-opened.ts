@@ -10,7 +10,7 @@ import type { GpuCode, TargetCount, ToolkitCount } from "../../../src/inspect/gp
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
 import type { OpenedImage } from "../../../src/inspect/image/open-layers.ts";
 import type { FileInspection } from "../../../src/inspect/file-inspection.ts";
-import type { PackageRecords } from "../../../src/inspect/packages/package-records.ts";
+import type { PackageRecords } from "../../../src/inspect/packages/unchanged-files.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 
 export interface MadeProgram {

@@ -2,14 +2,6 @@
 
 import { u32be } from "../../little-endian.ts";
 
-export interface RpmHeader {
-  /** `glibc.x86_64`. */
-  readonly name: string;
-  readonly vendor: string;
-  /** Path without a leading slash, and `sha256:…`, `sha1:…` or `md5:…`. */
-  files(): Generator<readonly [string, string]>;
-}
-
 const tag = {
   name: 1000,
   vendor: 1011,
@@ -36,7 +28,7 @@ const md5 = 1;
 const maxPath = 4096;
 
 /** null for what is none: databases hold other values too. */
-export function readRpmHeader(bytes: Uint8Array): RpmHeader | null {
+export function readRpmHeader(bytes: Uint8Array) {
   const [count, size] = [u32be(bytes, 0), u32be(bytes, 4)];
   const dataAt = 8 + 16 * count;
   if (count === 0 || dataAt + size > bytes.length) return null;
@@ -51,9 +43,11 @@ export function readRpmHeader(bytes: Uint8Array): RpmHeader | null {
   const name = text(tag.name);
   const architecture = text(tag.architecture);
   return {
+    /** `glibc.x86_64`. */
     name: architecture === "" ? name : `${name}.${architecture}`,
     vendor: text(tag.vendor),
-    *files() {
+    /** Path without a leading slash, and `sha256:…`, `sha1:…` or `md5:…`. */
+    *files(): Generator<readonly [string, string]> {
       const [algorithm, pattern] = algorithms[number(data, find(tag.algorithm), 0) ?? md5] ?? [];
       if (pattern === undefined) return;
       const folders = strings(data, find(tag.folders));

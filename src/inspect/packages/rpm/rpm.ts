@@ -1,7 +1,7 @@
 /** rpm's databases: which files the distribution's packages brought. */
 
 import { remember } from "../../../io/collections.ts";
-import type { PackageRecords } from "../package-records.ts";
+import type { PackageRecords } from "../unchanged-files.ts";
 import { bdbHeaders, ndbHeaders } from "./bdb.ts";
 import { DamagedDatabase, readRpmHeader } from "./rpm-header.ts";
 import { sqliteHeaders } from "./sqlite.ts";
