@@ -1,13 +1,12 @@
 /** `include`: single cells beside the product, one value for every axis. */
 
-import type { Place, Problem } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import { vendorNames } from "../../hardware/requirement.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
 import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import { broughtProblems } from "./settings.ts";
-import { type Parsed, valueParsers, vendorOf } from "./values.ts";
+import { parseValue, vendorOf } from "./values.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
@@ -93,11 +92,5 @@ function parseIncluded(
     problems.push(...schemaProblems(shape.error.issues, source, path));
     return null;
   }
-  problems.push(...broughtProblems(shape.data, inputKind(axis.name), source, path));
-  type Parse = (data: unknown, at: Place, below: (path: YamlPath) => Place) => Parsed<AxisValue>;
-  const parse = valueParsers[inputKind(axis.name)] as Parse;
-  const parsed = parse(shape.data, source.placeOf(path), (below) => source.placeOf([...path, ...below]));
-  if ("value" in parsed) return parsed.value;
-  problems.push(...parsed.problems);
-  return null;
+  return parseValue(axis.name, shape.data, source, path, problems);
 }

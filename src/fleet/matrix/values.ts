@@ -19,14 +19,16 @@ import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts"
 import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
 import { isRocmRelease } from "../../hardware/rocm-releases.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
-import type {
-  AccelInput,
-  ComputeInput,
-  CudaInput,
-  DriverInput,
-  FreeInput,
-  MarchInput,
-  PlatformInput,
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import {
+  type AccelInput,
+  type ComputeInput,
+  type CudaInput,
+  type DriverInput,
+  type FreeInput,
+  inputKind,
+  type MarchInput,
+  type PlatformInput,
 } from "./matrix-schema.ts";
 import type {
   AccelValue,
@@ -36,9 +38,10 @@ import type {
   FreeValue,
   MarchValue,
   AxisPatterns,
+  AxisValue,
   PlatformValue,
 } from "./matrix.ts";
-import { broughtBy } from "./settings.ts";
+import { broughtBy, broughtProblems, listOf } from "./settings.ts";
 import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
 
 /** The name of the CPU-only row in PyTorch's wheels, and in those that follow them. */
@@ -245,13 +248,11 @@ export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">
 
 /** Axis → patterns. */
 export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
-  return Object.fromEntries(
-    Object.entries(when).map(([axis, pattern]) => [axis, typeof pattern === "string" ? [pattern] : pattern]),
-  );
+  return Object.fromEntries(Object.entries(when).map(([axis, pattern]) => [axis, listOf(pattern)]));
 }
 
 function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
-  const texts = typeof value === "string" ? [value] : value;
+  const texts = listOf(value);
   const problems: Problem[] = [];
   const targets: GpuTarget[] = [];
   const amdTargets: string[] = [];
@@ -322,7 +323,7 @@ function unequalFeatures(targets: readonly string[], at: Place): readonly Proble
   });
 }
 
-export function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
+function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
   const text = typeof input === "string" ? input : input.platform;
   const label = readPlatform(text);
   if (label !== null) return { value: { kind: "platform", label, ...broughtBy(input, "platform", at) } };
@@ -348,7 +349,7 @@ export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue
   return { value: { kind: "march", label, ...broughtBy(entry, "march", at), march, without } };
 }
 
-export function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
+function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
   const { value, label = value } = typeof input === "string" ? { value: input } : input;
   return { value: { kind: "free", label, ...broughtBy(input, "free", at), value } };
 }
@@ -360,7 +361,7 @@ export function parseCompiler(text: string | undefined): Compiler | null {
 }
 
 /** By `inputKind` of the axis, for the shape that `valueSchemas` has of it. */
-export const valueParsers = {
+const valueParsers = {
   cuda: parseCudaValue,
   accel: parseAccelValue,
   compute: parseComputeValue,
@@ -368,6 +369,25 @@ export const valueParsers = {
   march: parseMarchValue,
   free: parseFreeValue,
 } as const;
+
+type Parse = (data: unknown, at: Place, below: (path: YamlPath) => Place) => Parsed<AxisValue>;
+
+/** A value of an axis, of the shape that the schema has of it; null for one that cannot be. */
+export function parseValue(
+  axis: string,
+  input: unknown,
+  source: YamlSource,
+  path: YamlPath,
+  problems: Problem[],
+): AxisValue | null {
+  const kind = inputKind(axis);
+  problems.push(...broughtProblems(input, kind, source, path));
+  const parse = valueParsers[kind] as Parse;
+  const parsed = parse(input, source.placeOf(path), (below) => source.placeOf([...path, ...below]));
+  if ("value" in parsed) return parsed.value;
+  problems.push(...parsed.problems);
+  return null;
+}
 
 function unknownMarch(name: string, at: Place): Problem {
   const near = suggestMarch(name, marchNames());
