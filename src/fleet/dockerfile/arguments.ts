@@ -3,10 +3,10 @@
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
-import { secretIn } from "../matrix/secret-names.ts";
+import { secretIn, secretInHistory } from "../matrix/secret-names.ts";
 import { suggest } from "../../io/suggest.ts";
 import { oncePer, oncePerText } from "../cells/once-per.ts";
-import { type Instructions, offsetIn, parseDockerfile, splitWords } from "./instructions.ts";
+import { assignmentsIn, type Instructions, offsetIn, parseDockerfile } from "./instructions.ts";
 import { compileText } from "./matrix-text.ts";
 import { expandWord, quote } from "./shell-word.ts";
 import { argumentView } from "./view.ts";
@@ -37,11 +37,8 @@ export function compileArguments(
     let view: object | null = null;
     const viewOnce = () => (view ??= argumentView(cell, matrix));
     const entries = Object.entries(args).filter(([name]) => takes(name));
-    return fromPairs(
-      collect(entries, ([name, argument]): [string, string] => [
-        name,
-        byName(name)(argument)(viewOnce, cell.id),
-      ]),
+    return Object.fromEntries(
+      collect(entries, ([name, argument]) => [name, byName(name)(argument)(viewOnce, cell.id)] as const),
     );
   };
 }
@@ -50,12 +47,7 @@ const isNone = oncePer((args: object) => Object.keys(args).length === 0);
 
 function checkValue(name: string, text: string): void {
   const secret = secretIn(name, text);
-  if (secret !== null)
-    throw new ImgmatchError({
-      code: "MATRIX_SECRET",
-      message: `its value is ${secret}; everybody with the image can read it with docker history`,
-      fix: "give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
-    });
+  if (secret !== null) throw new ImgmatchError(secretInHistory(`its value is ${secret}`));
   checkFrontEnd(name, text);
 }
 
@@ -90,10 +82,6 @@ function collect<From, To>(all: readonly From[], make: (each: From) => To): To[]
   return made;
 }
 
-function fromPairs(pairs: readonly (readonly [string, string])[]): Arguments {
-  return Object.fromEntries(pairs);
-}
-
 /**
  * Arguments that BuildKit takes without an `ARG` (docs.docker.com/reference/dockerfile, "Predefined ARGs", "BuildKit built-in build args").
  */
@@ -105,7 +93,8 @@ export function isPredefined(name: string): boolean {
 
 /** The names of the `ARG`s of a Dockerfile. */
 export function declaredArguments({ instructions }: Pick<Instructions, "instructions">): ReadonlySet<string> {
-  return new Set(instructions.flatMap(argumentNames));
+  const declared = instructions.filter(({ keyword }) => keyword === "ARG");
+  return new Set(declared.flatMap(({ text }) => assignmentsIn(text).map(({ name }) => name)));
 }
 
 /**
@@ -155,14 +144,6 @@ export function unreachedArguments(
   });
 }
 
-/** `ARG A B=1`: A and B. */
-function argumentNames({ keyword, text }: Instructions["instructions"][number]): readonly string[] {
-  if (keyword !== "ARG") return [];
-  return splitWords(text)
-    .slice(1)
-    .map(({ text: word }) => word.replace(/=.*$/s, ""));
-}
-
 /**
  * The Dockerfile with these values as the defaults of its `ARG`s. A value that is given goes before every default, so each `ARG` of that
  * name has it.
@@ -176,10 +157,9 @@ export function withDefaults(dockerfile: string, args: Arguments): string {
   // From the end, so that the offsets before stay true.
   const declared = parseDockerfile(dockerfile).instructions.filter(({ keyword }) => keyword === "ARG");
   for (const instruction of declared.reverse()) {
-    for (const { text: word, start, end } of splitWords(instruction.text).slice(1).reverse()) {
-      const [name = "", ...rest] = word.split("=");
+    for (const { name, value: written, start, end } of assignmentsIn(instruction.text).toReversed()) {
       const value = Object.hasOwn(args, name) ? args[name] : undefined;
-      if (value === undefined || says(rest, value)) continue;
+      if (value === undefined || says(written, value)) continue;
       const [from, to] = [offsetIn(instruction, start), offsetIn(instruction, end - 1) + 1];
       text = `${text.slice(0, from)}${name}=${quote(value)}${text.slice(to)}`;
     }
@@ -188,8 +168,7 @@ export function withDefaults(dockerfile: string, args: Arguments): string {
 }
 
 /** Whether a template has written the value itself. */
-function says(written: readonly string[], value: string): boolean {
-  if (written.length === 0) return false;
-  const word = expandWord(written.join("="), new Map());
-  return word.ok && word.value === value;
+function says(written: string | null, value: string): boolean {
+  const word = written === null ? null : expandWord(written, new Map());
+  return word?.ok === true && word.value === value;
 }

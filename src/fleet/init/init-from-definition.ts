@@ -12,7 +12,7 @@ import { type Defaults, deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import { readBake } from "./read-bake.ts";
-import { assignmentsOf, readDockerfile } from "./reading.ts";
+import { argumentsOf, readDockerfile } from "./reading.ts";
 import { readWorkflow } from "./read-workflow.ts";
 
 export interface InitFromDefinition {
@@ -98,11 +98,9 @@ async function readDefaults(
   const found = new Map<string, Defaults>();
   for (const path of new Set(builds.map(({ dockerfile }) => dockerfile))) {
     const text = await readTextFile(join(folder, path), inputLimits.template).catch(() => "");
-    const declared = readDockerfile(text)
-      .placed.filter(({ instruction }) => instruction.keyword === "ARG")
-      .flatMap(({ instruction }) => assignmentsOf(instruction));
     const defaults = new Map<string, string | null>();
-    for (const { name, value } of declared) defaults.set(name, defaults.get(name) ?? value);
+    for (const { name, value } of argumentsOf(readDockerfile(text).placed))
+      defaults.set(name, defaults.get(name) ?? value);
     found.set(path, defaults);
   }
   return (dockerfile) => found.get(dockerfile) ?? new Map<string, string | null>();

@@ -14,7 +14,7 @@ import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import { matrixText, type ProposedMatrix } from "./matrix-text.ts";
 import { lowestMarches, proposeComputes, proposeMarches } from "./propose-axes.ts";
-import { assignmentsOf, type Reading, readDockerfile } from "./reading.ts";
+import { argumentsOf, type Reading, readDockerfile } from "./reading.ts";
 import { varyGpu } from "./vary-gpu.ts";
 import { varyMarch } from "./vary-march.ts";
 
@@ -112,9 +112,7 @@ function withLowest(marches: readonly string[], hosts: readonly HostFacts[]): Re
 
 /** Arguments without a default that the matrix does not give either. */
 function withoutValue({ placed }: Reading, given: Readonly<Record<string, string>>): readonly string[] {
-  const all = placed
-    .filter(({ instruction }) => instruction.keyword === "ARG")
-    .flatMap(({ instruction }) => assignmentsOf(instruction));
+  const all = argumentsOf(placed);
   const valued = new Set([
     ...all.flatMap(({ name, value }) => (value === null ? [] : [name])),
     ...Object.keys(given),

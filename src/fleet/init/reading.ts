@@ -1,7 +1,7 @@
 /** An existing Dockerfile → its instructions by stage, with the lines that each takes, and the steps that compile. */
 
-import { type Instruction, parseDockerfile, splitWords } from "../dockerfile/instructions.ts";
-import { readStages, type Stage } from "../dockerfile/stages.ts";
+import { assignmentsIn, type Instruction, jsonWords, parseDockerfile } from "../dockerfile/instructions.ts";
+import { readStages, type Stage, stageOf } from "../dockerfile/stages.ts";
 
 export interface Placed {
   readonly instruction: Instruction;
@@ -43,7 +43,7 @@ export function readDockerfile(text: string): Reading {
     const next = dockerfile.instructions[index + 1];
     return {
       instruction,
-      stage: stages.findLastIndex(({ from }) => from.line <= instruction.line),
+      stage: stageOf(instruction, stages),
       lastLine: (next?.line ?? lines.length + 1) - 1,
       tool: toolOf(instruction),
     };
@@ -61,18 +61,15 @@ export function compilingStages({ placed }: Reading): readonly number[] {
   return [...new Set(placed.flatMap(({ stage, tool }) => (tool === null ? [] : [stage])))];
 }
 
-/** `ARG A B=1`, or `ENV A=1 B=2` and the old `ENV A 1`. */
-export function assignmentsOf({ keyword, text }: Instruction): readonly DeclaredArgument[] {
-  const [, ...words] = splitWords(text);
-  const [first, second] = words;
-  if (keyword === "ENV" && first !== undefined && second !== undefined && !first.text.includes("="))
-    return [{ name: first.text, value: unquoted(text.slice(second.start).trim()) }];
-  return words.map(({ text: word }) => {
-    const equals = word.indexOf("=");
-    return equals < 0
-      ? { name: word, value: null }
-      : { name: word.slice(0, equals), value: unquoted(word.slice(equals + 1)) };
-  });
+/** With their values unquoted. */
+export function assignmentsOf({ text }: Instruction): readonly DeclaredArgument[] {
+  return assignmentsIn(text).map(({ name, value }) => ({ name, value: value && unquoted(value) }));
+}
+
+/** What the `ARG`s among these declare. */
+export function argumentsOf(placed: readonly Placed[]): readonly DeclaredArgument[] {
+  const declared = placed.filter(({ instruction }) => instruction.keyword === "ARG");
+  return declared.flatMap(({ instruction }) => assignmentsOf(instruction));
 }
 
 function unquoted(text: string): string {
@@ -104,13 +101,7 @@ function toolOf({ keyword, text, documents }: Instruction): Tool | null {
 /** Without `RUN`, its flags, and the brackets of the exec form. */
 function bodyOf(text: string): string {
   const body = text.replace(/^\s*RUN\s+(--\S+\s+)*/i, "");
-  if (!body.startsWith("[")) return body;
-  try {
-    const words: unknown = JSON.parse(body);
-    return Array.isArray(words) ? words.join(" ") : body;
-  } catch {
-    return body;
-  }
+  return jsonWords(body)?.join(" ") ?? body;
 }
 
 function commandsOf(body: string): readonly string[] {

@@ -7,7 +7,7 @@ import { offsetIn } from "../dockerfile/instructions.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import type { Assignments } from "./makefiles.ts";
 import {
-  assignmentsOf,
+  argumentsOf,
   compilingStages,
   type DeclaredArgument,
   instructionsOf,
@@ -71,7 +71,8 @@ function handOver(
           ? `${at} has a -march of its own in ${name}, which counts before any other: take it out`
           : `${at} assigns ${name}, so that none that a build is given counts: append $(MARCH_FLAGS) there, for ARG MARCH_FLAGS and args: { MARCH_FLAGS: "${flags}" }`,
       );
-    else if (own !== undefined && (isCompiler || isDeclared(stage, name))) handed[name] = own;
+    else if (own !== undefined && (isCompiler || argumentsOf(stage).some((each) => each.name === name)))
+      handed[name] = own;
     else handed[name] = [(value ?? "").replace(marchOption, "").trim(), flags].filter(Boolean).join(" ");
   }
   for (const name of Object.keys(handed))
@@ -87,13 +88,6 @@ function handOver(
 /** Whether a call of make says it already. */
 function names([, rest = ""]: RegExpExecArray, name: string): boolean {
   return new RegExp(`(?:^|\\s)["']?${name}\\s*=`).test(rest);
-}
-
-function isDeclared(stage: readonly Placed[], name: string): boolean {
-  return stage.some(
-    ({ instruction }) =>
-      instruction.keyword === "ARG" && assignmentsOf(instruction).some((each) => each.name === name),
-  );
 }
 
 /** In the line where a match of the instruction's text ends. */
@@ -112,11 +106,8 @@ function insertBehind(
 }
 
 function varyStage(stage: readonly Placed[], draft: Draft, starts: readonly number[]): ArgumentTemplates {
-  const declared = stage
-    .filter(({ instruction }) => instruction.keyword === "ARG")
-    .flatMap(({ instruction }) => assignmentsOf(instruction));
   const own = Object.fromEntries(
-    declared.flatMap((argument) => {
+    argumentsOf(stage).flatMap((argument) => {
       const template = templateFor(argument);
       return template === null ? [] : [[argument.name, template]];
     }),
