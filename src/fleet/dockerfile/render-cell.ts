@@ -4,12 +4,11 @@ import { ImgmatchError } from "../../errors.ts";
 import { type Cell, dockerfilePath } from "../cells/cell.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { withDefaults } from "./arguments.ts";
-import type { Template } from "./compiled-template.ts";
 import { generatedLine } from "./generated-line.ts";
 import { type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
 import { endOfTarget, runBases } from "./stages.ts";
-import { viewOf } from "./view.ts";
+import { type Template, viewOf } from "./view.ts";
 
 export interface RenderedFile {
   readonly cell: string;

@@ -20,7 +20,7 @@ import { findParents } from "./parents.ts";
 import { parseAxes, wellFormedAxes } from "./parse-axes.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
-import { none, parseCompiler, parseMatch, valueProblem } from "./values.ts";
+import { allValues, none, parseCompiler, parseMatch, valueProblem } from "./values.ts";
 import { broughtBy, broughtProblems, listOf, locatedTexts, parseSettings } from "./settings.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
@@ -210,9 +210,7 @@ function checkPreferences(
       report(`prefer names an unknown axis ${JSON.stringify(name)}`, fix);
       continue;
     }
-    const labels = [...axis.values, ...include.flatMap(({ values }) => values[name] ?? [])].map(
-      (value) => value.label,
-    );
+    const labels = allValues({ axes, include }).flatMap(([own, value]) => (own === name ? value.label : []));
     if (!labels.includes(label) && label !== none)
       report(`prefer names ${step}, which no cell has`, `${name} has ${[...new Set(labels)].join(", ")}`);
   }

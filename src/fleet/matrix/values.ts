@@ -37,6 +37,7 @@ import type {
   ComputeValue,
   FreeValue,
   MarchValue,
+  Matrix,
   AxisPatterns,
   AxisValue,
   PlatformValue,
@@ -244,6 +245,15 @@ function twoVendors(what: string, at: Place): Problem {
 /** The vendor whose GPU code the cells of a value have; null where there is none that is judged. */
 export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">): GpuVendor | null {
   return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
+}
+
+/** Every value with the name of its axis, those of included cells last. */
+export function allValues({
+  axes,
+  include,
+}: Pick<Matrix, "axes" | "include">): readonly (readonly [axis: string, AxisValue])[] {
+  const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
+  return [...product, ...include.flatMap(({ values }) => Object.entries(values))];
 }
 
 /** Axis → patterns. */
