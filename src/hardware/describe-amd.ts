@@ -3,7 +3,7 @@
 import { amdArchitectures, amdGenerics } from "./amd-architectures.ts";
 import { amdDrivers } from "./amd-drivers.ts";
 import { amdProducts } from "./amd-products.ts";
-import { type ReportTable, reportTable } from "./report-table.ts";
+import { columnsOf, type ReportTable, reportTable } from "./report-table.ts";
 import { isRocmRelease, rocmCompiles, rocmTargets } from "./rocm-releases.ts";
 
 /** Targets and drivers: all of them, the targets that a release compiles, or one driver, by its name or its module's version. */
@@ -19,26 +19,15 @@ export function rocmTables(name?: string): readonly ReportTable[] {
     ...reportTable(
       "rocm",
       "ROCm releases whose compiler has a GPU target",
-      targets.map(({ name: target, first, lacking, dropped, note = null, source }) => ({
-        target,
-        first,
-        lacking,
-        dropped,
-        note,
-        source,
-      })),
+      columnsOf(
+        targets.map(({ name, ...row }) => ({ target: name, ...row })),
+        ...(["target", "first", "lacking", "dropped", "note"] as const),
+      ),
     ),
     ...reportTable(
       "amd-drivers",
       "AMD's drivers, and the ROCm releases that AMD names for them",
-      drivers.map(({ driver, module, oldest, newest, note = null, source }) => ({
-        driver,
-        module,
-        oldest,
-        newest,
-        note,
-        source,
-      })),
+      columnsOf(drivers, "driver", "module", "oldest", "newest", "note"),
     ),
   ];
 }
@@ -59,11 +48,7 @@ export function amdGpuTables(name?: string): readonly ReportTable[] {
     (row) => name === undefined || targets.some(({ generic }) => generic === row.name),
   );
   return [
-    ...reportTable(
-      "amd-products",
-      "GPU products of AMD",
-      products.map(({ id, target: code, names, source }) => ({ id, target: code, names, source })),
-    ),
+    ...reportTable("amd-products", "GPU products of AMD", columnsOf(products, "id", "target", "names")),
     ...reportTable(
       "amd-targets",
       "GPU targets of AMD",

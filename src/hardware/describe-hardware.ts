@@ -1,6 +1,5 @@
 /** The hardware tables, whole or about one name. */
 
-import { assertNever } from "../errors.ts";
 import { amdGpuTables, rocmTables } from "./describe-amd.ts";
 import {
   compareComputeCapability,
@@ -23,7 +22,7 @@ import { type GpuArchitecture, gpuArchitectures } from "./gpu-architectures.ts";
 import { findGpuByPci, searchGpus } from "./gpu-products.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "./gpu-target.ts";
 import { machineTypes } from "./machine-types.ts";
-import { type ReportTable, reportTable } from "./report-table.ts";
+import { columnsOf, type ReportTable, reportTable } from "./report-table.ts";
 import { hardwareSources } from "./sources.ts";
 
 export const hardwareKinds = ["cuda", "rocm", "gpu", "cpu", "machine"] as const;
@@ -43,26 +42,17 @@ export type HardwareKind = (typeof hardwareKinds)[number];
  */
 export async function describeHardware(kind?: HardwareKind, name?: string): Promise<HardwareReport | null> {
   const kinds = kind === undefined ? hardwareKinds : [kind];
-  const tables = (await Promise.all(kinds.map((each) => describe(each, name)))).flat();
+  const tables = (await Promise.all(kinds.map((each) => describers[each](name)))).flat();
   return tables.length === 0 ? null : hardwareReport(tables);
 }
 
-function describe(kind: HardwareKind, name: string | undefined): Promise<readonly ReportTable[]> {
-  switch (kind) {
-    case "cuda":
-      return Promise.resolve(describeCuda(name));
-    case "rocm":
-      return Promise.resolve(rocmTables(name));
-    case "gpu":
-      return describeGpu(name);
-    case "cpu":
-      return Promise.resolve(describeCpu(name));
-    case "machine":
-      return describeMachine(name);
-    default:
-      return assertNever(kind);
-  }
-}
+const describers = {
+  cuda: describeCuda,
+  rocm: rocmTables,
+  gpu: describeGpu,
+  cpu: describeCpu,
+  machine: describeMachine,
+} satisfies Record<HardwareKind, (name?: string) => readonly ReportTable[] | Promise<readonly ReportTable[]>>;
 
 /** All marches; one march with its features; or the marches that need a feature, by its Linux or its compiler's name. */
 function describeCpu(name?: string): readonly ReportTable[] {
@@ -108,49 +98,25 @@ function featureTable(march: March): readonly ReportTable[] {
 
 /** All tables, or those rows that a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`, `570`) selects. */
 function describeCuda(name?: string): readonly ReportTable[] {
-  if (name === undefined) return tables(cudaToolkits, branchRows, compatPackages());
-  const toolkits = cudaToolkits.filter(
-    (row) => row.release === name || row.printedAs === name || row.minor === name,
+  const isNamed = (row: CudaToolkit) => [undefined, row.release, row.printedAs, row.minor].includes(name);
+  const toolkits = cudaToolkits.filter(isNamed);
+  const minor = name && (findToolkit(name)?.minor ?? name);
+  const branch = toolkits.length > 0 ? undefined : parseDriverVersion(name ?? "")?.parts[0];
+  const branches = branchRows.filter(
+    (row) => minor === undefined || row.cuda === minor || row.branch === branch,
   );
-  if (toolkits.length > 0) {
-    const minor = findToolkit(name)?.minor ?? name;
-    return tables(
-      toolkits,
-      branchRows.filter((row) => row.cuda === minor),
-      compatPackages().filter((row) => row.cuda === minor),
-    );
-  }
-  const branch = parseDriverVersion(name)?.parts[0];
-  return tables(
-    [],
-    branchRows.filter((row) => row.branch === branch),
-    [],
-  );
-}
-
-function tables(
-  toolkits: readonly CudaToolkit[],
-  branches: typeof branchRows,
-  packages: ReturnType<typeof compatPackages>,
-): readonly ReportTable[] {
+  const packages = compatPackages().filter((row) => minor === undefined || row.cuda === minor);
   return [
     ...reportTable("toolkits", "CUDA toolkits", toolkits.map(toolkitRow)),
     ...reportTable(
       "branches",
       "CUDA version by driver branch",
-      branches.map(({ branch, cuda, source, note = null }) => ({ branch, cuda, note, source })),
+      columnsOf(branches, "branch", "cuda", "note"),
     ),
     ...reportTable(
       "packages",
       "Forward-compatibility packages",
-      packages.map(({ package: name, cuda, libcuda, branches, enforced, source }) => ({
-        package: name,
-        cuda,
-        libcuda,
-        branches,
-        enforced,
-        source,
-      })),
+      columnsOf(packages, "package", "cuda", "libcuda", "branches", "enforced"),
     ),
   ];
 }
@@ -188,17 +154,7 @@ async function describeProducts(name: string): Promise<readonly ReportTable[]> {
   const products = byPci === null ? await searchGpus(name) : [byPci];
   const computes = new Set(products.map((product) => product.compute));
   return [
-    ...reportTable(
-      "products",
-      "GPU products",
-      products.map(({ name: product, compute, class: gpuClass, chip, source }) => ({
-        name: product,
-        compute,
-        class: gpuClass,
-        chip,
-        source,
-      })),
-    ),
+    ...reportTable("products", "GPU products", columnsOf(products, "name", "compute", "class", "chip")),
     ...architectureTable(
       gpuArchitectures.filter((row) => computes.has(formatComputeCapability(row.compute))),
     ),

@@ -2,9 +2,11 @@
 
 import type { SourceKey } from "./sources.ts";
 
+type ReportCell = string | number | null | readonly string[];
+
 /** One line of a table; `source` names keys of the report's `sources`. */
 export interface ReportRow {
-  readonly [column: string]: string | number | null | readonly string[];
+  readonly [column: string]: ReportCell;
   readonly source: readonly SourceKey[];
 }
 
@@ -20,4 +22,15 @@ export interface ReportTable {
 export function reportTable(id: string, title: string, rows: readonly ReportRow[]): readonly ReportTable[] {
   const [first] = rows;
   return first === undefined ? [] : [{ id, title, columns: Object.keys(first), rows }];
+}
+
+/** These members of rows, null where a row has none, with its sources. */
+export function columnsOf<Column extends string>(
+  rows: readonly ({ readonly [Name in Column]?: ReportCell } & Pick<ReportRow, "source">)[],
+  ...columns: readonly Column[]
+): readonly ReportRow[] {
+  return rows.map((row) => ({
+    ...Object.fromEntries(columns.map((column) => [column, row[column] ?? null])),
+    source: row.source,
+  }));
 }

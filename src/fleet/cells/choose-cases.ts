@@ -5,7 +5,7 @@ import { remember } from "../../io/collections.ts";
 import type { Case, ComputeValue, Matrix, NamedValue } from "../matrix/matrix.ts";
 import { allValues } from "../matrix/values.ts";
 import { oncePer } from "./once-per.ts";
-import { type Matchable, meets } from "./select.ts";
+import { formatPatterns, type Matchable, meets } from "./select.ts";
 
 export interface ChosenCases {
   readonly compute: ComputeValue | null;
@@ -78,6 +78,5 @@ export function unusedCases(matrix: Matrix): readonly Problem[] {
 }
 
 function describe(when: Case<unknown>["when"]): string {
-  const axes = Object.entries(when).map(([axis, patterns]) => `${axis}=${patterns.join("|")}`);
-  return axes.length === 0 ? "without when" : axes.join(", ");
+  return Object.keys(when).length === 0 ? "without when" : formatPatterns(when);
 }

@@ -1,6 +1,6 @@
 /** Build arguments of the matrix → those of a cell. Each value is a template: a `{{` in it is rendered or refused. */
 
-import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import { ImgmatchError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { secretIn, secretInHistory } from "../matrix/secret-names.ts";
@@ -110,14 +110,8 @@ export function undeclaredArguments(
   return Object.entries(args).flatMap(([name, { at }]): Problem[] => {
     if (declared.has(name) || predefined.test(name)) return [];
     const near = suggest(name, [...declared]);
-    return [
-      {
-        code: "ARGUMENT_UNDECLARED",
-        message: `${files} has no ARG ${name}, so the argument reaches no image`,
-        fix: `${near === null ? "" : `did you mean ${near}? Else `}write ARG ${name} into the stage that uses it, or remove the argument`,
-        at,
-      },
-    ];
+    const hint = near === null ? "" : `did you mean ${near}? Else `;
+    return [reachesNone(`${files} has no ARG ${name}`, name, at, hint)];
   });
 }
 
@@ -133,15 +127,17 @@ export function unreachedArguments(
   if (texts.some((text) => /\bargs\b(?!\.)|^\s*ARG\b.*\{\{/im.test(text))) return [];
   return names.flatMap((name): Problem[] => {
     if (predefined.test(name) || texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))) return [];
-    return [
-      {
-        code: "ARGUMENT_UNDECLARED",
-        message: `${files} never names ${name}, so the argument reaches no image`,
-        fix: `write ARG ${name} into the stage that uses it, or remove the argument`,
-        at: { file: `--build-arg ${name}` },
-      },
-    ];
+    return [reachesNone(`${files} never names ${name}`, name, { file: `--build-arg ${name}` })];
   });
+}
+
+function reachesNone(why: string, name: string, at: Place, hint = ""): Problem {
+  return {
+    code: "ARGUMENT_UNDECLARED",
+    message: `${why}, so the argument reaches no image`,
+    fix: `${hint}write ARG ${name} into the stage that uses it, or remove the argument`,
+    at,
+  };
 }
 
 /**

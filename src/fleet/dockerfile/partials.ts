@@ -1,6 +1,6 @@
 /** Partials: `{{> apt}}` puts in the file `apt.hbs` beside the template. */
 
-import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
+import { ImgmatchError, type Place } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import { nameOf, parseTemplate, placeOfNode, type TemplateSource, walkTree } from "./template-syntax.ts";
 
@@ -26,9 +26,6 @@ export interface PartialFile {
   readonly text: string;
 }
 
-// More is a mistake, or somebody who wants a long wait.
-const mostPartials = 100;
-
 /**
  * Reads the partials of a template, and those that they name, with `read`.
  * Throws `TEMPLATE_SYNTAX` at the place that names it for one that puts itself in, and what `read` throws.
@@ -43,16 +40,11 @@ export async function readPartials(
 
   async function visit(source: TemplateSource, above: readonly string[]): Promise<void> {
     for (const [name, at] of partialsIn(source)) {
-      if (above.includes(name))
-        throw refuse("TEMPLATE_SYNTAX", `the partial ${name} puts itself in`, "take it out of itself", at);
+      if (above.includes(name)) {
+        const [message, fix] = [`the partial ${name} puts itself in`, "take it out of itself"];
+        throw new ImgmatchError({ code: "TEMPLATE_SYNTAX", message, fix, at });
+      }
       if (found.has(name)) continue;
-      if (found.size >= mostPartials)
-        throw refuse(
-          "INPUT_TOO_LARGE",
-          `the template has more than ${mostPartials} partials`,
-          "join some of them",
-          at,
-        );
       const file = await read(name, at);
       const parsed = parseTemplate(file.text, file.file);
       found.set(name, parsed);
@@ -70,8 +62,4 @@ function partialsIn(source: TemplateSource): ReadonlyMap<string, Place> {
     if (isPartialName(name)) remember(names, name, () => placeOfNode(node, source));
   });
   return names;
-}
-
-function refuse(code: Problem["code"], message: string, fix: string, at: Place): ImgmatchError {
-  return new ImgmatchError({ code, message, fix, at });
 }
