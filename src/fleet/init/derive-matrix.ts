@@ -1,12 +1,11 @@
 /** Original builds → the axes, settings and exclusions of a matrix with the same builds. Pure. */
 
 import { posix } from "node:path";
-import { parseComputeCapability } from "../../hardware/compute-capability.ts";
-import { findToolkit, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
+import { findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { isTegra } from "../../hardware/gpu-target.ts";
 import { chooseAxes, type Column, type Factor, factorOf, factorsOf } from "./columns.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { proposeComputes } from "./propose-axes.ts";
+import { compiledBy, proposeComputes } from "./propose-axes.ts";
 import { type Axis, type DerivedMatrix, freeName, nameOf, settleColumns } from "./settle-columns.ts";
 import { capabilitiesIn } from "./vary-gpu.ts";
 
@@ -106,8 +105,7 @@ export function deriveMatrix(
   if (moved !== undefined && !argumentNames.includes(moved) && toolkits.every((each) => each !== null))
     given[moved] = "{{cuda.toolkit}}";
   const settled = own.filter(({ name }) => !Object.hasOwn(given, name.replace(/^arg:/, "")));
-  const options = { rows: builds.length, compute: hasCuda ? compute : null, given };
-  return { matrix: settleColumns(settled, axes, options), notes };
+  return { matrix: settleColumns(settled, axes, hasCuda ? compute : null, given), notes };
 }
 
 /** Several names may have one build. */
@@ -130,9 +128,8 @@ function computesOf(text: string | null, release: string | null, platform: strin
   const toolkit = release === null ? null : findToolkit(release);
   if (toolkit === null) return null;
   const found = capabilitiesIn(text ?? "").filter((each) => {
-    const compute = parseComputeCapability(each.replace(/[af]?(\+ptx)?$/, ""));
-    if (compute === null || (isTegra(compute) && platform !== "linux/arm64")) return false;
-    return toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) !== false;
+    const compute = compiledBy(toolkit, each);
+    return compute !== null && (platform === "linux/arm64" || !isTegra(compute));
   });
   return found.length > 0 ? found : proposeComputes([], [], toolkit);
 }

@@ -6,11 +6,11 @@ import { marchPlatforms } from "../../hardware/march-platforms.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
-import { type ComparedBuild, compareBuilds } from "./compare-builds.ts";
+import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
 import { definitionText } from "./definition-text.ts";
 import { type Defaults, deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
-import type { Definition, OriginalBuild } from "./original-build.ts";
+import type { OriginalBuild } from "./original-build.ts";
 import { readBake } from "./read-bake.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import { readWorkflow } from "./read-workflow.ts";
@@ -44,7 +44,8 @@ export async function initFromDefinition(
   const { file, name, registry, env } = options;
   refuseExisting(folder, [matrixFile]);
   const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
-  const { builds: all, notes } = await definitionOf(file, text, { folder, env });
+  const workflow = /\.ya?ml$/i.test(file) ? readWorkflow(text) : null;
+  const { builds: all, notes } = workflow ?? (await readBake(file, text, { folder, env }));
   const builds = all.filter(({ platform }) => platform === null || marchPlatforms.includes(platform));
   if (builds.length === 0)
     throw usageError(
@@ -66,28 +67,12 @@ export async function initFromDefinition(
   // Templates of the axes where they give the same: else texts as they stand.
   const best = attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
   await writeFileAtomic(path, best.yaml, folder);
-  const others = all.filter((build) => !builds.includes(build)).map(withoutPlatform);
-  return {
-    written: [matrixFile],
-    builds: [...best.builds, ...others],
-    notes: best.notes,
-    problems: best.problems,
-  };
-}
-
-/** A build for a platform that no matrix has. */
-function withoutPlatform({ name, platform }: OriginalBuild): ComparedBuild {
-  const difference = { what: "platform", original: platform, cell: null };
-  return { name, cell: null, equal: false, differences: [difference] };
-}
-
-async function definitionOf(
-  file: string,
-  text: string,
-  options: { readonly folder: string; readonly env: DefinitionOptions["env"] },
-): Promise<Definition> {
-  if (!/\.ya?ml$/i.test(file)) return readBake(file, text, options);
-  return readWorkflow(text) ?? readBake(file, text, options);
+  const others = all.filter((build) => !builds.includes(build));
+  const unequal = others.map(({ name: build, platform }) =>
+    unlike(build, { what: "platform", original: platform, cell: null }),
+  );
+  const { notes: told, problems } = best;
+  return { written: [matrixFile], builds: [...best.builds, ...unequal], notes: told, problems };
 }
 
 /** The `ARG`s of each Dockerfile; none of one that cannot be read, which comparing says. */
@@ -117,20 +102,15 @@ async function comparison(
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const reason = error.problems.map(({ message }) => message).join("; ");
-    const all = builds.map(
-      ({ name }): ComparedBuild => ({
-        name,
-        cell: null,
-        equal: false,
-        differences: [{ what: "left", original: `the matrix cannot be planned: ${reason}`, cell: null }],
-      }),
-    );
+    const difference = { what: "left", original: `the matrix cannot be planned: ${reason}`, cell: null };
+    const file = basename(path);
     return {
-      builds: all,
-      problems: error.problems.map((problem) => ({
-        ...problem,
-        at: { ...problem.at, file: basename(path) },
-      })),
+      builds: builds.map(({ name }) => unlike(name, difference)),
+      problems: error.problems.map((problem) => ({ ...problem, at: { ...problem.at, file } })),
     };
   }
+}
+
+function unlike(name: string, difference: Difference): ComparedBuild {
+  return { name, cell: null, equal: false, differences: [difference] };
 }

@@ -14,10 +14,6 @@ export interface Placed {
 }
 
 export interface Reading {
-  /** The text's lines without their ends. */
-  readonly lines: readonly string[];
-  /** The first character of each line in the text. */
-  readonly starts: readonly number[];
   readonly placed: readonly Placed[];
   readonly stages: readonly Stage[];
 }
@@ -32,23 +28,17 @@ export interface DeclaredArgument {
 export function readDockerfile(text: string): Reading {
   const dockerfile = parseDockerfile(text);
   const stages = readStages(dockerfile);
-  const raw = text.split("\n");
-  const lines = raw.map((line) => line.replace(/\r$/, ""));
-  const starts: number[] = [];
-  for (let at = 0, index = 0; index < raw.length; index++) {
-    starts.push(at);
-    at += (raw[index]?.length ?? 0) + 1;
-  }
+  const lines = text.split("\n").length;
   const placed = dockerfile.instructions.map((instruction, index): Placed => {
     const next = dockerfile.instructions[index + 1];
     return {
       instruction,
       stage: stageOf(instruction, stages),
-      lastLine: (next?.line ?? lines.length + 1) - 1,
+      lastLine: (next?.line ?? lines + 1) - 1,
       tool: toolOf(instruction),
     };
   });
-  return { lines, starts, placed, stages };
+  return { placed, stages };
 }
 
 /** The instructions of one stage; those before the first `FROM` for -1. */

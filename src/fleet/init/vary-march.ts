@@ -32,7 +32,7 @@ export interface MarchVariation {
 export function varyMarch(reading: Reading, draft: Draft, makefiles: Assignments): MarchVariation {
   const all = compilingStages(reading).map((index) => {
     const stage = instructionsOf(reading, index);
-    return handOver(stage, draft, reading.starts, varyStage(stage, draft, reading.starts), makefiles);
+    return handOver(stage, draft, varyStage(stage, draft), makefiles);
   });
   return {
     args: Object.assign({}, ...all.map(({ args }) => args)) as ArgumentTemplates,
@@ -48,7 +48,6 @@ const makeCall =
 function handOver(
   stage: readonly Placed[],
   draft: Draft,
-  starts: readonly number[],
   args: ArgumentTemplates,
   makefiles: Assignments,
 ): MarchVariation {
@@ -80,7 +79,7 @@ function handOver(
   // From the end, so that the places before stay true.
   for (const { placed, match } of calls.toReversed()) {
     const given = Object.keys(handed).filter((name) => !names(match, name));
-    insertBehind(draft, starts, placed, match, given.map((name) => ` ${name}="\${${name}}"`).join(""));
+    insertBehind(draft, placed, match, given.map((name) => ` ${name}="\${${name}}"`).join(""));
   }
   return { args: { ...args, ...handed }, notes };
 }
@@ -92,8 +91,7 @@ function names([, rest = ""]: RegExpExecArray, name: string): boolean {
 
 /** In the line where a match of the instruction's text ends. */
 function insertBehind(
-  draft: Draft,
-  starts: readonly number[],
+  { lines, starts }: Draft,
   { instruction }: Placed,
   match: RegExpExecArray,
   text: string,
@@ -101,11 +99,11 @@ function insertBehind(
   const offset = offsetIn(instruction, match.index + match[0].length - 1) + 1;
   const index = starts.findLastIndex((start) => start < offset);
   const column = offset - (starts[index] ?? 0);
-  const line = draft.lines[index] ?? "";
-  draft.lines[index] = line.slice(0, column) + text + line.slice(column);
+  const line = lines[index] ?? "";
+  lines[index] = line.slice(0, column) + text + line.slice(column);
 }
 
-function varyStage(stage: readonly Placed[], draft: Draft, starts: readonly number[]): ArgumentTemplates {
+function varyStage(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   const own = Object.fromEntries(
     argumentsOf(stage).flatMap((argument) => {
       const template = templateFor(argument);
@@ -115,7 +113,7 @@ function varyStage(stage: readonly Placed[], draft: Draft, starts: readonly numb
   if (Object.keys(own).length > 0) return own;
   const literal = varyLiterals(stage, draft);
   if (literal !== null) return literal;
-  const called = varyCalls(stage, draft, starts);
+  const called = varyCalls(stage, draft);
   return { ...called, ...varyCompiler(stage, draft) };
 }
 
@@ -172,7 +170,7 @@ const call =
   /(?:^\s*RUN\s+(?:--\S+\s+)*|&&|\|\||[;|(])\s*(?:[A-Za-z_]\w*=\S*\s+)*(gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|nvcc)(?:-[\d.]+)?(?=\s)/gi;
 
 /** `RUN gcc …`: a compiler that is called by itself reads no variable, so it is given one. */
-function varyCalls(stage: readonly Placed[], draft: Draft, starts: readonly number[]): ArgumentTemplates {
+function varyCalls(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   const name = "MARCH_FLAGS";
   let first: Placed | undefined;
   for (const placed of stage) {
@@ -182,7 +180,7 @@ function varyCalls(stage: readonly Placed[], draft: Draft, starts: readonly numb
     for (const match of calls.reverse()) {
       first ??= placed;
       const option = match[1]?.toLowerCase() === "nvcc" ? ` -Xcompiler "\${${name}}"` : ` \${${name}}`;
-      insertBehind(draft, starts, placed, match, option);
+      insertBehind(draft, placed, match, option);
     }
   }
   if (first === undefined) return {};
