@@ -1,6 +1,6 @@
 /** Stage 2: axes → cells. */
 
-import { InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
+import { ImgmatchError, InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
 import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/lock.ts";
@@ -105,14 +105,9 @@ function checkCount({ axes, include, file }: Matrix): void {
   const count = others * rows.reduce((sum, size) => sum + size, 0) + include.length;
   if (count <= mostCells) return;
   const numbers = sizes.map(({ name, size }) => `${size} ${name}`).join(" × ");
-  throwProblems([
-    {
-      code: "INPUT_TOO_LARGE",
-      message: `the matrix has ${count} cells (${numbers}), the limit is ${mostCells}`,
-      fix: "take values out of an axis, or write several matrices",
-      at: axes[0]?.at ?? { file },
-    },
-  ]);
+  const message = `the matrix has ${count} cells (${numbers}), the limit is ${mostCells}`;
+  const fix = "take values out of an axis, or write several matrices";
+  throw new ImgmatchError({ code: "INPUT_TOO_LARGE", message, fix, at: axes[0]?.at ?? { file } });
 }
 
 /** In the order of the axes, the last one fastest. */
@@ -238,15 +233,15 @@ function findTwins(cells: readonly ExpandedCell[]): ReadonlyMap<Cell, Cell> {
 }
 
 function collision(cell: Cell, twin: Cell, at: Place): Problem {
-  const same = describeAxes(twin) === describeAxes(cell);
-  return {
-    code: "CELL_COLLISION",
-    message: same
-      ? `the cell ${cell.id} stands twice`
-      : `two cells have one file ${dockerfilePath(cell)}: ${describeAxes(twin)} and ${describeAxes(cell)}`,
-    fix: same ? "remove it from include" : "give one of the values another label",
-    at,
-  };
+  const [own, others] = [describeAxes(cell), describeAxes(twin)];
+  const [message, fix] =
+    own === others
+      ? [`the cell ${cell.id} stands twice`, "remove it from include"]
+      : [
+          `two cells have one file ${dockerfilePath(cell)}: ${others} and ${own}`,
+          "give one of the values another label",
+        ];
+  return { code: "CELL_COLLISION", message, fix, at };
 }
 
 function describeAxes({ axes }: Cell): string {

@@ -9,7 +9,7 @@ import { oncePer, oncePerText } from "../cells/once-per.ts";
 import { assignmentsIn, type Instructions, offsetIn, parseDockerfile } from "./instructions.ts";
 import { compileText } from "./matrix-text.ts";
 import { expandWord, quote } from "./shell-word.ts";
-import { argumentView } from "./view.ts";
+import { argumentViewOnce } from "./view.ts";
 
 export type Arguments = Readonly<Record<string, string>>;
 
@@ -25,20 +25,19 @@ export type Arguments = Readonly<Record<string, string>>;
 export function compileArguments(
   matrix: Matrix,
 ): (cell: Cell, takes?: (name: string) => boolean) => Arguments {
-  const renderOf = (name: string) =>
+  const byName = oncePerText((name) =>
     oncePer((argument: Located<string>) =>
       compileText(`the argument ${name}`, argument, matrix.file, (text) => checkValue(name, text)),
-    );
-  const byName = oncePerText(renderOf);
+    ),
+  );
   collect(Object.entries(matrix.args), ([name, argument]) => byName(name)(argument));
   return (cell, takes = () => true) => {
     const { args } = cell.settings;
     if (isNone(args)) return args as Record<string, never>;
-    let view: object | null = null;
-    const viewOnce = () => (view ??= argumentView(cell, matrix));
+    const view = argumentViewOnce(cell, matrix);
     const entries = Object.entries(args).filter(([name]) => takes(name));
     return Object.fromEntries(
-      collect(entries, ([name, argument]) => [name, byName(name)(argument)(viewOnce, cell.id)] as const),
+      collect(entries, ([name, argument]) => [name, byName(name)(argument)(view, cell.id)] as const),
     );
   };
 }

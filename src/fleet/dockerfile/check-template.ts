@@ -72,20 +72,12 @@ function partialProblems(
   partials: Partials,
 ): Problem[] {
   const name = nameOf(partial.name);
-  if (partial.params.length > 0)
-    return [mistake("a partial takes nothing but its name", partial, source, partialsHint)];
-  if (!isPartialName(name))
-    return [
-      mistake(
-        `${sourceOf(partial, source)} names no file beside the template`,
-        partial,
-        source,
-        partialsHint,
-      ),
-    ];
+  const refused = (message: string, fix = partialsHint) => [mistake(message, partial, source, fix)];
+  if (partial.params.length > 0) return refused("a partial takes nothing but its name");
+  if (!isPartialName(name)) return refused(`${sourceOf(partial, source)} names no file beside the template`);
   return partials.has(name)
     ? []
-    : [mistake("partials are not available here", partial, source, "write out what is to be put in")];
+    : refused("partials are not available here", "write out what is to be put in");
 }
 
 /** `{{#if a = "b"}}` means a comparison. */

@@ -111,9 +111,15 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
  * The view of the templates of build arguments: no arguments, and `gpu.gencode` without quotes, as a shell that puts a variable's text in
  * takes none away; so without brackets too, with one option for each target.
  */
-export function argumentView(cell: Cell, matrix: Matrix): object {
+function argumentView(cell: Cell, matrix: Matrix): object {
   const { compute } = cell;
   return Object.assign(sharedView(cell, matrix), { gpu: compute === null ? null : argumentGpuView(compute) });
+}
+
+/** It is made when the first of a cell's texts asks for it. */
+export function argumentViewOnce(cell: Cell, matrix: Matrix): () => object {
+  let view: object | null = null;
+  return () => (view ??= argumentView(cell, matrix));
 }
 
 function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {

@@ -1,19 +1,20 @@
 /** `imgmatch init --from docker-bake.hcl` or a workflow: the matrix of its builds, and whether each of them is a cell. */
 
 import { basename, extname, join } from "node:path";
+import { Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
 import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
-import { definitionText } from "./definition-text.ts";
 import { type Defaults, deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { readBake } from "./read-bake.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import { readWorkflow } from "./read-workflow.ts";
+import type { DerivedMatrix } from "./settle-columns.ts";
 
 export interface InitFromDefinition {
   readonly written: readonly string[];
@@ -41,7 +42,7 @@ export async function initFromDefinition(
   folder: string,
   options: DefinitionOptions,
 ): Promise<InitFromDefinition> {
-  const { file, name, registry, env } = options;
+  const { file, env } = options;
   refuseExisting(folder, [matrixFile]);
   const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
   const workflow = /\.ya?ml$/i.test(file) ? readWorkflow(text) : null;
@@ -57,7 +58,7 @@ export async function initFromDefinition(
   const attempts = await Promise.all(
     [true, false].map(async (templates) => {
       const derived = deriveMatrix(builds, { defaultsOf, templates });
-      const yaml = definitionText(derived.matrix, { name, registry, from: file });
+      const yaml = definitionText(derived.matrix, options);
       const compared = await comparison(yaml, path, builds, defaultsOf);
       return { yaml, ...compared, notes: [...notes, ...derived.notes] };
     }),
@@ -113,4 +114,38 @@ async function comparison(
 
 function unlike(name: string, difference: Difference): ComparedBuild {
   return { name, cell: null, equal: false, differences: [difference] };
+}
+
+/** Width of a line that holds a value whole. */
+const width = 140;
+
+function definitionText(matrix: DerivedMatrix, { file, name, registry }: DefinitionOptions): string {
+  const { template, context, target, args = {}, axes, values, exclude } = matrix;
+  const given = {
+    name,
+    version: "0.1.0",
+    registry,
+    ...{ template, context, target },
+    ...(Object.keys(args).length > 0 && { args }),
+    axes,
+    ...(Object.keys(values).length > 0 && { values }),
+    ...(exclude.length > 0 && { exclude }),
+  };
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  const document = new Document(Object.fromEntries(entries));
+  document.commentBefore = ` yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json\n From ${file}, by imgmatch init.`;
+  visit(document, (_, node, path) => {
+    // Values, cases and rules are a line each where they fit.
+    if ((isMap(node) || isSeq(node)) && path.length > 4 && JSON.stringify(node).length < width)
+      node.flow = true;
+    // Versions are text: to YAML, 12.10 is a number.
+    if (
+      isScalar(node) &&
+      typeof node.value === "string" &&
+      path.at(-1) !== undefined &&
+      !/^[A-Za-z./][\w./:-]*$/.test(node.value)
+    )
+      node.type = "QUOTE_DOUBLE";
+  });
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }

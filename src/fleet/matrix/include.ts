@@ -26,21 +26,20 @@ export function parseIncludes(
         fix,
         at: key === undefined ? at : source.placeOfKey(["include", index, key]),
       });
+    const names = axes.map(({ name }) => name);
     for (const name of Object.keys(entry)) {
-      if (!axes.some((axis) => axis.name === name)) {
-        report(
-          `include names an unknown axis ${JSON.stringify(name)}`,
-          `the axes are ${axes.map((axis) => axis.name).join(", ")}`,
-          name,
-        );
-      }
+      if (names.includes(name)) continue;
+      report(
+        `include names an unknown axis ${JSON.stringify(name)}`,
+        `the axes are ${names.join(", ")}`,
+        name,
+      );
     }
     const hasCompute = axes.some(({ kind }) => kind === "compute");
     let accel: AccelValue | null = null;
+    const isAccel = ({ kind }: Axis) => kind === "accel";
     // The accelerator first: it decides whether there is a compute capability.
-    for (const axis of [...axes].sort(
-      (one, other) => Number(other.kind === "accel") - Number(one.kind === "accel"),
-    )) {
+    for (const axis of [...axes.filter(isAccel), ...axes.filter((each) => !isAccel(each))]) {
       const isCpuRow: boolean = accel !== null && vendorOf(accel) === null;
       const given = entry[axis.name];
       if (given === undefined) {
