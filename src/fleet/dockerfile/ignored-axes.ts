@@ -10,27 +10,33 @@ import { isTemplateName } from "./template.ts";
 const hardwareAxes = ["cuda", "accel", "compute", "march"] as const;
 type HardwareAxis = (typeof hardwareAxes)[number];
 
-/** The text with which a template makes a difference. */
-const uses: Readonly<Record<HardwareAxis, string>> = {
-  cuda: "begin it with FROM {{base}}, or use {{cuda.toolkit}}",
-  accel: "begin it with FROM {{base}}, or use {{accel.name}}",
-  compute: "use {{gpu.gencode}} or {{gpu.targets}}",
-  march: "use {{march.flags}}",
+interface Advice {
+  /** The text with which a template makes a difference. */
+  readonly use: string;
+  /** The same for a Dockerfile that is used as it stands: an argument of the matrix. */
+  readonly argument: readonly [name: string, value: string];
+  readonly merge: string;
+}
+
+const cuda: Advice = {
+  use: "begin it with FROM {{base}}, or use {{cuda.toolkit}}",
+  argument: ["BASE", "{{base}}"],
+  merge: "leave the axis one value",
 };
 
-/** The same for a Dockerfile that is used as it stands: an argument of the matrix. */
-const argumentFor: Readonly<Record<HardwareAxis, readonly [name: string, value: string]>> = {
-  cuda: ["BASE", "{{base}}"],
-  accel: ["BASE", "{{base}}"],
-  compute: ["GENCODE", "{{gpu.gencode}}"],
-  march: ["MARCH_FLAGS", "{{march.flags}}"],
-};
-
-const merges: Readonly<Record<HardwareAxis, string>> = {
-  cuda: "leave the axis one value",
-  accel: "leave the axis one value",
-  compute: "put the values into one list, for one image with code for each",
-  march: "leave the axis its lowest value",
+const advice: Readonly<Record<HardwareAxis, Advice>> = {
+  cuda,
+  accel: { ...cuda, use: "begin it with FROM {{base}}, or use {{accel.name}}" },
+  compute: {
+    use: "use {{gpu.gencode}} or {{gpu.targets}}",
+    argument: ["GENCODE", "{{gpu.gencode}}"],
+    merge: "put the values into one list, for one image with code for each",
+  },
+  march: {
+    use: "use {{march.flags}}",
+    argument: ["MARCH_FLAGS", "{{march.flags}}"],
+    merge: "leave the axis its lowest value",
+  },
 };
 
 /**
@@ -57,7 +63,7 @@ export function ignoredAxes(
       {
         code: "TEMPLATE_IGNORES_AXIS",
         message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${andMore(more)}`,
-        fix: `${howToUse(axis, first.other)}, or ${merges[axis]}`,
+        fix: `${howToUse(axis, first.other)}, or ${advice[axis].merge}`,
         at: first.other.values[axis]?.at ?? matrix.template.at,
       },
     ];
@@ -189,8 +195,8 @@ function howToUse(axis: HardwareAxis, cell: Cell): string {
 }
 
 function fixOf(axis: HardwareAxis, template: string): string {
-  if (isTemplateName(template)) return `${uses[axis]} in ${template}`;
-  const [name, value] = argumentFor[axis];
+  if (isTemplateName(template)) return `${advice[axis].use} in ${template}`;
+  const [name, value] = advice[axis].argument;
   const where = isAccelerator(axis)
     ? `ARG ${name} before FROM \${${name}} in ${template}`
     : `ARG ${name} in the stage of ${template} that uses it`;

@@ -29,7 +29,7 @@ export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, 
     if (axis.kind === "free" && (isList || given.free !== "true")) checkIsFree(axis, problems);
     axes.push(axis);
   }
-  checkGpuAxes(axes, source, problems);
+  checkGpuAxes(axes, problems);
   checkPlatforms(axes, problems);
   if (axes.length === 0 && problems.length === 0) {
     const fix = "add one, for example march: [x86-64-v3]";
@@ -69,7 +69,7 @@ function parseValues(
 const enoughProblems = 200;
 
 /** GPU code without targets, or targets without an accelerator, can never be matched to a GPU. */
-function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Problem[]): void {
+function checkGpuAxes(axes: readonly Axis[], problems: Problem[]): void {
   const [accel, another] = axes.filter((axis) => axis.kind === "accel");
   const compute = axes.find((axis) => axis.kind === "compute");
   if (another !== undefined) {
@@ -80,9 +80,7 @@ function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Probl
   const gpuValues = accel?.values.filter((value) => vendorOf(value) !== null) ?? [];
   if (accel !== undefined && gpuValues.length > 0 && compute === undefined) {
     const fix = "add axes.compute with the compute capabilities to compile for";
-    problems.push(
-      mistake(`axis ${accel.name} needs axis compute`, fix, source.placeOfKey(["axes", accel.name])),
-    );
+    problems.push(mistake(`axis ${accel.name} needs axis compute`, fix, accel.at));
   }
   if (compute !== undefined && accel === undefined) {
     const fix = "add axes.cuda with the toolkits";
@@ -121,24 +119,19 @@ function checkVendors(accel: AxisOfKind<"accel">, compute: AxisOfKind<"compute">
 function checkPlatforms(axes: readonly Axis[], problems: Problem[]): void {
   const platforms = axes.find((axis) => axis.kind === "platform");
   const marches = axes.find((axis) => axis.kind === "march");
-  if (platforms?.kind !== "platform" || marches?.kind !== "march") return;
-  const [listed, reached] = [
-    platforms.values.map(({ label }) => label),
-    marches.values.map(({ march }) => marchPlatform(march)),
-  ];
+  if (platforms === undefined || marches === undefined) return;
   for (const { label, at } of platforms.values) {
-    if (reached.some((platform) => platform === label)) continue;
+    if (marches.values.some(({ march }) => marchPlatform(march) === label)) continue;
     const [lowest] = marchesOn(label);
     const fix = `add one to axes.march, such as ${lowest?.name}, or remove the platform`;
     problems.push(valueProblem(`no march of the matrix is for ${label}`, fix, at));
   }
   for (const { label, march, at } of marches.values) {
     const platform = marchPlatform(march);
-    if (listed.includes(platform)) continue;
+    if (platforms.values.some((each) => each.label === platform)) continue;
     const fix = `add ${platform} to axes.platform, or remove the march`;
-    problems.push(
-      valueProblem(`march ${label} is for ${platform}, which axis platform does not have`, fix, at),
-    );
+    const message = `march ${label} is for ${platform}, which axis platform does not have`;
+    problems.push(valueProblem(message, fix, at));
   }
 }
 

@@ -112,6 +112,7 @@ function accelValue(
   at: Place,
 ): Parsed<AccelValue> {
   const problems: Problem[] = [];
+  const report = (message: string, fix: string) => problems.push(valueProblem(message, fix, at));
   const cpuFloor = entry.cpuFloor === undefined ? null : findMarch(entry.cpuFloor);
   if (entry.cpuFloor !== undefined && cpuFloor === null) problems.push(unknownMarch(entry.cpuFloor, at));
   for (const platform of entry.platforms ?? []) {
@@ -134,34 +135,23 @@ function accelValue(
       if (entry[key] === undefined || (key === "require" && accel === none)) continue;
       const whose = accel === none ? "the CPU-only row" : label;
       const what = key === "driver" ? "no driver" : "no CUDA to require";
-      problems.push(valueProblem(`${whose} has ${what}`, `remove ${key} from this entry`, at));
+      report(`${whose} has ${what}`, `remove ${key} from this entry`);
     }
     if (rocm !== undefined && !isRocmRelease(rocm))
-      problems.push(
-        valueProblem(`${JSON.stringify(rocm)} is no ROCm release`, 'write it as "7.2" or "7.2.1"', at),
-      );
+      report(`${JSON.stringify(rocm)} is no ROCm release`, 'write it as "7.2" or "7.2.1"');
     return problems.length > 0 ? { problems } : { value: { ...shared, toolkit: null, driver: null } };
   }
   const toolkit = findToolkit(cuda) ?? findShortToolkit(cuda);
   if (toolkit === null) {
-    const near = suggest(
-      cuda,
-      cudaToolkits.map(({ release }) => release),
-    );
-    problems.push(
-      valueProblem(
-        `unknown CUDA toolkit ${JSON.stringify(cuda)}`,
-        near === null ? "imgmatch hardware cuda lists the known ones" : `did you mean "${near}"?`,
-        at,
-      ),
-    );
+    const releases = cudaToolkits.map(({ release }) => release);
+    const near = suggest(cuda, releases);
+    const fix = near === null ? "imgmatch hardware cuda lists the known ones" : `did you mean "${near}"?`;
+    report(`unknown CUDA toolkit ${JSON.stringify(cuda)}`, fix);
     return { problems };
   }
   const driver = parseDriver(entry.driver ?? { mode: "host" }, toolkit, at);
-  if ("problems" in driver) problems.push(...driver.problems);
-  return problems.length > 0 || "problems" in driver
-    ? { problems }
-    : { value: { ...shared, toolkit, driver: driver.value } };
+  if ("problems" in driver) return { problems: [...problems, ...driver.problems] };
+  return problems.length > 0 ? { problems } : { value: { ...shared, toolkit, driver: driver.value } };
 }
 
 function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parsed<DriverRequirement> {
@@ -264,6 +254,7 @@ export function parseMatch(when: Readonly<Record<string, string | readonly strin
 function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
   const texts = listOf(value);
   const problems: Problem[] = [];
+  const report = (message: string, fix: string) => problems.push(valueProblem(message, fix, at));
   const targets: GpuTarget[] = [];
   const amdTargets: string[] = [];
   for (const text of texts) {
@@ -274,15 +265,10 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
     else if (/^(gfx|amd|[gfx]{3})/i.test(text)) problems.push(unknownAmdTarget(text, at));
     else if (found === null || first === undefined) {
       const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes; of AMD as gfx942';
-      problems.push(valueProblem(`${JSON.stringify(text)} is not a compute capability`, fix, at));
+      report(`${JSON.stringify(text)} is not a compute capability`, fix);
     } else if (findArchitecture(first.compute) === null) {
-      problems.push(
-        valueProblem(
-          `unknown compute capability ${formatComputeCapability(first.compute)}`,
-          "imgmatch hardware gpu lists the known ones",
-          at,
-        ),
-      );
+      const name = formatComputeCapability(first.compute);
+      report(`unknown compute capability ${name}`, "imgmatch hardware gpu lists the known ones");
     } else {
       targets.push(...found);
     }
@@ -401,11 +387,8 @@ export function parseValue(
 
 function unknownMarch(name: string, at: Place): Problem {
   const near = suggestMarch(name, marchNames());
-  return valueProblem(
-    `unknown march ${JSON.stringify(name)}`,
-    near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`,
-    at,
-  );
+  const fix = near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`;
+  return valueProblem(`unknown march ${JSON.stringify(name)}`, fix, at);
 }
 
 function refused(message: string, fix: string, at: Place) {
