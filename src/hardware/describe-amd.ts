@@ -3,7 +3,7 @@
 import { amdArchitectures, amdGenerics } from "./amd-architectures.ts";
 import { amdDrivers } from "./amd-drivers.ts";
 import { amdProducts } from "./amd-products.ts";
-import { columnsOf, type ReportTable, reportTable } from "./report-table.ts";
+import { type ReportTable, reportTable } from "./report-table.ts";
 import { isRocmRelease, rocmCompiles, rocmTargets } from "./rocm-releases.ts";
 
 /** Targets and drivers: all of them, the targets that a release compiles, or one driver, by its name or its module's version. */
@@ -19,15 +19,14 @@ export function rocmTables(name?: string): readonly ReportTable[] {
     ...reportTable(
       "rocm",
       "ROCm releases whose compiler has a GPU target",
-      columnsOf(
-        targets.map(({ name, ...row }) => ({ target: name, ...row })),
-        ...(["target", "first", "lacking", "dropped", "note"] as const),
-      ),
+      ["target", "first", "lacking", "dropped", "note"],
+      targets.map((row) => ({ ...row, target: row.name })),
     ),
     ...reportTable(
       "amd-drivers",
       "AMD's drivers, and the ROCm releases that AMD names for them",
-      columnsOf(drivers, "driver", "module", "oldest", "newest", "note"),
+      ["driver", "module", "oldest", "newest", "note"],
+      drivers,
     ),
   ];
 }
@@ -48,34 +47,27 @@ export function amdGpuTables(name?: string): readonly ReportTable[] {
     (row) => name === undefined || targets.some(({ generic }) => generic === row.name),
   );
   return [
-    ...reportTable("amd-products", "GPU products of AMD", columnsOf(products, "id", "target", "names")),
+    ...reportTable("amd-products", "GPU products of AMD", ["id", "target", "names"], products),
     ...reportTable(
       "amd-targets",
       "GPU targets of AMD",
-      targets.map(({ name: code, family, integrated, generic, xnack, sramecc, note = null, source }) => ({
-        target: code,
-        family,
-        generic,
-        integrated: yesOrNo(integrated),
-        features: [...(xnack === true ? ["xnack"] : []), ...(sramecc === true ? ["sramecc"] : [])],
-        note,
-        source,
+      ["target", "family", "generic", "integrated", "features", "note"],
+      targets.map((row) => ({
+        ...row,
+        target: row.name,
+        integrated: row.integrated === null ? null : row.integrated ? "yes" : "no",
+        features: (["xnack", "sramecc"] as const).filter((feature) => row[feature] === true),
       })),
     ),
     ...reportTable(
       "amd-generics",
       "Generic GPU targets of AMD",
-      generics.map(({ name: generic, version, note = null, source }) => ({
+      ["generic", "version", "members", "note"],
+      generics.map(({ name: generic, ...row }) => ({
+        ...row,
         generic,
-        version,
-        members: amdArchitectures.flatMap((row) => (row.generic === generic ? row.name : [])),
-        note,
-        source,
+        members: amdArchitectures.flatMap((each) => (each.generic === generic ? each.name : [])),
       })),
     ),
   ];
-}
-
-function yesOrNo(value: boolean | null): string | null {
-  return value === null ? null : value ? "yes" : "no";
 }

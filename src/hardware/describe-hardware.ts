@@ -22,7 +22,7 @@ import { type GpuArchitecture, gpuArchitectures } from "./gpu-architectures.ts";
 import { findGpuByPci, searchGpus } from "./gpu-products.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "./gpu-target.ts";
 import { machineTypes } from "./machine-types.ts";
-import { columnsOf, type ReportTable, reportTable } from "./report-table.ts";
+import { type ReportTable, reportTable } from "./report-table.ts";
 import { hardwareSources } from "./sources.ts";
 
 export const hardwareKinds = ["cuda", "rocm", "gpu", "cpu", "machine"] as const;
@@ -68,16 +68,11 @@ function marchTable(marches: readonly March[]): readonly ReportTable[] {
   return reportTable(
     "marches",
     "CPU microarchitectures and levels",
+    ["name", "architecture", "vendor", "option", "gcc", "clang", "features", "note"],
     marches.map((march) => ({
-      name: march.name,
-      architecture: march.architecture,
-      vendor: march.vendor,
+      ...march,
+      ...march.compiler,
       option: `-${march.option}=${march.compilerName}`,
-      gcc: march.compiler.gcc,
-      clang: march.compiler.clang,
-      features: march.features,
-      note: march.note ?? null,
-      source: march.source,
     })),
   );
 }
@@ -87,6 +82,7 @@ function featureTable(march: March): readonly ReportTable[] {
   return reportTable(
     "features",
     `Features of ${march.name}`,
+    ["feature", "use", "needed"],
     features.map((feature) => ({
       feature,
       use: march.required.includes(feature) ? "emitted by the compiler" : "behind a macro",
@@ -107,16 +103,18 @@ function describeCuda(name?: string): readonly ReportTable[] {
   );
   const packages = compatPackages().filter((row) => minor === undefined || row.cuda === minor);
   return [
-    ...reportTable("toolkits", "CUDA toolkits", toolkits.map(toolkitRow)),
     ...reportTable(
-      "branches",
-      "CUDA version by driver branch",
-      columnsOf(branches, "branch", "cuda", "note"),
+      "toolkits",
+      "CUDA toolkits",
+      ["release", "stage", "floor", "minimumDriver", "bundledDriver", "targets", "note"],
+      toolkits.map(toolkitRow),
     ),
+    ...reportTable("branches", "CUDA version by driver branch", ["branch", "cuda", "note"], branches),
     ...reportTable(
       "packages",
       "Forward-compatibility packages",
-      columnsOf(packages, "package", "cuda", "libcuda", "branches", "enforced"),
+      ["package", "cuda", "libcuda", "branches", "enforced"],
+      packages,
     ),
   ];
 }
@@ -125,13 +123,9 @@ function toolkitRow(toolkit: CudaToolkit) {
   const floor = driverFloor(toolkit);
   const targets = supportedTargets(toolkit.minor);
   return {
-    release: toolkit.release,
-    stage: toolkit.stage,
+    ...toolkit,
     floor: floor?.minimum ?? null,
-    minimumDriver: toolkit.minimumDriver,
-    bundledDriver: toolkit.bundledDriver,
     targets: targets === null ? null : [...targets.sm.map(String), ...targets.specific],
-    note: toolkit.note ?? null,
     source: [...new Set([...toolkit.source, ...(floor?.source ?? []), ...(targets?.source ?? [])])],
   };
 }
@@ -154,7 +148,7 @@ async function describeProducts(name: string): Promise<readonly ReportTable[]> {
   const products = byPci === null ? await searchGpus(name) : [byPci];
   const computes = new Set(products.map((product) => product.compute));
   return [
-    ...reportTable("products", "GPU products", columnsOf(products, "name", "compute", "class", "chip")),
+    ...reportTable("products", "GPU products", ["name", "compute", "class", "chip"], products),
     ...architectureTable(
       gpuArchitectures.filter((row) => computes.has(formatComputeCapability(row.compute))),
     ),
@@ -165,18 +159,15 @@ function architectureTable(architectures: readonly GpuArchitecture[]): readonly 
   return reportTable(
     "architectures",
     "GPU architectures",
+    [
+      ...(["compute", "name", "platform", "chips", "toolkits"] as const),
+      ...(["firstDriverBranch", "lastDriverBranch", "openModule", "specific", "note"] as const),
+    ],
     architectures.map((row) => ({
+      ...row,
       compute: formatComputeCapability(row.compute),
-      name: row.name,
-      platform: row.platform,
-      chips: row.chips,
       toolkits: `${row.firstToolkit} …${row.lastToolkit === null ? "" : ` ${row.lastToolkit}`}`,
-      firstDriverBranch: row.firstDriverBranch,
-      lastDriverBranch: row.lastDriverBranch,
-      openModule: row.openModule,
       specific: Object.entries(row.specific).map(([target, toolkit]) => `${target} (${toolkit})`),
-      note: row.note ?? null,
-      source: row.source,
     })),
   );
 }
@@ -187,6 +178,7 @@ function targetTable(target: GpuTarget): readonly ReportTable[] {
   return reportTable(
     "devices",
     "Devices that run this code",
+    ["compute", "name", "platform"],
     runs.map((row) => ({
       compute: formatComputeCapability(row.compute),
       name: row.name,
@@ -206,6 +198,7 @@ async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
   return reportTable(
     "machines",
     "Machine types",
+    ["name", "catalog", "platform", "gpus", "compute", "cpu", "cpuFeatures"],
     named.map(({ catalog, name: type, platform, gpu, gpus, cpu, capture, alike, source, ...code }) => ({
       name: type,
       catalog,

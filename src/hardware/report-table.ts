@@ -18,19 +18,19 @@ export interface ReportTable {
   readonly rows: readonly ReportRow[];
 }
 
-/** A table whose columns are those of its rows, which must all have the same ones; nothing when there is no row. */
-export function reportTable(id: string, title: string, rows: readonly ReportRow[]): readonly ReportTable[] {
-  const [first] = rows;
-  return first === undefined ? [] : [{ id, title, columns: Object.keys(first), rows }];
-}
-
-/** These members of rows, null where a row has none, with its sources. */
-export function columnsOf<Column extends string>(
+/** A table with these members of the rows, null where a row has none, and their sources; nothing when there is no row. */
+export function reportTable<Column extends string>(
+  id: string,
+  title: string,
+  columns: readonly Column[],
   rows: readonly ({ readonly [Name in Column]?: ReportCell } & Pick<ReportRow, "source">)[],
-  ...columns: readonly Column[]
-): readonly ReportRow[] {
-  return rows.map((row) => ({
-    ...Object.fromEntries(columns.map((column) => [column, row[column] ?? null])),
-    source: row.source,
-  }));
+): readonly ReportTable[] {
+  if (rows.length === 0) return [];
+  const reported = rows.map(
+    (row): ReportRow => ({
+      ...Object.fromEntries(columns.map((column) => [column, row[column] ?? null])),
+      source: row.source,
+    }),
+  );
+  return [{ id, title, columns: [...columns, "source"], rows: reported }];
 }

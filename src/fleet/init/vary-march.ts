@@ -51,10 +51,7 @@ function handOver(
   args: ArgumentTemplates,
   makefiles: Assignments,
 ): MarchVariation {
-  const steps = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
-  const calls = steps.flatMap((placed) =>
-    [...placed.instruction.text.matchAll(makeCall)].map((match) => ({ placed, match })),
-  );
+  const calls = callsIn(stage, makeCall);
   const [first] = calls;
   if (first === undefined || Object.keys(args).length === 0) return { args, notes: [] };
   const handed: Record<string, string> = {};
@@ -82,6 +79,14 @@ function handOver(
     insertBehind(draft, placed, match, given.map((name) => ` ${name}="\${${name}}"`).join(""));
   }
   return { args: { ...args, ...handed }, notes };
+}
+
+/** In the steps whose words a shell reads. */
+function callsIn(stage: readonly Placed[], pattern: RegExp) {
+  const steps = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
+  return steps.flatMap((placed) =>
+    [...placed.instruction.text.matchAll(pattern)].map((match) => ({ placed, match })),
+  );
 }
 
 /** Whether a call of make says it already. */
@@ -172,19 +177,15 @@ const call =
 /** `RUN gcc …`: a compiler that is called by itself reads no variable, so it is given one. */
 function varyCalls(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   const name = "MARCH_FLAGS";
-  let first: Placed | undefined;
-  for (const placed of stage) {
-    if (placed.instruction.keyword !== "RUN" || isExecForm(placed)) continue;
-    const calls = [...placed.instruction.text.matchAll(call)];
-    // From the end, so that the places before stay true.
-    for (const match of calls.reverse()) {
-      first ??= placed;
-      const option = match[1]?.toLowerCase() === "nvcc" ? ` -Xcompiler "\${${name}}"` : ` \${${name}}`;
-      insertBehind(draft, placed, match, option);
-    }
-  }
+  const calls = callsIn(stage, call);
+  const [first] = calls;
   if (first === undefined) return {};
-  addBefore(draft, first, `ARG ${name}`);
+  // From the end, so that the places before stay true.
+  for (const { placed, match } of calls.toReversed()) {
+    const option = match[1]?.toLowerCase() === "nvcc" ? ` -Xcompiler "\${${name}}"` : ` \${${name}}`;
+    insertBehind(draft, placed, match, option);
+  }
+  addBefore(draft, first.placed, `ARG ${name}`);
   return { [name]: flags };
 }
 
