@@ -21,7 +21,7 @@ import { parseDockerfile } from "./dockerfile/instructions.ts";
 import { type PartialFile, partialFile, readPartials } from "./dockerfile/partials.ts";
 import { parseTemplate } from "./dockerfile/template-syntax.ts";
 import { compileTemplate, isTemplateName, plainDockerfile } from "./dockerfile/template.ts";
-import type { Template } from "./dockerfile/compiled-template.ts";
+import type { Template } from "./dockerfile/view.ts";
 
 export interface CellTemplate {
   readonly template: Template;

@@ -19,26 +19,14 @@ export function rocmTables(name?: string): readonly ReportTable[] {
     ...reportTable(
       "rocm",
       "ROCm releases whose compiler has a GPU target",
-      targets.map(({ name: target, first, lacking, dropped, note = null, source }) => ({
-        target,
-        first,
-        lacking,
-        dropped,
-        note,
-        source,
-      })),
+      ["target", "first", "lacking", "dropped", "note"],
+      targets.map((row) => ({ ...row, target: row.name })),
     ),
     ...reportTable(
       "amd-drivers",
       "AMD's drivers, and the ROCm releases that AMD names for them",
-      drivers.map(({ driver, module, oldest, newest, note = null, source }) => ({
-        driver,
-        module,
-        oldest,
-        newest,
-        note,
-        source,
-      })),
+      ["driver", "module", "oldest", "newest", "note"],
+      drivers,
     ),
   ];
 }
@@ -59,38 +47,27 @@ export function amdGpuTables(name?: string): readonly ReportTable[] {
     (row) => name === undefined || targets.some(({ generic }) => generic === row.name),
   );
   return [
-    ...reportTable(
-      "amd-products",
-      "GPU products of AMD",
-      products.map(({ id, target: code, names, source }) => ({ id, target: code, names, source })),
-    ),
+    ...reportTable("amd-products", "GPU products of AMD", ["id", "target", "names"], products),
     ...reportTable(
       "amd-targets",
       "GPU targets of AMD",
-      targets.map(({ name: code, family, integrated, generic, xnack, sramecc, note = null, source }) => ({
-        target: code,
-        family,
-        generic,
-        integrated: yesOrNo(integrated),
-        features: [...(xnack === true ? ["xnack"] : []), ...(sramecc === true ? ["sramecc"] : [])],
-        note,
-        source,
+      ["target", "family", "generic", "integrated", "features", "note"],
+      targets.map((row) => ({
+        ...row,
+        target: row.name,
+        integrated: row.integrated === null ? null : row.integrated ? "yes" : "no",
+        features: (["xnack", "sramecc"] as const).filter((feature) => row[feature] === true),
       })),
     ),
     ...reportTable(
       "amd-generics",
       "Generic GPU targets of AMD",
-      generics.map(({ name: generic, version, note = null, source }) => ({
+      ["generic", "version", "members", "note"],
+      generics.map(({ name: generic, ...row }) => ({
+        ...row,
         generic,
-        version,
-        members: amdArchitectures.flatMap((row) => (row.generic === generic ? row.name : [])),
-        note,
-        source,
+        members: amdArchitectures.flatMap((each) => (each.generic === generic ? each.name : [])),
       })),
     ),
   ];
-}
-
-function yesOrNo(value: boolean | null): string | null {
-  return value === null ? null : value ? "yes" : "no";
 }

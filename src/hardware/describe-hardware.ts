@@ -1,6 +1,5 @@
 /** The hardware tables, whole or about one name. */
 
-import { assertNever } from "../errors.ts";
 import { amdGpuTables, rocmTables } from "./describe-amd.ts";
 import {
   compareComputeCapability,
@@ -43,26 +42,17 @@ export type HardwareKind = (typeof hardwareKinds)[number];
  */
 export async function describeHardware(kind?: HardwareKind, name?: string): Promise<HardwareReport | null> {
   const kinds = kind === undefined ? hardwareKinds : [kind];
-  const tables = (await Promise.all(kinds.map((each) => describe(each, name)))).flat();
+  const tables = (await Promise.all(kinds.map((each) => describers[each](name)))).flat();
   return tables.length === 0 ? null : hardwareReport(tables);
 }
 
-function describe(kind: HardwareKind, name: string | undefined): Promise<readonly ReportTable[]> {
-  switch (kind) {
-    case "cuda":
-      return Promise.resolve(describeCuda(name));
-    case "rocm":
-      return Promise.resolve(rocmTables(name));
-    case "gpu":
-      return describeGpu(name);
-    case "cpu":
-      return Promise.resolve(describeCpu(name));
-    case "machine":
-      return describeMachine(name);
-    default:
-      return assertNever(kind);
-  }
-}
+const describers = {
+  cuda: describeCuda,
+  rocm: rocmTables,
+  gpu: describeGpu,
+  cpu: describeCpu,
+  machine: describeMachine,
+} satisfies Record<HardwareKind, (name?: string) => readonly ReportTable[] | Promise<readonly ReportTable[]>>;
 
 /** All marches; one march with its features; or the marches that need a feature, by its Linux or its compiler's name. */
 function describeCpu(name?: string): readonly ReportTable[] {
@@ -78,16 +68,11 @@ function marchTable(marches: readonly March[]): readonly ReportTable[] {
   return reportTable(
     "marches",
     "CPU microarchitectures and levels",
+    ["name", "architecture", "vendor", "option", "gcc", "clang", "features", "note"],
     marches.map((march) => ({
-      name: march.name,
-      architecture: march.architecture,
-      vendor: march.vendor,
+      ...march,
+      ...march.compiler,
       option: `-${march.option}=${march.compilerName}`,
-      gcc: march.compiler.gcc,
-      clang: march.compiler.clang,
-      features: march.features,
-      note: march.note ?? null,
-      source: march.source,
     })),
   );
 }
@@ -97,6 +82,7 @@ function featureTable(march: March): readonly ReportTable[] {
   return reportTable(
     "features",
     `Features of ${march.name}`,
+    ["feature", "use", "needed"],
     features.map((feature) => ({
       feature,
       use: march.required.includes(feature) ? "emitted by the compiler" : "behind a macro",
@@ -108,49 +94,27 @@ function featureTable(march: March): readonly ReportTable[] {
 
 /** All tables, or those rows that a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`, `570`) selects. */
 function describeCuda(name?: string): readonly ReportTable[] {
-  if (name === undefined) return tables(cudaToolkits, branchRows, compatPackages());
-  const toolkits = cudaToolkits.filter(
-    (row) => row.release === name || row.printedAs === name || row.minor === name,
+  const isNamed = (row: CudaToolkit) => [undefined, row.release, row.printedAs, row.minor].includes(name);
+  const toolkits = cudaToolkits.filter(isNamed);
+  const minor = name && (findToolkit(name)?.minor ?? name);
+  const branch = toolkits.length > 0 ? undefined : parseDriverVersion(name ?? "")?.parts[0];
+  const branches = branchRows.filter(
+    (row) => minor === undefined || row.cuda === minor || row.branch === branch,
   );
-  if (toolkits.length > 0) {
-    const minor = findToolkit(name)?.minor ?? name;
-    return tables(
-      toolkits,
-      branchRows.filter((row) => row.cuda === minor),
-      compatPackages().filter((row) => row.cuda === minor),
-    );
-  }
-  const branch = parseDriverVersion(name)?.parts[0];
-  return tables(
-    [],
-    branchRows.filter((row) => row.branch === branch),
-    [],
-  );
-}
-
-function tables(
-  toolkits: readonly CudaToolkit[],
-  branches: typeof branchRows,
-  packages: ReturnType<typeof compatPackages>,
-): readonly ReportTable[] {
+  const packages = compatPackages().filter((row) => minor === undefined || row.cuda === minor);
   return [
-    ...reportTable("toolkits", "CUDA toolkits", toolkits.map(toolkitRow)),
     ...reportTable(
-      "branches",
-      "CUDA version by driver branch",
-      branches.map(({ branch, cuda, source, note = null }) => ({ branch, cuda, note, source })),
+      "toolkits",
+      "CUDA toolkits",
+      ["release", "stage", "floor", "minimumDriver", "bundledDriver", "targets", "note"],
+      toolkits.map(toolkitRow),
     ),
+    ...reportTable("branches", "CUDA version by driver branch", ["branch", "cuda", "note"], branches),
     ...reportTable(
       "packages",
       "Forward-compatibility packages",
-      packages.map(({ package: name, cuda, libcuda, branches, enforced, source }) => ({
-        package: name,
-        cuda,
-        libcuda,
-        branches,
-        enforced,
-        source,
-      })),
+      ["package", "cuda", "libcuda", "branches", "enforced"],
+      packages,
     ),
   ];
 }
@@ -159,13 +123,9 @@ function toolkitRow(toolkit: CudaToolkit) {
   const floor = driverFloor(toolkit);
   const targets = supportedTargets(toolkit.minor);
   return {
-    release: toolkit.release,
-    stage: toolkit.stage,
+    ...toolkit,
     floor: floor?.minimum ?? null,
-    minimumDriver: toolkit.minimumDriver,
-    bundledDriver: toolkit.bundledDriver,
     targets: targets === null ? null : [...targets.sm.map(String), ...targets.specific],
-    note: toolkit.note ?? null,
     source: [...new Set([...toolkit.source, ...(floor?.source ?? []), ...(targets?.source ?? [])])],
   };
 }
@@ -188,17 +148,7 @@ async function describeProducts(name: string): Promise<readonly ReportTable[]> {
   const products = byPci === null ? await searchGpus(name) : [byPci];
   const computes = new Set(products.map((product) => product.compute));
   return [
-    ...reportTable(
-      "products",
-      "GPU products",
-      products.map(({ name: product, compute, class: gpuClass, chip, source }) => ({
-        name: product,
-        compute,
-        class: gpuClass,
-        chip,
-        source,
-      })),
-    ),
+    ...reportTable("products", "GPU products", ["name", "compute", "class", "chip"], products),
     ...architectureTable(
       gpuArchitectures.filter((row) => computes.has(formatComputeCapability(row.compute))),
     ),
@@ -209,18 +159,15 @@ function architectureTable(architectures: readonly GpuArchitecture[]): readonly 
   return reportTable(
     "architectures",
     "GPU architectures",
+    [
+      ...(["compute", "name", "platform", "chips", "toolkits"] as const),
+      ...(["firstDriverBranch", "lastDriverBranch", "openModule", "specific", "note"] as const),
+    ],
     architectures.map((row) => ({
+      ...row,
       compute: formatComputeCapability(row.compute),
-      name: row.name,
-      platform: row.platform,
-      chips: row.chips,
       toolkits: `${row.firstToolkit} …${row.lastToolkit === null ? "" : ` ${row.lastToolkit}`}`,
-      firstDriverBranch: row.firstDriverBranch,
-      lastDriverBranch: row.lastDriverBranch,
-      openModule: row.openModule,
       specific: Object.entries(row.specific).map(([target, toolkit]) => `${target} (${toolkit})`),
-      note: row.note ?? null,
-      source: row.source,
     })),
   );
 }
@@ -231,6 +178,7 @@ function targetTable(target: GpuTarget): readonly ReportTable[] {
   return reportTable(
     "devices",
     "Devices that run this code",
+    ["compute", "name", "platform"],
     runs.map((row) => ({
       compute: formatComputeCapability(row.compute),
       name: row.name,
@@ -250,6 +198,7 @@ async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
   return reportTable(
     "machines",
     "Machine types",
+    ["name", "catalog", "platform", "gpus", "compute", "cpu", "cpuFeatures"],
     named.map(({ catalog, name: type, platform, gpu, gpus, cpu, capture, alike, source, ...code }) => ({
       name: type,
       catalog,

@@ -1,6 +1,6 @@
 /** The knowledge about CUDA, ROCm, GPUs, CPUs and machine types: the tables that every check goes by. */
 
-import { assertNever, type ImgmatchError, usageError } from "../errors.ts";
+import { type ImgmatchError, usageError } from "../errors.ts";
 import { didYouMean, suggest, suggestMarch } from "../io/suggest.ts";
 import { amdDrivers } from "./amd-drivers.ts";
 import { formatComputeCapability } from "./compute-capability.ts";
@@ -36,7 +36,7 @@ export async function hardware({ kind, name }: HardwareOptions = {}): Promise<Ha
     );
   }
   const report = await describeHardware(kind, name);
-  if (report === null) throw unknownName(kind ?? "cpu", name ?? "", await machineNames(kind));
+  if (report === null) throw await unknownName(kind ?? "cpu", name ?? "");
   return report;
 }
 
@@ -44,12 +44,8 @@ function isKind(text: string): text is HardwareKind {
   return (hardwareKinds as readonly string[]).includes(text);
 }
 
-async function machineNames(kind: HardwareKind | undefined): Promise<readonly string[]> {
-  return kind === "machine" ? (await machineTypes()).map(({ name }) => name) : [];
-}
-
-function unknownName(kind: HardwareKind, name: string, machines: readonly string[]): ImgmatchError {
-  const known = kind === "machine" ? machines : knownNames(kind);
+async function unknownName(kind: HardwareKind, name: string): Promise<ImgmatchError> {
+  const known = await knownNames[kind]();
   const near = kind === "cpu" ? suggestMarch(name, known) : suggest(name, known);
   return usageError(
     `nothing is known about ${kind} ${JSON.stringify(name)}`,
@@ -58,20 +54,14 @@ function unknownName(kind: HardwareKind, name: string, machines: readonly string
 }
 
 /** Products are too many, and too much alike, to guess among. */
-function knownNames(kind: Exclude<HardwareKind, "machine">): readonly string[] {
-  switch (kind) {
-    case "cpu":
-      return marchNames();
-    case "cuda":
-      return cudaToolkits.flatMap(({ release, minor }) => [minor, release]);
-    case "rocm":
-      return amdDrivers.map(({ driver }) => driver);
-    case "gpu":
-      return gpuArchitectures.flatMap(({ compute }) => {
-        const text = formatComputeCapability(compute);
-        return [text, `sm_${text.replace(".", "")}`];
-      });
-    default:
-      return assertNever(kind);
-  }
-}
+const knownNames = {
+  cpu: marchNames,
+  cuda: () => cudaToolkits.flatMap(({ release, minor }) => [minor, release]),
+  rocm: () => amdDrivers.map(({ driver }) => driver),
+  gpu: () =>
+    gpuArchitectures.flatMap(({ compute }) => {
+      const text = formatComputeCapability(compute);
+      return [text, `sm_${text.replace(".", "")}`];
+    }),
+  machine: async () => (await machineTypes()).map(({ name }) => name),
+} satisfies Record<HardwareKind, () => readonly string[] | Promise<readonly string[]>>;

@@ -2,9 +2,11 @@
 
 import type { SourceKey } from "./sources.ts";
 
+type ReportCell = string | number | null | readonly string[];
+
 /** One line of a table; `source` names keys of the report's `sources`. */
 export interface ReportRow {
-  readonly [column: string]: string | number | null | readonly string[];
+  readonly [column: string]: ReportCell;
   readonly source: readonly SourceKey[];
 }
 
@@ -16,8 +18,19 @@ export interface ReportTable {
   readonly rows: readonly ReportRow[];
 }
 
-/** A table whose columns are those of its rows, which must all have the same ones; nothing when there is no row. */
-export function reportTable(id: string, title: string, rows: readonly ReportRow[]): readonly ReportTable[] {
-  const [first] = rows;
-  return first === undefined ? [] : [{ id, title, columns: Object.keys(first), rows }];
+/** A table with these members of the rows, null where a row has none, and their sources; nothing when there is no row. */
+export function reportTable<Column extends string>(
+  id: string,
+  title: string,
+  columns: readonly Column[],
+  rows: readonly ({ readonly [Name in Column]?: ReportCell } & Pick<ReportRow, "source">)[],
+): readonly ReportTable[] {
+  if (rows.length === 0) return [];
+  const reported = rows.map(
+    (row): ReportRow => ({
+      ...Object.fromEntries(columns.map((column) => [column, row[column] ?? null])),
+      source: row.source,
+    }),
+  );
+  return [{ id, title, columns: [...columns, "source"], rows: reported }];
 }

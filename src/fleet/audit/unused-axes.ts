@@ -7,7 +7,7 @@ import { compareTargets } from "../../inspect/gpu/gpu-inspection.ts";
 import { groupBy } from "../../io/collections.ts";
 import { listSome } from "../../resolve/misfit.ts";
 import type { Cell } from "../cells/cell.ts";
-import { alikeCells, alikeFlavors, type FlavorPair } from "../dockerfile/ignored-axes.ts";
+import { alikeCells, alikeFlavors, type Pair } from "../dockerfile/ignored-axes.ts";
 
 export interface UnusedAxis {
   readonly problem: Problem;
@@ -82,7 +82,7 @@ function compareGpuTargets(a: string, b: string): number {
 
 const shown = 4;
 
-function alikeIn(pairs: readonly FlavorPair[], same: string): readonly UnusedAxis[] {
+function alikeIn(pairs: readonly Pair[], same: string): readonly UnusedAxis[] {
   return [...groupBy(pairs, ({ axis }) => axis)].flatMap(([axis, alike]) => {
     const cells = [...new Set(alike.flatMap(({ one, other }) => [one.id, other.id]))];
     return unused(axis, cells, `${listSome(cells, shown)} differ in it, and ${same}`);

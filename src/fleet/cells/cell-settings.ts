@@ -66,24 +66,19 @@ function merge(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
   const own = brought.map(({ settings }) => settings);
   const args = Object.assign({}, ...own.map(({ args: each }) => each).reverse());
   const given = Object.fromEntries(Object.entries(matrix.args).filter(([, argument]) => argument.given));
+  const first = <Name extends keyof Settings>(name: Name) =>
+    own.find((settings) => settings[name] !== undefined)?.[name] ?? null;
   return {
-    template: first(own, "template") ?? matrix.template,
-    target: first(own, "target") ?? matrix.target,
-    context: first(own, "context") ?? matrix.context,
-    repository: first(own, "repository"),
-    base: first(own, "base") ?? matrix.base,
+    template: first("template") ?? matrix.template,
+    target: first("target") ?? matrix.target,
+    context: first("context") ?? matrix.context,
+    repository: first("repository"),
+    base: first("base") ?? matrix.base,
     args: { ...matrix.args, ...args, ...given },
-    runner: first(own, "runner") ?? matrix.runner,
-    timeoutMinutes: first(own, "timeoutMinutes") ?? matrix.timeoutMinutes,
-    freeDisk: first(own, "freeDisk") ?? matrix.freeDisk,
+    runner: first("runner") ?? matrix.runner,
+    timeoutMinutes: first("timeoutMinutes") ?? matrix.timeoutMinutes,
+    freeDisk: first("freeDisk") ?? matrix.freeDisk,
   };
-}
-
-function first<Name extends keyof Settings>(
-  own: readonly Settings[],
-  name: Name,
-): NonNullable<Settings[Name]> | null {
-  return own.find((settings) => settings[name] !== undefined)?.[name] ?? null;
 }
 
 function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {

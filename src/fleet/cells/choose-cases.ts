@@ -3,8 +3,9 @@
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import type { Case, ComputeValue, Matrix, NamedValue } from "../matrix/matrix.ts";
+import { allValues } from "../matrix/values.ts";
 import { oncePer } from "./once-per.ts";
-import { type Matchable, meets } from "./select.ts";
+import { formatPatterns, type Matchable, meets } from "./select.ts";
 
 export interface ChosenCases {
   readonly compute: ComputeValue | null;
@@ -51,30 +52,31 @@ const chooserOf = oncePer((cases: readonly Case<unknown>[]) => ({
 }));
 
 /** Cases that decide about no cell, once all cells are made: a slip of the pen, or one in front that takes all. */
-export function unusedCases({ axes, values, include }: Matrix): readonly Problem[] {
-  const computes = [
-    ...axes.flatMap((axis) => [...axis.values]),
-    ...include.flatMap((each) => Object.values(each.values)),
-  ];
-  const lists: readonly (readonly [string, readonly Case<unknown>[]])[] = [
-    ...new Set(computes.filter((value) => value.kind === "compute")),
-  ].map((value) => [`compute ${value.label}`, value.cases]);
-  return [...lists, ...values.map(({ name, cases }) => [name, cases] as const)].flatMap(([name, cases]) => {
-    const met = new Set([...chooserOf(cases).answers.values()].map((answer) => answer.met));
-    return cases
-      .filter((each) => !met.has(each))
-      .map(
-        ({ at, when }): Problem => ({
-          code: "MATRIX_CASE_UNUSED",
-          message: `no cell meets the case ${describe(when)} of ${name} first`,
-          fix: "correct its values, move it in front of the case that takes its cells, or remove it",
-          at,
-        }),
-      );
-  });
+export function unusedCases(matrix: Matrix): readonly Problem[] {
+  const computes = new Set(
+    allValues(matrix).flatMap(([, value]) => (value.kind === "compute" ? [value] : [])),
+  );
+  const lists: readonly (readonly [string, readonly Case<unknown>[]])[] = [...computes].map((value) => [
+    `compute ${value.label}`,
+    value.cases,
+  ]);
+  return [...lists, ...matrix.values.map(({ name, cases }) => [name, cases] as const)].flatMap(
+    ([name, cases]) => {
+      const met = new Set([...chooserOf(cases).answers.values()].map((answer) => answer.met));
+      return cases
+        .filter((each) => !met.has(each))
+        .map(
+          ({ at, when }): Problem => ({
+            code: "MATRIX_CASE_UNUSED",
+            message: `no cell meets the case ${describe(when)} of ${name} first`,
+            fix: "correct its values, move it in front of the case that takes its cells, or remove it",
+            at,
+          }),
+        );
+    },
+  );
 }
 
 function describe(when: Case<unknown>["when"]): string {
-  const axes = Object.entries(when).map(([axis, patterns]) => `${axis}=${patterns.join("|")}`);
-  return axes.length === 0 ? "without when" : axes.join(", ");
+  return Object.keys(when).length === 0 ? "without when" : formatPatterns(when);
 }

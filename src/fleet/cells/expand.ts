@@ -1,6 +1,6 @@
 /** Stage 2: axes → cells. */
 
-import { InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
+import { ImgmatchError, InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
 import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/lock.ts";
@@ -23,7 +23,7 @@ import { type Bringing, conflictsIn, settingsOf } from "./cell-settings.ts";
 import { groupProblems } from "./groups.ts";
 import { whyImpossible } from "./impossible.ts";
 import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
-import { meets } from "./select.ts";
+import { formatPatterns, meets } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
 
 /** A cell and, when it is not to be built, why. */
@@ -56,13 +56,9 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
   }
   for (const exclusion of matrix.exclude) {
     if (used.has(exclusion)) continue;
-    const rule = Object.entries(exclusion.match).map(([axis, patterns]) => `${axis}=${patterns.join("|")}`);
-    problems.push({
-      code: "MATRIX_EXCLUDE_UNUSED",
-      message: `no cell matches exclude ${rule.join(", ")}`,
-      fix: "correct the values or remove the rule",
-      at: exclusion.at,
-    });
+    const message = `no cell matches exclude ${formatPatterns(exclusion.match)}`;
+    const fix = "correct the values or remove the rule";
+    problems.push({ code: "MATRIX_EXCLUDE_UNUSED", message, fix, at: exclusion.at });
   }
   problems.push(...unusedCases(matrix));
   const twins = findTwins(cells);
@@ -109,14 +105,9 @@ function checkCount({ axes, include, file }: Matrix): void {
   const count = others * rows.reduce((sum, size) => sum + size, 0) + include.length;
   if (count <= mostCells) return;
   const numbers = sizes.map(({ name, size }) => `${size} ${name}`).join(" × ");
-  throwProblems([
-    {
-      code: "INPUT_TOO_LARGE",
-      message: `the matrix has ${count} cells (${numbers}), the limit is ${mostCells}`,
-      fix: "take values out of an axis, or write several matrices",
-      at: axes[0]?.at ?? { file },
-    },
-  ]);
+  const message = `the matrix has ${count} cells (${numbers}), the limit is ${mostCells}`;
+  const fix = "take values out of an axis, or write several matrices";
+  throw new ImgmatchError({ code: "INPUT_TOO_LARGE", message, fix, at: axes[0]?.at ?? { file } });
 }
 
 /** In the order of the axes, the last one fastest. */
@@ -192,7 +183,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
 function skip(cell: Cell, matrix: Matrix, used: Set<Exclusion>): ExpandedCell["skipped"] {
   let reason: string | null = null;
   for (const exclusion of matrix.exclude) {
-    if (!excludes(exclusion, cell)) continue;
+    if (!meets(cell, exclusion.match)) continue;
     used.add(exclusion);
     reason ??= exclusion.reason;
   }
@@ -203,11 +194,7 @@ function skip(cell: Cell, matrix: Matrix, used: Set<Exclusion>): ExpandedCell["s
 
 /** Whether an `exclude` of the matrix is about this cell. */
 export function isExcluded(cell: Cell, { exclude }: Pick<Matrix, "exclude">): boolean {
-  return exclude.some((exclusion) => excludes(exclusion, cell));
-}
-
-function excludes({ match }: Exclusion, cell: Cell): boolean {
-  return meets(cell, match);
+  return exclude.some(({ match }) => meets(cell, match));
 }
 
 function placeOf({ values }: Cell, { file }: Matrix): Place {
@@ -217,16 +204,11 @@ function placeOf({ values }: Cell, { file }: Matrix): Place {
 /** Those of a cell's values that bring something. */
 function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): readonly Bringing[] {
   const found: Bringing[] = [];
-  for (const { name: axis } of matrix.axes) {
-    const value = values[axis] ?? null;
-    if (value !== null && !isEmpty(value.settings))
-      found.push({ axis, label: value.label, settings: value.settings, at: value.at });
-  }
-  for (const { name: axis } of matrix.values) {
-    const value = named[axis];
-    if (value !== undefined && !isEmpty(value.settings))
-      found.push({ axis, label: null, settings: value.settings, at: value.at });
-  }
+  const add = (axis: string, label: string | null, { settings, at }: Pick<Bringing, "settings" | "at">) => {
+    if (!isEmpty(settings)) found.push({ axis, label, settings, at });
+  };
+  for (const { name } of matrix.axes) if (values[name]) add(name, values[name].label, values[name]);
+  for (const { name } of matrix.values) if (named[name]) add(name, null, named[name]);
   return found;
 }
 
@@ -251,15 +233,15 @@ function findTwins(cells: readonly ExpandedCell[]): ReadonlyMap<Cell, Cell> {
 }
 
 function collision(cell: Cell, twin: Cell, at: Place): Problem {
-  const same = describeAxes(twin) === describeAxes(cell);
-  return {
-    code: "CELL_COLLISION",
-    message: same
-      ? `the cell ${cell.id} stands twice`
-      : `two cells have one file ${dockerfilePath(cell)}: ${describeAxes(twin)} and ${describeAxes(cell)}`,
-    fix: same ? "remove it from include" : "give one of the values another label",
-    at,
-  };
+  const [own, others] = [describeAxes(cell), describeAxes(twin)];
+  const [message, fix] =
+    own === others
+      ? [`the cell ${cell.id} stands twice`, "remove it from include"]
+      : [
+          `two cells have one file ${dockerfilePath(cell)}: ${others} and ${own}`,
+          "give one of the values another label",
+        ];
+  return { code: "CELL_COLLISION", message, fix, at };
 }
 
 function describeAxes({ axes }: Cell): string {

@@ -21,12 +21,18 @@ export function channelGroups<Each extends Named>(
   matrix: Matrix,
   all: readonly Each[],
 ): readonly Group<Each>[] {
+  return Object.entries(matrix.channels).flatMap((channel) => groupsOfChannel(matrix, channel, all));
+}
+
+function groupsOfChannel<Each extends Named>(
+  matrix: Matrix,
+  [template, { value, at }]: readonly [template: string, only: Located<readonly string[]>],
+  all: readonly Each[],
+): readonly Group<Each>[] {
   const axes = matrix.axes.map(({ name }) => name);
-  return Object.entries(matrix.channels).flatMap(([template, { value, at }]) => {
-    const selections = parseSelections(value, axes, `channel ${template}`);
-    const chosen = all.filter((each) => selections.some((selection) => selects(selection, each)));
-    return groupsOf(matrix, { value: template, at }, chosen);
-  });
+  const selections = parseSelections(value, axes, `channel ${template}`);
+  const chosen = all.filter((each) => selections.some((selection) => selects(selection, each)));
+  return groupsOf(matrix, { value: template, at }, chosen);
 }
 
 export function variantGroups<Each extends Named>(
@@ -57,8 +63,8 @@ export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: Tag
   ];
   if (templates.length === 0) return [];
   const wrong = templates.flatMap(({ whose, ...each }) => compileName(matrix, each, { whose }).problems);
-  const selections = Object.entries(matrix.channels).flatMap(([name, channel]) =>
-    selectionProblems({ ...matrix, channels: { [name]: channel } }, cells),
+  const selections = Object.entries(matrix.channels).flatMap((each) =>
+    selectionProblems(matrix, each, cells),
   );
   const problems = [...wrong, ...selections, ...matrix.variants.flatMap((each) => moving(matrix, each))];
   if (problems.length > 0) return problems;
@@ -77,11 +83,14 @@ function moving(matrix: Matrix, template: Located<string>): readonly Problem[] {
   return [{ code: "TAG_INVALID", message: `${whose} does not name the version`, fix, at: template.at }];
 }
 
-/** Of one channel. */
-function selectionProblems(matrix: Matrix, cells: readonly Cell[]): readonly Problem[] {
-  const [[name, { at }] = ["", { at: { file: matrix.file } }]] = Object.entries(matrix.channels);
+function selectionProblems(
+  matrix: Matrix,
+  channel: Parameters<typeof groupsOfChannel>[1],
+  cells: readonly Cell[],
+): readonly Problem[] {
+  const [name, { at }] = channel;
   try {
-    if (channelGroups(matrix, cells).length > 0) return [];
+    if (groupsOfChannel(matrix, channel, cells).length > 0) return [];
     const fix = "imgmatch plan lists the cells";
     return [{ code: "SELECTION_EMPTY", message: `channel ${name} selects no cell`, fix, at }];
   } catch (error) {

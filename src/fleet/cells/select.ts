@@ -35,24 +35,24 @@ export function parseSelections(
       const at = part.indexOf("=");
       const axis = part.slice(0, at).trim();
       const pattern = part.slice(at + 1).trim();
-      if (at < 1 || pattern === "") {
-        throw new ImgmatchError({
-          code: "SELECTION_INVALID",
-          message: `${JSON.stringify(part)} in ${whose} ${text} is not axis=value`,
-          fix: `write ${whose === "--only" ? "--only " : ""}cuda=none,march=x86-64-*`,
-        });
-      }
-      if (axis !== "platform" && !axes.includes(axis)) {
-        throw new ImgmatchError({
-          code: "SELECTION_INVALID",
-          message: `${whose} names an unknown axis ${JSON.stringify(axis)}`,
-          fix: `the axes are ${[...new Set([...axes, "platform"])].join(", ")}`,
-        });
-      }
+      if (at < 1 || pattern === "")
+        throw invalid(
+          `${JSON.stringify(part)} in ${whose} ${text} is not axis=value`,
+          `write ${whose === "--only" ? "--only " : ""}cuda=none,march=x86-64-*`,
+        );
+      if (axis !== "platform" && !axes.includes(axis))
+        throw invalid(
+          `${whose} names an unknown axis ${JSON.stringify(axis)}`,
+          `the axes are ${[...new Set([...axes, "platform"])].join(", ")}`,
+        );
       selection[axis] = [...(selection[axis] ?? []), pattern];
     }
     return [selection];
   });
+}
+
+function invalid(message: string, fix: string): ImgmatchError {
+  return new ImgmatchError({ code: "SELECTION_INVALID", message, fix });
 }
 
 /** Parts of a selection that no cell has: half of what was asked for must not be done in silence. */
@@ -136,11 +136,9 @@ export function selects(
 
 /** Whether a cell is meant. No selections mean every cell. */
 export function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
-  if (selections.length === 0) return true;
-  return selections.some((selection) => {
-    if (isCellSelection(selection)) return matchesLabel(selection.cell, cell.id);
-    return meets(cell, selection);
-  });
+  const isMeant = (selection: Selection) =>
+    isCellSelection(selection) ? matchesLabel(selection.cell, cell.id) : meets(cell, selection);
+  return selections.length === 0 || selections.some(isMeant);
 }
 
 /**
@@ -160,6 +158,13 @@ function spelled(axis: string, pattern: string): string {
 /** Whether all axes that are named match. */
 export function meets(cell: Matchable, match: AxisPatterns): boolean {
   return Object.entries(match).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
+}
+
+/** For messages. */
+export function formatPatterns(match: AxisPatterns): string {
+  return Object.entries(match)
+    .map(([axis, patterns]) => `${axis}=${patterns.join("|")}`)
+    .join(", ");
 }
 
 function namesOn(cell: Matchable, axis: string): readonly string[] {

@@ -45,10 +45,12 @@ export function standOnParents<Fleet extends Parent>(
   if (fleets.size === 0) return { cells, parents };
   const named = Object.entries(matrix.parents).flatMap(([name, parent]) => {
     const fleet = fleets.get(name);
-    return fleet === undefined ? [] : [{ name, parent, fleet }];
+    return fleet === undefined
+      ? []
+      : [[name, { parent, fleet, find: finderOf(parent, fleet, matrix) }] as const];
   });
-  throwProblems(named.flatMap(({ parent, fleet }) => pinProblems(parent, fleet.matrix)));
-  const finders = new Map(named.map((each) => [each.name, { ...each, find: finderOf(each, matrix) }]));
+  throwProblems(named.flatMap(([, { parent, fleet }]) => pinProblems(parent, fleet.matrix)));
+  const finders = new Map(named);
   const faults = new Map<string, Fault>();
   const standing = cells.map((entry): ExpandedCell => {
     const { cell, skipped } = entry;
@@ -61,7 +63,8 @@ export function standOnParents<Fleet extends Parent>(
       if (finder === undefined) return [stage, text];
       const { parent, fleet, find } = finder;
       const found = find(cell);
-      const [one, ...others] = found.filter((each) => each.skipped === null);
+      const built = found.filter((each) => each.skipped === null);
+      const [one, ...others] = built;
       const [first] = found;
       if (one === undefined && first?.skipped != null) {
         const { why: how, reason } = first.skipped;
@@ -71,9 +74,10 @@ export function standOnParents<Fleet extends Parent>(
         };
         return [stage, text];
       }
-      const fault = faultOf(cell, one?.cell ?? null, others, parent);
-      if (fault !== null || one === undefined) {
-        if (fault !== null) remember(faults, `${text} ${fault.kind}`, () => fault).cells.push(cell);
+      const kind = faultOf(cell, one, others);
+      if (kind !== null || one === undefined) {
+        const made = { kind: kind ?? "none", parent, found: built.map((each) => each.cell), cells: [] };
+        remember(faults, `${text} ${kind}`, (): Fault => made).cells.push(cell);
         return [stage, text];
       }
       const ref = `${repositoryOfCell(fleet.matrix, one.cell)}:${one.cell.id}`;
@@ -96,13 +100,8 @@ function withBases(settings: CellSettings, bases: Bases): CellSettings {
 
 const standingAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
 
-type Find = (cell: Cell) => readonly ExpandedCell[];
-
 /** By the labels of the axes that both have, and of those that are pinned; the platform is always the same. */
-function finderOf(
-  { parent: { pin }, fleet }: { readonly parent: ParentFleet; readonly fleet: Parent },
-  own: Matrix,
-): Find {
+function finderOf({ pin }: ParentFleet, fleet: Parent, own: Matrix): (cell: Cell) => readonly ExpandedCell[] {
   const names = new Set(own.axes.map(({ name }) => name));
   const decided = fleet.matrix.axes
     .map(({ name }) => name)
@@ -141,19 +140,12 @@ interface Fault {
 
 function faultOf(
   cell: Cell,
-  one: Cell | null,
+  one: ExpandedCell | undefined,
   others: readonly ExpandedCell[],
-  parent: ParentFleet,
-): Fault | null {
-  const fault = (kind: Fault["kind"], ...found: readonly Cell[]): Fault => ({
-    kind,
-    parent,
-    found,
-    cells: [],
-  });
-  if (one === null) return fault("none");
-  if (others.length > 0) return fault("several", one, ...others.map((each) => each.cell));
-  return needsMore(one.requires)(cell.requires) ? fault("needs", one) : null;
+): Fault["kind"] | null {
+  if (one === undefined) return "none";
+  if (others.length > 0) return "several";
+  return needsMore(one.cell.requires)(cell.requires) ? "needs" : null;
 }
 
 /** Whether an image on the parent needs more of a host than its cell declares: resolve would hand it to hosts that cannot run it. */
@@ -174,34 +166,34 @@ function problemOf({ kind, parent: { file, pin }, found, cells }: Fault): Proble
   const [first] = cells;
   const who = listed(cells);
   const [one] = found;
+  const broken = (message: string, fix: string): Problem => ({
+    code: "MATRIX_SCHEMA",
+    message,
+    fix,
+    at: file.at,
+  });
   switch (kind) {
     case "none": {
       const values = Object.entries({ ...first?.axes, ...pin }).map(([axis, label]) => `${axis}=${label}`);
-      return {
-        code: "MATRIX_SCHEMA",
-        message: `${file.value} has no cell for ${who}: ${[...values, first?.platform].join(", ")}`,
-        fix: "give its axes the same values, pin one that is not shared, or exclude these cells here",
-        at: file.at,
-      };
+      return broken(
+        `${file.value} has no cell for ${who}: ${[...values, first?.platform].join(", ")}`,
+        "give its axes the same values, pin one that is not shared, or exclude these cells here",
+      );
     }
     case "several": {
-      const open = Object.keys(one?.axes ?? {}).filter((axis) =>
-        found.some((each) => each.axes[axis] !== one?.axes[axis]),
+      const { axes = {} } = one ?? {};
+      const open = Object.keys(axes).filter((axis) => found.some((each) => each.axes[axis] !== axes[axis]));
+      const others = cells.length > 1 ? `, and so on for ${cells.length - 1} more` : "";
+      return broken(
+        `${file.value} has ${found.length} cells for ${first?.id}: ${listed(found)}${others}`,
+        `say which: { fleet: ${file.value}, pin: { ${open.map((axis) => `${axis}: ${axes[axis]}`).join(", ")} } }`,
       );
-      return {
-        code: "MATRIX_SCHEMA",
-        message: `${file.value} has ${found.length} cells for ${first?.id}: ${listed(found)}${cells.length > 1 ? `, and so on for ${cells.length - 1} more` : ""}`,
-        fix: `say which: { fleet: ${file.value}, pin: { ${open.map((axis) => `${axis}: ${one?.axes[axis]}`).join(", ")} } }`,
-        at: file.at,
-      };
     }
     case "needs":
-      return {
-        code: "MATRIX_SCHEMA",
-        message: `the base ${one?.id} of ${file.value} needs more of a host than ${who} declares`,
-        fix: "give this matrix the hardware axes that the other fleet has, with the same values",
-        at: file.at,
-      };
+      return broken(
+        `the base ${one?.id} of ${file.value} needs more of a host than ${who} declares`,
+        "give this matrix the hardware axes that the other fleet has, with the same values",
+      );
   }
 }
 

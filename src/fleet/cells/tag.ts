@@ -10,6 +10,7 @@ import type { Requirement } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { Place, Problem } from "../../errors.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
+import { allValues } from "../matrix/values.ts";
 import type { Cell } from "./cell.ts";
 import { shortDigest } from "./input-digest.ts";
 import { oncePer } from "./once-per.ts";
@@ -117,14 +118,11 @@ function broughtText(name: string, { matrix, cell }: { readonly matrix: Matrix; 
 }
 
 /** `cuda.cudnn` → the label of each value that brings one → its text. */
-const broughtTexts = oncePer(({ axes, include }: Pick<Matrix, "axes" | "include">) => {
+const broughtTexts = oncePer((matrix: Pick<Matrix, "axes" | "include">) => {
   const found = new Map<string, Map<string, string>>();
-  const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
-  for (const [axis, value] of [...product, ...include.flatMap(({ values }) => Object.entries(values))]) {
-    for (const [key, text] of Object.entries(value?.data ?? {}))
-      if (typeof text === "string")
-        remember(found, `${axis}.${key}`, () => new Map()).set(value?.label ?? "", text);
-  }
+  for (const [axis, { data, label }] of allValues(matrix))
+    for (const [key, text] of Object.entries(data))
+      if (typeof text === "string") remember(found, `${axis}.${key}`, () => new Map()).set(label, text);
   return found;
 });
 

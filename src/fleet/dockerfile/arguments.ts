@@ -1,15 +1,15 @@
 /** Build arguments of the matrix → those of a cell. Each value is a template: a `{{` in it is rendered or refused. */
 
-import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import { ImgmatchError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
-import { secretIn } from "../matrix/secret-names.ts";
+import { secretIn, secretInHistory } from "../matrix/secret-names.ts";
 import { suggest } from "../../io/suggest.ts";
 import { oncePer, oncePerText } from "../cells/once-per.ts";
-import { type Instructions, offsetIn, parseDockerfile, splitWords } from "./instructions.ts";
+import { assignmentsIn, type Instructions, offsetIn, parseDockerfile } from "./instructions.ts";
 import { compileText } from "./matrix-text.ts";
 import { expandWord, quote } from "./shell-word.ts";
-import { argumentView } from "./view.ts";
+import { argumentViewOnce } from "./view.ts";
 
 export type Arguments = Readonly<Record<string, string>>;
 
@@ -25,23 +25,19 @@ export type Arguments = Readonly<Record<string, string>>;
 export function compileArguments(
   matrix: Matrix,
 ): (cell: Cell, takes?: (name: string) => boolean) => Arguments {
-  const renderOf = (name: string) =>
+  const byName = oncePerText((name) =>
     oncePer((argument: Located<string>) =>
       compileText(`the argument ${name}`, argument, matrix.file, (text) => checkValue(name, text)),
-    );
-  const byName = oncePerText(renderOf);
+    ),
+  );
   collect(Object.entries(matrix.args), ([name, argument]) => byName(name)(argument));
   return (cell, takes = () => true) => {
     const { args } = cell.settings;
     if (isNone(args)) return args as Record<string, never>;
-    let view: object | null = null;
-    const viewOnce = () => (view ??= argumentView(cell, matrix));
+    const view = argumentViewOnce(cell, matrix);
     const entries = Object.entries(args).filter(([name]) => takes(name));
-    return fromPairs(
-      collect(entries, ([name, argument]): [string, string] => [
-        name,
-        byName(name)(argument)(viewOnce, cell.id),
-      ]),
+    return Object.fromEntries(
+      collect(entries, ([name, argument]) => [name, byName(name)(argument)(view, cell.id)] as const),
     );
   };
 }
@@ -50,12 +46,7 @@ const isNone = oncePer((args: object) => Object.keys(args).length === 0);
 
 function checkValue(name: string, text: string): void {
   const secret = secretIn(name, text);
-  if (secret !== null)
-    throw new ImgmatchError({
-      code: "MATRIX_SECRET",
-      message: `its value is ${secret}; everybody with the image can read it with docker history`,
-      fix: "give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
-    });
+  if (secret !== null) throw new ImgmatchError(secretInHistory(`its value is ${secret}`));
   checkFrontEnd(name, text);
 }
 
@@ -90,10 +81,6 @@ function collect<From, To>(all: readonly From[], make: (each: From) => To): To[]
   return made;
 }
 
-function fromPairs(pairs: readonly (readonly [string, string])[]): Arguments {
-  return Object.fromEntries(pairs);
-}
-
 /**
  * Arguments that BuildKit takes without an `ARG` (docs.docker.com/reference/dockerfile, "Predefined ARGs", "BuildKit built-in build args").
  */
@@ -105,7 +92,8 @@ export function isPredefined(name: string): boolean {
 
 /** The names of the `ARG`s of a Dockerfile. */
 export function declaredArguments({ instructions }: Pick<Instructions, "instructions">): ReadonlySet<string> {
-  return new Set(instructions.flatMap(argumentNames));
+  const declared = instructions.filter(({ keyword }) => keyword === "ARG");
+  return new Set(declared.flatMap(({ text }) => assignmentsIn(text).map(({ name }) => name)));
 }
 
 /**
@@ -121,14 +109,8 @@ export function undeclaredArguments(
   return Object.entries(args).flatMap(([name, { at }]): Problem[] => {
     if (declared.has(name) || predefined.test(name)) return [];
     const near = suggest(name, [...declared]);
-    return [
-      {
-        code: "ARGUMENT_UNDECLARED",
-        message: `${files} has no ARG ${name}, so the argument reaches no image`,
-        fix: `${near === null ? "" : `did you mean ${near}? Else `}write ARG ${name} into the stage that uses it, or remove the argument`,
-        at,
-      },
-    ];
+    const hint = near === null ? "" : `did you mean ${near}? Else `;
+    return [reachesNone(`${files} has no ARG ${name}`, name, at, hint)];
   });
 }
 
@@ -144,23 +126,17 @@ export function unreachedArguments(
   if (texts.some((text) => /\bargs\b(?!\.)|^\s*ARG\b.*\{\{/im.test(text))) return [];
   return names.flatMap((name): Problem[] => {
     if (predefined.test(name) || texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))) return [];
-    return [
-      {
-        code: "ARGUMENT_UNDECLARED",
-        message: `${files} never names ${name}, so the argument reaches no image`,
-        fix: `write ARG ${name} into the stage that uses it, or remove the argument`,
-        at: { file: `--build-arg ${name}` },
-      },
-    ];
+    return [reachesNone(`${files} never names ${name}`, name, { file: `--build-arg ${name}` })];
   });
 }
 
-/** `ARG A B=1`: A and B. */
-function argumentNames({ keyword, text }: Instructions["instructions"][number]): readonly string[] {
-  if (keyword !== "ARG") return [];
-  return splitWords(text)
-    .slice(1)
-    .map(({ text: word }) => word.replace(/=.*$/s, ""));
+function reachesNone(why: string, name: string, at: Place, hint = ""): Problem {
+  return {
+    code: "ARGUMENT_UNDECLARED",
+    message: `${why}, so the argument reaches no image`,
+    fix: `${hint}write ARG ${name} into the stage that uses it, or remove the argument`,
+    at,
+  };
 }
 
 /**
@@ -176,10 +152,9 @@ export function withDefaults(dockerfile: string, args: Arguments): string {
   // From the end, so that the offsets before stay true.
   const declared = parseDockerfile(dockerfile).instructions.filter(({ keyword }) => keyword === "ARG");
   for (const instruction of declared.reverse()) {
-    for (const { text: word, start, end } of splitWords(instruction.text).slice(1).reverse()) {
-      const [name = "", ...rest] = word.split("=");
+    for (const { name, value: written, start, end } of assignmentsIn(instruction.text).toReversed()) {
       const value = Object.hasOwn(args, name) ? args[name] : undefined;
-      if (value === undefined || says(rest, value)) continue;
+      if (value === undefined || says(written, value)) continue;
       const [from, to] = [offsetIn(instruction, start), offsetIn(instruction, end - 1) + 1];
       text = `${text.slice(0, from)}${name}=${quote(value)}${text.slice(to)}`;
     }
@@ -188,8 +163,7 @@ export function withDefaults(dockerfile: string, args: Arguments): string {
 }
 
 /** Whether a template has written the value itself. */
-function says(written: readonly string[], value: string): boolean {
-  if (written.length === 0) return false;
-  const word = expandWord(written.join("="), new Map());
-  return word.ok && word.value === value;
+function says(written: string | null, value: string): boolean {
+  const word = written === null ? null : expandWord(written, new Map());
+  return word?.ok === true && word.value === value;
 }

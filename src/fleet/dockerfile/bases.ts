@@ -18,9 +18,7 @@ export interface Base {
   readonly line: number;
 }
 
-export type BaseOptions = StageOptions;
-
-export interface PinOptions extends BaseOptions {
+export interface PinOptions extends StageOptions {
   /** Ref → the name of a base that only an engine has. */
   readonly local?: ReadonlyMap<string, string>;
 }
@@ -33,7 +31,7 @@ export interface PinOptions extends BaseOptions {
  * @example
  * findBases("ARG V=12\nFROM debian:${V} AS build\n", "Dockerfile"); // [{ ref: "debian:12", line: 2 }]
  */
-export function findBases(dockerfile: string, file: string, options: BaseOptions = {}): readonly Base[] {
+export function findBases(dockerfile: string, file: string, options: StageOptions = {}): readonly Base[] {
   return findBasesIn(parseDockerfile(dockerfile), file, options);
 }
 
@@ -41,7 +39,7 @@ export function findBases(dockerfile: string, file: string, options: BaseOptions
 export function findBasesIn(
   dockerfile: Instructions,
   file: string,
-  options: BaseOptions = {},
+  options: StageOptions = {},
 ): readonly Base[] {
   return locateBases(dockerfile, file, options).map(({ ref, line }) => ({ ref, line }));
 }
@@ -60,11 +58,8 @@ export function pinBases(
   const problems: Problem[] = [];
   let pinned = dockerfile;
   // From the end, so that the offsets before stay true.
-  for (const { ref, line, start, end } of locateBases(
-    parseDockerfile(dockerfile),
-    "Dockerfile",
-    options,
-  ).reverse()) {
+  const bases = locateBases(parseDockerfile(dockerfile), "Dockerfile", options);
+  for (const { ref, line, start, end } of bases.reverse()) {
     const digest = digests.get(ref);
     const local = options.local?.get(ref);
     const name = local ?? replacements.get(ref) ?? ref;
@@ -93,18 +88,16 @@ interface LocatedBase extends Base {
 interface Walk {
   readonly file: string;
   readonly stages: ReadonlySet<string>;
-  readonly stagesSoFar: Set<string>;
   readonly bases: LocatedBase[];
   readonly problems: Problem[];
 }
 
-function locateBases(dockerfile: Instructions, file: string, options: BaseOptions): LocatedBase[] {
+function locateBases(dockerfile: Instructions, file: string, options: StageOptions): LocatedBase[] {
   const stages = readStages(dockerfile, options);
   const walk: Walk = {
     file,
     // COPY may name any stage of the file, also by its alias before it is defined (BuildKit then reports the cycle).
     stages: new Set(stages.flatMap(({ name }) => name?.toLowerCase() ?? [])),
-    stagesSoFar: new Set(),
     bases: [],
     problems: [],
   };
@@ -127,15 +120,11 @@ function locateBases(dockerfile: Instructions, file: string, options: BaseOption
   return walk.bases;
 }
 
-function readFrom(walk: Walk, { from, image, ref, name, isWhole }: Stage): void {
-  if (image === undefined || !isWhole) {
-    invalid(walk, from, "FROM is not of the form FROM IMAGE [AS NAME]");
-    return;
-  }
-  if (!ref.ok) invalid(walk, from, `the image of FROM ${image.text} is not known: ${ref.reason}`);
+function readFrom(walk: Walk, { from, image, ref, above, isWhole }: Stage): void {
+  if (image === undefined || !isWhole) invalid(walk, from, "FROM is not of the form FROM IMAGE [AS NAME]");
+  else if (!ref.ok) invalid(walk, from, `the image of FROM ${image.text} is not known: ${ref.reason}`);
   else if (ref.value === "") invalid(walk, from, `the image of FROM ${image.text} is empty`);
-  else if (!walk.stagesSoFar.has(ref.value.toLowerCase())) addBase(walk, from, image, ref.value);
-  if (name !== null) walk.stagesSoFar.add(name.toLowerCase());
+  else if (above < 0) addBase(walk, from, image, ref.value);
 }
 
 /** Flags stand right behind the keyword. `pattern` captures what precedes the reference and the reference itself. */

@@ -2,8 +2,8 @@
 
 import { type Problem, throwProblems } from "../../errors.ts";
 import { isPartialName, type Partials, partialsHint } from "./partials.ts";
-import { unknownName } from "./template-problems.ts";
-import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
+import { syntax, unknownName } from "./template-problems.ts";
+import { nameOf, placeOfNode, sourceOf, type TemplateSource, walkTree } from "./template-syntax.ts";
 
 const blockHelpers = ["if", "unless", "each", "with"] as const;
 export type BlockHelper = (typeof blockHelpers)[number];
@@ -31,7 +31,7 @@ export const dataNames = ["root", "index", "key", "first", "last"] as const;
 /** Throws all mistakes together, as `TEMPLATE_SYNTAX` and `TEMPLATE_UNKNOWN_NAME`. */
 export function checkTemplate(source: TemplateSource, partials: Partials = new Map()): void {
   const problems: Problem[] = [];
-  walk(source.tree, (node) => problems.push(...problemsOf(node, source, partials)));
+  walkTree(source.tree, (node) => problems.push(...problemsOf(node, source, partials)));
   throwProblems(problems);
 }
 
@@ -72,20 +72,12 @@ function partialProblems(
   partials: Partials,
 ): Problem[] {
   const name = nameOf(partial.name);
-  if (partial.params.length > 0)
-    return [mistake("a partial takes nothing but its name", partial, source, partialsHint)];
-  if (!isPartialName(name))
-    return [
-      mistake(
-        `${sourceOf(partial, source)} names no file beside the template`,
-        partial,
-        source,
-        partialsHint,
-      ),
-    ];
+  const refused = (message: string, fix = partialsHint) => [mistake(message, partial, source, fix)];
+  if (partial.params.length > 0) return refused("a partial takes nothing but its name");
+  if (!isPartialName(name)) return refused(`${sourceOf(partial, source)} names no file beside the template`);
   return partials.has(name)
     ? []
-    : [mistake("partials are not available here", partial, source, "write out what is to be put in")];
+    : refused("partials are not available here", "write out what is to be put in");
 }
 
 /** `{{#if a = "b"}}` means a comparison. */
@@ -98,7 +90,7 @@ function optionProblem(hash: hbs.AST.Hash, source: TemplateSource): Problem {
 function dataProblems(path: hbs.AST.PathExpression, source: TemplateSource): Problem[] {
   if (!path.data || (dataNames as readonly string[]).includes(path.parts[0] ?? "")) return [];
   const known = dataNames.map((name) => `@${name}`);
-  return [unknownName(path.original, known, placeOfNode(path, source))];
+  return [{ ...unknownName(path.original, known), at: placeOfNode(path, source) }];
 }
 
 function blockProblems(block: hbs.AST.BlockStatement, source: TemplateSource): Problem[] {
@@ -136,10 +128,6 @@ function callProblems(
   return [mistake(`${name} takes ${takes}, here are ${count}`, call, source, `write ${form}`)];
 }
 
-function nameOf(path: hbs.AST.Expression): string {
-  return String((path as hbs.AST.PathExpression).original ?? "(…)");
-}
-
 const helpersThereAre = `the helpers are ${[
   ...blockHelpers.map((name) => `{{#${name}}}`),
   ...Object.values(expressionHelpers).map(({ form }) => form),
@@ -151,29 +139,19 @@ function mistake(
   source: TemplateSource,
   fix = helpersThereAre,
 ): Problem {
-  return { code: "TEMPLATE_SYNTAX", message, fix, at: placeOfNode(node, source) };
+  return { ...syntax(message, fix), at: placeOfNode(node, source) };
 }
 
-/** Every node of a tree, parents first. */
 /**
  * The names of the view on which alone a text depends, or null where it may be all of it. A helper's name or a block parameter among them
  * does no harm.
  */
 export function namesIn({ tree }: TemplateSource): readonly string[] | null {
   const names = new Set<string | null>();
-  walk(tree, (node) => {
+  walkTree(tree, (node) => {
     if (node.type !== "PathExpression") return;
     const { data, parts } = node as hbs.AST.PathExpression;
     names.add(data ? null : (parts[0] ?? null));
   });
   return names.has(null) ? null : [...names].filter((name) => name !== null);
-}
-
-function walk(value: unknown, visit: (node: hbs.AST.Node) => void): void {
-  if (Array.isArray(value)) {
-    for (const item of value) walk(item, visit);
-  } else if (typeof value === "object" && value !== null) {
-    if ("type" in value && "loc" in value) visit(value as hbs.AST.Node);
-    for (const [key, child] of Object.entries(value)) if (key !== "loc") walk(child, visit);
-  }
 }

@@ -8,14 +8,13 @@
 import { posix } from "node:path";
 import { remember } from "../../io/collections.ts";
 import { type Base, findBasesIn } from "./bases.ts";
-import { builderFlags } from "./builder-flags.ts";
-import type { Instruction, Instructions } from "./instructions.ts";
+import { builderFlags, type Instruction, type Instructions, jsonWords } from "./instructions.ts";
 import { StageVariables } from "./stage-variables.ts";
 import {
   globalArguments,
   isTaking,
+  lowestStage,
   readStages,
-  type Stage,
   type StageOptions,
   stageOf,
   usedStages,
@@ -132,38 +131,19 @@ function readStagesUse(dockerfile: Instructions, target: string | null, options:
   const ends: StageVariables[] = [];
   const use: StageUse = { takings: [], bases: [] };
   for (const [index, stage] of stages.entries()) {
-    const parent = parentOf(stages, index);
-    const own = (parent === null ? undefined : ends[parent])?.forChild() ?? variables.forChild();
+    const own = (ends[stage.above] ?? variables).forChild();
     ends.push(own);
-    if (parent !== null && used.has(index) && inside[parent]?.some(({ keyword }) => keyword === "ONBUILD"))
+    if (used.has(index) && inside[stage.above]?.some(({ keyword }) => keyword === "ONBUILD"))
       throw new Undecided(`${oneLine(stage.from.text)}: that stage has ONBUILD`);
     const found = readStage(inside[index] ?? [], own, used.has(index));
     if (!used.has(index)) continue;
     use.takings.push(...found.takings);
-    const base = baseOf(stages, index);
-    if (base === null) continue;
-    requirePlatform(base.from, options);
-    use.bases.push({ ref: base.ref.ok ? base.ref.value : "", names: found.names });
+    const { from, ref } = lowestStage(stages, index) ?? stage;
+    if (ref.ok && ref.value === "scratch") continue;
+    requirePlatform(from, options);
+    use.bases.push({ ref: ref.ok ? ref.value : "", names: found.names });
   }
   return use;
-}
-
-/** The stage that a stage starts from; null where that is an image. */
-function parentOf(stages: readonly Stage[], index: number): number | null {
-  const ref = stages[index]?.ref;
-  const name = ref?.ok ? ref.value.toLowerCase() : null;
-  const found = stages.findLastIndex(
-    (stage, other) => other < index && name !== null && stage.name?.toLowerCase() === name,
-  );
-  return found < 0 ? null : found;
-}
-
-/** The stage that starts from the image that is behind a stage; null where that is `scratch`. */
-function baseOf(stages: readonly Stage[], index: number): Stage | null {
-  const parent = parentOf(stages, index);
-  if (parent !== null) return baseOf(stages, parent);
-  const stage = stages[index];
-  return stage === undefined || (stage.ref.ok && stage.ref.value === "scratch") ? null : stage;
 }
 
 /** Throws for a base of another platform: its effects are known for the cell's platform only. */
@@ -223,41 +203,27 @@ function copied({ text }: Instruction, expand: Expand): readonly ContextSource[]
   if (values("--from").some((name) => name !== "")) return [];
   const keepsParents = flags.includes("--parents") || values("--parents").some((value) => value !== "false");
   const excludes = values("--exclude");
-  return wordsOf(rest)
-    .slice(0, -1)
-    .map((word): ContextSource => {
-      const source = expand(word);
-      const pivot = source.indexOf("/./");
-      const [path, include] = !keepsParents
-        ? [source, null]
-        : pivot < 0
-          ? ["", cleaned(source)]
-          : [source.slice(0, pivot), cleaned(source.slice(pivot + 3))];
-      return {
-        path: cleaned(path),
-        isPlain: false,
-        include,
-        excludes: excludes.every(isSure) ? excludes : [],
-      };
-    });
+  // Words between blanks: quotes hold none together.
+  return (jsonWords(rest) ?? rest.split(/\s+/)).slice(0, -1).map((word): ContextSource => {
+    const source = expand(word);
+    const pivot = source.indexOf("/./");
+    const [path, include] = !keepsParents
+      ? [source, null]
+      : pivot < 0
+        ? ["", cleaned(source)]
+        : [source.slice(0, pivot), cleaned(source.slice(pivot + 3))];
+    return {
+      path: cleaned(path),
+      isPlain: false,
+      include,
+      excludes: excludes.every(isSure) ? excludes : [],
+    };
+  });
 }
 
 /** An exclusion that every reader understands in the same way: with any other nothing is excluded. */
 function isSure(pattern: string): boolean {
   return /^!?[\w.*?@~-][\w./*?@~-]*$/.test(pattern) && !/\.\.|\*{3}/.test(pattern);
-}
-
-/** A list in JSON, or words between blanks: quotes hold none together. */
-function wordsOf(rest: string): readonly string[] {
-  if (rest.startsWith("[")) {
-    try {
-      const list: unknown = JSON.parse(rest);
-      if (Array.isArray(list) && list.every((each) => typeof each === "string")) return list;
-    } catch {
-      // No list, then: words that begin with a bracket.
-    }
-  }
-  return rest.split(/\s+/);
 }
 
 /** Every path begins at the context's root, and `..` leads nowhere else. */

@@ -1,6 +1,6 @@
 /** The text of a Dockerfile that can make a difference to its image: two cells must differ in more than the rest. */
 
-import type { Instruction, Instructions } from "./instructions.ts";
+import { assignmentsIn, type Instruction, type Instructions } from "./instructions.ts";
 import { readStages, stageOf, type StageOptions, usedStages } from "./stages.ts";
 
 /**
@@ -35,16 +35,12 @@ export function effectiveText(
 /** The values that the build gives to an `ARG`. */
 function givenFor(argument: Instruction, args: Readonly<Record<string, string>>): string {
   if (argument.keyword !== "ARG") return "";
-  const [, single] = /^\s*ARG\s+(\w+)\s*$/i.exec(argument.text) ?? [];
-  const given = (single === undefined ? namesOf(argument) : [single]).filter((name) =>
-    Object.hasOwn(args, name),
-  );
+  const given = namesOf(argument).filter((name) => Object.hasOwn(args, name));
   return given.map((name) => `# ${JSON.stringify([name, args[name]])}\n`).join("");
 }
 
 function namesOf({ text }: Instruction): readonly string[] {
-  const [, ...words] = text.trim().split(/\s+/);
-  return words.flatMap((word) => /^\w+/.exec(word)?.[0] ?? []);
+  return assignmentsIn(text).flatMap(({ name }) => /^\w+/.exec(name)?.[0] ?? []);
 }
 
 /** An argument before the first `FROM` reaches no stage unless a `FROM` names it, or a stage asks for it by name. */

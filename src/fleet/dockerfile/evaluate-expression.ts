@@ -3,10 +3,10 @@
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { assertNever, InternalError } from "../../errors.ts";
-import { type ExpressionHelperName, isExpressionHelper } from "./check-template.ts";
+import { isExpressionHelper } from "./check-template.ts";
 import { type Evaluated, lookUp, refuse, type Scope } from "./look-up.ts";
-import { nothingToPrint, notText } from "./template-problems.ts";
-import { sourceOf } from "./template-syntax.ts";
+import { nothingToPrint, notText, syntax } from "./template-problems.ts";
+import { nameOf, sourceOf } from "./template-syntax.ts";
 import { cmakeForms, dottedForms, gencodeForms, smForms } from "./target-forms.ts";
 import { textSymbol } from "./view.ts";
 
@@ -33,16 +33,17 @@ export function answer(
   params: readonly hbs.AST.Expression[],
   scope: Scope,
 ): boolean | string | readonly string[] {
-  const name = (path as hbs.AST.PathExpression).original;
-  if (!isExpressionHelper(name)) throw new InternalError(`a template's helper ${name} was not refused`);
-  const helper: ExpressionHelperName = name;
+  const helper = nameOf(path);
+  if (!isExpressionHelper(helper)) throw new InternalError(`a template's helper ${helper} was not refused`);
+  // So many as the helper takes: `checkTemplate` has counted them.
+  const both = params as unknown as Both;
   switch (helper) {
     case "eq":
-      return isEqual(run, params, scope);
+      return isEqual(run, both, scope);
     case "ne":
-      return !isEqual(run, params, scope);
+      return !isEqual(run, both, scope);
     case "includes":
-      return isIncluded(run, params, scope);
+      return isIncluded(run, both, scope);
     case "not":
       return !params.some((param) => holds(valueAt(run, param, scope)));
     case "and":
@@ -50,43 +51,31 @@ export function answer(
     case "or":
       return params.some((param) => holds(valueAt(run, param, scope)));
     case "join":
-      return joined(run, params, scope);
+      return itemsAt(run, both[0], scope).join(textOf(valueAt(run, both[1], scope)) ?? "");
     case "sm":
     case "dotted":
     case "cmake":
     case "gencode":
-      return targetForms[helper](targetsAt(run, params, scope));
+      return targetForms[helper](targetsAt(run, both[0], scope));
     default:
       return assertNever(helper);
   }
 }
 
+type Both = readonly [hbs.AST.Expression, hbs.AST.Expression];
+
 const targetForms = { sm: smForms, dotted: dottedForms, cmake: cmakeForms, gencode: gencodeForms } as const;
 
-function joined(run: Evaluated, [list, between]: readonly hbs.AST.Expression[], scope: Scope): string {
-  if (list === undefined || between === undefined)
-    throw new InternalError("join without two values was not refused");
-  return itemsAt(run, list, scope).join(textOf(valueAt(run, between, scope)) ?? "");
-}
-
-function targetsAt(
-  run: Evaluated,
-  [list]: readonly hbs.AST.Expression[],
-  scope: Scope,
-): readonly GpuTarget[] {
-  if (list === undefined) throw new InternalError("a form of targets without a list was not refused");
+function targetsAt(run: Evaluated, list: hbs.AST.Expression, scope: Scope): readonly GpuTarget[] {
   return itemsAt(run, list, scope).flatMap((item) => {
     const targets = readTargets(item);
     if (targets !== null) return targets;
-    throw refuse(run, list, (at) => ({
-      code: "TEMPLATE_SYNTAX",
-      message: `${JSON.stringify(item)} in ${sourceOf(list, run.source)} is no GPU target of NVIDIA for cell ${run.cell}`,
-      fix:
-        parseAmdTarget(item) === null
-          ? 'write targets as "9.0", "9.0+ptx" or "sm_90", or join the list as it is: (join list ";")'
-          : 'it is AMD\'s: write {{gpu.offload}} or (join list ";"), inside {{#if rocm}}',
-      at,
-    }));
+    const what = `${JSON.stringify(item)} in ${sourceOf(list, run.source)} is no GPU target of NVIDIA for cell ${run.cell}`;
+    const fix =
+      parseAmdTarget(item) === null
+        ? 'write targets as "9.0", "9.0+ptx" or "sm_90", or join the list as it is: (join list ";")'
+        : 'it is AMD\'s: write {{gpu.offload}} or (join list ";"), inside {{#if rocm}}';
+    throw refuse(run, list, syntax(what, fix));
   });
 }
 
@@ -96,66 +85,44 @@ function itemsAt(run: Evaluated, list: hbs.AST.Expression, scope: Scope): readon
   const texts = (Array.isArray(value) ? value : [value]).map(textOf);
   if (texts.every((text) => text !== null)) return texts;
   const source = sourceOf(list, run.source);
-  throw refuse(run, list, (at) =>
-    value === null
-      ? nothingToPrint(source, run.cell, at)
-      : {
-          code: "TEMPLATE_SYNTAX",
-          message: `${source} is a mapping, and no list`,
-          fix: 'write (join gpu.targets ";")',
-          at,
-        },
-  );
+  const noList = syntax(`${source} is a mapping, and no list`, 'write (join gpu.targets ";")');
+  throw refuse(run, list, value === null ? nothingToPrint(source, run.cell) : noList);
 }
 
 /** Whether a list has a text, or a text a part; nothing includes nothing. */
-function isIncluded(run: Evaluated, [list, item]: readonly hbs.AST.Expression[], scope: Scope): boolean {
-  if (list === undefined || item === undefined)
-    throw new InternalError("includes without two values was not refused");
+function isIncluded(run: Evaluated, [list, item]: Both, scope: Scope): boolean {
+  const fix = 'write (includes gpu.targets "sm_90")';
   const [held, wanted] = [valueAt(run, list, scope), textOf(valueAt(run, item, scope))];
-  if (wanted === null)
-    throw refuse(run, item, (at) => ({
-      code: "TEMPLATE_SYNTAX",
-      message: `includes looks for a text, ${sourceOf(item, run.source)} is none`,
-      fix: 'write (includes gpu.targets "sm_90")',
-      at,
-    }));
+  if (wanted === null) {
+    const what = `includes looks for a text, ${sourceOf(item, run.source)} is none`;
+    throw refuse(run, item, syntax(what, fix));
+  }
   if (held === null) return false;
   if (Array.isArray(held)) return held.some((each) => textOf(each) === wanted);
   const text = textOf(held);
   if (text !== null) return text.includes(wanted);
-  throw refuse(run, list, (at) => ({
-    code: "TEMPLATE_SYNTAX",
-    message: `includes needs a list or a text, ${sourceOf(list, run.source)} is a mapping`,
-    fix: 'write (includes gpu.targets "sm_90")',
-    at,
-  }));
+  const what = `includes needs a list or a text, ${sourceOf(list, run.source)} is a mapping`;
+  throw refuse(run, list, syntax(what, fix));
 }
 
 /** Values that cannot be equal whatever the cell are a mistake: `(eq cuda.major 12)`, where the one is a text and the other a number. */
-function isEqual(run: Evaluated, params: readonly hbs.AST.Expression[], scope: Scope): boolean {
-  const [one, other] = params.map((param) => {
+function isEqual(run: Evaluated, [left, right]: Both, scope: Scope): boolean {
+  const comparable = (param: hbs.AST.Expression) => {
     const value = valueAt(run, param, scope);
     if (typeof value !== "object" || value === null) return { param, value };
     const text = textOf(value);
-    const path = sourceOf(param, run.source);
-    if (text === null) throw refuse(run, param, (at) => notText(path, "compares", Object.keys(value), at));
-    return { param, value: text };
-  });
-  if (one === undefined || other === undefined)
-    throw new InternalError("eq without two names was not refused");
+    if (text !== null) return { param, value: text };
+    throw refuse(run, param, notText(sourceOf(param, run.source), "compares", Object.keys(value)));
+  };
+  const [one, other] = [comparable(left), comparable(right)];
   for (const [{ value }, { param, value: number }] of [
     [one, other],
     [other, one],
   ] as const) {
     if (typeof value !== "string" || param.type !== "NumberLiteral" || typeof number !== "number") continue;
     const written = sourceOf(param, run.source);
-    throw refuse(run, param, (at) => ({
-      code: "TEMPLATE_SYNTAX",
-      message: `eq compares the text ${JSON.stringify(value)} with the number ${written}, which are never equal`,
-      fix: `write "${written}"`,
-      at,
-    }));
+    const what = `eq compares the text ${JSON.stringify(value)} with the number ${written}, which are never equal`;
+    throw refuse(run, param, syntax(what, `write "${written}"`));
   }
   return one.value === other.value;
 }

@@ -5,12 +5,12 @@
  */
 
 import { assertNever, type ImgmatchError, InternalError } from "../../errors.ts";
-import { type BlockHelper, isBlockHelper } from "./check-template.ts";
+import { isBlockHelper } from "./check-template.ts";
 import { answer, holds, textOf, valueAt } from "./evaluate-expression.ts";
 import type { Partials } from "./partials.ts";
 import { type Data, type Evaluated, refuse, type Scope } from "./look-up.ts";
-import { nothingToPrint, notText } from "./template-problems.ts";
-import { sourceOf, type TemplateSource } from "./template-syntax.ts";
+import { nothingToPrint, notText, syntax } from "./template-problems.ts";
+import { nameOf, sourceOf, type TemplateSource } from "./template-syntax.ts";
 
 interface Run extends Evaluated {
   readonly partials: Partials;
@@ -71,7 +71,7 @@ function statementText(run: Run, statement: hbs.AST.Statement, scope: Scope): st
 
 /** Sees what its place sees. One that stands alone on its line is moved in as far as that. */
 function partialText(run: Run, { name, indent }: hbs.AST.PartialStatement, scope: Scope): string {
-  const source = run.partials.get((name as hbs.AST.PathExpression).original);
+  const source = run.partials.get(nameOf(name));
   if (source === undefined) throw new InternalError("a partial that is not there was not refused");
   const text = programText({ ...run, source }, source.tree, scope);
   return indent === "" ? text : text.replace(/^(?=.)/gm, indent);
@@ -84,21 +84,20 @@ function counted(run: Run, node: hbs.AST.Node, text: string): string {
 }
 
 function blockText(run: Run, block: hbs.AST.BlockStatement, scope: Scope): string {
-  const name = (block.path as hbs.AST.PathExpression).original;
+  const name = nameOf(block.path);
   const [param] = block.params;
   if (!isBlockHelper(name) || param === undefined)
     throw new InternalError(`a template's block ${name} was not refused`);
   const value = valueAt(run, param, scope);
   const { program, inverse } = block;
-  const helper: BlockHelper = name;
-  switch (helper) {
+  switch (name) {
     case "if":
       return programText(run, holds(value) ? program : inverse, scope);
     case "unless":
       return programText(run, holds(value) ? inverse : program, scope);
     case "with":
       if (!holds(value) && value !== 0) return programText(run, inverse, scope);
-      return programText(run, program, below(scope, value, scope.data, named(program, [value], scope)));
+      return programText(run, program, below(scope, value, scope.data, program, [value]));
     case "each": {
       const items = itemsOf(run, param, value);
       if (items.length === 0) return programText(run, inverse, scope);
@@ -111,29 +110,26 @@ function blockText(run: Run, block: hbs.AST.BlockStatement, scope: Scope): strin
           last: index === items.length - 1,
           outer: scope.data,
         };
-        return programText(run, program, below(scope, item, data, named(program, [item, key], scope)));
+        return programText(run, program, below(scope, item, data, program, [item, key]));
       });
       return texts.join("");
     }
     default:
-      return assertNever(helper);
+      return assertNever(name);
   }
 }
 
-function below(outer: Scope, context: unknown, data: Data, blockParams: Scope["blockParams"]): Scope {
-  return { context, outer, data, blockParams };
-}
-
-/** `as |value key|` */
-function named(
+/** The scope inside a block. `values` have the names of `as |value key|`. */
+function below(
+  outer: Scope,
+  context: unknown,
+  data: Data,
   program: hbs.AST.Program | undefined,
   values: readonly unknown[],
-  { blockParams }: Scope,
-): Scope["blockParams"] {
-  const names = program?.blockParams ?? [];
-  return names.length === 0
-    ? blockParams
-    : new Map([...blockParams, ...names.map((name, index) => [name, values[index]] as const)]);
+): Scope {
+  const own = (program?.blockParams ?? []).map((name, index) => [name, values[index]] as const);
+  const blockParams = own.length === 0 ? outer.blockParams : new Map([...outer.blockParams, ...own]);
+  return { context, outer, data, blockParams };
 }
 
 function itemsOf(
@@ -144,30 +140,25 @@ function itemsOf(
   if (value === null) return [];
   if (Array.isArray(value)) return value.map((item, index) => [index, item] as const);
   if (typeof value === "object") return Object.entries(value as object);
-  throw refuse(run, param, (at) => ({
-    code: "TEMPLATE_SYNTAX",
-    message: `each needs a list or a mapping, ${sourceOf(param, run.source)} is a text`,
-    fix: `write {{${sourceOf(param, run.source)}}}`,
-    at,
-  }));
+  const written = sourceOf(param, run.source);
+  throw refuse(
+    run,
+    param,
+    syntax(`each needs a list or a mapping, ${written} is a text`, `write {{${written}}}`),
+  );
 }
 
 function printed(run: Run, path: hbs.AST.Expression, scope: Scope): string {
   const value = valueAt(run, path, scope);
-  const name = (path as hbs.AST.PathExpression).original;
-  if (value === null) throw refuse(run, path, (at) => nothingToPrint(name, run.cell, at));
+  const name = nameOf(path);
+  if (value === null) throw refuse(run, path, nothingToPrint(name, run.cell));
   if (Array.isArray(value)) return value.join(",");
   const text = textOf(value);
-  if (text === null)
-    throw refuse(run, path, (at) => notText(name, "prints", Object.keys(value as object), at));
+  if (text === null) throw refuse(run, path, notText(name, "prints", Object.keys(value as object)));
   return text;
 }
 
 function endless(run: Run, node: hbs.AST.Node, limit: string): ImgmatchError {
-  return refuse(run, node, (at) => ({
-    code: "INPUT_TOO_LARGE",
-    message: `the template comes to more than ${limit} for cell ${run.cell}`,
-    fix: "take loops out of loops",
-    at,
-  }));
+  const message = `the template comes to more than ${limit} for cell ${run.cell}`;
+  return refuse(run, node, { code: "INPUT_TOO_LARGE", message, fix: "take loops out of loops" });
 }

@@ -1,6 +1,6 @@
 /** Cells that differ in an axis while their Dockerfiles say the same: one image under two names, one of which is wrong. */
 
-import type { Place, Problem } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import type { Matrix, Settings } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
@@ -10,27 +10,33 @@ import { isTemplateName } from "./template.ts";
 const hardwareAxes = ["cuda", "accel", "compute", "march"] as const;
 type HardwareAxis = (typeof hardwareAxes)[number];
 
-/** The text with which a template makes a difference. */
-const uses: Readonly<Record<HardwareAxis, string>> = {
-  cuda: "begin it with FROM {{base}}, or use {{cuda.toolkit}}",
-  accel: "begin it with FROM {{base}}, or use {{accel.name}}",
-  compute: "use {{gpu.gencode}} or {{gpu.targets}}",
-  march: "use {{march.flags}}",
+interface Advice {
+  /** The text with which a template makes a difference. */
+  readonly use: string;
+  /** The same for a Dockerfile that is used as it stands: an argument of the matrix. */
+  readonly argument: readonly [name: string, value: string];
+  readonly merge: string;
+}
+
+const cuda: Advice = {
+  use: "begin it with FROM {{base}}, or use {{cuda.toolkit}}",
+  argument: ["BASE", "{{base}}"],
+  merge: "leave the axis one value",
 };
 
-/** The same for a Dockerfile that is used as it stands: an argument of the matrix. */
-const argumentFor: Readonly<Record<HardwareAxis, readonly [name: string, value: string]>> = {
-  cuda: ["BASE", "{{base}}"],
-  accel: ["BASE", "{{base}}"],
-  compute: ["GENCODE", "{{gpu.gencode}}"],
-  march: ["MARCH_FLAGS", "{{march.flags}}"],
-};
-
-const merges: Readonly<Record<HardwareAxis, string>> = {
-  cuda: "leave the axis one value",
-  accel: "leave the axis one value",
-  compute: "put the values into one list, for one image with code for each",
-  march: "leave the axis its lowest value",
+const advice: Readonly<Record<HardwareAxis, Advice>> = {
+  cuda,
+  accel: { ...cuda, use: "begin it with FROM {{base}}, or use {{accel.name}}" },
+  compute: {
+    use: "use {{gpu.gencode}} or {{gpu.targets}}",
+    argument: ["GENCODE", "{{gpu.gencode}}"],
+    merge: "put the values into one list, for one image with code for each",
+  },
+  march: {
+    use: "use {{march.flags}}",
+    argument: ["MARCH_FLAGS", "{{march.flags}}"],
+    merge: "leave the axis its lowest value",
+  },
 };
 
 /**
@@ -57,8 +63,8 @@ export function ignoredAxes(
       {
         code: "TEMPLATE_IGNORES_AXIS",
         message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${andMore(more)}`,
-        fix: `${howToUse(axis, first.other)}, or ${merges[axis]}`,
-        at: placeOf(first.other, axis) ?? matrix.template.at,
+        fix: `${howToUse(axis, first.other)}, or ${advice[axis].merge}`,
+        at: first.other.values[axis]?.at ?? matrix.template.at,
       },
     ];
   });
@@ -83,13 +89,14 @@ const ofMachine: ReadonlySet<string> = new Set([
   "freeDisk",
 ] satisfies (keyof Settings)[]);
 
-export interface FlavorPair {
-  readonly axis: string;
+/** Two cells that differ in an axis. */
+export interface Pair<Axis extends string = string> {
+  readonly axis: Axis;
   readonly one: Cell;
   readonly other: Cell;
 }
 
-function flavorProblem({ axis, one, other }: FlavorPair, more: readonly unknown[], matrix: Matrix): Problem {
+function flavorProblem({ axis, one, other }: Pair, more: readonly unknown[], matrix: Matrix): Problem {
   const code = "TEMPLATE_IGNORES_AXIS" as const;
   const { target } = other.settings;
   const differ = `cells ${one.id} and ${other.id} differ in ${axis}, but`;
@@ -113,35 +120,70 @@ function andMore(more: readonly unknown[]): string {
 }
 
 /** Cells of one platform that differ in a hardware axis and have one effect, each with an earlier one. */
-export function alikeCells(cells: readonly Cell[], effectOf: (cell: Cell) => string): readonly Pair[] {
+export function alikeCells(
+  cells: readonly Cell[],
+  effectOf: (cell: Cell) => string,
+): readonly Pair<HardwareAxis>[] {
   const groups = groupBy(cells, (cell) => `${cell.platform} ${effectOf(cell)}`);
-  return [...groups.values()].flatMap(ignoredIn);
-}
-
-/** Cells that differ in one free axis alone and have one effect, each with the first of them; where none do, in several. */
-export function alikeFlavors(all: readonly Cell[], effectOf: (cell: Cell) => string): readonly FlavorPair[] {
-  const alike = groupBy(all, effectOf);
-  const cells = all.filter((cell) => (alike.get(effectOf(cell))?.length ?? 0) > 1);
-  const single = differInOne(cells, effectOf);
-  if (single.length > 0) return single;
-  const firsts = new Map<string, Cell>();
-  return cells.flatMap((other): FlavorPair[] => {
-    const hardware = Object.entries(other.axes).filter(([axis]) => !Object.hasOwn(other.free, axis));
-    const key = JSON.stringify([other.platform, hardware, effectOf(other)]);
-    const one = remember(firsts, key, () => other);
-    const axis = Object.keys(other.free).find((each) => one.axes[each] !== other.axes[each]);
-    return axis === undefined ? [] : [{ axis, one, other }];
+  return [...groups.values()].flatMap((group) => {
+    const single = differing(group, hardwareAxes, (cell, axis) => keyWithout(cell, axis, false));
+    return single.length > 0
+      ? single
+      : firstDiffering(
+          group,
+          () => hardwareAxes,
+          () => "",
+        );
   });
 }
 
-function differInOne(cells: readonly Cell[], effectOf: (cell: Cell) => string): readonly FlavorPair[] {
-  const names = [...new Set(cells.flatMap(({ free }) => Object.keys(free)))];
-  return names.flatMap((axis) => {
-    const firsts = new Map<string, Cell>();
-    return cells.flatMap((other) => {
-      const one = remember(firsts, `${keyWithout(other, axis, true)} ${effectOf(other)}`, () => other);
-      return one.axes[axis] === other.axes[axis] ? [] : [{ axis, one, other }];
-    });
+/** Cells that differ in one free axis alone and have one effect, each with the first of them; where none do, in several. */
+export function alikeFlavors(all: readonly Cell[], effectOf: (cell: Cell) => string): readonly Pair[] {
+  const alike = groupBy(all, effectOf);
+  const cells = all.filter((cell) => (alike.get(effectOf(cell))?.length ?? 0) > 1);
+  const names = new Set(cells.flatMap(({ free }) => Object.keys(free)));
+  const single = differing(
+    cells,
+    [...names],
+    (cell, axis) => `${keyWithout(cell, axis, true)} ${effectOf(cell)}`,
+  );
+  if (single.length > 0) return single;
+  return firstDiffering(
+    cells,
+    ({ free }) => Object.keys(free),
+    (cell) => {
+      const hardware = Object.entries(cell.axes).filter(([axis]) => !Object.hasOwn(cell.free, axis));
+      return JSON.stringify([cell.platform, hardware, effectOf(cell)]);
+    },
+  );
+}
+
+/** Of cells with one key, each that differs in the key's axis from the first. */
+function differing<Axis extends string>(
+  cells: readonly Cell[],
+  axes: readonly Axis[],
+  keyOf: (cell: Cell, axis: Axis) => string,
+): readonly Pair<Axis>[] {
+  return axes.flatMap((axis) =>
+    firstDiffering(
+      cells,
+      () => [axis],
+      (cell) => keyOf(cell, axis),
+    ),
+  );
+}
+
+/** Of cells with one key, each that differs from the first, with the first of the axes in which it does. */
+function firstDiffering<Axis extends string>(
+  cells: readonly Cell[],
+  axesOf: (cell: Cell) => readonly Axis[],
+  keyOf: (cell: Cell) => string,
+): readonly Pair<Axis>[] {
+  const firsts = new Map<string, Cell>();
+  return cells.flatMap((other): Pair<Axis>[] => {
+    const one = remember(firsts, keyOf(other), () => other);
+    const axis = axesOf(other).find((each) => one.axes[each] !== other.axes[each]);
+    return axis === undefined ? [] : [{ axis, one, other }];
   });
 }
 
@@ -153,8 +195,8 @@ function howToUse(axis: HardwareAxis, cell: Cell): string {
 }
 
 function fixOf(axis: HardwareAxis, template: string): string {
-  if (isTemplateName(template)) return `${uses[axis]} in ${template}`;
-  const [name, value] = argumentFor[axis];
+  if (isTemplateName(template)) return `${advice[axis].use} in ${template}`;
+  const [name, value] = advice[axis].argument;
   const where = isAccelerator(axis)
     ? `ARG ${name} before FROM \${${name}} in ${template}`
     : `ARG ${name} in the stage of ${template} that uses it`;
@@ -171,30 +213,6 @@ export function axisNeighbours(chosen: readonly Cell[], all: readonly Cell[]): r
   return all.filter((cell) => axesOf(cell).some((axis) => wanted.has(keyWithout(cell, axis, true))));
 }
 
-export interface Pair {
-  readonly axis: HardwareAxis;
-  readonly one: Cell;
-  readonly other: Cell;
-}
-
-/** Of cells with one effect, each that differs in one axis from an earlier one; where none does, in several. */
-function ignoredIn(group: readonly Cell[]): readonly Pair[] {
-  if (group.length < 2) return [];
-  const single = hardwareAxes.flatMap((axis) => {
-    const firsts = new Map<string, Cell>();
-    return group.flatMap((other): Pair[] => {
-      const one = remember(firsts, keyWithout(other, axis, false), () => other);
-      return one.axes[axis] === other.axes[axis] ? [] : [{ axis, one, other }];
-    });
-  });
-  const [one] = group;
-  if (single.length > 0 || one === undefined) return single;
-  return group.flatMap((other) => {
-    const axis = hardwareAxes.find((each) => one.axes[each] !== other.axes[each]);
-    return axis === undefined ? [] : [{ axis, one, other }];
-  });
-}
-
 /** The common part of cells that differ in one axis alone. A CPU-only row has no compute: it differs from others in its accelerator. */
 function keyWithout(cell: Cell, axis: string, withFree: boolean): string {
   const left = new Set<string>(isAccelerator(axis) ? [axis, "compute"] : [axis]);
@@ -205,8 +223,4 @@ function keyWithout(cell: Cell, axis: string, withFree: boolean): string {
 
 function isAccelerator(axis: string): boolean {
   return axis === "cuda" || axis === "accel";
-}
-
-function placeOf({ values }: Cell, axis: HardwareAxis): Place | undefined {
-  return values[axis]?.at;
 }

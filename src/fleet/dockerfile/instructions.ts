@@ -3,6 +3,8 @@
  * Follows BuildKit's parser (moby/buildkit, frontend/dockerfile/parser): directives, comments, continuations, here-documents.
  */
 
+import { attempt } from "../../io/attempt.ts";
+
 /** One instruction, its continued lines joined. */
 export interface Instruction {
   /** Upper case, for example `FROM`. */
@@ -158,11 +160,78 @@ export interface Word {
   readonly end: number;
 }
 
-/** Splits at white space outside quotes. `most`: for who looks at the first ones only. */
-export function splitWords(text: string, most = Infinity): Word[] {
+/** Splits at white space outside quotes. */
+export function splitWords(text: string): Word[] {
   const pattern = /(?:"(?:\\.|[^"\\])*"?|'[^']*'?|\\.|[^\s"'])+/gs;
-  const words: Word[] = [];
-  for (let found = pattern.exec(text); found !== null && words.length < most; found = pattern.exec(text))
-    words.push({ text: found[0], start: found.index, end: pattern.lastIndex });
-  return words;
+  return Array.from(text.matchAll(pattern), ({ 0: word, index }) => ({
+    text: word,
+    start: index,
+    end: index + word.length,
+  }));
+}
+
+/** A name that an `ARG` or an `ENV` sets, where it stands in the instruction's text. */
+export interface Assignment extends Omit<Word, "text"> {
+  readonly name: string;
+  /** As written, quotes included; null where it has none. */
+  readonly value: string | null;
+}
+
+/** `ARG A B=1`, `ENV A=1 B=2`, and the old form `ENV A 1`. */
+export function assignmentsIn(text: string): readonly Assignment[] {
+  const [keyword, ...words] = splitWords(text);
+  const [first, second] = words;
+  if (first !== undefined && keyword?.text.toUpperCase() === "ENV" && !first.text.includes("=")) {
+    const value = second === undefined ? null : text.slice(second.start).trim();
+    return [{ name: first.text, value, start: first.start, end: text.length }];
+  }
+  return words.map(({ text: word, start, end }) => {
+    const equals = word.indexOf("=");
+    return equals < 0
+      ? { name: word, value: null, start, end }
+      : { name: word.slice(0, equals), value: word.slice(equals + 1), start, end };
+  });
+}
+
+export interface BuilderFlags {
+  /** Without quotes and escapes: `--from=build`. */
+  readonly flags: readonly string[];
+  /** The text behind them. */
+  readonly rest: string;
+}
+
+/** The flags of an instruction, as BuildKit takes them off (moby/buildkit, frontend/dockerfile/parser/split_command.go). */
+export function builderFlags(instruction: string): BuilderFlags {
+  const line = instruction.trim().replace(/^\S+\s*/, "");
+  const flags: string[] = [];
+  let at = 0;
+  while (line.startsWith("--", at)) {
+    const word = readWord(line, at);
+    at = word.end;
+    if (word.text === "--") break;
+    flags.push(word.text);
+    while (/\s/.test(line[at] ?? "")) at++;
+  }
+  return { flags, rest: line.slice(at).trim() };
+}
+
+function readWord(line: string, start: number): { readonly text: string; readonly end: number } {
+  let text = "";
+  let quote = "";
+  let at = start;
+  for (; at < line.length; at++) {
+    const character = line[at] as string;
+    if (quote === "" && /\s/.test(character)) break;
+    if (character === quote) quote = "";
+    else if (quote === "" && (character === '"' || character === "'")) quote = character;
+    else if (character === "\\") text += line[++at] ?? "";
+    else text += character;
+  }
+  return { text, end: at };
+}
+
+/** The words of a list in JSON; null for what is none. */
+export function jsonWords(text: string): readonly string[] | null {
+  const list = text.startsWith("[") ? attempt(() => JSON.parse(text) as unknown, null) : null;
+  return Array.isArray(list) && list.every((each) => typeof each === "string") ? list : null;
 }

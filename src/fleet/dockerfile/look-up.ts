@@ -1,8 +1,8 @@
 /** The names of a template → values: every path goes through one strict look, wherever it stands. */
 
-import { ImgmatchError, type Problem } from "../../errors.ts";
+import { ImgmatchError } from "../../errors.ts";
 import type { dataNames } from "./check-template.ts";
-import { noSuchKey, unknownName } from "./template-problems.ts";
+import { absent, type Mistake, noSuchKey, unknownName } from "./template-problems.ts";
 import { placeOfNode, type TemplateSource } from "./template-syntax.ts";
 import { textSymbol } from "./view.ts";
 
@@ -36,9 +36,8 @@ export function lookUp(run: Evaluated, path: hbs.AST.PathExpression, scope: Scop
       const name = parent === "" ? part : `${parent}${parent.endsWith("..") ? "/" : "."}${part}`;
       const known = isMapping && !isNothing(value) ? Object.keys(value as object) : [];
       const stuck = isNothing(value) ? null : value;
-      throw refuse(run, path, (at) =>
-        known.length > 0 ? unknownName(name, known, at) : noSuchKey(name, parent, stuck, run.cell, at),
-      );
+      const problem = known.length > 0 ? unknownName(name, known) : noSuchKey(name, parent, stuck, run.cell);
+      throw refuse(run, path, problem);
     }
     value = (value as Record<string, unknown>)[part];
   }
@@ -69,7 +68,7 @@ function startOf(run: Evaluated, path: hbs.AST.PathExpression, scope: Scope): St
     return { start: scope.blockParams.get(first), parts: path.parts.slice(1), prefix: [first] };
   let at: Scope | null = scope;
   for (let level = 0; level < path.depth && at !== null; level++) at = at.outer;
-  if (at === null) throw refuse(run, path, (place) => outside(path.original, "..", place));
+  if (at === null) throw refuse(run, path, absent(path.original, "here is nothing further out"));
   return {
     start: at.context,
     parts: path.parts,
@@ -82,23 +81,10 @@ function dataOf(run: Evaluated, path: hbs.AST.PathExpression, { data }: Scope): 
   for (let level = 0; level < path.depth && at !== null; level++) at = at.outer;
   const name = path.parts[0] as (typeof dataNames)[number];
   if (at === null || at[name] === undefined)
-    throw refuse(run, path, (place) => outside(path.original, `@${name}`, place));
+    throw refuse(run, path, absent(path.original, `@${name} is there inside {{#each}} only`));
   return at[name];
 }
 
-function outside(name: string, what: string, at: Problem["at"]): Problem {
-  return {
-    code: "TEMPLATE_UNKNOWN_NAME",
-    message: `the template names ${JSON.stringify(name)}, which does not exist`,
-    fix: what === ".." ? "here is nothing further out" : `${what} is there inside {{#each}} only`,
-    ...(at === undefined ? {} : { at }),
-  };
-}
-
-export function refuse(
-  run: Evaluated,
-  node: hbs.AST.Node,
-  problem: (at: ReturnType<typeof placeOfNode>) => Problem,
-): ImgmatchError {
-  return new ImgmatchError(problem(placeOfNode(node, run.source)));
+export function refuse(run: Evaluated, node: hbs.AST.Node, problem: Mistake): ImgmatchError {
+  return new ImgmatchError({ ...problem, at: placeOfNode(node, run.source) });
 }

@@ -1,7 +1,8 @@
 /** Partials: `{{> apt}}` puts in the file `apt.hbs` beside the template. */
 
-import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
-import { parseTemplate, placeOfNode, type TemplateSource } from "./template-syntax.ts";
+import { ImgmatchError, type Place } from "../../errors.ts";
+import { remember } from "../../io/collections.ts";
+import { nameOf, parseTemplate, placeOfNode, type TemplateSource, walkTree } from "./template-syntax.ts";
 
 /** By the name that templates write. */
 export type Partials = ReadonlyMap<string, TemplateSource>;
@@ -25,9 +26,6 @@ export interface PartialFile {
   readonly text: string;
 }
 
-// More is a mistake, or somebody who wants a long wait.
-const mostPartials = 100;
-
 /**
  * Reads the partials of a template, and those that they name, with `read`.
  * Throws `TEMPLATE_SYNTAX` at the place that names it for one that puts itself in, and what `read` throws.
@@ -41,17 +39,12 @@ export async function readPartials(
   return found;
 
   async function visit(source: TemplateSource, above: readonly string[]): Promise<void> {
-    for (const { name, at } of namesIn(source)) {
-      if (above.includes(name))
-        throw refuse("TEMPLATE_SYNTAX", `the partial ${name} puts itself in`, "take it out of itself", at);
+    for (const [name, at] of partialsIn(source)) {
+      if (above.includes(name)) {
+        const [message, fix] = [`the partial ${name} puts itself in`, "take it out of itself"];
+        throw new ImgmatchError({ code: "TEMPLATE_SYNTAX", message, fix, at });
+      }
       if (found.has(name)) continue;
-      if (found.size >= mostPartials)
-        throw refuse(
-          "INPUT_TOO_LARGE",
-          `the template has more than ${mostPartials} partials`,
-          "join some of them",
-          at,
-        );
       const file = await read(name, at);
       const parsed = parseTemplate(file.text, file.file);
       found.set(name, parsed);
@@ -61,26 +54,12 @@ export async function readPartials(
 }
 
 /** Those that can be files; what else stands there is refused when the template is checked. */
-function namesIn(source: TemplateSource): readonly { readonly name: string; readonly at: Place }[] {
+function partialsIn(source: TemplateSource): ReadonlyMap<string, Place> {
   const names = new Map<string, Place>();
-  walkStatements(source.tree.body);
-  return [...names].map(([name, at]) => ({ name, at }));
-
-  function walkStatements(body: readonly hbs.AST.Statement[]): void {
-    for (const statement of body) {
-      if (statement.type === "BlockStatement") {
-        const { program, inverse } = statement as hbs.AST.BlockStatement;
-        walkStatements(program?.body ?? []);
-        walkStatements(inverse?.body ?? []);
-      }
-      if (statement.type !== "PartialStatement") continue;
-      const { name } = statement as hbs.AST.PartialStatement;
-      const text = String((name as hbs.AST.PathExpression).original ?? "");
-      if (isPartialName(text) && !names.has(text)) names.set(text, placeOfNode(statement, source));
-    }
-  }
-}
-
-function refuse(code: Problem["code"], message: string, fix: string, at: Place): ImgmatchError {
-  return new ImgmatchError({ code, message, fix, at });
+  walkTree(source.tree, (node) => {
+    if (node.type !== "PartialStatement") return;
+    const name = nameOf((node as hbs.AST.PartialStatement).name);
+    if (isPartialName(name)) remember(names, name, () => placeOfNode(node, source));
+  });
+  return names;
 }

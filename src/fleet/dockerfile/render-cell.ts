@@ -4,12 +4,11 @@ import { ImgmatchError } from "../../errors.ts";
 import { type Cell, dockerfilePath } from "../cells/cell.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { withDefaults } from "./arguments.ts";
-import type { Template } from "./compiled-template.ts";
 import { generatedLine } from "./generated-line.ts";
-import { type Instructions, parseDockerfile } from "./instructions.ts";
+import { type Instruction, type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
 import { endOfTarget, runBases } from "./stages.ts";
-import { viewOf } from "./view.ts";
+import { type Template, viewOf } from "./view.ts";
 
 export interface RenderedFile {
   readonly cell: string;
@@ -49,12 +48,10 @@ export function renderCell(
   const { value: name } = settings.template;
   const rendered = template.render(viewOf(cell, matrix, args));
   if (!/^\ufeff?[ \t]*FROM\s/im.test(rendered)) {
-    throw new ImgmatchError({
-      code: "DOCKERFILE_INVALID",
-      message: template.isPlain ? "the Dockerfile has no FROM" : "the template has no FROM",
-      fix: template.isPlain ? "begin it with FROM and an image" : "begin it with FROM {{base}}",
-      at: { file: name },
-    });
+    const [message, fix] = template.isPlain
+      ? ["the Dockerfile has no FROM", "begin it with FROM and an image"]
+      : ["the template has no FROM", "begin it with FROM {{base}}"];
+    throw new ImgmatchError({ code: "DOCKERFILE_INVALID", message, fix, at: { file: name } });
   }
   const [directives, rest] = splitDirectives(withLastLineEnd(rendered, template), name);
   const text = `${directives}${generatedLine(name, cell.id)}${rest}`;
@@ -76,8 +73,11 @@ export function renderCell(
       return withDefaults(bare, args);
     },
   };
-  if (template.isPlain) return { file, own: linesUp(dockerfile), ownFile: name };
-  return { file, own: after === "" ? dockerfile : withInsertion(dockerfile, end, inserted), ownFile: path };
+  // The lines of a Dockerfile are its own: there imgmatch's line above the first instruction is not.
+  if (template.isPlain)
+    return { file, own: moved(dockerfile, 0, { lines: -1, characters: 0 }), ownFile: name };
+  const more = { lines: inserted.split("\n").length - 1, characters: inserted.length };
+  return { file, own: after === "" ? dockerfile : moved(dockerfile, end, more), ownFile: path };
 }
 
 /** A Dockerfile keeps the empty lines at its end. */
@@ -88,31 +88,19 @@ function withLastLineEnd(text: string, { isPlain }: Template): string {
   return `${text.slice(0, end)}\n`;
 }
 
-/** The lines of a Dockerfile are its own: there imgmatch's line above the first instruction is not. */
-function linesUp({ escapeBy, syntax, instructions }: Instructions): Instructions {
-  return { escapeBy, syntax, instructions: instructions.map((each) => ({ ...each, line: each.line - 1 })) };
-}
-
 /** The same instructions in a text with so much more at this offset. */
-function withInsertion(
+function moved(
   { escapeBy, syntax, instructions }: Instructions,
   at: number,
-  inserted: string,
+  { lines, characters }: { readonly lines: number; readonly characters: number },
 ): Instructions {
-  const lines = inserted.split("\n").length - 1;
-  return {
-    escapeBy,
-    syntax,
-    instructions: instructions.map((each) =>
-      (each.parts[0]?.offset ?? 0) < at
-        ? each
-        : {
-            ...each,
-            line: each.line + lines,
-            parts: each.parts.map((part) => ({ ...part, offset: part.offset + inserted.length })),
-          },
-    ),
-  };
+  const move = (each: Instruction): Instruction => ({
+    ...each,
+    line: each.line + lines,
+    parts: each.parts.map((part) => ({ ...part, offset: part.offset + characters })),
+  });
+  const isBehind = ({ parts: [first] }: Instruction) => (first?.offset ?? 0) >= at;
+  return { escapeBy, syntax, instructions: instructions.map((each) => (isBehind(each) ? move(each) : each)) };
 }
 
 /** `# syntax=` counts only in the first lines of a Dockerfile, so it stays in front of what imgmatch writes there. */

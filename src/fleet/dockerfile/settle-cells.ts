@@ -6,12 +6,12 @@ import { remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
-import { oncePer } from "../cells/once-per.ts";
+import { oncePer, oncePerText } from "../cells/once-per.ts";
 import type { Bases, Located, Matrix } from "../matrix/matrix.ts";
 import { isRepository } from "../../oci/reference.ts";
 import { referenceProblems } from "../matrix/unsafe-text.ts";
-import { compileText, type RenderText } from "./matrix-text.ts";
-import { argumentView } from "./view.ts";
+import { compileText } from "./matrix-text.ts";
+import { argumentViewOnce } from "./view.ts";
 
 const texts = ["template", "target", "context", "repository"] as const;
 
@@ -59,7 +59,7 @@ function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
   // The other settings see the matrix's repository: this one is settled with them.
   const cell: Cell = { ...own, settings: { ...settings, repository: null } };
   const withBase: Cell = { ...cell, settings: { ...cell.settings, base: baseOf(cell, matrix) } };
-  const view = viewOnce(withBase, matrix);
+  const view = argumentViewOnce(withBase, matrix);
   const rendered = (name: (typeof texts)[number]) => {
     const text = settings[name];
     return text === null ? null : { ...text, value: renderOf(matrix)(name)(text)(view, cell.id) };
@@ -82,27 +82,18 @@ function placed(own: Located<string> | null, matrix: Matrix, moved: string): Loc
   if (own === null || own.value === moved) return null;
   const { value, at } = own;
   throwProblems(referenceProblems(value, at));
-  if (!isRepository(value))
-    throwProblems([
-      {
-        code: "REFERENCE_INVALID",
-        message: `the repository ${JSON.stringify(value)} has a tag or a digest`,
-        fix: "leave it out: tag: of the matrix decides the tags",
-        at,
-      },
-    ]);
+  if (!isRepository(value)) {
+    const message = `the repository ${JSON.stringify(value)} has a tag or a digest`;
+    const fix = "leave it out: tag: of the matrix decides the tags";
+    throw new ImgmatchError({ code: "REFERENCE_INVALID", message, fix, at });
+  }
   if (moved === matrix.repository) return own;
-  const [from, to] = [moved, matrix.repository].map((each) => each.slice(0, -matrix.name.length));
-  if (from === undefined || !value.startsWith(from))
-    throwProblems([
-      {
-        code: "USAGE",
-        message: `--registry moves repositories below ${from?.slice(0, -1)}, and the repository ${value} is not below it`,
-        fix: "give it the matrix's registry, or build without --registry",
-        at,
-      },
-    ]);
-  return { value: `${to}${value.slice(from?.length)}`, at };
+  const registryOf = (repository: string) => repository.slice(0, -matrix.name.length);
+  const from = registryOf(moved);
+  if (value.startsWith(from)) return { value: registryOf(matrix.repository) + value.slice(from.length), at };
+  const message = `--registry moves repositories below ${from.slice(0, -1)}, and the repository ${value} is not below it`;
+  const fix = "give it the matrix's registry, or build without --registry";
+  throw new ImgmatchError({ code: "USAGE", message, fix, at });
 }
 
 /** Thousands of cells share a few. */
@@ -112,7 +103,7 @@ const settledAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
 function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
   const { base } = cell.settings;
   if (base === null) return null;
-  const view = viewOnce({ ...cell, settings: { ...cell.settings, base: null } }, matrix);
+  const view = argumentViewOnce({ ...cell, settings: { ...cell.settings, base: null } }, matrix);
   const value = Object.entries(base.value).map(([stage, text]): [string, string] => {
     const located = basesOf(base)[stage] ?? { value: text, at: base.at };
     return [stage, renderOf(matrix)("base")(located)(view, cell.id)];
@@ -126,17 +117,6 @@ const basesOf = oncePer(
     Object.fromEntries(Object.entries(value).map(([stage, text]) => [stage, { value: text, at }])),
 );
 
-const renderOf = oncePer(({ file }: Matrix) => {
-  const byName = Object.fromEntries(
-    [...texts, "base"].map((name) => [
-      name,
-      oncePer((text: Located<string>) => compileText(`the ${name}`, text, file)),
-    ]),
-  );
-  return (name: string) => byName[name] as (text: Located<string>) => RenderText;
-});
-
-function viewOnce(cell: Cell, matrix: Matrix): () => object {
-  let view: object | null = null;
-  return () => (view ??= argumentView(cell, matrix));
-}
+const renderOf = oncePer(({ file }: Matrix) =>
+  oncePerText((name) => oncePer((text: Located<string>) => compileText(`the ${name}`, text, file))),
+);

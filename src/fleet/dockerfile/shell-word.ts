@@ -11,7 +11,7 @@ class WordProblem extends Error {}
 export function expandWord(word: string, variables: ReadonlyMap<string, string>, escapeBy = "\\"): ShellWord {
   if (!/["'$\\`]/.test(word)) return { ok: true, value: word };
   try {
-    return { ok: true, value: readWord({ text: word, at: 0, depth: 0 }, variables, escapeBy, null) };
+    return { ok: true, value: readWord({ text: word, escapeBy, at: 0, depth: 0 }, variables, null) };
   } catch (error) {
     if (error instanceof WordProblem) return { ok: false, reason: error.message };
     throw error;
@@ -20,6 +20,7 @@ export function expandWord(word: string, variables: ReadonlyMap<string, string>,
 
 interface Cursor {
   readonly text: string;
+  readonly escapeBy: string;
   at: number;
   /** How many `${a:-…}` are open. */
   depth: number;
@@ -28,19 +29,15 @@ interface Cursor {
 /** Each level is a call; nobody writes ten. */
 const deepestDefault = 100;
 
-function readWord(
-  cursor: Cursor,
-  variables: ReadonlyMap<string, string>,
-  escapeBy: string,
-  stop: string | null,
-): string {
+function readWord(cursor: Cursor, variables: ReadonlyMap<string, string>, stop: string | null): string {
+  const { escapeBy } = cursor;
   let value = "";
   let quoted = false;
   while (cursor.at < cursor.text.length) {
     const character = cursor.text[cursor.at] as string;
     if (!quoted && character === stop) return value;
     cursor.at++;
-    if (character === "$") value += readVariable(cursor, variables, escapeBy);
+    if (character === "$") value += readVariable(cursor, variables);
     else if (character === '"') quoted = !quoted;
     else if (character === "'" && !quoted) {
       const end = cursor.text.indexOf("'", cursor.at);
@@ -58,7 +55,7 @@ function readWord(
   return value;
 }
 
-function readVariable(cursor: Cursor, variables: ReadonlyMap<string, string>, escapeBy: string): string {
+function readVariable(cursor: Cursor, variables: ReadonlyMap<string, string>): string {
   const plain = matchAt(/[A-Za-z_]\w*/y, cursor)?.[0];
   if (plain !== undefined) {
     cursor.at += plain.length;
@@ -79,7 +76,7 @@ function readVariable(cursor: Cursor, variables: ReadonlyMap<string, string>, es
   const used = operator.endsWith("+") ? isSet : !isSet;
   if (++cursor.depth > deepestDefault)
     throw new WordProblem(`"\${…}" is nested deeper than ${deepestDefault}`);
-  const word = readWord(cursor, used ? variables : anyName, escapeBy, "}");
+  const word = readWord(cursor, used ? variables : anyName, "}");
   cursor.depth--;
   cursor.at++;
   if (operator.endsWith("-")) return isSet ? (held as string) : word;

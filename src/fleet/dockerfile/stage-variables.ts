@@ -3,7 +3,7 @@
  * chain set by `ARG`, has been read in different ways.
  */
 
-import { type Instruction, splitWords } from "./instructions.ts";
+import { assignmentsIn, type Instruction } from "./instructions.ts";
 import { expandWord } from "./shell-word.ts";
 import type { StageOptions } from "./stages.ts";
 
@@ -46,13 +46,10 @@ export class StageVariables {
 
   read({ keyword, text }: Instruction): void {
     if (keyword === "ARG")
-      for (const { text: word } of splitWords(text).slice(1)) {
-        const [name, given] = cut(word);
-        this.#set(name, "ARG", this.#argument(name, given));
-      }
+      for (const { name, value } of assignmentsIn(text)) this.#set(name, "ARG", this.#argument(name, value));
     if (keyword !== "ENV") return;
     // All of one instruction see what was before it.
-    const set = assignments(text).map(([name, word]) => [name, this.expand(word).value] as const);
+    const set = assignmentsIn(text).map(({ name, value }) => [name, this.expand(value ?? "").value] as const);
     for (const [name, value] of set) this.#set(name, "ENV", value);
   }
 
@@ -79,22 +76,4 @@ export class StageVariables {
     if (Object.hasOwn(args, name)) return args[name] ?? null;
     return fallback === null ? (this.globals.get(name) ?? null) : this.expand(fallback).value;
   }
-}
-
-function cut(word: string): readonly [name: string, value: string | null] {
-  const equals = word.indexOf("=");
-  return equals < 0 ? [word, null] : [word.slice(0, equals), word.slice(equals + 1)];
-}
-
-/** `ENV NAME=value …`, and the old form `ENV NAME value`. */
-function assignments(text: string): readonly (readonly [string, string])[] {
-  const [, first, second] = splitWords(text, 3);
-  if (first === undefined) return [];
-  if (!first.text.includes("=")) return [[first.text, text.slice(second?.start ?? text.length).trim()]];
-  return splitWords(text)
-    .slice(1)
-    .map(({ text: word }): readonly [string, string] => {
-      const [name, value] = cut(word);
-      return [name, value ?? ""];
-    });
 }

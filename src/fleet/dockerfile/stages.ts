@@ -4,6 +4,7 @@ import { ImgmatchError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import {
+  assignmentsIn,
   type Dockerfile,
   type Instruction,
   type Instructions,
@@ -20,6 +21,8 @@ export interface Stage {
   readonly image: Word | undefined;
   /** The image with variables resolved. */
   readonly ref: ShellWord;
+  /** Index of the stage that it starts from: of the last one above with that name; -1 where that is an image. */
+  readonly above: number;
   /** As it is written; null where it has none. */
   readonly name: string | null;
   /** False where the instruction is not of the form `FROM IMAGE [AS NAME]`. */
@@ -34,44 +37,38 @@ export interface StageOptions {
 }
 
 export function readStages(dockerfile: Instructions, options: StageOptions = {}): readonly Stage[] {
-  const { instructions } = dockerfile;
-  const { args, platform } = options;
-  if (last?.instructions !== instructions || last.args !== args || last.platform !== platform)
-    last = { instructions, args, platform, stages: readAll(dockerfile, options, new Map()) };
-  return last.stages;
+  return read(dockerfile, options).stages;
 }
-
-/** Several readers ask for the stages of one Dockerfile, one after the other. */
-let last: {
-  readonly instructions: Instructions["instructions"];
-  readonly args: StageOptions["args"] | undefined;
-  readonly platform: string | undefined;
-  readonly stages: readonly Stage[];
-} | null = null;
 
 /** The known values of the arguments before the first `FROM`; those of the platform are among them. */
 export function globalArguments(
   dockerfile: Instructions,
   options: StageOptions,
 ): ReadonlyMap<string, string> {
-  const variables = new Map<string, string>();
-  readAll(dockerfile, options, variables);
-  return variables;
+  return read(dockerfile, options).globals;
 }
 
-function readAll(
-  dockerfile: Instructions,
-  { args = {}, platform }: StageOptions,
-  variables: Map<string, string>,
-): Stage[] {
-  setPlatform(variables, platform);
+interface Read extends Pick<Instructions, "instructions">, StageOptions {
+  readonly stages: readonly Stage[];
+  readonly globals: ReadonlyMap<string, string>;
+}
+
+/** Several readers ask for the stages of one Dockerfile, one after the other. */
+let last: Read | null = null;
+
+function read({ instructions, escapeBy }: Instructions, options: StageOptions): Read {
+  const { args = {}, platform } = options;
+  if (last?.instructions === instructions && last.args === options.args && last.platform === platform)
+    return last;
+  const globals = new Map<string, string>(platform === undefined ? [] : ofPlatform(platform));
   const stages: Stage[] = [];
-  for (const instruction of dockerfile.instructions) {
-    if (instruction.keyword === "FROM") stages.push(readFrom(instruction, variables, dockerfile.escapeBy));
+  for (const instruction of instructions) {
+    if (instruction.keyword === "FROM") stages.push(readFrom(instruction, globals, escapeBy, stages));
     else if (instruction.keyword === "ARG" && stages.length === 0)
-      readGlobalArg(instruction, variables, args, dockerfile.escapeBy);
+      readGlobalArg(instruction, globals, args, escapeBy);
   }
-  return stages;
+  last = { ...options, instructions, stages, globals };
+  return last;
 }
 
 /** The index of the stage that an instruction stands in; -1 before the first. */
@@ -130,15 +127,23 @@ export function findStage(stages: readonly Pick<Stage, "name">[], target: string
   return stages.findIndex(({ name }) => name?.toLowerCase() === target.toLowerCase());
 }
 
-function readFrom(from: Instruction, variables: ReadonlyMap<string, string>, escapeBy: string): Stage {
+function readFrom(
+  from: Instruction,
+  variables: ReadonlyMap<string, string>,
+  escapeBy: string,
+  before: readonly Stage[],
+): Stage {
   const [image, as, name, ...more] = splitWords(from.text)
     .slice(1)
     .filter(({ text }) => !text.startsWith("--"));
   const isNamed = as?.text.toUpperCase() === "AS" && name !== undefined && more.length === 0;
+  const ref = expandWord(image?.text ?? "", variables, escapeBy);
+  const known = ref.ok ? ref.value.toLowerCase() : null;
   return {
     from,
     image,
-    ref: expandWord(image?.text ?? "", variables, escapeBy),
+    ref,
+    above: before.findLastIndex((stage) => known !== null && stage.name?.toLowerCase() === known),
     name: isNamed ? name.text : null,
     isWhole: image !== undefined && (as === undefined || isNamed),
   };
@@ -151,13 +156,11 @@ function readGlobalArg(
   args: Readonly<Record<string, string>>,
   escapeBy: string,
 ): void {
-  for (const { text: word } of splitWords(text).slice(1)) {
-    const equals = word.indexOf("=");
-    const name = equals < 0 ? word : word.slice(0, equals);
+  for (const { name, value: standard } of assignmentsIn(text)) {
     const given = args[name];
     if (given !== undefined) variables.set(name, given);
-    else if (equals >= 0) {
-      const value = expandWord(word.slice(equals + 1), variables, escapeBy);
+    else if (standard !== null) {
+      const value = expandWord(standard, variables, escapeBy);
       // A default that cannot be evaluated leaves the name without a value; only a FROM that uses it is at fault.
       if (value.ok) variables.set(name, value.value);
       else variables.delete(name);
@@ -165,13 +168,14 @@ function readGlobalArg(
   }
 }
 
-function setPlatform(variables: Map<string, string>, platform: string | undefined): void {
-  if (platform === undefined) return;
+function ofPlatform(platform: string): readonly (readonly [string, string])[] {
   const [os = "", architecture = "", variant = ""] = platform.split("/");
-  variables.set("TARGETPLATFORM", platform);
-  variables.set("TARGETOS", os);
-  variables.set("TARGETARCH", architecture);
-  variables.set("TARGETVARIANT", variant);
+  return [
+    ["TARGETPLATFORM", platform],
+    ["TARGETOS", os],
+    ["TARGETARCH", architecture],
+    ["TARGETVARIANT", variant],
+  ];
 }
 
 /** Offset behind the last line of the target stage, or of the text when the matrix names none. Throws `DOCKERFILE_INVALID`. */
@@ -238,13 +242,12 @@ export function runBaseOf(
     options,
   );
   const wanted = target === null ? -1 : findStage(stages, target);
-  let at = wanted >= 0 ? wanted : stages.length - 1;
-  for (;;) {
-    const stage = stages[at];
-    const ref = stage?.ref.ok === true ? stage.ref.value : (stage?.image?.text ?? "");
-    // A stage may only start from one above it.
-    const above = stages.slice(0, at).findIndex(({ name }) => name?.toLowerCase() === ref.toLowerCase());
-    if (above < 0) return ref;
-    at = above;
-  }
+  const stage = lowestStage(stages, wanted >= 0 ? wanted : stages.length - 1);
+  return stage?.ref.ok === true ? stage.ref.value : (stage?.image?.text ?? "");
+}
+
+/** The stage that starts from the image behind a stage. */
+export function lowestStage(stages: readonly Stage[], index: number): Stage | undefined {
+  const stage = stages[index];
+  return stage === undefined || stage.above < 0 ? stage : lowestStage(stages, stage.above);
 }

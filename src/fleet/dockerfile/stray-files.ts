@@ -3,20 +3,10 @@
 import { compareText } from "../../io/collections.ts";
 import type { CellContext } from "./cell-context.ts";
 
-/** Names of folders, and of files, with what `.dockerignore` says to hide them wherever they are. */
-const stray: readonly (readonly [pattern: RegExp, line: string])[] = [
-  ...[
-    "node_modules",
-    ".git",
-    "__pycache__",
-    ".venv",
-    ".cache",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".tox",
-  ].map((name) => [new RegExp(`(?:^|/)${name.replaceAll(".", "\\.")}(?:/|$)`), `**/${name}`] as const),
-  [/\.log$/, "**/*.log"],
+/** Folders and files, as `.dockerignore` hides them wherever they are. */
+const stray = [
+  ..."node_modules .git __pycache__ .venv .cache .pytest_cache .mypy_cache .ruff_cache .tox".split(" "),
+  "*.log",
 ];
 
 /** The lines that would hide what these cells take with all else, sorted; nothing of what an instruction names. */
@@ -25,10 +15,11 @@ export function linesToHide(contexts: Iterable<CellContext>): readonly string[] 
   for (const { entries, inputs } of new Set(contexts)) {
     const named = inputs.taken.flatMap(({ instruction, isAll }) => (isAll ? [] : [instruction]));
     if (inputs.whole === null && !inputs.taken.some(({ isAll }) => isAll)) continue;
-    for (const [pattern, line] of stray) {
-      const name = line.slice(line.lastIndexOf("/") + 1).replace("*", "");
-      if (named.some((instruction) => instruction.includes(name))) continue;
-      if (entries.some(({ path, kind }) => kind !== "folder" && pattern.test(path))) lines.add(line);
+    for (const name of stray) {
+      const end = name.replace("*", "");
+      if (named.some((instruction) => instruction.includes(end))) continue;
+      const isStray = (path: string) => (end === name ? path.split("/").includes(name) : path.endsWith(end));
+      if (entries.some(({ path, kind }) => kind !== "folder" && isStray(path))) lines.add(`**/${name}`);
     }
   }
   return [...lines].sort(compareText);

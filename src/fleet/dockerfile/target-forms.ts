@@ -1,5 +1,7 @@
 /** GPU targets in the forms that build tools want them in, each as a list. */
 
+import { formatComputeCapability } from "../../hardware/compute-capability.ts";
+import { groupBy } from "../../io/collections.ts";
 import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/gpu-target.ts";
 
 /** nvcc's names of the machine code: `sm_90`. */
@@ -26,32 +28,21 @@ function unique(texts: readonly string[]): readonly string[] {
 }
 
 /** Each compute capability once, in the order of the file, with what there is of it. */
-function byCapability(
-  targets: readonly GpuTarget[],
-): readonly (readonly [capability: string, kinds: Kinds])[] {
-  const found = new Map<string, { sass: boolean; ptx: boolean }>();
-  for (const { kind, compute, suffix } of targets) {
-    const name = `${compute.major}.${compute.minor}${suffix}`;
-    const kinds = found.get(name) ?? { sass: false, ptx: false };
-    kinds[kind] = true;
-    found.set(name, kinds);
-  }
-  return [...found];
-}
-
-interface Kinds {
-  readonly sass: boolean;
-  readonly ptx: boolean;
+function byCapability(targets: readonly GpuTarget[]) {
+  const groups = groupBy(targets, ({ compute, suffix }) => `${formatComputeCapability(compute)}${suffix}`);
+  const has = (group: readonly GpuTarget[], wanted: GpuTarget["kind"]) =>
+    group.some(({ kind }) => kind === wanted);
+  return [...groups].map(([name, group]) => ({ name, sass: has(group, "sass"), ptx: has(group, "ptx") }));
 }
 
 /** Source: CMake, "CUDA_ARCHITECTURES": `-real` is SASS alone, `-virtual` PTX alone, and neither is both. */
 export function cmakeForms(targets: readonly GpuTarget[]): readonly string[] {
   return byCapability(targets).map(
-    ([name, { sass, ptx }]) => `${name.replace(".", "")}${sass && ptx ? "" : sass ? "-real" : "-virtual"}`,
+    ({ name, sass, ptx }) => `${name.replace(".", "")}${sass && ptx ? "" : sass ? "-real" : "-virtual"}`,
   );
 }
 
 /** Source: PyTorch, torch/utils/cpp_extension.py, `TORCH_CUDA_ARCH_LIST`. */
 export function dottedForms(targets: readonly GpuTarget[]): readonly string[] {
-  return byCapability(targets).map(([name, { ptx }]) => `${name}${ptx ? "+PTX" : ""}`);
+  return byCapability(targets).map(({ name, ptx }) => `${name}${ptx ? "+PTX" : ""}`);
 }

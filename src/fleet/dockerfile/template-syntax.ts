@@ -45,13 +45,10 @@ function checkDepth(text: string, lines: readonly string[], file: string): void 
     }
     if (depth <= deepestBlock) continue;
     const line = text.slice(0, index).split("\n").length;
-    const what = `blocks are nested deeper than ${deepestBlock}`;
-    throw tooLarge(what, "write the choices side by side", placeIn(lines, file, line));
+    const message = `blocks are nested deeper than ${deepestBlock}`;
+    const fix = "write the choices side by side";
+    throw new ImgmatchError({ code: "INPUT_TOO_LARGE", message, fix, at: placeIn(lines, file, line) });
   }
-}
-
-function tooLarge(message: string, fix: string, at: Place): ImgmatchError {
-  return new ImgmatchError({ code: "INPUT_TOO_LARGE", message, fix, at });
 }
 
 /** Handlebars says `Parse error on line 3: … got 'EOF'` or `if doesn't match each - 1:5`. */
@@ -65,12 +62,8 @@ function describeSyntaxError(message: string, lines: readonly string[], file: st
   const line = /on line (\d+)/.exec(message)?.[1];
   const at = line === undefined ? { file } : placeIn(lines, file, Number(line));
   if (/got 'EOF'/.test(message)) {
-    return {
-      code,
-      message: "the template ends inside a block",
-      fix: "add the {{/if}} or {{/each}} that is missing",
-      at,
-    };
+    const fix = "add the {{/if}} or {{/each}} that is missing";
+    return { code, message: "the template ends inside a block", fix, at };
   }
   const what = "no template: a {{…}} cannot be read here";
   const fix = comparison(at.text ?? "") ?? "correct it, or write \\{{ for the text {{";
@@ -84,6 +77,21 @@ function comparison(line: string): string | null {
       line,
     ) ?? [];
   return block === undefined ? null : `write {{${block} (eq ${one} ${other})}}`;
+}
+
+/** Visits every node below a value of a tree, parents first. */
+export function walkTree(value: unknown, visit: (node: hbs.AST.Node) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value) walkTree(item, visit);
+  } else if (typeof value === "object" && value !== null) {
+    if ("type" in value && "loc" in value) visit(value as hbs.AST.Node);
+    for (const [key, child] of Object.entries(value)) if (key !== "loc") walkTree(child, visit);
+  }
+}
+
+/** The name of a helper, a partial or a value, as it is written. */
+export function nameOf(path: hbs.AST.Expression): string {
+  return String((path as hbs.AST.PathExpression).original ?? "(…)");
 }
 
 export function placeOfNode({ loc }: hbs.AST.Node, { lines, file }: TemplateSource): Place {

@@ -4,7 +4,7 @@ import { checkTemplate } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
 import type { Partials } from "./partials.ts";
 import { parseTemplate } from "./template-syntax.ts";
-import type { Template } from "./compiled-template.ts";
+import type { Template } from "./view.ts";
 
 /**
  * Compiles a Dockerfile template with the partials that it and they name. Throws `TEMPLATE_SYNTAX` with the place.

@@ -10,7 +10,7 @@ import type { AccelValue, Bases, ComputeValue, Data, MarchValue, Matrix } from "
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
-import { none } from "../matrix/values.ts";
+import { allValues, none } from "../matrix/values.ts";
 import { oncePer } from "../cells/once-per.ts";
 import { cmakeForms, dottedForms, gencodeForms, offloadForms } from "./target-forms.ts";
 
@@ -95,6 +95,14 @@ export interface TemplateView {
   readonly [axis: string]: unknown;
 }
 
+/** A Dockerfile, or the template of one, once it is read. Here, as users of the library do not have its parser's types. */
+export interface Template {
+  /** A Dockerfile that is used as it stands, and gets its cell by build arguments alone. */
+  readonly isPlain: boolean;
+  /** Throws `TEMPLATE_UNKNOWN_NAME` when the template names something that the view does not have. */
+  render(view: TemplateView): string;
+}
+
 export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): TemplateView {
   return Object.assign(sharedView(cell, matrix), { args }) as TemplateView;
 }
@@ -103,22 +111,24 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
  * The view of the templates of build arguments: no arguments, and `gpu.gencode` without quotes, as a shell that puts a variable's text in
  * takes none away; so without brackets too, with one option for each target.
  */
-export function argumentView(cell: Cell, matrix: Matrix): object {
+function argumentView(cell: Cell, matrix: Matrix): object {
   const { compute } = cell;
   return Object.assign(sharedView(cell, matrix), { gpu: compute === null ? null : argumentGpuView(compute) });
+}
+
+/** It is made when the first of a cell's texts asks for it. */
+export function argumentViewOnce(cell: Cell, matrix: Matrix): () => object {
+  let view: object | null = null;
+  return () => (view ??= argumentView(cell, matrix));
 }
 
 function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
   const { accel, compute, march, platform } = cell;
   const view: Record<string, unknown> = {};
-  for (const [axis, { value }] of Object.entries(cell.free)) {
-    const own = ownKeys(axis, cell, matrix);
-    view[axis] = own === null ? value : { ...own, value, [textSymbol]: value };
-  }
-  for (const [name, { value }] of Object.entries(cell.named)) {
+  for (const [name, { value }] of [...Object.entries(cell.free), ...Object.entries(cell.named)]) {
     const own = ownKeys(name, cell, matrix);
     view[name] =
-      own === null ? value : { ...own, value, ...(Array.isArray(value) ? {} : { [textSymbol]: value }) };
+      own === null ? value : { ...own, value, ...(!Array.isArray(value) && { [textSymbol]: value }) };
   }
   const platformKeys = ownKeys("platform", cell, matrix);
   const computeKeys = ownKeys("compute", cell, matrix);
@@ -165,19 +175,17 @@ function ownKeys(
 }
 
 /** Axis → every key that one of its values has beside what imgmatch reads. */
-const dataKeys = oncePer(
-  ({ axes, include, values: named }: Matrix): Readonly<Record<string, readonly string[]>> => {
-    const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
-    const cases = named.flatMap(({ name, cases: each }) => each.map(({ chosen }) => [name, chosen] as const));
-    const all = [...product, ...include.flatMap((each) => Object.entries(each.values)), ...cases];
-    const keys = new Map<string, Set<string>>();
-    for (const [name, { data }] of all) {
-      const found = remember(keys, name, () => new Set());
-      for (const key of Object.keys(data)) found.add(key);
-    }
-    return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
-  },
-);
+const dataKeys = oncePer((matrix: Matrix): Readonly<Record<string, readonly string[]>> => {
+  const cases = matrix.values.flatMap(({ name, cases: all }) =>
+    all.map(({ chosen }) => [name, chosen] as const),
+  );
+  const keys = new Map<string, Set<string>>();
+  for (const [name, { data }] of [...allValues(matrix), ...cases]) {
+    const found = remember(keys, name, () => new Set());
+    for (const key of Object.keys(data)) found.add(key);
+  }
+  return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
+});
 
 /** A CPU-only row is nothing: only its names and its own keys can be named. */
 const accelView = oncePer((accel: AccelValue) => {

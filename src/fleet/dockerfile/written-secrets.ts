@@ -1,8 +1,8 @@
 /** Secrets that a template writes into the image or its history: defaults of ARG, ENV, and what other instructions quote. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { secretForm, secretIn } from "../matrix/secret-names.ts";
-import { type Instruction, splitWords } from "./instructions.ts";
+import { secretForm, secretIn, secretInHistory } from "../matrix/secret-names.ts";
+import { assignmentsIn, builderFlags, type Instruction, jsonWords, splitWords } from "./instructions.ts";
 import { compilePathPattern } from "./path-pattern.ts";
 
 /** The instructions that {@link writtenSecrets} looks into. */
@@ -15,10 +15,11 @@ const path = /^["']?(~|\.{0,2})\//;
 export function writtenSecrets({ text: whole, line }: Instruction, file: string): Problem[] {
   // The text behind ONBUILD is in the image's configuration as it is.
   const text = whole.replace(/^\s*ONBUILD\s+/i, "");
-  const keyword = splitWords(text, 1)[0]?.text.toUpperCase();
-  if (keyword !== "ARG" && keyword !== "ENV") return quotedSecrets(keyword ?? "", text, { file, line });
-  return assignments(text).flatMap(([name, value]): Problem[] => {
-    const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
+  const keyword = (/\S+/.exec(text)?.[0] ?? "").toUpperCase();
+  if (keyword !== "ARG" && keyword !== "ENV") return quotedSecrets(keyword, text, { file, line });
+  return assignmentsIn(text).flatMap(({ name, value }): Problem[] => {
+    const what =
+      value === null || path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
     return what === null ? [] : [written(`the value of ${keyword} ${name} is ${what}`, { file, line })];
   });
 }
@@ -38,12 +39,7 @@ function quotedSecrets(keyword: string, text: string, at: Place): Problem[] {
 }
 
 function written(what: string, at: Place): Problem {
-  return {
-    code: "MATRIX_SECRET",
-    message: `${what}; everybody with the image can read it with docker history`,
-    fix: "remove it from the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
-    at,
-  };
+  return { ...secretInHistory(what, "remove it from the template, and "), at };
 }
 
 function assignedSecret(text: string): string | null {
@@ -52,19 +48,6 @@ function assignedSecret(text: string): string | null {
     if (!path.test(value) && secretIn(name, value) !== null) return `a value for ${name}`;
   }
   return null;
-}
-
-/** `NAME=value …`, and of ENV the old form `NAME value`. */
-function assignments(instruction: string): (readonly [name: string, value: string])[] {
-  const [keyword, ...rest] = splitWords(instruction);
-  const [first, second] = rest;
-  if (first === undefined) return [];
-  if (keyword?.text.toUpperCase() === "ENV" && !first.text.includes("="))
-    return second === undefined ? [] : [[first.text, instruction.slice(second.start).trim()]];
-  return rest.flatMap(({ text }) => {
-    const equals = text.indexOf("=");
-    return equals < 0 ? [] : [[text.slice(0, equals), text.slice(equals + 1)] as const];
-  });
 }
 
 /**
@@ -90,26 +73,12 @@ export function missingSources(
     );
 }
 
-function sourcesOf({ keyword, text }: Instruction): string[] {
+function sourcesOf({ keyword, text }: Instruction): readonly string[] {
   if (keyword !== "COPY" && keyword !== "ADD") return [];
-  const [, ...all] = splitWords(text);
-  const flags = all.filter(({ text: word }) => word.startsWith("--"));
-  if (flags.some(({ text: flag }) => flag.startsWith("--from="))) return [];
-  const rest = all.slice(flags.length);
-  const list = text.slice(rest[0]?.start ?? text.length).trim();
-  const names = list.startsWith("[")
-    ? jsonList(list)
-    : rest.map(({ text: word }) => word.replace(/["']/g, ""));
+  const { flags, rest } = builderFlags(text);
+  if (flags.some((flag) => flag.startsWith("--from="))) return [];
+  const names = jsonWords(rest) ?? splitWords(rest).map(({ text: word }) => word.replace(/["']/g, ""));
   return names.slice(0, -1).filter((name) => !/\$|<<|^[a-z]+:\/\/|^git@/i.test(name));
-}
-
-function jsonList(text: string): string[] {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) ? list.filter((item) => typeof item === "string") : [];
-  } catch {
-    return [];
-  }
 }
 
 function isInContext(source: string, context: ReadonlySet<string>): boolean {

@@ -1,5 +1,7 @@
 /** Original builds as a table: a row for each build, a column for each thing in which builds may differ. Which columns decide which. */
 
+import { groupBy, remember } from "../../io/collections.ts";
+
 /** A text for each row; null where a row has none. */
 export interface Column {
   /** `platform`, `target`, `arg:UBUNTU_VERSION`. */
@@ -20,23 +22,16 @@ export function factorOf(columns: readonly Column[]): Factor {
   const rows = columns[0]?.cells.length ?? 0;
   const classes = Array.from({ length: rows }, (_, row) => {
     const key = JSON.stringify(columns.map(({ cells }) => cells[row]));
-    const number = numbers.get(key) ?? numbers.size;
-    numbers.set(key, number);
-    return number;
+    return remember(numbers, key, () => numbers.size);
   });
   return { classes, size: numbers.size, columns };
 }
 
 /** Those that vary, with all that vary as they do; what is the same in every row is left out. */
 export function factorsOf(columns: readonly Column[]): readonly Factor[] {
-  const byClasses = new Map<string, Column[]>();
-  for (const column of columns) {
-    const { classes, size } = factorOf([column]);
-    if (size < 2) continue;
-    const key = classes.join();
-    byClasses.set(key, [...(byClasses.get(key) ?? []), column]);
-  }
-  return [...byClasses.values()].map(factorOf);
+  const varying = columns.map((column) => factorOf([column])).filter(({ size }) => size > 1);
+  const alike = groupBy(varying, ({ classes }) => classes.join());
+  return [...alike.values()].map((factors) => factorOf(factors.flatMap((factor) => factor.columns)));
 }
 
 /** Whether rows that agree in all of `factors` agree in `classes`. */
@@ -44,9 +39,7 @@ export function decides(factors: readonly Factor[], classes: readonly number[]):
   const seen = new Map<string, number>();
   return classes.every((number, row) => {
     const key = factors.map((factor) => factor.classes[row]).join();
-    const known = seen.get(key);
-    if (known === undefined) seen.set(key, number);
-    return known === undefined || known === number;
+    return remember(seen, key, () => number) === number;
   });
 }
 
@@ -118,13 +111,8 @@ export function grouped(
     const byRest = new Map<string, string[][]>();
     for (const rule of rules) {
       const key = JSON.stringify(rule.map((values, index) => (index === position ? null : values)));
-      const same = byRest.get(key);
-      if (same === undefined)
-        byRest.set(
-          key,
-          rule.map((values) => [...values]),
-        );
-      else same[position]?.push(...(rule[position] ?? []));
+      const made = () => rule.map((values, index) => (index === position ? [] : values));
+      remember(byRest, key, made)[position]?.push(...(rule[position] ?? []));
     }
     rules = [...byRest.values()];
   }

@@ -1,12 +1,11 @@
 /** Original builds → the axes, settings and exclusions of a matrix with the same builds. Pure. */
 
 import { posix } from "node:path";
-import { parseComputeCapability } from "../../hardware/compute-capability.ts";
-import { findToolkit, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
+import { findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { isTegra } from "../../hardware/gpu-target.ts";
 import { chooseAxes, type Column, type Factor, factorOf, factorsOf } from "./columns.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { proposeComputes } from "./propose-axes.ts";
+import { compiledBy, proposeComputes } from "./propose-axes.ts";
 import { type Axis, type DerivedMatrix, freeName, nameOf, settleColumns } from "./settle-columns.ts";
 import { capabilitiesIn } from "./vary-gpu.ts";
 
@@ -40,29 +39,20 @@ export function deriveMatrix(
   const builds = uniqueBuilds(all);
   const notes: string[] = [];
   const argumentNames = [...new Set(builds.flatMap(({ args }) => Object.keys(args)))];
-  const foundIn = (build: OriginalBuild, pattern: RegExp): readonly [string, string] | null => {
-    const defaults = [...defaultsOf(build.dockerfile)].filter(
-      (each): each is [string, string] => each[1] !== null,
-    );
-    return (
-      [...Object.entries(build.args), ...defaults].find(
-        ([name, text]) => pattern.test(name) && text !== "",
-      ) ?? null
-    );
+  const foundIn = (build: OriginalBuild, pattern: RegExp): string | null => {
+    const all = [...Object.entries(build.args), ...defaultsOf(build.dockerfile)];
+    return all.find(([name, text]) => pattern.test(name) && text)?.[1] ?? null;
   };
   const toolkits = builds.map((build) => {
-    const text = foundIn(build, toolkitArgument)?.[1] ?? null;
+    const text = foundIn(build, toolkitArgument);
     const found = text === null ? null : findToolkit(text);
     if (text !== null && found === null)
       notes.push(`${build.name}: no toolkit ${text} is known, so that no host is asked for it`);
     return found?.release ?? null;
   });
-  const lists = builds.map((build, row) =>
-    toolkits[row] === null ? null : (foundIn(build, gpuArgument)?.[1] ?? null),
-  );
+  const lists = builds.map((build, row) => (toolkits[row] === null ? null : foundIn(build, gpuArgument)));
   const computes = lists.map((text, row) => computesOf(text, toolkits[row] ?? null, platformOf(builds[row])));
-  for (const text of new Set(lists.flatMap((each, row) => leftOut(each, computes[row] ?? null))))
-    notes.push(text);
+  notes.push(...new Set(lists.flatMap((each, row) => leftOut(each, computes[row] ?? null))));
   const column = (name: string, cellOf: (build: OriginalBuild, row: number) => string | null): Column => ({
     name,
     cells: builds.map(cellOf),
@@ -79,10 +69,10 @@ export function deriveMatrix(
   const compute = column("compute", (_, row) =>
     computes[row] === null ? null : JSON.stringify(computes[row]),
   );
-  const hardware = new Set(["platform", ...(hasCuda ? ["cuda"] : [])]);
-  const isHardware = ({ columns }: Factor) => columns.length === 1 && hardware.has(columns[0]?.name ?? "");
-  const hardwareFactors = [platform, ...(hasCuda ? [cuda] : [])].map((each) => factorOf([each]));
-  const factors = [...hardwareFactors.filter(({ size }) => size > 1), ...factorsOf(own)];
+  const hardware = hasCuda ? [platform, cuda] : [platform];
+  const isHardware = ({ columns }: Factor) => columns.every((each) => hardware.includes(each));
+  const hardwareFactors = hardware.map((each) => factorOf([each])).filter(({ size }) => size > 1);
+  const factors = [...hardwareFactors, ...factorsOf(own)];
   const chosen = chooseAxes(factors, isHardware);
   const axes = [...(hasCuda ? [hardwareAxis(cuda)] : []), hardwareAxis(platform)];
   for (const factor of chosen) if (!isHardware(factor)) axes.push(freeAxis(factor, builds, defaultsOf, axes));
@@ -106,8 +96,7 @@ export function deriveMatrix(
   if (moved !== undefined && !argumentNames.includes(moved) && toolkits.every((each) => each !== null))
     given[moved] = "{{cuda.toolkit}}";
   const settled = own.filter(({ name }) => !Object.hasOwn(given, name.replace(/^arg:/, "")));
-  const options = { rows: builds.length, compute: hasCuda ? compute : null, given };
-  return { matrix: settleColumns(settled, axes, options), notes };
+  return { matrix: settleColumns(settled, axes, hasCuda ? compute : null, given), notes };
 }
 
 /** Several names may have one build. */
@@ -130,9 +119,8 @@ function computesOf(text: string | null, release: string | null, platform: strin
   const toolkit = release === null ? null : findToolkit(release);
   if (toolkit === null) return null;
   const found = capabilitiesIn(text ?? "").filter((each) => {
-    const compute = parseComputeCapability(each.replace(/[af]?(\+ptx)?$/, ""));
-    if (compute === null || (isTegra(compute) && platform !== "linux/arm64")) return false;
-    return toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) !== false;
+    const compute = compiledBy(toolkit, each);
+    return compute !== null && (platform === "linux/arm64" || !isTegra(compute));
   });
   return found.length > 0 ? found : proposeComputes([], [], toolkit);
 }
@@ -162,14 +150,10 @@ function templateOf(cells: Column["cells"], computes: readonly (readonly string[
 
 function hardwareAxis(column: Column): Axis {
   const factor = factorOf([column]);
-  const labels = labelsOf(
-    factor,
-    column.cells.map((text) => text ?? ""),
-  );
-  return { name: column.name, factor, labels, column: column.name };
+  return { name: column.name, factor, labels: labelsOf(factor, column.cells), column: column.name };
 }
 
-function labelsOf({ classes, size }: Factor, texts: readonly string[]): readonly string[] {
+function labelsOf({ classes, size }: Factor, texts: Column["cells"]): readonly string[] {
   return Array.from({ length: size }, (_, number) => texts[classes.indexOf(number)] ?? "");
 }
 
@@ -185,15 +169,9 @@ function freeAxis(
     find(/^template$/) ?? find(/^target$/) ?? find(/^arg:.*_VERSION$/i) ?? find(/^arg:/) ?? factor.columns[0];
   const argument = column?.name.startsWith("arg:") ? column.name.slice(4) : null;
   const wanted =
-    column?.name === "template"
-      ? "backend"
-      : column?.name === "target"
-        ? "flavor"
-        : nameOf(argument ?? "variant");
-  const name = freeName(
-    wanted,
-    before.map((axis) => axis.name),
-  );
+    { template: "backend", target: "flavor" }[column?.name ?? ""] ?? nameOf(argument ?? "variant");
+  const used = before.map((axis) => axis.name);
+  const name = freeName(wanted, used);
   const plain = (column?.cells ?? []).map((text, row) => {
     if (column?.name === "template") return shortName(text ?? "");
     const standard = argument === null ? null : defaultsOf(builds[row]?.dockerfile ?? "").get(argument);

@@ -14,13 +14,16 @@ export interface Draft {
   readonly original: readonly string[];
   /** The same lines as they are to be. */
   readonly lines: string[];
+  /** The first character of each line in the text. */
+  readonly starts: readonly number[];
   /** New lines, each before one of the original. */
   readonly added: { readonly line: number; readonly text: string }[];
 }
 
-/** Lines without their ends. */
-export function draftOf(lines: readonly string[]): Draft {
-  return { original: lines, lines: [...lines], added: [] };
+export function draftOf(text: string): Draft {
+  const starts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+  const original = text.split("\n").map((line) => line.replace(/\r$/, ""));
+  return { original, lines: [...original], starts, added: [] };
 }
 
 /** The same line once, wherever it is asked for. */

@@ -29,10 +29,8 @@ interface Evaluation {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-type Blocks = Readonly<
-  Record<string, Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>>
->;
 type Block = Readonly<Record<string, unknown>>;
+type Blocks = Readonly<Record<string, Readonly<Record<string, readonly Block[]>>>>;
 
 /** Only what stands for an image: targets of groups, and those that no other inherits. */
 export async function evaluateBake(
@@ -166,10 +164,12 @@ async function targetOf(
     }
   };
   for (const key of keys) {
-    const json = block[key];
-    if (json === undefined || json === null) continue;
-    if (!(maps as readonly string[]).includes(key)) own[key] = await read(key, json);
-    else {
+    const json = block[key] ?? null;
+    if (json === null) continue;
+    if (!(maps as readonly string[]).includes(key)) {
+      const found = await read(key, json);
+      if (found !== undefined && found !== null) own[key] = found;
+    } else {
       const texts: Record<string, string | null> = {};
       for (const [entry, value] of Object.entries(json as Block)) {
         const found = await read(`${key}.${entry}`, value);
@@ -178,10 +178,7 @@ async function targetOf(
       own[key] = texts;
     }
   }
-  const known = Object.fromEntries(
-    Object.entries(own).filter(([, value]) => value !== undefined && value !== null),
-  );
-  return merged(made, { ...known, ...(left.length > 0 && { left }) });
+  return merged(made, { ...own, ...(left.length > 0 && { left }) });
 }
 
 function merged(below: BakeTarget, above: BakeTarget): BakeTarget {

@@ -89,7 +89,9 @@ async function evaluateNode(node: Node, scope: HclScope): Promise<HclValue> {
     }
     case "binaryOp": {
       const [left, right] = await own();
-      return binary(String(meta.operator), left ?? null, right ?? null);
+      const operator = operators[String(meta.operator)];
+      if (operator === undefined) throw new Unevaluated(String(meta.operator));
+      return operator(left ?? null, right ?? null);
     }
     case "unaryOp": {
       const [value = null] = await own();
@@ -178,32 +180,22 @@ export function within(scope: HclScope, own: Readonly<Record<string, HclValue>>)
   return { ...scope, find: async (name) => (Object.hasOwn(own, name) ? own[name] : scope.find(name)) };
 }
 
-function binary(operator: string, left: HclValue, right: HclValue): HclValue {
-  switch (operator) {
-    case "equal":
-      return JSON.stringify(left) === JSON.stringify(right);
-    case "notEqual":
-      return JSON.stringify(left) !== JSON.stringify(right);
-    case "logicalAnd":
-      return isTrue(left) && isTrue(right);
-    case "logicalOr":
-      return isTrue(left) || isTrue(right);
-    case "add":
-      return Number(left) + Number(right);
-    case "subtract":
-      return Number(left) - Number(right);
-    case "multiply":
-      return Number(left) * Number(right);
-    case "greaterThan":
-      return Number(left) > Number(right);
-    case "greaterThanOrEqual":
-      return Number(left) >= Number(right);
-    case "lessThan":
-      return Number(left) < Number(right);
-    case "lessThanOrEqual":
-      return Number(left) <= Number(right);
-  }
-  throw new Unevaluated(operator);
+const operators: Readonly<Record<string, (left: HclValue, right: HclValue) => HclValue>> = {
+  equal: isSame,
+  notEqual: (left, right) => !isSame(left, right),
+  logicalAnd: (left, right) => isTrue(left) && isTrue(right),
+  logicalOr: (left, right) => isTrue(left) || isTrue(right),
+  add: (left, right) => Number(left) + Number(right),
+  subtract: (left, right) => Number(left) - Number(right),
+  multiply: (left, right) => Number(left) * Number(right),
+  greaterThan: (left, right) => Number(left) > Number(right),
+  greaterThanOrEqual: (left, right) => Number(left) >= Number(right),
+  lessThan: (left, right) => Number(left) < Number(right),
+  lessThanOrEqual: (left, right) => Number(left) <= Number(right),
+};
+
+function isSame(left: HclValue, right: HclValue): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
 }
 
 function isTrue(value: HclValue): boolean {
@@ -236,8 +228,8 @@ const functions: Readonly<Record<string, (...values: readonly HclValue[]) => Hcl
     typeof from === "object" && from !== null ? (valueAt(from, textOf(key)) ?? otherwise) : otherwise,
   keys: (from = {}) => Object.keys(from ?? {}).sort(),
   coalesce: (...values) => values.find((value) => value !== null && value !== "") ?? null,
-  equal: (left = null, right = null) => binary("equal", left, right),
-  notequal: (left = null, right = null) => binary("notEqual", left, right),
+  equal: (left = null, right = null) => isSame(left, right),
+  notequal: (left = null, right = null) => !isSame(left, right),
   not: (value = null) => !isTrue(value),
   and: (...values) => values.every(isTrue),
   or: (...values) => values.some(isTrue),

@@ -1,19 +1,20 @@
 /** `imgmatch init --from docker-bake.hcl` or a workflow: the matrix of its builds, and whether each of them is a cell. */
 
 import { basename, extname, join } from "node:path";
+import { Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
-import { type ComparedBuild, compareBuilds } from "./compare-builds.ts";
-import { definitionText } from "./definition-text.ts";
+import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
 import { type Defaults, deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
-import type { Definition, OriginalBuild } from "./original-build.ts";
+import type { OriginalBuild } from "./original-build.ts";
 import { readBake } from "./read-bake.ts";
-import { assignmentsOf, readDockerfile } from "./reading.ts";
+import { argumentsOf, readDockerfile } from "./reading.ts";
 import { readWorkflow } from "./read-workflow.ts";
+import type { DerivedMatrix } from "./settle-columns.ts";
 
 export interface InitFromDefinition {
   readonly written: readonly string[];
@@ -41,10 +42,11 @@ export async function initFromDefinition(
   folder: string,
   options: DefinitionOptions,
 ): Promise<InitFromDefinition> {
-  const { file, name, registry, env } = options;
+  const { file, env } = options;
   refuseExisting(folder, [matrixFile]);
   const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
-  const { builds: all, notes } = await definitionOf(file, text, { folder, env });
+  const workflow = /\.ya?ml$/i.test(file) ? readWorkflow(text) : null;
+  const { builds: all, notes } = workflow ?? (await readBake(file, text, { folder, env }));
   const builds = all.filter(({ platform }) => platform === null || marchPlatforms.includes(platform));
   if (builds.length === 0)
     throw usageError(
@@ -56,7 +58,7 @@ export async function initFromDefinition(
   const attempts = await Promise.all(
     [true, false].map(async (templates) => {
       const derived = deriveMatrix(builds, { defaultsOf, templates });
-      const yaml = definitionText(derived.matrix, { name, registry, from: file });
+      const yaml = definitionText(derived.matrix, options);
       const compared = await comparison(yaml, path, builds, defaultsOf);
       return { yaml, ...compared, notes: [...notes, ...derived.notes] };
     }),
@@ -66,28 +68,12 @@ export async function initFromDefinition(
   // Templates of the axes where they give the same: else texts as they stand.
   const best = attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
   await writeFileAtomic(path, best.yaml, folder);
-  const others = all.filter((build) => !builds.includes(build)).map(withoutPlatform);
-  return {
-    written: [matrixFile],
-    builds: [...best.builds, ...others],
-    notes: best.notes,
-    problems: best.problems,
-  };
-}
-
-/** A build for a platform that no matrix has. */
-function withoutPlatform({ name, platform }: OriginalBuild): ComparedBuild {
-  const difference = { what: "platform", original: platform, cell: null };
-  return { name, cell: null, equal: false, differences: [difference] };
-}
-
-async function definitionOf(
-  file: string,
-  text: string,
-  options: { readonly folder: string; readonly env: DefinitionOptions["env"] },
-): Promise<Definition> {
-  if (!/\.ya?ml$/i.test(file)) return readBake(file, text, options);
-  return readWorkflow(text) ?? readBake(file, text, options);
+  const others = all.filter((build) => !builds.includes(build));
+  const unequal = others.map(({ name: build, platform }) =>
+    unlike(build, { what: "platform", original: platform, cell: null }),
+  );
+  const { notes: told, problems } = best;
+  return { written: [matrixFile], builds: [...best.builds, ...unequal], notes: told, problems };
 }
 
 /** The `ARG`s of each Dockerfile; none of one that cannot be read, which comparing says. */
@@ -98,11 +84,9 @@ async function readDefaults(
   const found = new Map<string, Defaults>();
   for (const path of new Set(builds.map(({ dockerfile }) => dockerfile))) {
     const text = await readTextFile(join(folder, path), inputLimits.template).catch(() => "");
-    const declared = readDockerfile(text)
-      .placed.filter(({ instruction }) => instruction.keyword === "ARG")
-      .flatMap(({ instruction }) => assignmentsOf(instruction));
     const defaults = new Map<string, string | null>();
-    for (const { name, value } of declared) defaults.set(name, defaults.get(name) ?? value);
+    for (const { name, value } of argumentsOf(readDockerfile(text).placed))
+      defaults.set(name, defaults.get(name) ?? value);
     found.set(path, defaults);
   }
   return (dockerfile) => found.get(dockerfile) ?? new Map<string, string | null>();
@@ -119,20 +103,49 @@ async function comparison(
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const reason = error.problems.map(({ message }) => message).join("; ");
-    const all = builds.map(
-      ({ name }): ComparedBuild => ({
-        name,
-        cell: null,
-        equal: false,
-        differences: [{ what: "left", original: `the matrix cannot be planned: ${reason}`, cell: null }],
-      }),
-    );
+    const difference = { what: "left", original: `the matrix cannot be planned: ${reason}`, cell: null };
+    const file = basename(path);
     return {
-      builds: all,
-      problems: error.problems.map((problem) => ({
-        ...problem,
-        at: { ...problem.at, file: basename(path) },
-      })),
+      builds: builds.map(({ name }) => unlike(name, difference)),
+      problems: error.problems.map((problem) => ({ ...problem, at: { ...problem.at, file } })),
     };
   }
+}
+
+function unlike(name: string, difference: Difference): ComparedBuild {
+  return { name, cell: null, equal: false, differences: [difference] };
+}
+
+/** Width of a line that holds a value whole. */
+const width = 140;
+
+function definitionText(matrix: DerivedMatrix, { file, name, registry }: DefinitionOptions): string {
+  const { template, context, target, args = {}, axes, values, exclude } = matrix;
+  const given = {
+    name,
+    version: "0.1.0",
+    registry,
+    ...{ template, context, target },
+    ...(Object.keys(args).length > 0 && { args }),
+    axes,
+    ...(Object.keys(values).length > 0 && { values }),
+    ...(exclude.length > 0 && { exclude }),
+  };
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  const document = new Document(Object.fromEntries(entries));
+  document.commentBefore = ` yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json\n From ${file}, by imgmatch init.`;
+  visit(document, (_, node, path) => {
+    // Values, cases and rules are a line each where they fit.
+    if ((isMap(node) || isSeq(node)) && path.length > 4 && JSON.stringify(node).length < width)
+      node.flow = true;
+    // Versions are text: to YAML, 12.10 is a number.
+    if (
+      isScalar(node) &&
+      typeof node.value === "string" &&
+      path.at(-1) !== undefined &&
+      !/^[A-Za-z./][\w./:-]*$/.test(node.value)
+    )
+      node.type = "QUOTE_DOUBLE";
+  });
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }

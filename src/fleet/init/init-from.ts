@@ -9,12 +9,12 @@ import { inputLimits } from "../../io/limits.ts";
 import { readExactText } from "../../io/files.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
 import { findCompiler, findCuda, findPython } from "./vary-bases.ts";
-import { applyEdits, draftOf, type Edit, editsOf } from "./draft.ts";
+import { applyEdits, type Draft, draftOf, type Edit, editsOf } from "./draft.ts";
 import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import { matrixText, type ProposedMatrix } from "./matrix-text.ts";
 import { lowestMarches, proposeComputes, proposeMarches } from "./propose-axes.ts";
-import { assignmentsOf, type Reading, readDockerfile } from "./reading.ts";
+import { argumentsOf, type Reading, readDockerfile } from "./reading.ts";
 import { varyGpu } from "./vary-gpu.ts";
 import { varyMarch } from "./vary-march.ts";
 
@@ -48,26 +48,21 @@ export async function initFrom(folder: string, options: InitFromOptions): Promis
   const path = resolve(folder, dockerfile);
   const text = await readExactText(path, inputLimits.template, { shown: dockerfile });
   const reading = readDockerfile(text);
-  const draft = draftOf(reading.lines);
+  const draft = draftOf(text);
   const template = relative(folder, path).replaceAll("\\", "/");
   const makefiles = await readMakefiles(folder, contextsOf(template), reading);
   const proposed = propose(reading, draft, hosts, makefiles);
   const edits = editsOf(draft);
-  const matrix = { ...proposed.matrix, name, registry, template };
+  const matrixOf = (context: string) => ({ ...proposed.matrix, name, registry, template, context });
   const edited = applyEdits(text, edits);
-  const { yaml, cells } = await firstThatPlans(
-    folder,
-    contextsOf(template),
-    (context) => ({ ...matrix, context }),
-    edited,
-  );
+  const { yaml, cells } = await firstThatPlans(folder, contextsOf(template), matrixOf, edited);
   await writeFileAtomic(join(folder, matrixFile), yaml, folder);
   return { written: [matrixFile], cells, template, edits, notes: proposed.notes };
 }
 
 function propose(
   reading: Reading,
-  draft: ReturnType<typeof draftOf>,
+  draft: Draft,
   hosts: readonly HostFacts[],
   makefiles: Assignments,
 ): {
@@ -82,7 +77,8 @@ function propose(
   const marches = proposeMarches(hosts, compiler);
   const computes = toolkit === null ? [] : proposeComputes(hosts, gpu.named, toolkit);
   const python = findPython(reading);
-  if (Object.keys(marchArgs).length === 0)
+  const varies = Object.keys(marchArgs).length > 0;
+  if (!varies)
     notes.push(
       "no step is known that compiles: the matrix has one march, and the images' own code decides what it needs",
     );
@@ -90,31 +86,25 @@ function propose(
     notes.push("the CPU of no host is known: the marches are levels that most machines have");
   for (const argument of withoutValue(reading, { ...marchArgs, ...gpu.args }))
     notes.push(`ARG ${argument} has no value: give it one in args of the matrix where a step needs it`);
-  const varies = Object.keys(marchArgs).length > 0;
+  // A plain pull gets an image that starts on every machine. With CUDA it gets none: no runtime chooses among those for GPUs.
+  // Marches that make no difference to the images would give one image several names.
+  const lowest = varies && toolkit !== null ? [] : lowestMarches(hosts);
   const variesGpu = Object.keys(gpu.args).length > 0;
   return {
     notes,
     matrix: {
       args: { ...marchArgs, ...gpu.args, ...(python && { [python.argument]: "{{axes.python}}" }) },
       compiler,
-      // Marches that make no difference to the images would give one image several names.
-      marches: varies ? [...(toolkit === null ? withLowest(marches, hosts) : marches)] : lowestMarches(hosts),
+      marches: [...new Set([...lowest, ...(varies ? marches : [])])],
       cuda: toolkit && { toolkit: toolkit.release, computes: variesGpu ? computes : [computes] },
       pythons: python === null ? [] : [python.version],
     },
   };
 }
 
-/** A plain pull gets an image that starts on every machine. With CUDA it gets none: no runtime chooses among those for GPUs. */
-function withLowest(marches: readonly string[], hosts: readonly HostFacts[]): ReadonlySet<string> {
-  return new Set([...lowestMarches(hosts), ...marches]);
-}
-
 /** Arguments without a default that the matrix does not give either. */
 function withoutValue({ placed }: Reading, given: Readonly<Record<string, string>>): readonly string[] {
-  const all = placed
-    .filter(({ instruction }) => instruction.keyword === "ARG")
-    .flatMap(({ instruction }) => assignmentsOf(instruction));
+  const all = argumentsOf(placed);
   const valued = new Set([
     ...all.flatMap(({ name, value }) => (value === null ? [] : [name])),
     ...Object.keys(given),

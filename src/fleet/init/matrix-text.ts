@@ -32,8 +32,8 @@ export function matrixText(proposed: ProposedMatrix): string {
     ...(context === folder ? [] : [`context: ${text(context)}`]),
     ...(Object.keys(args).length === 0
       ? []
-      : ["# What a build is given for the ARGs of that name; each is a template."]),
-    ...mapping("args", args),
+      : ["# What a build is given for the ARGs of that name; each is a template.", "args:"]),
+    ...Object.entries(args).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`),
     ...(compiler === null
       ? []
       : [
@@ -51,13 +51,6 @@ export function matrixText(proposed: ProposedMatrix): string {
     ...(pythons.length === 0 ? [] : [`  python: ${list(pythons)}`]),
   ];
   return `${lines.join("\n")}\n`;
-}
-
-function mapping(key: string, values: ArgumentTemplates): readonly string[] {
-  const entries = Object.entries(values);
-  return entries.length === 0
-    ? []
-    : [`${key}:`, ...entries.map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`)];
 }
 
 function list(values: readonly string[]): string {

@@ -1,6 +1,6 @@
 /** Values of the hardware axes that suit some hosts. Pure. */
 
-import { parseComputeCapability } from "../../hardware/compute-capability.ts";
+import { type ComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { allMarches, findMarch, marchCompiles } from "../../hardware/cpu-marches.ts";
 import { type CudaToolkit, supportedTargets, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import type { HostFacts } from "../../host/facts.ts";
@@ -94,10 +94,7 @@ export function proposeComputes(
   toolkit: CudaToolkit,
 ): readonly string[] {
   const own = hosts.flatMap(({ nvidia }) => nvidia?.gpus.flatMap(({ compute }) => compute ?? []) ?? []);
-  const compiles = (text: string) => {
-    const compute = parseComputeCapability(text.replace(/[af]?(\+ptx)?$/, ""));
-    return compute !== null && toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) !== false;
-  };
+  const compiles = (text: string) => compiledBy(toolkit, text) !== null;
   for (const found of [own, named]) {
     const usable = [...new Set(found)].filter(compiles).sort(compareText);
     const [last] = usable.slice(-1);
@@ -112,6 +109,13 @@ export function proposeComputes(
   const newest = all.at(-1);
   if (oldest === undefined || newest === undefined) return ["8.0"];
   return oldest === newest ? [`${newest}+ptx`] : [oldest, `${newest}+ptx`];
+}
+
+/** The compute capability of a target; null where the toolkit does not compile for it. */
+export function compiledBy(toolkit: CudaToolkit, text: string): ComputeCapability | null {
+  const compute = parseComputeCapability(text.replace(/[af]?(\+ptx)?$/, ""));
+  if (compute === null) return null;
+  return toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) === false ? null : compute;
 }
 
 function compareText(one: string, other: string): number {

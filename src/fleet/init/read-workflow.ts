@@ -121,15 +121,8 @@ function actionBuilds(job: string, step: Mapping, contexts: Contexts): readonly 
   };
   const args = argumentsIn(String(given["build-args"] ?? ""), contexts, left);
   const context = contextOf(read("context"));
-  const file = read("file");
-  return perPlatform(read("platforms"), {
-    name: job,
-    context,
-    dockerfile: posix.normalize(file === "" ? posix.join(context, "Dockerfile") : file),
-    target: read("target") || null,
-    args,
-    left,
-  });
+  const [file, platforms, target] = [read("file"), read("platforms"), read("target")];
+  return buildsOf(job, { context, file, platforms, target, args, left });
 }
 
 /** The repository itself, where none is named: the action's own default is its Git URL. */
@@ -149,10 +142,19 @@ function argumentsIn(text: string, contexts: Contexts, left: string[]): Readonly
   return Object.fromEntries(pairs);
 }
 
-function perPlatform(platforms: string, build: Omit<OriginalBuild, "platform">): readonly OriginalBuild[] {
+/** A build as a step says it; an empty text where it says nothing. */
+interface Said extends Pick<OriginalBuild, "context" | "args" | "left"> {
+  readonly file: string;
+  readonly platforms: string;
+  readonly target: string;
+}
+
+/** One for each platform. */
+function buildsOf(name: string, { file, platforms, target, ...said }: Said): readonly OriginalBuild[] {
+  const dockerfile = posix.normalize(file === "" ? posix.join(said.context, "Dockerfile") : file);
   const all = platforms.split(/[\s,]+/).filter((each) => each !== "");
-  if (all.length === 0) return [{ ...build, platform: null }];
-  return all.map((platform) => ({ ...build, platform }));
+  const build = { ...said, name, dockerfile, target: target || null };
+  return (all.length === 0 ? [null] : all).map((platform) => ({ ...build, platform }));
 }
 
 /** `docker build` with its flags; lines that end with a backslash are one. */
@@ -195,19 +197,10 @@ function commandBuild(job: string, flags: string, contexts: Contexts): readonly 
   const one = (...names: readonly string[]) =>
     known(names.flatMap((name) => options[name] ?? []).at(-1) ?? "");
   const file = one("-f", "--file");
-  const args = argumentsIn(
-    (options["--build-arg"] ?? []).map((each) => expandedArgument(each, contexts)).join("\n"),
-    contexts,
-    left,
-  );
-  return perPlatform(one("--platform"), {
-    name: job,
-    context: posix.normalize(context),
-    dockerfile: posix.normalize(file === "" ? posix.join(context, "Dockerfile") : file),
-    target: one("--target") || null,
-    args,
-    left,
-  });
+  const given = (options["--build-arg"] ?? []).map((each) => expandedArgument(each, contexts));
+  const args = argumentsIn(given.join("\n"), contexts, left);
+  const [platforms, target] = [one("--platform"), one("--target")];
+  return buildsOf(job, { context: posix.normalize(context), file, platforms, target, args, left });
 }
 
 /** `NAME` alone takes what the environment has under that name. */

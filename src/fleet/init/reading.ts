@@ -1,7 +1,7 @@
 /** An existing Dockerfile → its instructions by stage, with the lines that each takes, and the steps that compile. */
 
-import { type Instruction, parseDockerfile, splitWords } from "../dockerfile/instructions.ts";
-import { readStages, type Stage } from "../dockerfile/stages.ts";
+import { assignmentsIn, type Instruction, jsonWords, parseDockerfile } from "../dockerfile/instructions.ts";
+import { readStages, type Stage, stageOf } from "../dockerfile/stages.ts";
 
 export interface Placed {
   readonly instruction: Instruction;
@@ -14,10 +14,6 @@ export interface Placed {
 }
 
 export interface Reading {
-  /** The text's lines without their ends. */
-  readonly lines: readonly string[];
-  /** The first character of each line in the text. */
-  readonly starts: readonly number[];
   readonly placed: readonly Placed[];
   readonly stages: readonly Stage[];
 }
@@ -32,23 +28,17 @@ export interface DeclaredArgument {
 export function readDockerfile(text: string): Reading {
   const dockerfile = parseDockerfile(text);
   const stages = readStages(dockerfile);
-  const raw = text.split("\n");
-  const lines = raw.map((line) => line.replace(/\r$/, ""));
-  const starts: number[] = [];
-  for (let at = 0, index = 0; index < raw.length; index++) {
-    starts.push(at);
-    at += (raw[index]?.length ?? 0) + 1;
-  }
+  const lines = text.split("\n").length;
   const placed = dockerfile.instructions.map((instruction, index): Placed => {
     const next = dockerfile.instructions[index + 1];
     return {
       instruction,
-      stage: stages.findLastIndex(({ from }) => from.line <= instruction.line),
-      lastLine: (next?.line ?? lines.length + 1) - 1,
+      stage: stageOf(instruction, stages),
+      lastLine: (next?.line ?? lines + 1) - 1,
       tool: toolOf(instruction),
     };
   });
-  return { lines, starts, placed, stages };
+  return { placed, stages };
 }
 
 /** The instructions of one stage; those before the first `FROM` for -1. */
@@ -61,18 +51,15 @@ export function compilingStages({ placed }: Reading): readonly number[] {
   return [...new Set(placed.flatMap(({ stage, tool }) => (tool === null ? [] : [stage])))];
 }
 
-/** `ARG A B=1`, or `ENV A=1 B=2` and the old `ENV A 1`. */
-export function assignmentsOf({ keyword, text }: Instruction): readonly DeclaredArgument[] {
-  const [, ...words] = splitWords(text);
-  const [first, second] = words;
-  if (keyword === "ENV" && first !== undefined && second !== undefined && !first.text.includes("="))
-    return [{ name: first.text, value: unquoted(text.slice(second.start).trim()) }];
-  return words.map(({ text: word }) => {
-    const equals = word.indexOf("=");
-    return equals < 0
-      ? { name: word, value: null }
-      : { name: word.slice(0, equals), value: unquoted(word.slice(equals + 1)) };
-  });
+/** With their values unquoted. */
+export function assignmentsOf({ text }: Instruction): readonly DeclaredArgument[] {
+  return assignmentsIn(text).map(({ name, value }) => ({ name, value: value && unquoted(value) }));
+}
+
+/** What the `ARG`s among these declare. */
+export function argumentsOf(placed: readonly Placed[]): readonly DeclaredArgument[] {
+  const declared = placed.filter(({ instruction }) => instruction.keyword === "ARG");
+  return declared.flatMap(({ instruction }) => assignmentsOf(instruction));
 }
 
 function unquoted(text: string): string {
@@ -104,13 +91,7 @@ function toolOf({ keyword, text, documents }: Instruction): Tool | null {
 /** Without `RUN`, its flags, and the brackets of the exec form. */
 function bodyOf(text: string): string {
   const body = text.replace(/^\s*RUN\s+(--\S+\s+)*/i, "");
-  if (!body.startsWith("[")) return body;
-  try {
-    const words: unknown = JSON.parse(body);
-    return Array.isArray(words) ? words.join(" ") : body;
-  } catch {
-    return body;
-  }
+  return jsonWords(body)?.join(" ") ?? body;
 }
 
 function commandsOf(body: string): readonly string[] {

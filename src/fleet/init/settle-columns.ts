@@ -56,22 +56,14 @@ export function nameOf(argument: string): string {
 }
 
 /**
- * @param rows how many there are
  * @param compute the lists of GPU code, as JSON; null without a CUDA axis
  * @param given arguments that need no column
  */
 export function settleColumns(
   columns: readonly Column[],
   axes: readonly Axis[],
-  {
-    rows,
-    compute,
-    given,
-  }: {
-    readonly rows: number;
-    readonly compute: Column | null;
-    readonly given: Readonly<Record<string, string>>;
-  },
+  compute: Column | null,
+  given: Readonly<Record<string, string>>,
 ): DerivedMatrix {
   const own: Settings = {};
   const brought = new Map<Axis, readonly Settings[]>();
@@ -110,7 +102,7 @@ export function settleColumns(
     // cuda is the first one, and compute stands beside it.
     axes: Object.fromEntries([...listed.slice(0, 1), ...gpus, ...listed.slice(1)]),
     values,
-    exclude: exclusions(axes, rows),
+    exclude: exclusions(axes),
   };
 }
 
@@ -152,13 +144,10 @@ function casesOf(
   const texts = [...counts].sort(([, one], [, other]) => one - other).map(([text]) => text);
   return texts.flatMap((text, index) => {
     if (index === texts.length - 1) return [{ text }];
-    const combinations = [...cells.keys()]
-      .filter((row) => cells[row] === text)
-      .map((row) => deciding.map((axis) => labelAt(axis, row)));
-    return grouped(
-      deciding.map(({ name }) => name),
-      combinations,
-    ).map((when) => ({ when, text }));
+    const rows = [...cells.keys()].filter((row) => cells[row] === text);
+    const names = deciding.map(({ name }) => name);
+    const combinations = rows.map((row) => deciding.map((axis) => labelAt(axis, row)));
+    return grouped(names, combinations).map((when) => ({ when, text }));
   });
 }
 
@@ -186,8 +175,9 @@ function valuesOf(axis: Axis, brought: readonly Settings[]): readonly AxisValue[
 }
 
 /** Pairs of values that never come together, then what else of the product does not exist. */
-function exclusions(axes: readonly Axis[], rows: number): readonly Exclusion[] {
-  const all = Array.from({ length: rows }, (_, row) => axes.map((axis) => labelAt(axis, row)));
+function exclusions(axes: readonly Axis[]): readonly Exclusion[] {
+  const rows = axes[0]?.factor.classes ?? [];
+  const all = rows.map((_, row) => axes.map((axis) => labelAt(axis, row)));
   const exists = new Set(all.map((row) => JSON.stringify(row)));
   const product = axes.reduce<readonly (readonly string[])[]>(
     (some, { labels }) => some.flatMap((row) => labels.map((label) => [...row, label])),
@@ -205,13 +195,11 @@ function exclusions(axes: readonly Axis[], rows: number): readonly Exclusion[] {
       rules.push(...grouped([one.name, other.name], missing));
     }
   }
-  rules.push(
-    ...grouped(
-      axes.map(({ name }) => name),
-      open,
-    ),
-  );
-  return rules.map((rule) => ({ ...rule, reason: "not among the original builds" }));
+  const names = axes.map(({ name }) => name);
+  return [...rules, ...grouped(names, open)].map((rule) => ({
+    ...rule,
+    reason: "not among the original builds",
+  }));
 }
 
 function labelAt({ factor, labels }: Axis, row: number): string {

@@ -2,7 +2,8 @@
 
 import { type CudaToolkit, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { Compiler } from "../matrix/matrix.ts";
-import { assignmentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";
+import { lowestStage } from "../dockerfile/stages.ts";
+import { argumentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";
 
 /** Of the first base that names a CUDA toolkit that the tables have. */
 export function findCuda({ stages }: Reading): CudaToolkit | null {
@@ -16,12 +17,8 @@ export function findCuda({ stages }: Reading): CudaToolkit | null {
 
 /** The argument by which a `FROM` chooses its Python, with the version that it has. */
 export function findPython(reading: Reading): { readonly argument: string; readonly version: string } | null {
-  const globals = new Map(
-    instructionsOf(reading, -1)
-      .filter(({ instruction }) => instruction.keyword === "ARG")
-      .flatMap(({ instruction }) => assignmentsOf(instruction))
-      .map(({ name, value }) => [name, value] as const),
-  );
+  const declared = argumentsOf(instructionsOf(reading, -1));
+  const globals = new Map(declared.map(({ name, value }) => [name, value]));
   for (const { image } of reading.stages) {
     const argument = /(?:^|\/)python:\$\{?(\w+)/.exec(image?.text ?? "")?.[1];
     const version = argument === undefined ? null : globals.get(argument);
@@ -56,21 +53,10 @@ export function findCompiler(reading: Reading): Compiler | null {
   const chosen = /(?:\bCC=|C_COMPILER=|\bENV\s+CC\s+)["']?(?:\S*\/)?(gcc|clang)(?:-(\d+(?:\.\d+)?))?/.exec(
     texts.join("\n"),
   );
+  const base = lowestStage(reading.stages, index)?.ref;
   const family = chosen?.[1] === "clang" ? "clang" : "gcc";
-  const version = chosen?.[2] ?? versionOf(baseOf(reading, index), family);
+  const version = chosen?.[2] ?? versionOf(base?.ok === true ? base.value : "", family);
   return version === null ? null : { family, version };
-}
-
-/** A stage that starts from another has its base. */
-function baseOf({ stages }: Reading, index: number): string {
-  let at = index;
-  for (;;) {
-    const ref = stages[at]?.ref;
-    const name = ref?.ok === true ? ref.value : "";
-    const above = stages.slice(0, at).findIndex((stage) => stage.name?.toLowerCase() === name.toLowerCase());
-    if (above < 0) return name;
-    at = above;
-  }
 }
 
 function versionOf(base: string, family: "gcc" | "clang"): string | null {

@@ -7,7 +7,7 @@ import { offsetIn } from "../dockerfile/instructions.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import type { Assignments } from "./makefiles.ts";
 import {
-  assignmentsOf,
+  argumentsOf,
   compilingStages,
   type DeclaredArgument,
   instructionsOf,
@@ -32,7 +32,7 @@ export interface MarchVariation {
 export function varyMarch(reading: Reading, draft: Draft, makefiles: Assignments): MarchVariation {
   const all = compilingStages(reading).map((index) => {
     const stage = instructionsOf(reading, index);
-    return handOver(stage, draft, reading.starts, varyStage(stage, draft, reading.starts), makefiles);
+    return handOver(stage, draft, varyStage(stage, draft), makefiles);
   });
   return {
     args: Object.assign({}, ...all.map(({ args }) => args)) as ArgumentTemplates,
@@ -48,14 +48,10 @@ const makeCall =
 function handOver(
   stage: readonly Placed[],
   draft: Draft,
-  starts: readonly number[],
   args: ArgumentTemplates,
   makefiles: Assignments,
 ): MarchVariation {
-  const steps = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
-  const calls = steps.flatMap((placed) =>
-    [...placed.instruction.text.matchAll(makeCall)].map((match) => ({ placed, match })),
-  );
+  const calls = callsIn(stage, makeCall);
   const [first] = calls;
   if (first === undefined || Object.keys(args).length === 0) return { args, notes: [] };
   const handed: Record<string, string> = {};
@@ -71,7 +67,8 @@ function handOver(
           ? `${at} has a -march of its own in ${name}, which counts before any other: take it out`
           : `${at} assigns ${name}, so that none that a build is given counts: append $(MARCH_FLAGS) there, for ARG MARCH_FLAGS and args: { MARCH_FLAGS: "${flags}" }`,
       );
-    else if (own !== undefined && (isCompiler || isDeclared(stage, name))) handed[name] = own;
+    else if (own !== undefined && (isCompiler || argumentsOf(stage).some((each) => each.name === name)))
+      handed[name] = own;
     else handed[name] = [(value ?? "").replace(marchOption, "").trim(), flags].filter(Boolean).join(" ");
   }
   for (const name of Object.keys(handed))
@@ -79,9 +76,17 @@ function handOver(
   // From the end, so that the places before stay true.
   for (const { placed, match } of calls.toReversed()) {
     const given = Object.keys(handed).filter((name) => !names(match, name));
-    insertBehind(draft, starts, placed, match, given.map((name) => ` ${name}="\${${name}}"`).join(""));
+    insertBehind(draft, placed, match, given.map((name) => ` ${name}="\${${name}}"`).join(""));
   }
   return { args: { ...args, ...handed }, notes };
+}
+
+/** In the steps whose words a shell reads. */
+function callsIn(stage: readonly Placed[], pattern: RegExp) {
+  const steps = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
+  return steps.flatMap((placed) =>
+    [...placed.instruction.text.matchAll(pattern)].map((match) => ({ placed, match })),
+  );
 }
 
 /** Whether a call of make says it already. */
@@ -89,17 +94,9 @@ function names([, rest = ""]: RegExpExecArray, name: string): boolean {
   return new RegExp(`(?:^|\\s)["']?${name}\\s*=`).test(rest);
 }
 
-function isDeclared(stage: readonly Placed[], name: string): boolean {
-  return stage.some(
-    ({ instruction }) =>
-      instruction.keyword === "ARG" && assignmentsOf(instruction).some((each) => each.name === name),
-  );
-}
-
 /** In the line where a match of the instruction's text ends. */
 function insertBehind(
-  draft: Draft,
-  starts: readonly number[],
+  { lines, starts }: Draft,
   { instruction }: Placed,
   match: RegExpExecArray,
   text: string,
@@ -107,16 +104,13 @@ function insertBehind(
   const offset = offsetIn(instruction, match.index + match[0].length - 1) + 1;
   const index = starts.findLastIndex((start) => start < offset);
   const column = offset - (starts[index] ?? 0);
-  const line = draft.lines[index] ?? "";
-  draft.lines[index] = line.slice(0, column) + text + line.slice(column);
+  const line = lines[index] ?? "";
+  lines[index] = line.slice(0, column) + text + line.slice(column);
 }
 
-function varyStage(stage: readonly Placed[], draft: Draft, starts: readonly number[]): ArgumentTemplates {
-  const declared = stage
-    .filter(({ instruction }) => instruction.keyword === "ARG")
-    .flatMap(({ instruction }) => assignmentsOf(instruction));
+function varyStage(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   const own = Object.fromEntries(
-    declared.flatMap((argument) => {
+    argumentsOf(stage).flatMap((argument) => {
       const template = templateFor(argument);
       return template === null ? [] : [[argument.name, template]];
     }),
@@ -124,7 +118,7 @@ function varyStage(stage: readonly Placed[], draft: Draft, starts: readonly numb
   if (Object.keys(own).length > 0) return own;
   const literal = varyLiterals(stage, draft);
   if (literal !== null) return literal;
-  const called = varyCalls(stage, draft, starts);
+  const called = varyCalls(stage, draft);
   return { ...called, ...varyCompiler(stage, draft) };
 }
 
@@ -181,21 +175,17 @@ const call =
   /(?:^\s*RUN\s+(?:--\S+\s+)*|&&|\|\||[;|(])\s*(?:[A-Za-z_]\w*=\S*\s+)*(gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|nvcc)(?:-[\d.]+)?(?=\s)/gi;
 
 /** `RUN gcc …`: a compiler that is called by itself reads no variable, so it is given one. */
-function varyCalls(stage: readonly Placed[], draft: Draft, starts: readonly number[]): ArgumentTemplates {
+function varyCalls(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   const name = "MARCH_FLAGS";
-  let first: Placed | undefined;
-  for (const placed of stage) {
-    if (placed.instruction.keyword !== "RUN" || isExecForm(placed)) continue;
-    const calls = [...placed.instruction.text.matchAll(call)];
-    // From the end, so that the places before stay true.
-    for (const match of calls.reverse()) {
-      first ??= placed;
-      const option = match[1]?.toLowerCase() === "nvcc" ? ` -Xcompiler "\${${name}}"` : ` \${${name}}`;
-      insertBehind(draft, starts, placed, match, option);
-    }
-  }
+  const calls = callsIn(stage, call);
+  const [first] = calls;
   if (first === undefined) return {};
-  addBefore(draft, first, `ARG ${name}`);
+  // From the end, so that the places before stay true.
+  for (const { placed, match } of calls.toReversed()) {
+    const option = match[1]?.toLowerCase() === "nvcc" ? ` -Xcompiler "\${${name}}"` : ` \${${name}}`;
+    insertBehind(draft, placed, match, option);
+  }
+  addBefore(draft, first.placed, `ARG ${name}`);
   return { [name]: flags };
 }
 

@@ -69,23 +69,18 @@ function takes(reader: Reader, mark: string): boolean {
   return true;
 }
 
-/** One side can decide it though nobody knows the other. */
 function either(reader: Reader): Known {
-  let value = both(reader);
-  while (takes(reader, "||")) {
-    const other = both(reader);
-    if (value === undefined) value = other !== undefined && isTrue(other) ? other : undefined;
-    else if (!isTrue(value)) value = other;
-  }
-  return value;
+  return chained(reader, "||", (next) => chained(next, "&&", comparison));
 }
 
-function both(reader: Reader): Known {
-  let value = comparison(reader);
-  while (takes(reader, "&&")) {
-    const other = comparison(reader);
-    if (value === undefined) value = other !== undefined && !isTrue(other) ? other : undefined;
-    else if (isTrue(value)) value = other;
+/** One side can decide it though nobody knows the other: in `||` one that holds, in `&&` one that does not. */
+function chained(reader: Reader, mark: "||" | "&&", read: (reader: Reader) => Known): Known {
+  const decides = (value: Known) => value !== undefined && isTrue(value) === (mark === "||");
+  let value = read(reader);
+  while (takes(reader, mark)) {
+    const other = read(reader);
+    if (value === undefined) value = decides(other) ? other : undefined;
+    else if (!decides(value)) value = other;
   }
   return value;
 }

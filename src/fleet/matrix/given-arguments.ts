@@ -2,7 +2,7 @@
 
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { Argument, Matrix } from "./matrix.ts";
-import { secretIn } from "./secret-names.ts";
+import { secretIn, secretInHistory } from "./secret-names.ts";
 import { unsafeIn } from "./unsafe-text.ts";
 
 export type GivenArguments = Readonly<Record<string, string>>;
@@ -48,14 +48,7 @@ function problemsOf(name: string, value: string): Problem[] {
     return [badName(name, "is given its value by imgmatch itself", "choose another name")];
   const secret = secretIn(name, value);
   if (secret !== null)
-    return [
-      {
-        code: "MATRIX_SECRET",
-        message: `the build argument ${name} is ${secret}; everybody with the image can read it with docker history`,
-        fix: "give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
-        at: placeOf(name),
-      },
-    ];
+    return [{ ...secretInHistory(`the build argument ${name} is ${secret}`), at: placeOf(name) }];
   const unsafe = unsafeIn(value);
   if (unsafe === null) return [];
   return [

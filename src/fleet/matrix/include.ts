@@ -1,13 +1,12 @@
 /** `include`: single cells beside the product, one value for every axis. */
 
-import type { Place, Problem } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import { vendorNames } from "../../hardware/requirement.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
 import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import { broughtProblems } from "./settings.ts";
-import { type Parsed, valueParsers, vendorOf } from "./values.ts";
+import { parseValue, vendorOf } from "./values.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
@@ -27,21 +26,20 @@ export function parseIncludes(
         fix,
         at: key === undefined ? at : source.placeOfKey(["include", index, key]),
       });
+    const names = axes.map(({ name }) => name);
     for (const name of Object.keys(entry)) {
-      if (!axes.some((axis) => axis.name === name)) {
-        report(
-          `include names an unknown axis ${JSON.stringify(name)}`,
-          `the axes are ${axes.map((axis) => axis.name).join(", ")}`,
-          name,
-        );
-      }
+      if (names.includes(name)) continue;
+      report(
+        `include names an unknown axis ${JSON.stringify(name)}`,
+        `the axes are ${names.join(", ")}`,
+        name,
+      );
     }
     const hasCompute = axes.some(({ kind }) => kind === "compute");
     let accel: AccelValue | null = null;
+    const isAccel = ({ kind }: Axis) => kind === "accel";
     // The accelerator first: it decides whether there is a compute capability.
-    for (const axis of [...axes].sort(
-      (one, other) => Number(other.kind === "accel") - Number(one.kind === "accel"),
-    )) {
+    for (const axis of [...axes.filter(isAccel), ...axes.filter((each) => !isAccel(each))]) {
       const isCpuRow: boolean = accel !== null && vendorOf(accel) === null;
       const given = entry[axis.name];
       if (given === undefined) {
@@ -93,11 +91,5 @@ function parseIncluded(
     problems.push(...schemaProblems(shape.error.issues, source, path));
     return null;
   }
-  problems.push(...broughtProblems(shape.data, inputKind(axis.name), source, path));
-  type Parse = (data: unknown, at: Place, below: (path: YamlPath) => Place) => Parsed<AxisValue>;
-  const parse = valueParsers[inputKind(axis.name)] as Parse;
-  const parsed = parse(shape.data, source.placeOf(path), (below) => source.placeOf([...path, ...below]));
-  if ("value" in parsed) return parsed.value;
-  problems.push(...parsed.problems);
-  return null;
+  return parseValue(axis.name, shape.data, source, path, problems);
 }

@@ -1,27 +1,17 @@
 /** `axes` of a matrix → checked axes. */
 
-import type { Place, Problem } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import { marchesOn, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { vendorNames } from "../../hardware/requirement.ts";
+import { remember } from "../../io/collections.ts";
 import { isRecord } from "../../io/json.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import type { Axis } from "./matrix.ts";
+import type { Axis, AxisValue } from "./matrix.ts";
 import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
-import { broughtProblems } from "./settings.ts";
 import { mistake } from "./unsafe-text.ts";
 import { checkAxisName, checkIsFree } from "./value-labels.ts";
-import {
-  parseAccelValue,
-  parseComputeValue,
-  parseCudaValue,
-  type Parsed,
-  parseFreeValue,
-  parseMarchValue,
-  parsePlatformValue,
-  valueProblem,
-  vendorOf,
-} from "./values.ts";
+import { parseValue, valueProblem, vendorOf } from "./values.ts";
 
 export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
   const axes: Axis[] = [];
@@ -31,28 +21,15 @@ export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, 
     if (given === undefined) continue;
     const at = source.placeOfKey(["axes", name]);
     const isList = Array.isArray(given);
-    const inputs: readonly unknown[] = isList ? given : given.values;
-    const above = ["axes", name, ...(isList ? [] : ["values"])];
-    for (const [index, value] of inputs.entries())
-      problems.push(...broughtProblems(value, inputKind(name), source, [...above, index]));
-    const valuesOf = <Input, Value extends { label: string; at: Place }>(
-      parse: (value: Input, place: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
-    ) => collect(inputs as Input[], parse, (path) => source.placeOf([...above, ...path]), name, problems);
-    if (name === "cuda") axes.push({ kind: "accel", name, at, values: valuesOf(parseCudaValue) });
-    else if (name === "accel") axes.push({ kind: "accel", name, at, values: valuesOf(parseAccelValue) });
-    else if (name === "compute")
-      axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
-    else if (name === "platform")
-      axes.push({ kind: "platform", name, at, values: valuesOf(parsePlatformValue) });
-    else if (name === "march") axes.push({ kind: "march", name, at, values: valuesOf(parseMarchValue) });
-    else {
-      checkAxisName(name, at, problems);
-      const values = valuesOf(parseFreeValue);
-      if (isList || given.free !== "true") checkIsFree(name, values, at, problems);
-      axes.push({ kind: "free", name, at, values });
-    }
+    const path = ["axes", name, ...(isList ? [] : ["values"])];
+    const values = parseValues(name, isList ? given : given.values, source, path, problems);
+    const kind = inputKind(name);
+    const axis = { kind: kind === "cuda" ? "accel" : kind, name, at, values } as Axis;
+    if (axis.kind === "free") checkAxisName(name, at, problems);
+    if (axis.kind === "free" && (isList || given.free !== "true")) checkIsFree(axis, problems);
+    axes.push(axis);
   }
-  checkGpuAxes(axes, source, problems);
+  checkGpuAxes(axes, problems);
   checkPlatforms(axes, problems);
   if (axes.length === 0 && problems.length === 0) {
     const fix = "add one, for example march: [x86-64-v3]";
@@ -61,33 +38,29 @@ export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, 
   return axes;
 }
 
-function collect<Input, Value extends { label: string; at: Place }>(
-  inputs: readonly Input[],
-  parse: (input: Input, at: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
-  placeAt: (path: YamlPath) => Place,
+/** Each label once. */
+function parseValues(
   axis: string,
+  inputs: readonly unknown[],
+  source: YamlSource,
+  path: YamlPath,
   problems: Problem[],
-): Value[] {
-  const byLabel = new Map<string, Value>();
+): AxisValue[] {
+  const byLabel = new Map<string, AxisValue>();
   for (const [index, input] of inputs.entries()) {
     if (input === undefined) continue;
     // For each, the nearest known word is looked for.
     if (problems.length > enoughProblems) break;
-    const parsed = parse(input, placeAt([index]), (path) => placeAt([index, ...path]));
-    if ("problems" in parsed) {
-      problems.push(...parsed.problems);
-      continue;
-    }
-    const twin = byLabel.get(parsed.value.label);
-    if (twin === undefined) byLabel.set(parsed.value.label, parsed.value);
-    else {
-      problems.push({
-        code: "MATRIX_DUPLICATE",
-        message: `${axis} ${JSON.stringify(parsed.value.label)} stands twice, first in line ${twin.at.line}`,
-        fix: "remove one, or give one another label",
-        at: parsed.value.at,
-      });
-    }
+    const value = parseValue(axis, input, source, [...path, index], problems);
+    if (value === null) continue;
+    const twin = remember(byLabel, value.label, () => value);
+    if (twin === value) continue;
+    problems.push({
+      code: "MATRIX_DUPLICATE",
+      message: `${axis} ${JSON.stringify(value.label)} stands twice, first in line ${twin.at.line}`,
+      fix: "remove one, or give one another label",
+      at: value.at,
+    });
   }
   return [...byLabel.values()];
 }
@@ -96,7 +69,7 @@ function collect<Input, Value extends { label: string; at: Place }>(
 const enoughProblems = 200;
 
 /** GPU code without targets, or targets without an accelerator, can never be matched to a GPU. */
-function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Problem[]): void {
+function checkGpuAxes(axes: readonly Axis[], problems: Problem[]): void {
   const [accel, another] = axes.filter((axis) => axis.kind === "accel");
   const compute = axes.find((axis) => axis.kind === "compute");
   if (another !== undefined) {
@@ -107,9 +80,7 @@ function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Probl
   const gpuValues = accel?.values.filter((value) => vendorOf(value) !== null) ?? [];
   if (accel !== undefined && gpuValues.length > 0 && compute === undefined) {
     const fix = "add axes.compute with the compute capabilities to compile for";
-    problems.push(
-      mistake(`axis ${accel.name} needs axis compute`, fix, source.placeOfKey(["axes", accel.name])),
-    );
+    problems.push(mistake(`axis ${accel.name} needs axis compute`, fix, accel.at));
   }
   if (compute !== undefined && accel === undefined) {
     const fix = "add axes.cuda with the toolkits";
@@ -148,24 +119,19 @@ function checkVendors(accel: AxisOfKind<"accel">, compute: AxisOfKind<"compute">
 function checkPlatforms(axes: readonly Axis[], problems: Problem[]): void {
   const platforms = axes.find((axis) => axis.kind === "platform");
   const marches = axes.find((axis) => axis.kind === "march");
-  if (platforms?.kind !== "platform" || marches?.kind !== "march") return;
-  const [listed, reached] = [
-    platforms.values.map(({ label }) => label),
-    marches.values.map(({ march }) => marchPlatform(march)),
-  ];
+  if (platforms === undefined || marches === undefined) return;
   for (const { label, at } of platforms.values) {
-    if (reached.some((platform) => platform === label)) continue;
+    if (marches.values.some(({ march }) => marchPlatform(march) === label)) continue;
     const [lowest] = marchesOn(label);
     const fix = `add one to axes.march, such as ${lowest?.name}, or remove the platform`;
     problems.push(valueProblem(`no march of the matrix is for ${label}`, fix, at));
   }
   for (const { label, march, at } of marches.values) {
     const platform = marchPlatform(march);
-    if (listed.includes(platform)) continue;
+    if (platforms.values.some((each) => each.label === platform)) continue;
     const fix = `add ${platform} to axes.platform, or remove the march`;
-    problems.push(
-      valueProblem(`march ${label} is for ${platform}, which axis platform does not have`, fix, at),
-    );
+    const message = `march ${label} is for ${platform}, which axis platform does not have`;
+    problems.push(valueProblem(message, fix, at));
   }
 }
 

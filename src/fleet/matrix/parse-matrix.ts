@@ -6,7 +6,6 @@ import { parseIncludes } from "./include.ts";
 import type {
   Attestations,
   Axis,
-  Bases,
   Case,
   Exclusion,
   Located,
@@ -21,8 +20,8 @@ import { findParents } from "./parents.ts";
 import { parseAxes, wellFormedAxes } from "./parse-axes.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
-import { none, parseCompiler, parseMatch, valueProblem } from "./values.ts";
-import { broughtBy, broughtProblems, parseBases, parseRunner } from "./settings.ts";
+import { allValues, none, parseCompiler, parseMatch, valueProblem } from "./values.ts";
+import { broughtBy, broughtProblems, listOf, locatedTexts, parseSettings } from "./settings.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { digestOf } from "../../oci/digest-of.ts";
@@ -66,19 +65,16 @@ export function parseMatrix(text: string, file: string): Matrix {
     digest: digestOf(text.replaceAll("\r\n", "\n")),
     name: input.name,
     ...version,
-    repository: declaredRepository(input),
     source: input.source ?? null,
+    ...unset,
+    ...parseSettings(input, source.placeOf),
     template: located(input.template, "template"),
-    context: input.context === undefined ? null : located(input.context, "context"),
+    repository: declaredRepository(input),
     tag: located(input.tag ?? defaultTag, "tag"),
     ...namesOf(input, source),
-    target: input.target === undefined ? null : located(input.target, "target"),
-    args: locatedTexts("args", input.args, source),
-    ...machineOf(input, source),
     labels: input.labels ?? {},
-    base: locatedBases(input, source),
     parents: findParents(source),
-    replaceBases: locatedTexts("replaceBases", input.replaceBases, source),
+    replaceBases: locatedTexts("replaceBases", input.replaceBases ?? {}, source.placeOf),
     compiler: parseCompiler(input.compiler),
     prefer: input.prefer ?? [],
     plainPull: input.plainPull === "least" ? "least" : undefined,
@@ -91,31 +87,35 @@ export function parseMatrix(text: string, file: string): Matrix {
   };
 }
 
-/** The version, or its source. */
-interface ParsedVersion {
-  /** Empty where it is to be found. */
-  readonly version: string;
-  readonly versionFrom: Located<VersionSource> | null;
-}
+/** Settings that a matrix may leave out. */
+const unset = {
+  target: null,
+  context: null,
+  base: null,
+  args: {},
+  runner: null,
+  timeoutMinutes: null,
+  freeDisk: null,
+};
 
 /** `"1.4.0"`, `{ env: VERSION, default: "0.0.0-dev" }`, `{ git: describe }`. */
-function parseVersion(input: VersionInput, source: YamlSource, problems: Problem[]): ParsedVersion {
+function parseVersion(
+  input: VersionInput,
+  source: YamlSource,
+  problems: Problem[],
+): Pick<Matrix, "version" | "versionFrom"> {
   if (typeof input === "string") return { version: input, versionFrom: null };
+  const from = (value: VersionSource) => ({ version: "", versionFrom: { value, at } });
   const { env, git, default: fallback } = input;
   const at = source.placeOf(["version"]);
   if (env !== undefined && git === undefined)
-    return {
-      version: "",
-      versionFrom: { value: { from: "environment", name: env, fallback: fallback ?? null }, at },
-    };
+    return from({ from: "environment", name: env, fallback: fallback ?? null });
   if (git !== undefined && env === undefined && fallback === undefined)
-    return { version: "", versionFrom: { value: { from: "git", what: git }, at } };
-  problems.push({
-    code: "MATRIX_SCHEMA",
-    message: "version is a text, or names one of env and git; default belongs to env",
-    fix: 'write version: "1.4.0", { env: VERSION }, { env: VERSION, default: "0.0.0-dev" } or { git: describe }',
-    at,
-  });
+    return from({ from: "git", what: git });
+  const message = "version is a text, or names one of env and git; default belongs to env";
+  const fix =
+    'write version: "1.4.0", { env: VERSION }, { env: VERSION, default: "0.0.0-dev" } or { git: describe }';
+  problems.push(mistake(message, fix, at));
   return { version: "", versionFrom: null };
 }
 
@@ -210,9 +210,7 @@ function checkPreferences(
       report(`prefer names an unknown axis ${JSON.stringify(name)}`, fix);
       continue;
     }
-    const labels = [...axis.values, ...include.flatMap(({ values }) => values[name] ?? [])].map(
-      (value) => value.label,
-    );
+    const labels = allValues({ axes, include }).flatMap(([own, value]) => (own === name ? value.label : []));
     if (!labels.includes(label) && label !== none)
       report(`prefer names ${step}, which no cell has`, `${name} has ${[...new Set(labels)].join(", ")}`);
   }
@@ -231,27 +229,12 @@ function checkReferences(input: MatrixInput, source: YamlSource, problems: Probl
     problems.push(...referenceProblems(sbom.generator, source.placeOf(["attest", "sbom", "generator"])));
 }
 
-function locatedBases({ base }: MatrixInput, source: YamlSource): Located<Bases> | null {
-  const value = parseBases(base);
-  return value === null ? null : { value, at: source.placeOf(["base"]) };
-}
-
-function machineOf({ runner, timeout, freeDisk }: MatrixInput, source: YamlSource) {
-  const located = <Value>(value: Value, key: string) => ({ value, at: source.placeOf([key]) });
-  return {
-    runner: runner === undefined ? null : located(parseRunner(runner), "runner"),
-    timeoutMinutes: timeout === undefined ? null : located(Number(timeout), "timeout"),
-    freeDisk: freeDisk === undefined ? null : located(freeDisk === "true", "freeDisk"),
-  };
-}
-
 function namesOf(
   { channels = {}, variants = [] }: MatrixInput,
   source: YamlSource,
 ): Pick<Matrix, "channels" | "variants"> {
   const selections = Object.entries(channels).map(([name, only]) => {
-    const value = typeof only === "string" ? [only] : only;
-    return [name, { value, at: source.placeOfKey(["channels", name]) }] as const;
+    return [name, { value: listOf(only), at: source.placeOfKey(["channels", name]) }] as const;
   });
   return {
     channels: Object.fromEntries(selections),
@@ -272,17 +255,6 @@ function attestationsOf(
     },
     at: source.placeOfKey(["attest"]),
   };
-}
-
-function locatedTexts(
-  key: string,
-  texts: Readonly<Record<string, string>> = {},
-  source: YamlSource,
-): Readonly<Record<string, Located<string>>> {
-  const entries = Object.entries(texts);
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, { value, at: source.placeOf([key, name]) }]),
-  );
 }
 
 function declaredRepository({ registry, name }: MatrixInput): string {

@@ -47,6 +47,15 @@ export function secretForm(text: string): string | null {
   return secretValues.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
+/** A secret in what `docker history` shows. `remove`: the words of the cure that come before. */
+export function secretInHistory(what: string, remove = ""): Problem {
+  return {
+    code: "MATRIX_SECRET",
+    message: `${what}; everybody with the image can read it with docker history`,
+    fix: `${remove}give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…`,
+  };
+}
+
 /**
  * Refuses arguments that look like secrets, and every other text that has the form of one: labels, `source`, values of axes. No
  * value is shown: reports end up in the logs of others.
@@ -82,13 +91,6 @@ export function argumentProblems(
     const what = secretIn(name, value);
     if (what === null) return [];
     const { text: _, ...at } = placeOfKey(name);
-    return [
-      {
-        code: "MATRIX_SECRET",
-        message: `the build argument ${name} is ${what}; everybody with the image can read it with docker history`,
-        fix: "remove it, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
-        at,
-      },
-    ];
+    return [{ ...secretInHistory(`the build argument ${name} is ${what}`, "remove it, and "), at }];
   });
 }

@@ -5,7 +5,7 @@ import { isRecord } from "../../io/json.ts";
 import { isSlipOf, suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import { type ParentInput, type SettingsInput, valueKeys } from "./matrix-schema.ts";
+import { type BaseInput, type ParentInput, type SettingsInput, valueKeys } from "./matrix-schema.ts";
 import type { Bases, Data, Located, Settings, Value } from "./matrix.ts";
 import { isParent, parentName } from "./parents.ts";
 import { argumentProblems } from "./secret-names.ts";
@@ -16,33 +16,41 @@ type Brought = Pick<Value, "at" | "settings" | "data">;
 /** @param entry the value as a mapping, as the schema lets it pass; a value that is a text brings nothing */
 export function broughtBy(entry: object | string, kind: keyof typeof valueKeys, at: Place): Brought {
   if (typeof entry === "string" || Array.isArray(entry)) return { at, settings: {}, data: {} };
-  return { at, settings: parseSettings(entry, at), data: ownTexts(entry, kind) };
+  return { at, settings: parseSettings(entry, () => at), data: ownTexts(entry, kind) };
 }
 
-function parseSettings(entry: SettingsInput, at: Place): Settings {
+/** @param placeOf where a key of the entry is told to stand: a value's settings stand where it does */
+export function parseSettings(entry: SettingsInput, placeOf: (path: YamlPath) => Place): Settings {
   const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = {};
-  const located = <Found>(value: Found): Located<Found> => ({ value, at });
+  const located = <Found>(value: Found, ...path: YamlPath): Located<Found> => ({ value, at: placeOf(path) });
   for (const name of ["template", "target", "context", "repository"] as const) {
     const text = entry[name];
-    if (text !== undefined) settings[name] = located(text);
+    if (text !== undefined) settings[name] = located(text, name);
   }
-  const base = parseBases(entry.base);
-  if (base !== null) settings.base = located(base);
-  const { args, runner, timeout, freeDisk } = entry;
-  if (args !== undefined)
-    settings.args = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, located(value)]));
-  if (runner !== undefined) settings.runner = located(parseRunner(runner));
-  if (timeout !== undefined) settings.timeoutMinutes = located(Number(timeout));
-  if (freeDisk !== undefined) settings.freeDisk = located(freeDisk === "true");
+  const { base, args, runner, timeout, freeDisk } = entry;
+  if (base !== undefined) settings.base = located(parseBases(base), "base");
+  if (args !== undefined) settings.args = locatedTexts("args", args, placeOf);
+  if (runner !== undefined) settings.runner = located(listOf(runner), "runner");
+  if (timeout !== undefined) settings.timeoutMinutes = located(Number(timeout), "timeout");
+  if (freeDisk !== undefined) settings.freeDisk = located(freeDisk === "true", "freeDisk");
   return settings;
 }
 
-export function parseRunner(runner: string | readonly string[]): readonly string[] {
-  return typeof runner === "string" ? [runner] : runner;
+export function locatedTexts(
+  key: string,
+  texts: Readonly<Record<string, string>>,
+  placeOf: (path: YamlPath) => Place,
+): Readonly<Record<string, Located<string>>> {
+  const entries = Object.entries(texts).map(([name, value]) => [name, { value, at: placeOf([key, name]) }]);
+  return Object.fromEntries(entries);
 }
 
-export function parseBases(input: SettingsInput["base"]): Bases | null {
-  if (input === undefined) return null;
+/** One text is short for a list of it. */
+export function listOf(texts: string | readonly string[]): readonly string[] {
+  return typeof texts === "string" ? [texts] : texts;
+}
+
+function parseBases(input: BaseInput): Bases {
   const textOf = (each: string | ParentInput) => (typeof each === "string" ? each : parentName(each));
   if (typeof input === "string" || isParent(input)) return { "": textOf(input) };
   return Object.fromEntries(Object.entries(input).map(([stage, each]) => [stage, textOf(each)]));

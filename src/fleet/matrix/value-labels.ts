@@ -1,11 +1,11 @@
-/** Extra labels of a matrix: names that a Dockerfile takes, and none that imgmatch writes itself. */
+/** Names that a matrix gives: of its labels and its axes. */
 
 import type { Place, Problem } from "../../errors.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { isSlipOf } from "../../io/suggest.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
-import type { FreeValue } from "./matrix.ts";
+import type { AxisOf, FreeValue } from "./matrix.ts";
 import { mistake } from "./unsafe-text.ts";
 
 const ownLabels = new Set([
@@ -47,23 +47,16 @@ export function checkAxisName(name: string, at: Place, problems: Problem[]): voi
   }
 }
 
-/** The meaning of a name → the axis that imgmatch has for it. */
-const hardwareNames = { march: "march", cuda: "cuda", compute: "compute", accel: "accel" } as const;
+/** The axes that hosts decide, beside the platform. */
+const hardwareNames = ["march", "cuda", "compute", "accel"];
 
 /** A letter from one of them, and words of their own. */
 const ownWords = new Set(["arch", "computer", "excel", "marsh"]);
 
 /** A slip of the pen makes a free axis of a hardware axis: no host decides it, and every cell would be built for the baseline. */
-export function checkIsFree(
-  name: string,
-  values: readonly FreeValue[],
-  at: Place,
-  problems: Problem[],
-): void {
+export function checkIsFree({ name, values, at }: AxisOf<FreeValue, string>, problems: Problem[]): void {
   const permit = `${name}: { free: true, values: […] } if a user is to pin it`;
-  const meant = Object.entries(hardwareNames).find(
-    ([word]) => name === word || (!ownWords.has(name) && isSlipOf(name, word)),
-  )?.[1];
+  const meant = ownWords.has(name) ? undefined : hardwareNames.find((word) => isSlipOf(name, word));
   if (meant !== undefined) {
     const message = `${JSON.stringify(name)} is no hardware axis: no host would decide it`;
     problems.push(mistake(message, `did you mean ${meant}? Write ${permit}`, at));

@@ -19,14 +19,16 @@ import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts"
 import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
 import { isRocmRelease } from "../../hardware/rocm-releases.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
-import type {
-  AccelInput,
-  ComputeInput,
-  CudaInput,
-  DriverInput,
-  FreeInput,
-  MarchInput,
-  PlatformInput,
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import {
+  type AccelInput,
+  type ComputeInput,
+  type CudaInput,
+  type DriverInput,
+  type FreeInput,
+  inputKind,
+  type MarchInput,
+  type PlatformInput,
 } from "./matrix-schema.ts";
 import type {
   AccelValue,
@@ -35,10 +37,12 @@ import type {
   ComputeValue,
   FreeValue,
   MarchValue,
+  Matrix,
   AxisPatterns,
+  AxisValue,
   PlatformValue,
 } from "./matrix.ts";
-import { broughtBy } from "./settings.ts";
+import { broughtBy, broughtProblems, listOf } from "./settings.ts";
 import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
 
 /** The name of the CPU-only row in PyTorch's wheels, and in those that follow them. */
@@ -108,6 +112,7 @@ function accelValue(
   at: Place,
 ): Parsed<AccelValue> {
   const problems: Problem[] = [];
+  const report = (message: string, fix: string) => problems.push(valueProblem(message, fix, at));
   const cpuFloor = entry.cpuFloor === undefined ? null : findMarch(entry.cpuFloor);
   if (entry.cpuFloor !== undefined && cpuFloor === null) problems.push(unknownMarch(entry.cpuFloor, at));
   for (const platform of entry.platforms ?? []) {
@@ -130,34 +135,23 @@ function accelValue(
       if (entry[key] === undefined || (key === "require" && accel === none)) continue;
       const whose = accel === none ? "the CPU-only row" : label;
       const what = key === "driver" ? "no driver" : "no CUDA to require";
-      problems.push(valueProblem(`${whose} has ${what}`, `remove ${key} from this entry`, at));
+      report(`${whose} has ${what}`, `remove ${key} from this entry`);
     }
     if (rocm !== undefined && !isRocmRelease(rocm))
-      problems.push(
-        valueProblem(`${JSON.stringify(rocm)} is no ROCm release`, 'write it as "7.2" or "7.2.1"', at),
-      );
+      report(`${JSON.stringify(rocm)} is no ROCm release`, 'write it as "7.2" or "7.2.1"');
     return problems.length > 0 ? { problems } : { value: { ...shared, toolkit: null, driver: null } };
   }
   const toolkit = findToolkit(cuda) ?? findShortToolkit(cuda);
   if (toolkit === null) {
-    const near = suggest(
-      cuda,
-      cudaToolkits.map(({ release }) => release),
-    );
-    problems.push(
-      valueProblem(
-        `unknown CUDA toolkit ${JSON.stringify(cuda)}`,
-        near === null ? "imgmatch hardware cuda lists the known ones" : `did you mean "${near}"?`,
-        at,
-      ),
-    );
+    const releases = cudaToolkits.map(({ release }) => release);
+    const near = suggest(cuda, releases);
+    const fix = near === null ? "imgmatch hardware cuda lists the known ones" : `did you mean "${near}"?`;
+    report(`unknown CUDA toolkit ${JSON.stringify(cuda)}`, fix);
     return { problems };
   }
   const driver = parseDriver(entry.driver ?? { mode: "host" }, toolkit, at);
-  if ("problems" in driver) problems.push(...driver.problems);
-  return problems.length > 0 || "problems" in driver
-    ? { problems }
-    : { value: { ...shared, toolkit, driver: driver.value } };
+  if ("problems" in driver) return { problems: [...problems, ...driver.problems] };
+  return problems.length > 0 ? { problems } : { value: { ...shared, toolkit, driver: driver.value } };
 }
 
 function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parsed<DriverRequirement> {
@@ -243,16 +237,24 @@ export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">
   return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
 }
 
+/** Every value with the name of its axis, those of included cells last. */
+export function allValues({
+  axes,
+  include,
+}: Pick<Matrix, "axes" | "include">): readonly (readonly [axis: string, AxisValue])[] {
+  const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
+  return [...product, ...include.flatMap(({ values }) => Object.entries(values))];
+}
+
 /** Axis → patterns. */
 export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
-  return Object.fromEntries(
-    Object.entries(when).map(([axis, pattern]) => [axis, typeof pattern === "string" ? [pattern] : pattern]),
-  );
+  return Object.fromEntries(Object.entries(when).map(([axis, pattern]) => [axis, listOf(pattern)]));
 }
 
 function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
-  const texts = typeof value === "string" ? [value] : value;
+  const texts = listOf(value);
   const problems: Problem[] = [];
+  const report = (message: string, fix: string) => problems.push(valueProblem(message, fix, at));
   const targets: GpuTarget[] = [];
   const amdTargets: string[] = [];
   for (const text of texts) {
@@ -263,15 +265,10 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
     else if (/^(gfx|amd|[gfx]{3})/i.test(text)) problems.push(unknownAmdTarget(text, at));
     else if (found === null || first === undefined) {
       const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes; of AMD as gfx942';
-      problems.push(valueProblem(`${JSON.stringify(text)} is not a compute capability`, fix, at));
+      report(`${JSON.stringify(text)} is not a compute capability`, fix);
     } else if (findArchitecture(first.compute) === null) {
-      problems.push(
-        valueProblem(
-          `unknown compute capability ${formatComputeCapability(first.compute)}`,
-          "imgmatch hardware gpu lists the known ones",
-          at,
-        ),
-      );
+      const name = formatComputeCapability(first.compute);
+      report(`unknown compute capability ${name}`, "imgmatch hardware gpu lists the known ones");
     } else {
       targets.push(...found);
     }
@@ -322,7 +319,7 @@ function unequalFeatures(targets: readonly string[], at: Place): readonly Proble
   });
 }
 
-export function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
+function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
   const text = typeof input === "string" ? input : input.platform;
   const label = readPlatform(text);
   if (label !== null) return { value: { kind: "platform", label, ...broughtBy(input, "platform", at) } };
@@ -348,7 +345,7 @@ export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue
   return { value: { kind: "march", label, ...broughtBy(entry, "march", at), march, without } };
 }
 
-export function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
+function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
   const { value, label = value } = typeof input === "string" ? { value: input } : input;
   return { value: { kind: "free", label, ...broughtBy(input, "free", at), value } };
 }
@@ -360,7 +357,7 @@ export function parseCompiler(text: string | undefined): Compiler | null {
 }
 
 /** By `inputKind` of the axis, for the shape that `valueSchemas` has of it. */
-export const valueParsers = {
+const valueParsers = {
   cuda: parseCudaValue,
   accel: parseAccelValue,
   compute: parseComputeValue,
@@ -369,13 +366,29 @@ export const valueParsers = {
   free: parseFreeValue,
 } as const;
 
+type Parse = (data: unknown, at: Place, below: (path: YamlPath) => Place) => Parsed<AxisValue>;
+
+/** A value of an axis, of the shape that the schema has of it; null for one that cannot be. */
+export function parseValue(
+  axis: string,
+  input: unknown,
+  source: YamlSource,
+  path: YamlPath,
+  problems: Problem[],
+): AxisValue | null {
+  const kind = inputKind(axis);
+  problems.push(...broughtProblems(input, kind, source, path));
+  const parse = valueParsers[kind] as Parse;
+  const parsed = parse(input, source.placeOf(path), (below) => source.placeOf([...path, ...below]));
+  if ("value" in parsed) return parsed.value;
+  problems.push(...parsed.problems);
+  return null;
+}
+
 function unknownMarch(name: string, at: Place): Problem {
   const near = suggestMarch(name, marchNames());
-  return valueProblem(
-    `unknown march ${JSON.stringify(name)}`,
-    near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`,
-    at,
-  );
+  const fix = near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`;
+  return valueProblem(`unknown march ${JSON.stringify(name)}`, fix, at);
 }
 
 function refused(message: string, fix: string, at: Place) {

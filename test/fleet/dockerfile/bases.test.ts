@@ -4,9 +4,10 @@ import type { Digest } from "../../../src/oci/digest.ts";
 import { DockerfileParser } from "dockerfile-ast";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type BaseOptions, findBases, pinBases } from "../../../src/fleet/dockerfile/bases.ts";
+import { findBases, pinBases } from "../../../src/fleet/dockerfile/bases.ts";
+import type { StageOptions } from "../../../src/fleet/dockerfile/stages.ts";
 
-const found = (text: string, options?: BaseOptions) =>
+const found = (text: string, options?: StageOptions) =>
   findBases(text, "Dockerfile", options).map(({ ref, line }) => `${line} ${ref}`);
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
 
