@@ -14,7 +14,7 @@ import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 import type { CoverFleet } from "./cover-classes.ts";
 import { type ManyHosts, readCoverHosts } from "./cover-hosts.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
-import { plannedFleet } from "./planned-fleet.ts";
+import { plannedFleet } from "./planned-image.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";
 import type { Suggestion } from "./suggestion.ts";
 

@@ -110,7 +110,7 @@ function othersOf(app: App, view: View, cell: string): HTMLElement {
     "ul.others",
     ...groups.map(({ words, places }) => {
       const classes = places.flatMap((place) => view.classes[place] ?? []);
-      const hosts = classes.reduce((sum, each) => sum + each.hosts, 0);
+      const hosts = classes.reduce((sum, { hosts }) => sum + hosts, 0);
       const links = classes.map(({ id }) => h("a", { href: whyNotAddress(id, cell) }, id));
       return h("li", ...words, `, ${counted(hosts, app.noun)}: `, ...someOf(links, 8, "classes"));
     }),

@@ -1,6 +1,6 @@
 /** The fleet as a map: every image at its place among the axes, the darker the more hosts get it. */
 
-import type { CoveredImage } from "../../image-use.ts";
+import { type CoveredImage, hostsOf } from "../../image-use.ts";
 import { costWords } from "../../cover-rows.ts";
 import { axesAcross, type FleetMap, mapFleet } from "../fleet-map.ts";
 import type { App } from "./app.ts";
@@ -66,7 +66,6 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   const { images } = app.view();
   const most = Math.max(1, ...images.map(({ hosts }) => hosts));
   const before = app.asked().view === "after" ? hostsBefore(app) : null;
-  const sum = (list: readonly CoveredImage[]) => list.reduce((total, { hosts }) => total + hosts, 0);
   const total = (number: number) => h("td.total", digits(number));
   return h(
     "table.map",
@@ -91,7 +90,7 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
             h("th", { scope: "row", class: isRepeated(rows, index, place) ? "repeated" : "" }, value),
           ),
           ...cells.map((list) => h("td", cellOf(app, list, most, before))),
-          total(sum(cells.flat())),
+          total(hostsOf(cells.flat())),
         ),
       ),
     ),
@@ -100,8 +99,8 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
       h(
         "tr",
         down.length === 0 ? null : h("th", { scope: "row", colspan: down.length }, "all"),
-        ...columns.map((_, index) => total(sum(rows.flatMap(({ cells }) => cells[index] ?? [])))),
-        total(sum(images)),
+        ...columns.map((_, index) => total(hostsOf(rows.flatMap(({ cells }) => cells[index] ?? [])))),
+        total(hostsOf(images)),
       ),
     ),
   );

@@ -79,7 +79,7 @@ function tileOf(
 ): readonly HTMLElement[] {
   // An answer that nobody asked for is not shown as a good zero; the two ends of the scale always are.
   if (hosts === 0 && status !== "none" && status !== "native") return [];
-  const all = classes.reduce((sum, each) => sum + each.hosts, 0);
+  const all = classes.reduce((sum, { hosts }) => sum + hosts, 0);
   const { mark: sign, hosts: words } = statusWords[status];
   const pressed = app.asked().status === status;
   const toggle = () => {

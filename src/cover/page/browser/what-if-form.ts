@@ -76,7 +76,7 @@ function totals({ noun }: App, diff: readonly CoverChange[]): readonly HTMLEleme
   return kindNames.flatMap((kind) => {
     const members = groups.get(kind);
     if (members === undefined) return [];
-    const hosts = members.reduce((sum, each) => sum + each.hosts, 0);
+    const hosts = members.reduce((sum, { hosts }) => sum + hosts, 0);
     return [
       h(
         "li",
