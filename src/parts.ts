@@ -18,7 +18,7 @@ export { readTrustPolicy } from "./trust/policy/read-policy.ts";
 export { verifyProvenance } from "./trust/provenance/verify-provenance.ts";
 
 // The answer used
-export { plannedFleet } from "./cover/planned-image.ts";
+export { plannedFleet } from "./cover/planned-fleet.ts";
 export { catalogHosts } from "./host/catalog.ts";
 export { coverReport } from "./cover/cover-report.ts";
 export { coverPage } from "./cover/page/cover-page.ts";

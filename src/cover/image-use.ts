@@ -6,7 +6,6 @@ import { efforts } from "../resolve/efforts.ts";
 import { hardwareAxes } from "../resolve/unasked.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
 import type { Misfit, ReasonCode } from "../resolve/verdict.ts";
-import type { NearMiss } from "./cover-classes.ts";
 
 export interface CoveredImage {
   readonly cell: string;
@@ -79,12 +78,10 @@ export function named(text: string, host: string, cell?: string): string {
   return cell === undefined ? ofHost : ofHost.replaceAll("the image's cell", () => `cell ${cell}`);
 }
 
+type Reason = Pick<Misfit, "code" | "message" | "fix">;
+
 /** Reasons in such words. */
-export function namedReasons(
-  reasons: readonly Pick<Misfit, "code" | "message" | "fix">[],
-  host: string,
-  cell: string,
-): NearMiss["reasons"] {
+export function namedReasons(reasons: readonly Reason[], host: string, cell: string): readonly Reason[] {
   return reasons.map(({ code, message, fix }) => ({
     code,
     message: named(message, host, cell),

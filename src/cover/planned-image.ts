@@ -3,8 +3,6 @@
 import { type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import type { Cell } from "../fleet/cells/cell.ts";
-import { expandMatrix } from "../fleet/cells/expand.ts";
-import type { CoverFleet } from "./cover-classes.ts";
 
 /** The lock that a matrix would have with these cells. Tags, which decide between images that are equal in all else, are not known: the cells' ids stand for them. */
 export function plannedLock(
@@ -17,12 +15,6 @@ export function plannedLock(
     ...(prefer.length === 0 ? {} : { prefer }),
     images: Object.fromEntries(cells.map((cell) => [cell.id, plannedImage(cell)])),
   };
-}
-
-/** Every cell that is to be built. Throws as `expandMatrix` does. */
-export function plannedFleet(matrix: Matrix): CoverFleet {
-  const cells = expandMatrix(matrix).flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
-  return { from: "plan", lock: plannedLock(matrix, cells) };
 }
 
 /** With a digest, as only built images fit a host; it names nothing. */

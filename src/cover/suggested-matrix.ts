@@ -4,7 +4,7 @@ import { usageError } from "../errors.ts";
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { parseMatrix } from "../fleet/matrix/parse-matrix.ts";
 import { withCells } from "../fleet/matrix/with-cells.ts";
-import { plannedFleet } from "./planned-image.ts";
+import { plannedFleet } from "./planned-fleet.ts";
 import type { Suggestion } from "./suggestion.ts";
 
 /** A matrix and its text. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { coverFleet } from "../../src/cover/cover-classes.ts";
-import { plannedFleet } from "../../src/cover/planned-image.ts";
+import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { cudaOfDriver } from "../../src/hardware/cuda-toolkits.ts";

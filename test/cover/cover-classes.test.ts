@@ -6,7 +6,7 @@ import { coverFleet } from "../../src/cover/cover-classes.ts";
 import { gpuWords } from "../../src/cover/cover-rows.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
-import { plannedFleet } from "../../src/cover/planned-image.ts";
+import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { compareCovers } from "../../src/cover/compare-covers.ts";
 import { coverClasses, coverFleet } from "../../src/cover/cover-classes.ts";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
-import { plannedFleet } from "../../src/cover/planned-image.ts";
+import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { type CoverReport, coverReport } from "../../src/cover/cover-report.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
