@@ -3,7 +3,8 @@
  * images that are left could add at most, each counted as if it were the only one (as for maximum coverage).
  */
 
-import type { Demand } from "./minimal-set.ts";
+import { sum } from "../io/collections.ts";
+import { type Demand, type Placed, placed, placeOfFirst } from "./minimal-set.ts";
 
 export interface BestSet {
   /** Ascending. */
@@ -24,12 +25,10 @@ export function findBestSet(
   most: number,
   limit = mostNodes,
 ): BestSet {
-  const total = demands.reduce((sum, { weight }) => sum + weight, 0);
-  const placed = demands.map((demand): Placed => {
-    return { ...demand, at: new Map(demand.ranked.map((image, place) => [image, place])) };
-  });
+  const total = sum(demands.map(({ weight }) => weight));
+  const all = demands.map(placed);
   const order = Array.from({ length: images }, (_, image) => image)
-    .map((image) => ({ image, gain: gainOf(image, placed, null, total) }))
+    .map((image) => ({ image, gain: gainOf(image, all, null, total) }))
     .filter(({ gain }) => gain > 0)
     .sort((a, b) => b.gain - a.gain || a.image - b.image)
     .map(({ image }) => image);
@@ -38,39 +37,34 @@ export function findBestSet(
   let nodes = 0;
   const walk = (chosen: readonly number[], next: number): void => {
     nodes++;
-    const state = stateOf(placed, chosen);
-    const value = servedBy(placed, state);
+    const state = stateOf(all, chosen);
+    const value = servedBy(all, state);
     if (worth(value) > worth(best)) best = { ...best, ...value, chosen };
     if (chosen.length >= most || nodes >= limit) return;
     const rest = order.slice(next);
     const gains = rest
-      .map((image) => gainOf(image, placed, state, total))
+      .map((image) => gainOf(image, all, state, total))
       .sort((a, b) => b - a)
       .slice(0, most - chosen.length);
-    if (worth(value) + gains.reduce((all, gain) => all + gain, 0) <= worth(best)) return;
+    if (worth(value) + sum(gains) <= worth(best)) return;
     for (const [index, image] of rest.entries()) walk([...chosen, image], next + index + 1);
   };
   walk([], 0);
   /** Without images that change nothing. */
   const trimmed = (chosen: readonly number[]): readonly number[] => {
     const without = chosen.map((image) => chosen.filter((other) => other !== image));
-    const same = without.find((set) => worth(servedBy(placed, stateOf(placed, set))) >= worth(best));
+    const same = without.find((set) => worth(servedBy(all, stateOf(all, set))) >= worth(best));
     return same === undefined ? chosen : trimmed(same);
   };
   return { ...best, chosen: [...trimmed(best.chosen)].sort((a, b) => a - b), proved: nodes < limit, nodes };
 }
 
-interface Placed extends Demand {
-  /** The place of each image in its order. */
-  readonly at: ReadonlyMap<number, number>;
-}
-
 type ClassState = "good" | "served" | "none";
 
 function stateOf(demands: readonly Placed[], chosen: readonly number[]): readonly ClassState[] {
-  return demands.map(({ ranked, good, at }) => {
-    const first = Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
-    const gets = ranked[first];
+  return demands.map((demand) => {
+    const { ranked, good } = demand;
+    const gets = ranked[placeOfFirst(demand, chosen)];
     return gets === undefined ? "none" : good.has(gets) ? "good" : "served";
   });
 }
@@ -79,7 +73,7 @@ type Served = Pick<BestSet, "good" | "served">;
 
 function servedBy(demands: readonly Demand[], state: readonly ClassState[]): Served {
   const hostsOf = (which: ClassState) =>
-    demands.reduce((all, { weight }, index) => all + (state[index] === which ? weight : 0), 0);
+    sum(demands.flatMap(({ weight }, index) => (state[index] === which ? [weight] : [])));
   const good = hostsOf("good");
   return { good, served: good + hostsOf("served") };
 }

@@ -4,14 +4,7 @@ import { hasGpuCode } from "../hardware/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { computesBeside, isExcluded, makeCell } from "../fleet/cells/expand.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
-import type {
-  AccelValue,
-  AxisValue,
-  ComputeValue,
-  MarchValue,
-  Matrix,
-  PlatformValue,
-} from "../fleet/matrix/matrix.ts";
+import type { AxisValue, Matrix } from "../fleet/matrix/matrix.ts";
 import { parseComputeValue, parseMarchValue } from "../fleet/matrix/values.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import { sortedEntries } from "../io/collections.ts";
@@ -41,22 +34,23 @@ export function candidateCells(matrix: Matrix, extras?: Extras): CandidateMap {
   const values = matrix.axes.flatMap((axis): readonly AxisValue[] => axis.values);
   const extraCompute =
     extras === undefined || extras.computes.length === 0 ? null : parseComputeValue([...extras.computes], at);
-  const accels = values.filter((value): value is AccelValue => value.kind === "accel");
+  const ofKind = <Kind extends AxisValue["kind"]>(kind: Kind) =>
+    values.filter((value): value is Extract<AxisValue, { readonly kind: Kind }> => value.kind === kind);
   const accelAxis = matrix.axes.find(({ kind }) => kind === "accel")?.name ?? "cuda";
   const computes = [
-    ...values.filter((value): value is ComputeValue => value.kind === "compute"),
+    ...ofKind("compute"),
     ...(extraCompute !== null && "value" in extraCompute ? [extraCompute.value] : []),
   ];
   const marches = [
-    ...values.filter((value): value is MarchValue => value.kind === "march"),
+    ...ofKind("march"),
     ...(extras?.marches ?? []).flatMap((name) => {
       const parsed = parseMarchValue(name, at);
       return "value" in parsed ? [parsed.value] : [];
     }),
   ];
-  const platforms = values.filter((value): value is PlatformValue => value.kind === "platform");
+  const platforms = ofKind("platform");
   const frees = freeValues(matrix);
-  const product = orNull(accels).flatMap((accel) =>
+  const product = orNull(ofKind("accel")).flatMap((accel) =>
     (accel === null ? [null] : computesBeside(computes, accel)).flatMap((compute) =>
       orNull(marches).flatMap((march) =>
         orNull(

@@ -16,7 +16,7 @@ import { imagesOf, unusedBy } from "../resolve/unasked.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
-import { type CoveredImage, isUnused, named, useOfImages } from "./image-use.ts";
+import { type CoveredImage, hostsOf, isUnused, namedReasons, useOfImages } from "./image-use.ts";
 import { cpuDistanceFrom, isNative, nativeMarch, type CpuDistance, worstCode } from "./native-distance.ts";
 import { isPlanned } from "./planned-image.ts";
 
@@ -234,12 +234,7 @@ function nearestMiss(
   const nearest = resolver.nearest(facts, asked);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;
-  const reasons = misfits.map(({ code, message, fix }) => ({
-    code,
-    message: named(message, name, cell),
-    fix: named(fix, name, cell),
-  }));
-  return { cell, reasons };
+  return { cell, reasons: namedReasons(misfits, name, cell) };
 }
 
 function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): ClassDescription {
@@ -266,16 +261,15 @@ function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): Cl
 }
 
 function count(classes: readonly CoveredClass[], images: readonly CoveredImage[]): CoverCounts {
-  const hostsOf = (holds: (each: CoveredClass) => boolean) =>
-    classes.reduce((sum, each) => sum + (holds(each) ? each.hosts : 0), 0);
+  const hostsWhere = (holds: (each: CoveredClass) => boolean) => hostsOf(classes.filter(holds));
   return {
-    hosts: hostsOf(() => true),
+    hosts: hostsOf(classes),
     classes: classes.length,
     images: images.length,
-    served: hostsOf(({ match }) => match !== null),
-    native: hostsOf(({ match }) => match?.native === true),
-    unserved: hostsOf(({ match }) => match === null),
-    unusedGpus: hostsOf(({ unusedGpus }) => unusedGpus),
+    served: hostsWhere(({ match }) => match !== null),
+    native: hostsWhere(({ match }) => match?.native === true),
+    unserved: hostsWhere(({ match }) => match === null),
+    unusedGpus: hostsWhere(({ unusedGpus }) => unusedGpus),
     unusedImages: images.filter(isUnused).length,
     pinnedImages: images.filter((image) => image.hosts === 0 && !isUnused(image)).length,
   };

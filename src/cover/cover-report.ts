@@ -5,7 +5,7 @@ import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, type CoverFleet, coverClasses } from "./cover-classes.ts";
 import { costOf, type FleetCost } from "./fleet-cost.ts";
-import { openCover } from "./open-cover.ts";
+import { openCover } from "./what-if.ts";
 import { type PullPlan, planPulls } from "./pull-plan.ts";
 import { checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";

@@ -8,8 +8,7 @@ import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
-import { readFleetQuestion, type QuestionOptions } from "../node/question.ts";
-import { compilePins, parsePins } from "../resolve/pins.ts";
+import { choiceOf, type QuestionOptions, readFleetQuestion } from "../node/question.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 import type { CoverFleet } from "./cover-classes.ts";
 import { type ManyHosts, readCoverHosts } from "./cover-hosts.ts";
@@ -137,8 +136,7 @@ async function readCoverFleet(
     import("../fleet/find-version.ts"),
   ]);
   const text = await readMatrixText(matrix);
-  const pins = await compilePins(parsePins(asked.pin ?? []));
-  const options = { pins, cpuOnly: asked.cpu ?? false, requireGpu: asked.requireGpu ?? false };
+  const options = await choiceOf(asked);
   const parsed = await withVersion(parseMatrix(text, matrix), { root: dirname(matrix), env: world.env });
   const planned = { matrix: parsed, text };
   // The sizes of images that are built already are known.

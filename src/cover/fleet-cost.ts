@@ -1,5 +1,6 @@
 /** The cost of images, as far as the lock says: their size in the registry, and the time of their builds. */
 
+import { sum } from "../io/collections.ts";
 import type { LockedImage } from "../lock/lock.ts";
 
 export interface FleetCost {
@@ -38,14 +39,23 @@ export function costOf(
   const times = known.flatMap(({ buildSeconds }) => buildSeconds ?? []);
   const others = new Set(beside.flatMap((cell) => Object.keys(figureOf(figures, cell)?.blobs ?? {})));
   const sizes = new Map(stored.flatMap((blobs) => Object.entries(blobs)));
+  const bytes = [...sizes].map(([blob, size]) => (others.has(blob) ? 0 : size));
+  return costFrom(cells.length, bytes, stored.length, times);
+}
+
+/** No images cost nothing, and images of which nothing is known something. */
+function costFrom(
+  images: number,
+  bytes: readonly number[],
+  sized: number,
+  seconds: readonly number[],
+): FleetCost {
   return {
-    images: cells.length,
-    registryBytes: isUnknown(cells, stored)
-      ? null
-      : sum([...sizes].map(([blob, bytes]) => (others.has(blob) ? 0 : bytes))),
-    unsized: cells.length - stored.length,
-    buildMinutes: isUnknown(cells, times) ? null : minutes(sum(times)),
-    untimed: cells.length - times.length,
+    images,
+    registryBytes: images > 0 && sized === 0 ? null : Math.round(sum(bytes)),
+    unsized: images - sized,
+    buildMinutes: images > 0 && seconds.length === 0 ? null : Math.round(sum(seconds) / 6) / 10,
+    untimed: images - seconds.length,
   };
 }
 
@@ -68,14 +78,8 @@ export function estimateCost(wanted: readonly LockedImage["axes"][], figures: Fi
   };
   const bytes = estimate(({ blobs }) => blobs && sum(Object.values(blobs)));
   const seconds = estimate(({ buildSeconds }) => buildSeconds);
-  return {
-    images: wanted.length,
-    registryBytes: isUnknown(wanted, bytes) ? null : Math.round(sum(bytes)),
-    unsized: wanted.length - bytes.length,
-    buildMinutes: isUnknown(wanted, seconds) ? null : minutes(sum(seconds)),
-    untimed: wanted.length - seconds.length,
-    after: [...after].sort(),
-  };
+  const cost = costFrom(wanted.length, bytes, bytes.length, seconds);
+  return { ...cost, after: [...after].sort() };
 }
 
 /** With GPU code or without, as they: an image without a toolkit says nothing of one that has it. */
@@ -101,19 +105,6 @@ function distance(one: LockedImage["axes"], other: LockedImage["axes"]): number 
 
 const none = "none";
 
-/** No images cost nothing, and images of which nothing is known something. */
-function isUnknown(images: readonly unknown[], known: readonly unknown[]): boolean {
-  return images.length > 0 && known.length === 0;
-}
-
 function figureOf(figures: Figures, cell: string): Figures[string] | undefined {
   return Object.hasOwn(figures, cell) ? figures[cell] : undefined;
-}
-
-function minutes(seconds: number): number {
-  return Math.round(seconds / 6) / 10;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

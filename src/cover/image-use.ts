@@ -1,11 +1,11 @@
 /** Which images hosts get, which fit and are always beaten, and which fit nobody. */
 
 import type { Lock } from "../lock/lock.ts";
-import { remember, sortedEntries } from "../io/collections.ts";
+import { remember, sortedEntries, sum } from "../io/collections.ts";
 import { efforts } from "../resolve/efforts.ts";
 import { hardwareAxes } from "../resolve/unasked.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
-import type { ReasonCode } from "../resolve/verdict.ts";
+import type { Misfit, ReasonCode } from "../resolve/verdict.ts";
 
 export interface CoveredImage {
   readonly cell: string;
@@ -78,6 +78,17 @@ export function named(text: string, host: string, cell?: string): string {
   return cell === undefined ? ofHost : ofHost.replaceAll("the image's cell", () => `cell ${cell}`);
 }
 
+type Reason = Pick<Misfit, "code" | "message" | "fix">;
+
+/** Reasons in such words. */
+export function namedReasons(reasons: readonly Reason[], host: string, cell: string): readonly Reason[] {
+  return reasons.map(({ code, message, fix }) => ({
+    code,
+    message: named(message, host, cell),
+    fix: named(fix, host, cell),
+  }));
+}
+
 interface Use {
   hosts: number;
   fits: number;
@@ -90,6 +101,11 @@ interface Use {
 /** The axes that a user would pin: those that no host decides. */
 function pinsOf(axes: Readonly<Record<string, string>>): string {
   return JSON.stringify(sortedEntries(axes).filter(([axis]) => !hardwareAxes.has(axis)));
+}
+
+/** How many hosts classes have, or images serve. */
+export function hostsOf(all: readonly { readonly hosts: number }[]): number {
+  return sum(all.map(({ hosts }) => hosts));
 }
 
 /** Nobody gets it, and nobody would who pins what it has. */

@@ -43,8 +43,9 @@ export function findMinimalSet(
   limit = mostNodes,
 ): MinimalSet | null {
   const kept = undominated(demands, images, cost);
-  const search = new Map<number, Place>(demands.map((demand, index) => [index, placesOf(demand, kept)]));
-  const places = [...search.values()];
+  const places = demands.map((demand) =>
+    placed({ ...demand, ranked: demand.ranked.filter((image) => kept.has(image)) }),
+  );
   const state = { best: null as readonly number[] | null, nodes: 0, gaveUp: false };
   const walk = (chosen: readonly number[], forbidden: ReadonlySet<number>): void => {
     if (state.nodes >= (state.best === null ? 10 * limit : limit)) {
@@ -84,26 +85,28 @@ export function findMinimalSet(
   return { chosen, proof: { kind: "search", nodes } };
 }
 
-/** Of the images that are left, where each stands in a class's order. */
-interface Place {
-  readonly ranked: readonly number[];
+/** A demand with the place of each image in its order. */
+export interface Placed extends Demand {
   readonly at: ReadonlyMap<number, number>;
-  readonly good: ReadonlySet<number>;
 }
 
-function placesOf({ ranked, good }: Demand, kept: ReadonlySet<number>): Place {
-  const left = ranked.filter((image) => kept.has(image));
-  const at = new Map(left.map((image, place) => [image, place]));
-  return { ranked: left, at, good };
+export function placed(demand: Demand): Placed {
+  return { ...demand, at: new Map(demand.ranked.map((image, place) => [image, place])) };
+}
+
+/** The place of the image that the class gets of these; the length of its order where it gets none. */
+export function placeOfFirst({ ranked, at }: Placed, chosen: readonly number[]): number {
+  return Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
 }
 
 /** null where the class gets a good one; else the good ones of which one has to be added, as it comes before what it gets now. */
 function optionsOf(
-  { ranked, at, good }: Place,
+  place: Placed,
   chosen: readonly number[],
   forbidden: ReadonlySet<number>,
 ): readonly number[] | null {
-  const first = Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
+  const { ranked, good } = place;
+  const first = placeOfFirst(place, chosen);
   const gets = ranked[first];
   if (gets !== undefined && good.has(gets)) return null;
   return ranked.slice(0, first).filter((image) => good.has(image) && !forbidden.has(image));
@@ -121,7 +124,7 @@ function disjointOf(open: readonly (readonly number[])[]): readonly number[] {
   });
 }
 
-function disjointDemands(places: readonly Place[]): readonly number[] {
+function disjointDemands(places: readonly Placed[]): readonly number[] {
   return [...disjointOf(places.map(({ ranked, good }) => ranked.filter((image) => good.has(image))))].sort(
     (a, b) => a - b,
   );

@@ -1,7 +1,7 @@
 /** `imgmatch cover --pull-plan`: the images that hosts are to have before they are asked for, and the bytes that are missing there. */
 
 import { usageError } from "../errors.ts";
-import { remember } from "../io/collections.ts";
+import { remember, sum } from "../io/collections.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import type { StoredBlobs } from "../oci/registry/stored-blobs.ts";
 import type { CoveredClass } from "./cover-classes.ts";
@@ -131,8 +131,4 @@ function missingBytes({ blobs }: LockedImage, has: readonly string[], images: Lo
 
 function sizeOf({ blobs }: LockedImage): number | null {
   return blobs === undefined ? null : sum(Object.values(blobs));
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

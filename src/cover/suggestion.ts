@@ -1,6 +1,7 @@
 /** `imgmatch cover --suggest`: the cells that a fleet needs, and no more. */
 
 import type { Matrix } from "../fleet/matrix/matrix.ts";
+import { sum } from "../io/collections.ts";
 import { findBestSet } from "./best-set.ts";
 import {
   candidateCells,
@@ -74,24 +75,38 @@ export function suggestCells(
   const cells = candidatesFor(matrix, classes);
   const ids = [...cells.keys()].sort();
   const demands = demandsOf(matrix, cells, ids, classes);
-  const asked = demands
-    .map((demand, index) => ({ demand, index }))
-    .filter(({ demand }) => demand.good.size > 0);
   const { chosen, proof, proved } =
-    most === undefined
-      ? smallest(asked, ids, plannedIds)
-      : best(
-          demands.map((demand) => ({ ...demand, good: demand.native })),
-          ids,
-          most,
-        );
-  const suggested = chosen.map((image) => describe(matrix, image, chosen, ids, cells, demands, plannedIds));
+    most === undefined ? smallest(demands, ids, plannedIds) : best(demands, ids, most);
+  /** The image of each class. */
+  const gets = demands.map(({ ranked }) => ranked.find((image) => chosen.includes(image)));
+  const suggested = chosen.map((image): SuggestedCell => {
+    const cell = ids[image] ?? "";
+    const found = cells.get(cell);
+    return {
+      cell,
+      axes: found?.axes ?? {},
+      every: found === undefined ? [] : everyFree(matrix, found),
+      hosts: sum(demands.map(({ weight }, index) => (gets[index] === image ? weight : 0))),
+      classes: gets.flatMap((each, index) => (each === image ? [idOf(index)] : [])),
+      planned: plannedIds.has(cell),
+    };
+  });
+  const hostsWhere = (holds: (image: number, demand: ClassDemand) => boolean) =>
+    sum(
+      demands.map((demand, index) => {
+        const image = gets[index];
+        return image !== undefined && holds(image, demand) ? demand.weight : 0;
+      }),
+    );
+  const classesWhere = (holds: (demand: ClassDemand) => boolean) =>
+    demands.flatMap((demand, index) => (holds(demand) ? [idOf(index)] : []));
   return {
     cells: suggested,
-    ...reached(demands, chosen),
-    beyond: idsOf(demands, ({ ranked, native, open }) => ranked.length > 0 && native.size === 0 && !open),
-    open: idsOf(demands, ({ open }) => open),
-    nothing: idsOf(demands, ({ ranked }) => ranked.length === 0),
+    native: hostsWhere((image, { native }) => native.has(image)),
+    served: hostsWhere(() => true),
+    beyond: classesWhere(({ ranked, native, open }) => ranked.length > 0 && native.size === 0 && !open),
+    open: classesWhere(({ open }) => open),
+    nothing: classesWhere(({ ranked }) => ranked.length === 0),
     proof,
     proved,
     candidates: ids.length,
@@ -137,64 +152,47 @@ function changeOf(
   };
 }
 
-interface Chosen {
-  readonly chosen: readonly number[];
-  readonly proof: string;
-  readonly proved: boolean;
-}
+type Chosen = Pick<MinimalSet, "chosen"> & Pick<Suggestion, "proof" | "proved">;
 
-function smallest(
-  asked: readonly { readonly demand: Demand; readonly index: number }[],
-  ids: readonly string[],
-  planned: ReadonlySet<string>,
-): Chosen {
+function smallest(demands: readonly Demand[], ids: readonly string[], planned: ReadonlySet<string>): Chosen {
+  const asked = [...demands.entries()].filter(([, { good }]) => good.size > 0);
   const cost = (image: number) => (planned.has(ids[image] ?? "") ? 0 : 1);
   const found = findMinimalSet(
-    asked.map(({ demand }) => demand),
+    asked.map(([, demand]) => demand),
     ids.length,
     cost,
   );
   if (found === null) return { chosen: [], proof: "no set of these cells was found", proved: false };
-  const { words, proved } = proofOf(found, asked);
-  return { chosen: found.chosen, proved, proof: words };
+  const words = proofWords(
+    found,
+    asked.map(([index]) => idOf(index)),
+  );
+  return { chosen: found.chosen, proof: words, proved: found.proof.kind !== "limit" };
 }
 
-function proofOf(
-  { chosen, proof }: MinimalSet,
-  asked: readonly { readonly index: number }[],
-): { readonly words: string; readonly proved: boolean } {
+function proofWords({ chosen, proof }: MinimalSet, asked: readonly string[]): string {
   switch (proof.kind) {
     case "disjoint": {
-      if (chosen.length === 0) return { words: "no cell fits any of them", proved: true };
-      const classes = proof.demands.map((index) => idOf(asked[index]?.index ?? 0));
-      const [only = ""] = classes;
-      const words =
-        classes.length === 1
-          ? `one serves them all, and ${only} needs one`
-          : `${classes.join(", ")} share no cell that is native, or as near as any, for two of them: each needs one of its own`;
-      return { words, proved: true };
+      if (chosen.length === 0) return "no cell fits any of them";
+      const classes = proof.demands.map((index) => asked[index] ?? "");
+      return classes.length === 1
+        ? `one serves them all, and ${classes[0]} needs one`
+        : `${classes.join(", ")} share no cell that is native, or as near as any, for two of them: each needs one of its own`;
     }
     case "search":
-      return {
-        words: `every set of ${chosen.length - 1} was excluded by branch and bound, ${proof.nodes} branches`,
-        proved: true,
-      };
+      return `every set of ${chosen.length - 1} was excluded by branch and bound, ${proof.nodes} branches`;
     case "limit":
-      return {
-        words: `given up after ${proof.nodes} branches: at least ${proof.atLeast} are needed`,
-        proved: false,
-      };
+      return `given up after ${proof.nodes} branches: at least ${proof.atLeast} are needed`;
   }
 }
 
-function best(demands: readonly Demand[], ids: readonly string[], most: number): Chosen {
-  const { chosen, proved, nodes } = findBestSet(demands, ids.length, most);
-  const words = `no other set of ${most} serves more, ${nodes} branches of branch and bound`;
-  return {
-    chosen,
-    proved,
-    proof: proved ? words : `given up after ${nodes} branches: another set may serve more`,
-  };
+function best(demands: readonly ClassDemand[], ids: readonly string[], most: number): Chosen {
+  const native = demands.map((demand) => ({ ...demand, good: demand.native }));
+  const { chosen, proved, nodes } = findBestSet(native, ids.length, most);
+  const proof = proved
+    ? `no other set of ${most} serves more, ${nodes} branches of branch and bound`
+    : `given up after ${nodes} branches: another set may serve more`;
+  return { chosen, proved, proof };
 }
 
 /** null for a class whose facts do not say what would be its own. */
@@ -206,53 +204,6 @@ function extrasOf(each: HostClass | undefined) {
     computes: [...new Set(computes.flatMap((compute) => compute ?? []))].sort(),
     marches: [native.march.name],
   };
-}
-
-function describe(
-  matrix: Matrix,
-  image: number,
-  chosen: readonly number[],
-  ids: readonly string[],
-  cells: CandidateMap,
-  demands: readonly Demand[],
-  planned: ReadonlySet<string>,
-): SuggestedCell {
-  const cell = ids[image] ?? "";
-  const found = cells.get(cell);
-  const getters = demands.flatMap((demand, index) =>
-    gets(demand, chosen) === image ? [{ demand, index }] : [],
-  );
-  return {
-    cell,
-    axes: found?.axes ?? {},
-    every: found === undefined ? [] : everyFree(matrix, found),
-    hosts: getters.reduce((sum, { demand }) => sum + demand.weight, 0),
-    classes: getters.map(({ index }) => idOf(index)),
-    planned: planned.has(cell),
-  };
-}
-
-function reached(
-  demands: readonly ClassDemand[],
-  chosen: readonly number[],
-): Pick<Suggestion, "native" | "served"> {
-  const hosts = (holds: (image: number, demand: ClassDemand) => boolean) =>
-    demands.reduce((sum, demand) => {
-      const image = gets(demand, chosen);
-      return sum + (image !== undefined && holds(image, demand) ? demand.weight : 0);
-    }, 0);
-  return {
-    native: hosts((image, { native }) => native.has(image)),
-    served: hosts(() => true),
-  };
-}
-
-function gets({ ranked }: Demand, chosen: readonly number[]): number | undefined {
-  return ranked.find((image) => chosen.includes(image));
-}
-
-function idsOf(demands: readonly ClassDemand[], holds: (demand: ClassDemand) => boolean): readonly string[] {
-  return demands.flatMap((demand, index) => (holds(demand) ? [idOf(index)] : []));
 }
 
 /** As in a cover of the same classes. */

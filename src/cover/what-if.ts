@@ -1,17 +1,47 @@
-/** `--what-if`: another driver, cells less, cells more; the hosts or the fleet as they would be. */
+/** The subjects of `imgmatch cover`: a fleet and the classes of its hosts, as they are, and with another driver, cells less or cells more. */
 
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { parseDriverVersion } from "../hardware/driver-version.ts";
 import type { HostFacts } from "../host/facts.ts";
+import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "../resolve/host-view.ts";
 import { checkPins, parsePins, plainPins } from "../resolve/pins.ts";
 import { addedImages } from "./added-images.ts";
+import type { CoverFleet } from "./cover-classes.ts";
+import { classifyHosts, type HostClass } from "./host-classes.ts";
+
+export interface OpenCover {
+  /** As they are; class `c1` is the first. */
+  readonly classes: readonly HostClass[];
+  /** The same classes in the same order, and their fleet, with the changes; null where none were asked for. */
+  readonly after: { readonly fleet: CoverFleet; readonly classes: readonly HostClass[] } | null;
+}
+
+/** Throws `USAGE` for changes that are none, and for one that changes nothing. */
+export function openCover(
+  fleet: CoverFleet,
+  hosts: readonly NamedHost[],
+  texts: readonly string[],
+): OpenCover {
+  const changes = parseChanges(texts);
+  if (changes.length === 0) return { classes: classifyHosts(hosts, [fleet.lock]), after: null };
+  const changed = { ...fleet, lock: changeFleet(fleet.lock, changes) };
+  const classes = classifyHosts(hosts, [fleet.lock, changed.lock]);
+  const moved = classes.map((each) => ({ ...each, facts: changeHost(each.facts, changes) }));
+  return { classes, after: { fleet: changed, classes: moved } };
+}
 
 export type Change =
   | { readonly kind: "driver"; readonly text: string; readonly version: string }
-  | { readonly kind: "drop" | "add"; readonly text: string; readonly axes: Readonly<Record<string, string>> };
+  | CellChange;
+
+interface CellChange {
+  readonly kind: "drop" | "add";
+  readonly text: string;
+  readonly axes: Readonly<Record<string, string>>;
+}
 
 /**
  * Reads `driver=580.95.05`, `drop:cuda=11.*` and `add:compute=10.0,cuda=13.0.2`. Throws `USAGE` for anything else, and for two
@@ -58,16 +88,16 @@ export function changeFleet(lock: Lock, changes: readonly Change[]): Lock {
   let changed = lock;
   for (const change of changes) {
     if (change.kind === "driver") continue;
-    const images = change.kind === "drop" ? without(changed, change) : withMore(changed, change);
+    const images =
+      change.kind === "drop"
+        ? without(changed, change)
+        : { ...changed.images, ...addedImages(changed, change.axes, `--what-if ${change.text}`) };
     changed = { ...changed, images };
   }
   return changed;
 }
 
-function without(
-  { images }: Lock,
-  { text, axes }: Change & { readonly kind: "drop" | "add" },
-): Lock["images"] {
+function without({ images }: Lock, { text, axes }: CellChange): Lock["images"] {
   const pins = plainPins(axes);
   const kept = Object.entries(images).filter(([, image]) => checkPins(image.axes, pins) !== null);
   if (kept.length < Object.keys(images).length) return Object.fromEntries(kept);
@@ -76,8 +106,4 @@ function without(
     `--what-if ${text} drops nothing: no cell matches`,
     `use values of these axes: ${known.join(", ")}`,
   );
-}
-
-function withMore(lock: Lock, { text, axes }: Change & { readonly kind: "drop" | "add" }): Lock["images"] {
-  return { ...lock.images, ...addedImages(lock, axes, `--what-if ${text}`) };
 }

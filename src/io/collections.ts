@@ -39,3 +39,7 @@ export function remember<Key, Value>(known: Memory<Key, Value>, key: Key, make: 
   known.set(key, made);
   return made;
 }
+
+export function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

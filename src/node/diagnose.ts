@@ -19,18 +19,19 @@ export interface Finding {
 export interface EngineState {
   /** The engine that answered, or why none did. */
   readonly answer:
-    | { readonly ok: true; readonly name: string; readonly shown: string; readonly info: EngineInfo }
+    | {
+        readonly ok: true;
+        readonly name: string;
+        readonly shown: string;
+        /** `linux/amd64`; null when the engine does not tell. */
+        readonly platform: string | null;
+        readonly nvidiaRuntime: boolean;
+      }
     | { readonly ok: false; readonly problem: Problem };
   /** Whether a variable or a Docker context names an engine: then its absence is a mistake. */
   readonly configured: boolean;
   /** Path of the docker command; null where there is none. */
   readonly command: string | null;
-}
-
-export interface EngineInfo {
-  /** `linux/amd64`; null when the engine does not tell. */
-  readonly platform: string | null;
-  readonly nvidiaRuntime: boolean;
 }
 
 export interface LoginState {
@@ -62,7 +63,8 @@ export function diagnose(
     ...closedFindings(host, closed),
     ...host.problems.map((problem) => wrong("host", problem)),
     ...examineEngine(engine, host),
-    ...examineRuntime(host, engine),
+    ...examineAmdRuntime(host),
+    ...examineNvidiaRuntime(host, engine),
     examineLogins(logins),
   ];
 }
@@ -153,19 +155,15 @@ function examineEngine({ answer, configured, command }: EngineState, host: HostF
         : wrong("engine", answer.problem),
     ];
   }
-  const { name, shown, info } = answer;
-  const foreign = info.platform !== null && info.platform !== host.platform;
-  const other = foreign ? `, for ${info.platform}: what it builds and runs is not for ${host.platform}` : "";
+  const { name, shown, platform } = answer;
+  const foreign = platform !== null && platform !== host.platform;
+  const other = foreign ? `, for ${platform}: what it builds and runs is not for ${host.platform}` : "";
   const engine = ok("engine", `${name} at ${shown}${other}`);
   if (command !== null) return [engine, ok("command", command)];
   const fix = "install Docker's command line (Debian, Ubuntu: apt-get install docker-cli, or docker.io)";
   const message =
     "the engine answers and there is no docker command: imgmatch run needs it, and build for secrets, SSH agents and what has changed of a context";
   return [engine, wrong("command", { code: "LAUNCH_FAILED", message, fix })];
-}
-
-function examineRuntime(host: HostFacts, engine: EngineState): readonly Finding[] {
-  return [...examineAmdRuntime(host), ...examineNvidiaRuntime(host, engine)];
 }
 
 /** Without a toolkit too: the device files are all that a container needs. */
@@ -186,7 +184,7 @@ function examineNvidiaRuntime({ nvidia, runtime }: HostFacts, { answer }: Engine
     const toolkit = runtime.toolkit === undefined ? "" : ` of toolkit ${runtime.toolkit}`;
     return [ok("runtime", `containers get the GPUs through ${how}${toolkit}${packages}`)];
   }
-  if (answer.ok && answer.info.nvidiaRuntime) return [ok("runtime", "the engine has the NVIDIA runtime")];
+  if (answer.ok && answer.nvidiaRuntime) return [ok("runtime", "the engine has the NVIDIA runtime")];
   if (runtime.nvidia === null && !answer.ok)
     return [unknown("runtime", "how containers would get the GPUs cannot be seen here")];
   const message =

@@ -51,7 +51,8 @@ async function readEngine(env: Environment): Promise<EngineState> {
         ok: true,
         name: `docker ${Version ?? `API ${api.version}`}`,
         shown: api.endpoint.shown,
-        info: { platform, nvidiaRuntime: Object.hasOwn(Runtimes, "nvidia") },
+        platform,
+        nvidiaRuntime: Object.hasOwn(Runtimes, "nvidia"),
       },
     };
   } catch (error) {

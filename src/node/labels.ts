@@ -2,6 +2,7 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import { probe } from "../host/probe.ts";
+import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
@@ -30,8 +31,7 @@ export interface NodeLabelsAnswer {
  */
 export async function labels(options: LabelsOptions = {}, given?: Partial<World>): Promise<NodeLabelsAnswer> {
   const { host, labels } = await readNode(options, worldOf(options, given));
-  const answer = { schemaVersion: 1, labels };
-  return Object.defineProperty(answer, "host", { value: host, enumerable: false }) as NodeLabelsAnswer;
+  return withUnprinted({ schemaVersion: 1, labels } as const, { host });
 }
 
 /** A fleet is asked only where one is named: a node without a lock has labels too. */

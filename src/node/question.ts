@@ -73,14 +73,15 @@ export function matchOf(
 export async function readFleetQuestion(flags: FleetChoice, world: World): Promise<FleetQuestion> {
   requireLock(flags);
   const { lock, signed } = await readFleet(flags, world);
-  const pins = await compilePins(parsePins(flags.pin ?? []));
-  note(world, leftOutLines(lock, pins));
+  const options = await choiceOf(flags);
+  note(world, leftOutLines(lock, options.pins));
   const local = flags.local ? { local: await heldHere(lock, world) } : {};
-  return {
-    lock,
-    signed,
-    options: { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false, ...local },
-  };
+  return { lock, signed, options: { ...options, ...local } };
+}
+
+/** Which images may be the answer. */
+export async function choiceOf({ pin = [], cpu = false, requireGpu = false }: FleetChoice) {
+  return { pins: await compilePins(parsePins(pin)), cpuOnly: cpu, requireGpu };
 }
 
 /** Refuses `--local` for a registry's fleet: its index names only pushed images. */

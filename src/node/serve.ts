@@ -8,7 +8,6 @@ import type { FindTrust } from "../lock/index-trust.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { type RegistryAccess, trustOf } from "../oci/registry/registry-access.ts";
-import { compilePins, parsePins } from "../resolve/pins.ts";
 import {
   policyTrustFor,
   refuseTrustWithoutRegistry,
@@ -18,13 +17,12 @@ import {
 import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
 import { installConfig, removeConfig } from "./mirror/install-config.ts";
-import { parseListenAddress } from "./mirror/listen-address.ts";
 import { nodeApi } from "./mirror/node-api.ts";
 import type { NodeKeeper } from "./mirror/node-keeper.ts";
 import { nodeMirror, noFleet } from "./mirror/node-mirror.ts";
 import { type Runtime, type RuntimeConfig, runtimeConfig } from "./mirror/runtime-config.ts";
-import { startMirror } from "./mirror/server.ts";
-import type { QuestionOptions } from "./question.ts";
+import { parseListenAddress, startMirror } from "./mirror/server.ts";
+import { choiceOf, type QuestionOptions } from "./question.ts";
 
 export interface ServeOptions
   extends HostChoice,
@@ -132,11 +130,7 @@ export async function serve(
     api,
     failClosed: options.failClosed ?? false,
     blobs: options.blobs ?? "off",
-    choice: {
-      pins: await compilePins(parsePins(options.pin ?? [])),
-      cpuOnly: options.cpu ?? false,
-      requireGpu: options.requireGpu ?? false,
-    },
+    choice: await choiceOf(options),
     registry: { ...(await trustOf(options)), proxy: proxyFromEnv(world.env) },
     log,
   });

@@ -14,7 +14,8 @@ const engine: EngineState = {
     ok: true,
     name: "docker 28.2.2",
     shown: "unix:///var/run/docker.sock",
-    info: { platform: "linux/amd64", nvidiaRuntime: false },
+    platform: "linux/amd64",
+    nvidiaRuntime: false,
   },
   configured: false,
   command: "/usr/bin/docker",
@@ -107,7 +108,7 @@ describe("diagnose", () => {
     expect(find(examine(host), "runtime")[0]).toMatchObject({ state: "problem", code: "LAUNCH_FAILED" });
     const answer = {
       ...engine.answer,
-      ...(engine.answer.ok ? { info: { ...engine.answer.info, nvidiaRuntime: true } } : {}),
+      ...(engine.answer.ok ? { nvidiaRuntime: true } : {}),
     } as EngineState["answer"];
     expect(find(examine(host, { ...engine, answer }), "runtime")[0]).toMatchObject({ state: "ok" });
     const unseen = gpuHost([a100], "570.124.06", "12.8", { runtime: { nvidia: null } });

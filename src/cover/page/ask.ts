@@ -11,7 +11,7 @@ import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { explainOrder } from "../../resolve/rank.ts";
 import { createResolver } from "../../resolve/resolver.ts";
 import { type WhyNot, whyNotImage } from "../../resolve/why-not-image.ts";
-import { named } from "../image-use.ts";
+import { named, namedReasons } from "../image-use.ts";
 import type { PageClass, PageFleet } from "./page-data.ts";
 
 /** Everything a page can be asked about one state of fleet and hosts; a class is given by its place. */
@@ -66,13 +66,7 @@ export function answersOf(
     },
     whyNot: (place, cell) => {
       const answer = whyNotImage(lock, cell, hostAt(place), options);
-      const own = (text: string) => named(text, nameAt(place), cell);
-      const reasons = answer.reasons.map(({ code, message, fix }) => ({
-        code,
-        message: own(message),
-        fix: own(fix),
-      }));
-      return { ...answer, reasons };
+      return { ...answer, reasons: namedReasons(answer.reasons, nameAt(place), cell) };
     },
     against: (cell) => {
       const image = lock.images[cell];

@@ -2,7 +2,7 @@
 
 import { groupBy } from "../../io/collections.ts";
 import { classRow } from "../cover-rows.ts";
-import type { CoveredImage } from "../image-use.ts";
+import { type CoveredImage, hostsOf } from "../image-use.ts";
 import type { PageClass } from "./page-data.ts";
 
 /** The worst first. */
@@ -60,7 +60,7 @@ export function toDoOf(classes: readonly PageClass[], wanted: readonly Status[])
       return [
         {
           status: statusOf(first),
-          hosts: members.reduce((sum, { hosts }) => sum + hosts, 0),
+          hosts: hostsOf(members),
           classes: members,
           fixes: fixesOf(first),
           serve: first.serve,

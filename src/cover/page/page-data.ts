@@ -2,7 +2,7 @@
 
 import type { CoveredClass, CoverFleet } from "../cover-classes.ts";
 import type { HostClass } from "../host-classes.ts";
-import { openCover } from "../open-cover.ts";
+import { openCover } from "../what-if.ts";
 import type { CoverReport } from "../cover-report.ts";
 import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../host/facts.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
-import { ImgmatchError } from "../../errors.ts";
+import { ImgmatchError, usageError } from "../../errors.ts";
 import type { AnswerRequest } from "./answer-request.ts";
 import { type Answer, ociError, type Outcome } from "./mirror-answer.ts";
 import type { KeeperCounts } from "./node-keeper.ts";
@@ -13,6 +13,18 @@ export interface MirrorAddress {
   readonly host: "127.0.0.1" | "::1";
   /** 0 for one that is free. */
   readonly port: number;
+}
+
+/** Throws `USAGE` for any other address: whoever reaches the mirror learns which images there are. */
+export function parseListenAddress(text: string): MirrorAddress {
+  const [, host, digits = ""] = /^(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (host === undefined || port > 65_535)
+    throw usageError(
+      `--listen ${JSON.stringify(text)} is not a loopback address of this machine`,
+      "write --listen 127.0.0.1:5047 or --listen [::1]:5047",
+    );
+  return { host: host === "[::1]" ? "::1" : "127.0.0.1", port };
 }
 
 /** One request that was answered, as its line of the log says it. */
@@ -192,7 +204,7 @@ export function createMetrics({ residentBytes, stuckProbes, labels }: Gauges): M
   let [total, sum] = [0, 0];
   return {
     count: (outcome, status, seconds) => {
-      const labels = `outcome="${outcome}",status="${status}"`;
+      const labels = `{outcome="${outcome}",status="${status}"}`;
       requests.set(labels, (requests.get(labels) ?? 0) + 1);
       total++;
       sum += seconds;
@@ -201,44 +213,52 @@ export function createMetrics({ residentBytes, stuckProbes, labels }: Gauges): M
     },
     text: () =>
       [
-        ...head("imgmatch_mirror_requests_total", "counter", "Requests, by what became of them."),
-        ...[...requests]
-          .sort()
-          .map(([labels, count]) => `imgmatch_mirror_requests_total{${labels}} ${count}`),
-        ...head("imgmatch_mirror_request_duration_seconds", "histogram", "Time to an answer."),
-        ...buckets.map(
-          (count, index) => `imgmatch_mirror_request_duration_seconds_bucket{le="${bounds[index]}"} ${count}`,
+        ...metric(
+          "mirror_requests_total",
+          "counter",
+          "Requests, by what became of them.",
+          [...requests].sort(),
         ),
-        `imgmatch_mirror_request_duration_seconds_bucket{le="+Inf"} ${total}`,
-        `imgmatch_mirror_request_duration_seconds_sum ${sum}`,
-        `imgmatch_mirror_request_duration_seconds_count ${total}`,
-        ...head("imgmatch_mirror_stuck_probes", "gauge", "Probes of this host that hang inside the kernel."),
-        `imgmatch_mirror_stuck_probes ${stuckProbes()}`,
-        ...(labels === null ? [] : labelLines(labels())),
-        ...head("process_resident_memory_bytes", "gauge", "Resident memory."),
-        `process_resident_memory_bytes ${residentBytes()}`,
+        ...metric("mirror_request_duration_seconds", "histogram", "Time to an answer.", [
+          ...buckets.map((count, index) => [`_bucket{le="${bounds[index]}"}`, count] as const),
+          ['_bucket{le="+Inf"}', total],
+          ["_sum", sum],
+          ["_count", total],
+        ]),
+        ...metric("mirror_stuck_probes", "gauge", "Probes of this host that hang inside the kernel.", [
+          ["", stuckProbes()],
+        ]),
+        ...(labels === null ? [] : labelMetrics(labels())),
+        ...metric("process_resident_memory_bytes", "gauge", "Resident memory.", [["", residentBytes()]]),
         "",
       ].join("\n"),
   };
 }
 
-function labelLines({ failures, lastAt, chosen }: KeeperCounts): string[] {
+function labelMetrics({ failures, lastAt, chosen }: KeeperCounts): string[] {
+  const fits = Object.entries(chosen).map(([fleet, one]) => [`{fleet="${fleet}"}`, one ? 1 : 0] as const);
   return [
-    ...head(
-      "imgmatch_node_labels_failures_total",
-      "counter",
-      "Rounds that could not read or write the node.",
-    ),
-    `imgmatch_node_labels_failures_total ${failures}`,
-    ...head("imgmatch_node_labels_true_timestamp_seconds", "gauge", "Last time when the labels were true."),
-    `imgmatch_node_labels_true_timestamp_seconds ${(lastAt ?? 0) / 1000}`,
-    ...head("imgmatch_node_image_chosen", "gauge", "1 where an image of the fleet fits this node."),
-    ...Object.entries(chosen).map(
-      ([fleet, fits]) => `imgmatch_node_image_chosen{fleet="${fleet}"} ${fits ? 1 : 0}`,
-    ),
+    ...metric("node_labels_failures_total", "counter", "Rounds that could not read or write the node.", [
+      ["", failures],
+    ]),
+    ...metric("node_labels_true_timestamp_seconds", "gauge", "Last time when the labels were true.", [
+      ["", (lastAt ?? 0) / 1000],
+    ]),
+    ...metric("node_image_chosen", "gauge", "1 where an image of the fleet fits this node.", fits),
   ];
 }
 
-function head(name: string, type: string, help: string): string[] {
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
+/** @param samples each with the rest of its name, labels among it */
+function metric(
+  name: string,
+  type: string,
+  help: string,
+  samples: readonly (readonly [rest: string, value: number])[],
+): string[] {
+  const whole = name.startsWith("process_") ? name : `imgmatch_${name}`;
+  return [
+    `# HELP ${whole} ${help}`,
+    `# TYPE ${whole} ${type}`,
+    ...samples.map(([rest, value]) => `${whole}${rest} ${value}`),
+  ];
 }

@@ -3,7 +3,6 @@
 import { InternalError } from "../../errors.ts";
 import { branchRows } from "../../hardware/cuda-branch-table.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
-import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-features.ts";
 import { classRules } from "../../hardware/gpu-class.ts";
 import { smiTimeoutMs } from "../../host/run-nvidia-smi.ts";
 import { formatLock } from "../../lock/format-lock.ts";
@@ -27,7 +26,7 @@ import { amdFunctions } from "./program-amd.ts";
 import { cpuCommon, cpuParts } from "./program-cpu.ts";
 import { driverFunctions, driverMain, tegraFunctions } from "./program-driver.ts";
 import { judgeFunctions, judgeMain, requireFunctions, runtimeFunctions } from "./program-judge.ts";
-import { shellFacts, shellHead, shellStart } from "./program-shell.ts";
+import { shellFacts, shellHead, shellStart, type ShellText } from "./program-shell.ts";
 import { smiFunctions, visibleFunctions } from "./program-smi.ts";
 import { compact, shrinkAwk } from "./program-text.ts";
 import { brandSteps } from "./require-tables.ts";
@@ -70,40 +69,22 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
   requireSafeText(lock, images);
   const fleet = fleetRows(images, lock.prefer, wantsXnack({ pins }));
   const lockDigest = digestOf(new TextEncoder().encode(formatLock(lock)));
-  const shell = {
-    version,
-    title: `${lock.name} ${lock.version}`,
-    lockDigest,
-    needs: needsOf(fleet),
-  };
+  const shell = { version, title: `${lock.name} ${lock.version}`, lockDigest };
   // Whoever pins what nobody judges has chosen it, as one who asks for a CPU image.
   const chosen = images.length > 0 && images.every(([, { requires }]) => sideOf(requires) === "unjudged");
   const wanted = chosen || wantsCpu({ pins });
   const text = [
-    `#!/bin/sh\n${heading(shell, pins, { cpuOnly, requireGpu })}`,
+    `#!/bin/sh\n${heading(shell, pins, [...(cpuOnly ? ["--cpu"] : []), ...(requireGpu ? ["--require-gpu"] : [])])}`,
     compact(shellHead(shell)),
     ...(cpuOnly ? ['f="$f\ncpu"'] : []),
-    compact(shellFacts(shell)),
+    compact(shellFacts(fleet.needs)),
     shellStart(program(fleet, lock, wanted, smiSeconds), await rowsOf(fleet)).trimStart(),
   ].join("\n");
   return { text, lockDigest, images: images.length };
 }
 
-interface Kinds {
-  readonly cpuOnly: boolean;
-  readonly requireGpu: boolean;
-}
-
-function heading(
-  { version, title }: { version: string; title: string },
-  pins: Pins,
-  { cpuOnly, requireGpu }: Kinds,
-): string {
-  const wishes = [
-    ...Object.entries(pins).map(([axis, { text }]) => `${axis}=${text}`),
-    ...(cpuOnly ? ["--cpu"] : []),
-    ...(requireGpu ? ["--require-gpu"] : []),
-  ];
+function heading({ version, title }: ShellText, pins: Pins, flags: readonly string[]): string {
+  const wishes = [...Object.entries(pins).map(([axis, { text }]) => `${axis}=${text}`), ...flags];
   return [
     `# Prints the image of ${title} that was built for this host. Made by imgmatch ${version}: imgmatch export sh`,
     ...(wishes.length === 0
@@ -115,7 +96,7 @@ function heading(
 }
 
 function program(fleet: FleetRows, lock: Lock, wanted: boolean, smiSeconds: number): string {
-  const needs = needsOf(fleet);
+  const { needs } = fleet;
   const parts = Object.entries(cpuParts).filter(([architecture]) => fleet.architectures.has(architecture));
   const text = shrinkAwk(
     [
@@ -170,20 +151,8 @@ function nameFunctions({ classes, brands }: FleetNeeds): readonly string[] {
   return [...(classes ? classOf : []), ...(brands ? brandOf : [])];
 }
 
-function needsOf(fleet: FleetRows): FleetNeeds {
-  return {
-    arm: fleet.architectures.has("arm64"),
-    classes: fleet.needsClass || fleet.needsBrand,
-    brands: fleet.needsBrand,
-    repositories: fleet.hasRepositories,
-    amd: fleet.hasAmdImages,
-    hidden: hiddenRows(fleet).length > 0,
-  };
-}
-
 async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
-  const grids = [...fleet.rows];
-  const first = grids.filter((row) => row.startsWith("D ")).length;
+  const first = fleet.rows.filter((row) => row.startsWith("D ")).length;
   const more = new Map<string, number>();
   const presence = fleet.hasGpuImages
     ? presenceGrids().map(({ computes, grids: list }) => {
@@ -195,29 +164,16 @@ async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
       })
     : [];
   return [
-    ...grids,
+    ...fleet.rows,
     ...[...more.keys()].map((grid) => `D ${grid}`),
     ...presence,
-    ...hiddenRows(fleet),
-    ...(fleet.needsBrand
+    ...fleet.hidden,
+    ...(fleet.needs.brands
       ? brandSteps().map(
           ({ class: name, branch, brand }) => `Y ${gpuClasses.indexOf(name)} ${branch} ${brand ?? "-"}`,
         )
       : []),
-    ...(fleet.hasGpuImages ? (await pciRowsOf(needsOf(fleet))).map((row) => `V ${row}`) : []),
-    ...(fleet.hasAmdImages ? (await amdTargetRows()).map((row) => `T ${row}`) : []),
+    ...(fleet.hasGpuImages ? (await pciRowsOf(fleet.needs)).map((row) => `V ${row}`) : []),
+    ...(fleet.needs.amd ? (await amdTargetRows()).map((row) => `T ${row}`) : []),
   ];
-}
-
-/** Features that the kernel prints under no name and that an image of the fleet needs. */
-function hiddenRows({ features, architectures }: FleetRows): readonly string[] {
-  if (!architectures.has("amd64")) return [];
-  return hiddenFeatureRows.flatMap((row) =>
-    row.features
-      .filter((feature) => features.has(feature))
-      .map(
-        (feature) =>
-          `H ${row.vendor} ${row.family} ${row.models.join(",")} ${extendedFeature(feature)} ${feature}`,
-      ),
-  );
 }

@@ -1,5 +1,6 @@
 /** Images as rows: what each needs, by numbers of tables, and its place in the total order. */
 
+import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-features.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
 import { vendorsOf } from "../../hardware/requirement.ts";
 import type { CudaRequirement, Lock, LockedImage } from "../../lock/lock.ts";
@@ -10,21 +11,33 @@ import { normalizePlatform } from "../../resolve/host-view.ts";
 import { amdCodeRow } from "./amd-tables.ts";
 import { compileOrder, gpuClasses, scales } from "./compile-order.ts";
 import { codeTable, driverGrid } from "./gpu-tables.ts";
-import { createInterner, type Interner } from "./interner.ts";
-import { requireTables } from "./require-tables.ts";
+import { createInterner, type Interner, requireTables } from "./require-tables.ts";
 
 export interface FleetRows {
   readonly rows: readonly string[];
   /** See `compileOrder`. */
   readonly order: string;
-  readonly images: number;
   readonly architectures: ReadonlySet<string>;
-  readonly features: ReadonlySet<string>;
   readonly hasGpuImages: boolean;
-  readonly needsClass: boolean;
-  readonly needsBrand: boolean;
-  readonly hasRepositories: boolean;
-  readonly hasAmdImages: boolean;
+  /** Rows of features that the kernel prints under no name. */
+  readonly hidden: readonly string[];
+  readonly needs: FleetNeeds;
+}
+
+/** The parts of a script that a fleet needs: the others stay out of it. */
+export interface FleetNeeds {
+  /** There are Arm images, so a Jetson may get one. */
+  readonly arm: boolean;
+  /** Whether a GPU is of a data center (`compat`), or its brand is asked. */
+  readonly classes: boolean;
+  /** NVIDIA_REQUIRE_CUDA may name brands. */
+  readonly brands: boolean;
+  /** Images are in repositories of their own: their rows name them before the tag. */
+  readonly repositories: boolean;
+  /** There are images for AMD, so that a host with its GPUs may get one. */
+  readonly amd: boolean;
+  /** CPU features that the kernel prints under no name. */
+  readonly hidden: boolean;
 }
 
 /**
@@ -73,6 +86,11 @@ export function fleetRows(
   }
   const rows = [...groups].flatMap(([group, images]) => [group, ...images]);
   const requirements = gpus.texts().map((text) => JSON.parse(text) as CudaRequirement);
+  const architectures = new Set(images.map(([, { platform }]) => platform.split("/")[1] ?? ""));
+  const hidden = architectures.has("amd64")
+    ? hiddenRows(new Set(offers.flatMap(({ features }) => features)))
+    : [];
+  const brands = requirements.some(({ require }) => require !== undefined);
   return {
     rows: [
       ...rows,
@@ -81,15 +99,27 @@ export function fleetRows(
       ...sets.rows.map((row) => `C ${row}`),
     ],
     order: order.steps,
-    images: images.length,
-    architectures: new Set(images.map(([, { platform }]) => platform.split("/")[1] ?? "")),
-    features: new Set(offers.flatMap(({ features }) => features)),
+    architectures,
     hasGpuImages: requirements.length > 0,
-    needsClass: requirements.some(({ driver }) => driver.mode === "compat"),
-    needsBrand: requirements.some(({ require }) => require !== undefined),
-    hasRepositories: images.some(([, { repository }]) => repository !== undefined),
-    hasAmdImages: images.some(([, { requires }]) => vendorsOf(requires).includes("amd")),
+    hidden,
+    needs: {
+      arm: architectures.has("arm64"),
+      classes: brands || requirements.some(({ driver }) => driver.mode === "compat"),
+      brands,
+      repositories: images.some(([, { repository }]) => repository !== undefined),
+      amd: images.some(([, { requires }]) => vendorsOf(requires).includes("amd")),
+      hidden: hidden.length > 0,
+    },
   };
+}
+
+/** Those that an image of the fleet needs. */
+function hiddenRows(needed: ReadonlySet<string>): readonly string[] {
+  return hiddenFeatureRows.flatMap(({ vendor, family, models, features }) =>
+    features
+      .filter((feature) => needed.has(feature))
+      .map((feature) => `H ${vendor} ${family} ${models.join(",")} ${extendedFeature(feature)} ${feature}`),
+  );
 }
 
 /** Only what the rules ask, so that equal needs share their tables. */
@@ -161,20 +191,4 @@ function compileFeatureSets(all: readonly (readonly string[])[]): FeatureSets {
   });
   const numbers = new Map(sets.map(({ key }, index) => [key, index + 1]));
   return { numberOf: (features) => numbers.get(keyOf(features)) ?? 0, rows };
-}
-
-/** The parts of a script that a fleet needs: the others stay out of it. */
-export interface FleetNeeds {
-  /** There are Arm images, so a Jetson may get one. */
-  readonly arm: boolean;
-  /** Whether a GPU is of a data center (`compat`), or its brand is asked. */
-  readonly classes: boolean;
-  /** NVIDIA_REQUIRE_CUDA may name brands. */
-  readonly brands: boolean;
-  /** Images are in repositories of their own: their rows name them before the tag. */
-  readonly repositories: boolean;
-  /** There are images for AMD, so that a host with its GPUs may get one. */
-  readonly amd: boolean;
-  /** CPU features that the kernel prints under no name. */
-  readonly hidden: boolean;
 }

@@ -9,7 +9,6 @@ export interface ShellText {
   readonly version: string;
   readonly title: string;
   readonly lockDigest: string;
-  readonly needs: FleetNeeds;
 }
 
 /** Paths whose being there says something. */
@@ -70,7 +69,7 @@ esac`;
 }
 
 /** Standard error is closed around it: a file may go while it is read. */
-export function shellFacts({ needs }: ShellText): string {
+export function shellFacts(needs: FleetNeeds): string {
   return `
 fact "h linux/$m"
 for p in ${[...paths, ...(needs.arm ? tegraPaths : [])].join(" ")}; do

@@ -1,5 +1,6 @@
 /** `NVIDIA_REQUIRE_CUDA` expressions, tabulated by container runtime, brand of the GPU and compute capability. */
 
+import { remember } from "../../io/collections.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
@@ -7,8 +8,22 @@ import { brandOf, brandsByName } from "../../resolve/host-view.ts";
 import { parseRequire } from "../../resolve/parse-nvidia-require.ts";
 import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia-require.ts";
 import type { RuleSteps } from "../../resolve/rules/rule-remedy.ts";
-import type { Interner } from "./interner.ts";
 import { gpuClasses, hostView, nvidiaView, type scales } from "./compile-order.ts";
+
+/** Numbers equal texts once, so that the rows of a script can name a text by its number. */
+export interface Interner {
+  readonly numberOf: (text: string) => number;
+  /** In the order of their numbers, which begin with 1. */
+  readonly texts: () => readonly string[];
+}
+
+export function createInterner(): Interner {
+  const numbers = new Map<string, number>();
+  return {
+    numberOf: (text) => remember(numbers, text, () => numbers.size + 1),
+    texts: () => [...numbers.keys()],
+  };
+}
 
 /** In the order of the tables. */
 const runtimes = ["cdi", "legacy", "none", null] as const;

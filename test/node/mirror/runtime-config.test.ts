@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseListenAddress } from "../../../src/node/mirror/listen-address.ts";
+import { parseListenAddress } from "../../../src/node/mirror/server.ts";
 import { type Runtime, runtimeConfig, runtimes } from "../../../src/node/mirror/runtime-config.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { makeFolder } from "../../support/folders.ts";

@@ -1,7 +1,7 @@
 /** The state that all parts of the page share: the data, the question, and the listeners for its changes. */
 
 import { type Answers, answersOf } from "../ask.ts";
-import type { Status } from "../class-status.ts";
+import { search, searchedClass, searchedImage, type Status } from "../class-status.ts";
 import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
 import type { Cover } from "../../cover-classes.ts";
 import { nounOf } from "../../cover-rows.ts";
@@ -15,6 +15,8 @@ export interface View extends Pick<Cover, "counts" | "cost" | "images"> {
   readonly fleet: PageFleet;
   /** Worked out when somebody asks for the first time. */
   readonly answers: () => Answers;
+  /** All for an empty query. */
+  readonly search: (query: string) => Pick<View, "classes" | "images">;
 }
 
 export interface Asked {
@@ -48,14 +50,14 @@ export function createApp(data: PageData): App {
   const options = optionsOf(question);
   const viewOf = (cover: Pick<View, "counts" | "cost" | "images" | "classes">, fleet: PageFleet): View => {
     const { counts, cost, images, classes } = cover;
-    let answers: Answers | undefined;
+    const answers = once(() => answersOf(fleet, classes, options));
+    const indexed = once(() => ({ classes: classes.map(searchedClass), images: images.map(searchedImage) }));
     return {
-      counts,
-      cost,
-      images,
-      classes,
-      fleet,
-      answers: () => (answers ??= answersOf(fleet, classes, options)),
+      ...{ counts, cost, images, classes, fleet, answers },
+      search: (query) => ({
+        classes: search(indexed().classes, query),
+        images: search(indexed().images, query),
+      }),
     };
   };
   const views = {
@@ -87,4 +89,9 @@ export function createApp(data: PageData): App {
 /** `c3` is the third. */
 export function placeOf(id: string): number {
   return Number(id.slice(1)) - 1;
+}
+
+function once<Made extends object>(make: () => Made): () => Made {
+  let made: Made | undefined;
+  return () => (made ??= make());
 }

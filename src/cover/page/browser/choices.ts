@@ -15,9 +15,8 @@ export function choicesOf<Value extends string>(
   choose: (value: Value) => void,
 ): HTMLElement {
   return h(
-    "fieldset",
-    { class: "choices" },
-    h("legend", {}, hidden(legend)),
+    "fieldset.choices",
+    h("legend", hidden(legend)),
     ...choices.flatMap(({ value, label }) => [
       h("input", {
         type: "radio",

@@ -15,17 +15,11 @@ export function classDetail(app: App, id: string): readonly HTMLElement[] | null
   const found = app.view().classes.find((each) => each.id === id);
   if (found === undefined) return null;
   return [
-    h(
-      "p",
-      { class: "lead-line" },
-      statusPill(found),
-      ` ${counted(found.hosts, app.noun)}: `,
-      listSome(found.names, 6),
-    ),
+    h("p.lead-line", statusPill(found), ` ${counted(found.hosts, app.noun)}: `, listSome(found.names, 6)),
     answerOf(app, found),
-    h("h3", {}, "Facts"),
+    h("h3", "Facts"),
     factsOf(found),
-    h("h3", {}, `Every image, for these ${app.noun}s`),
+    h("h3", `Every image, for these ${app.noun}s`),
     imagesOf(app, found),
     ...allNames(app, found),
   ];
@@ -37,36 +31,32 @@ function answerOf(app: App, each: PageClass): HTMLElement {
   const now = app.asked().view === "now";
   const other = (now ? change?.after : change?.before) ?? null;
   return h(
-    "div",
-    { class: "answer" },
+    "div.answer",
     match === null
-      ? h("p", {}, h("strong", {}, "No image fits."))
-      : h("p", {}, "Gets ", imageLink(match.cell), `: ${matchWords(match)}`),
-    match === null ? null : h("p", { class: "muted" }, `First of those that fit: ${match.reason}`),
+      ? h("p", h("strong", "No image fits."))
+      : h("p", "Gets ", imageLink(match.cell), `: ${matchWords(match)}`),
+    match === null ? null : h("p.muted", `First of those that fit: ${match.reason}`),
     match?.reference == null ? null : copyable(match.reference),
     match?.cpu == null || match.cpu.unused.length === 0
       ? null
       : h(
           "p",
-          {},
           `CPU features that native code (${match.cpu.nativeMarch}) would use: ${match.cpu.unused.join(", ")}`,
         ),
     nearest === null
       ? null
       : h(
           "div",
-          {},
-          h("p", {}, match === null ? "Nearest: " : "Nearest with GPU code: ", imageLink(nearest.cell)),
+          h("p", match === null ? "Nearest: " : "Nearest with GPU code: ", imageLink(nearest.cell)),
           reasonList(nearest.reasons),
         ),
-    serve === null ? null : h("p", {}, lead("Serve"), serve),
+    serve === null ? null : h("p", lead("Serve"), serve),
     change === undefined
       ? null
       : h(
           "p",
-          {},
           now ? "With the changes: " : "Before the changes: ",
-          h("span", { class: "cell" }, other === null ? "none" : `${other.cell} (${other.tier})`),
+          h("span.cell", other === null ? "none" : `${other.cell} (${other.tier})`),
         ),
   );
 }
@@ -75,10 +65,9 @@ export function reasonList(
   reasons: readonly { readonly code: string; readonly message: string; readonly fix: string }[],
 ): HTMLElement {
   return h(
-    "ul",
-    { class: "reasons" },
+    "ul.reasons",
     ...reasons.map(({ code, message, fix }) =>
-      h("li", {}, h("code", {}, code), ` ${message}`, h("p", { class: "fix" }, lead("Fix"), fix)),
+      h("li", h("code", code), ` ${message}`, h("p.fix", lead("Fix"), fix)),
     ),
   );
 }
@@ -110,8 +99,7 @@ function factsOf({ host }: PageClass): HTMLElement {
 function imagesOf(app: App, { id }: PageClass): HTMLElement {
   const { fits, rejected } = app.view().answers().imagesFor(placeOf(id));
   return h(
-    "div",
-    { class: "images" },
+    "div.images",
     fits.length === 0
       ? null
       : h(
@@ -119,14 +107,12 @@ function imagesOf(app: App, { id }: PageClass): HTMLElement {
           { open: true },
           h(
             "summary",
-            {},
             fits.length === 1 ? "1 image fits" : `${digits(fits.length)} images fit, the best first`,
           ),
           h(
             "ol",
-            {},
             ...fits.map(({ cell, behind }) =>
-              h("li", {}, whyNotLink(id, cell), behind === null ? " is the answer" : ` ${behind}`),
+              h("li", whyNotLink(id, cell), behind === null ? " is the answer" : ` ${behind}`),
             ),
           ),
         ),
@@ -139,28 +125,28 @@ function rejectedGroup(
   id: string,
   { code, message, cells }: ImagesForClass["rejected"][number],
 ): HTMLElement {
-  const list = h("ul", {});
+  const list = h("ul");
   const fill = () => {
-    if (list.childElementCount === 0) list.append(...cells.map((cell) => h("li", {}, whyNotLink(id, cell))));
+    if (list.childElementCount === 0) list.append(...cells.map((cell) => h("li", whyNotLink(id, cell))));
   };
   return h(
     "details",
     { ontoggle: fill },
-    h("summary", {}, `${counted(cells.length, "image")}: `, h("code", {}, code), ` ${message}`),
+    h("summary", `${counted(cells.length, "image")}: `, h("code", code), ` ${message}`),
     list,
   );
 }
 
 function whyNotLink(id: string, cell: string): HTMLElement {
-  return h("a", { href: whyNotAddress(id, cell), class: "cell" }, cell);
+  return h("a.cell", { href: whyNotAddress(id, cell) }, cell);
 }
 
 function allNames({ nounHead }: App, { names }: PageClass): readonly HTMLElement[] {
   if (names.length <= 6) return [];
-  const list = h("p", { class: "all-names" });
+  const list = h("p.all-names");
   const fill = () => list.replaceChildren(names.join(", "));
   return [
-    h("h3", {}, nounHead),
-    h("details", { ontoggle: fill }, h("summary", {}, `all ${digits(names.length)} names`), list),
+    h("h3", nounHead),
+    h("details", { ontoggle: fill }, h("summary", `all ${digits(names.length)} names`), list),
   ];
 }

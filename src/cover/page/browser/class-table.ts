@@ -1,73 +1,60 @@
 /** Host classes as a table: who they are, the image they get, and the reason. */
 
-import { search, searchedClass, statuses, statusOf, statusWords } from "../class-status.ts";
+import { statuses, statusOf, statusWords } from "../class-status.ts";
 import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";
 import type { App } from "./app.ts";
 import { classLink, imageLink, statusPill } from "./class-words.ts";
-import { type Column, dataTable } from "./data-table.ts";
-import { type Child, digits, h, hidden } from "./element.ts";
+import { type Column, hostsColumn, searchedTable } from "./data-table.ts";
+import { type Child, h, hidden } from "./element.ts";
 
 export function classTable(app: App): HTMLElement {
-  const table = dataTable("Host classes, and the image of each", columnsOf(app), ({ id }) => id, {
-    column: app.nounHead,
-    descending: true,
+  const table = searchedTable(app, {
+    id: "classes",
+    head: "Host classes",
+    caption: "Host classes, and the image of each",
+    note: `${app.nounHead} with the same facts, as far as the rules ask, are one class. A class says why, for each image.`,
+    noun: "classes",
+    columns: columnsOf(app),
+    all: ({ classes }) => classes,
+    found: (view, { query, status }) =>
+      view.search(query).classes.filter((each) => status === null || statusOf(each) === status),
+    filter: "status",
+    filterElement: statusFilter(app),
   });
-  let searched = app.view().classes.map(searchedClass);
-  const count = h("p", { class: "count" });
-  const filter = statusFilter(app);
-  const draw = () => {
-    const { query, status } = app.asked();
-    const found = search(searched, query).filter((each) => status === null || statusOf(each) === status);
-    table.show(found);
-    count.replaceChildren(`${digits(found.length)} of ${digits(app.view().classes.length)} classes`);
-  };
-  app.listen((changed) => {
-    if (changed.has("view")) searched = app.view().classes.map(searchedClass);
-    if (changed.has("view") || changed.has("query") || changed.has("status")) draw();
-  });
-  draw();
-  return h(
-    "section",
-    { id: "classes", tabindex: -1, "aria-labelledby": "classes-head" },
-    h("div", { class: "head" }, h("h2", { id: "classes-head" }, "Host classes"), count, filter),
-    h(
-      "p",
-      { class: "muted" },
-      `${app.nounHead} with the same facts, as far as the rules ask, are one class. A class says why, for each image.`,
-    ),
-    table.element,
-  );
+  // The search leads there.
+  table.tabIndex = -1;
+  return table;
 }
 
 function columnsOf(app: App): readonly Column<PageClass>[] {
   return [
-    { head: app.nounHead, kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
+    hostsColumn(app),
     { head: "Class", kind: "name", key: ({ id }) => id, show: whoOf },
     { head: "Answer", class: "answered", key: (each) => statuses.indexOf(statusOf(each)), show: statusPill },
-    { head: "GPU", key: ({ host }) => gpuWords(host), show: ({ host }) => gpuWords(host) },
-    { head: "Driver", key: ({ host }) => host.driver ?? "", show: ({ host }) => host.driver ?? "-" },
-    { head: "CPU", key: ({ host }) => cpuWords(host), show: ({ host }) => cpuWords(host) },
+    { head: "GPU", key: ({ host }) => gpuWords(host) },
+    { head: "Driver", key: ({ host }) => host.driver ?? "-" },
+    { head: "CPU", key: ({ host }) => cpuWords(host) },
     {
       head: "Image",
       class: "wide",
       key: ({ match }) => match?.cell ?? "",
       show: (each) => imageOf(app, each),
     },
-    { head: "Why", class: "wide", key: whyOf, show: whyOf },
+    { head: "Why", class: "wide", key: whyOf },
   ];
 }
 
 function whoOf({ id, names }: PageClass): Child {
-  return [classLink(id), h("span", { class: "names" }, listSome(names, 2))];
+  return [classLink(id), h("span.names", listSome(names, 2))];
 }
 
 function imageOf(app: App, { id, match }: PageClass): Child {
   const change = app.asked().view === "after" ? app.changes.get(id) : undefined;
   return [
     match === null ? "none" : imageLink(match.cell),
-    change === undefined ? null : h("span", { class: "was" }, `before: ${change.before?.cell ?? "none"}`),
+    change === undefined ? null : h("span.was", `before: ${change.before?.cell ?? "none"}`),
   ];
 }
 

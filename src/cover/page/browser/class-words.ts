@@ -10,7 +10,7 @@ export function classLink(id: string): HTMLElement {
 }
 
 export function imageLink(cell: string): HTMLElement {
-  return h("a", { href: imageAddress(cell), class: "cell" }, cell);
+  return h("a.cell", { href: imageAddress(cell) }, cell);
 }
 
 export function statusPill(each: Pick<PageClass, "match" | "unusedGpus">): HTMLElement {
@@ -23,7 +23,7 @@ export function someOf(items: readonly HTMLElement[], most: number, noun: string
   const between = (list: readonly HTMLElement[]) =>
     list.flatMap((item, index) => (index === 0 ? [item] : [", ", item]));
   if (items.length <= most + 1) return between(items);
-  const rest = h("span", {});
+  const rest = h("span");
   const button = h(
     "button",
     {
@@ -45,5 +45,5 @@ export function someOf(items: readonly HTMLElement[], most: number, noun: string
 
 /** The kind of sentence that follows. */
 export function lead(word: string): Child {
-  return [h("span", { class: "lead" }, word), " "];
+  return [h("span.lead", word), " "];
 }

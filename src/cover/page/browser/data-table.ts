@@ -1,12 +1,14 @@
-/** A table that is sorted by its heads. The first rows are there at once, the others as soon as the browser has time, before it prints all of them. */
+/** Tables that are sorted by their heads. The first rows are there at once, the others as soon as the browser has time, before it prints all of them. */
 
-import { type Child, h, mark } from "./element.ts";
+import type { App, Asked, View } from "./app.ts";
+import { type Child, digits, h, mark, section } from "./element.ts";
 
 export interface Column<Row> {
   readonly head: string;
   /** The key that rows are sorted by. */
   readonly key: (row: Row) => number | string;
-  readonly show: (row: Row) => Child;
+  /** Default: the key. */
+  readonly show?: (row: Row) => Child;
   /** Numbers stand at the right, the most first. */
   readonly kind?: "number" | "name";
   readonly class?: string;
@@ -22,20 +24,27 @@ const atATime = 120;
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** @param columns of which one, `name`, heads its row; rows are given in the order in which they stand before somebody sorts them */
+/** How many hosts, the most first. */
+export function hostsColumn({ nounHead }: App): Column<{ readonly hosts: number }> {
+  return { head: nounHead, kind: "number", key: ({ hosts }) => hosts };
+}
+
+/**
+ * @param columns of which one, `name`, heads its row and stands for it
+ * @param first by which the rows are sorted until somebody sorts them
+ */
 export function dataTable<Row>(
   caption: string,
   columns: readonly Column<Row>[],
-  keyOf: (row: Row) => string,
-  first: { readonly column: string; readonly descending: boolean },
+  first: Sorting = { column: columns[0]?.head ?? "", descending: true },
 ): DataTable<Row> {
   const body = h("tbody", { role: "rowgroup" });
   const heads = h("tr", { role: "row" });
-  const empty = h("p", { class: "empty" }, "Nothing matches.");
-  let [sorted, rows]: [typeof first, readonly Row[]] = [first, []];
+  const empty = h("p.empty", "Nothing matches.");
+  let [sorted, rows]: [Sorting, readonly Row[]] = [first, []];
   let pending: readonly Row[] = [];
   const more = (count: number) => {
-    body.append(...pending.slice(0, count).map((row) => rowOf(row, columns, keyOf)));
+    body.append(...pending.slice(0, count).map((row) => rowOf(row, columns)));
     pending = pending.slice(count);
   };
   const later = () => {
@@ -59,14 +68,14 @@ export function dataTable<Row>(
     heads.querySelector<HTMLButtonElement>("th:not([aria-sort=none]) button")?.focus();
   };
   const table = h(
-    "table",
-    { role: "table", class: "data" },
-    h("caption", {}, caption),
+    "table.data",
+    { role: "table" },
+    h("caption", caption),
     h("thead", { role: "rowgroup" }, heads),
     body,
   );
   return {
-    element: h("div", { class: "table" }, table, empty),
+    element: h("div.table", table, empty),
     show: (next) => {
       rows = next;
       draw();
@@ -74,9 +83,46 @@ export function dataTable<Row>(
   };
 }
 
+export interface SearchedTable<Row> {
+  readonly id: string;
+  readonly head: string;
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  /** Those of a view that are asked for. */
+  readonly found: (view: View, asked: Asked) => readonly Row[];
+  readonly all: (view: View) => readonly Row[];
+  /** Beside view and query, the part of the question that the rows depend on. */
+  readonly filter: keyof Asked;
+  readonly filterElement: HTMLElement;
+  readonly noun: string;
+  readonly note?: string;
+}
+
+/** A part of the page: the rows that the search finds, and how many they are of all. */
+export function searchedTable<Row>(app: App, of: SearchedTable<Row>): HTMLElement {
+  const table = dataTable(of.caption, of.columns);
+  const count = h("p.count");
+  const draw = () => {
+    const found = of.found(app.view(), app.asked());
+    table.show(found);
+    count.replaceChildren(`${digits(found.length)} of ${digits(of.all(app.view()).length)} ${of.noun}`);
+  };
+  app.listen((changed) => {
+    if (changed.has("view") || changed.has("query") || changed.has(of.filter)) draw();
+  });
+  draw();
+  const note = of.note === undefined ? null : h("p.muted", of.note);
+  return section(of.id, of.head, [count, of.filterElement], note, table.element);
+}
+
+interface Sorting {
+  readonly column: string;
+  readonly descending: boolean;
+}
+
 function headOf<Row>(
   column: Column<Row>,
-  { column: by, descending }: { readonly column: string; readonly descending: boolean },
+  { column: by, descending }: Sorting,
   sortBy: (column: Column<Row>) => void,
 ): HTMLElement {
   const own = by === column.head;
@@ -97,17 +143,23 @@ function headOf<Row>(
   );
 }
 
-function rowOf<Row>(row: Row, columns: readonly Column<Row>[], keyOf: (row: Row) => string): HTMLElement {
+function rowOf<Row>(row: Row, columns: readonly Column<Row>[]): HTMLElement {
+  const name = columns.find(({ kind }) => kind === "name");
   return h(
     "tr",
-    { role: "row", "data-key": keyOf(row) },
+    { role: "row", "data-key": String(name?.key(row)) },
     ...columns.map((column) => {
       const of = { class: classOf(column), "data-label": column.head };
-      return column.kind === "name"
-        ? h("th", { ...of, role: "rowheader", scope: "row" }, column.show(row))
-        : h("td", { ...of, role: "cell" }, column.show(row));
+      const shown = (column.show ?? (() => keyText(column.key(row))))(row);
+      return column === name
+        ? h("th", { ...of, role: "rowheader", scope: "row" }, shown)
+        : h("td", { ...of, role: "cell" }, shown);
     }),
   );
+}
+
+function keyText(key: number | string): string {
+  return typeof key === "number" ? digits(key) : key;
 }
 
 function classOf<Row>({ kind, class: own }: Column<Row>): string {
@@ -117,7 +169,7 @@ function classOf<Row>({ kind, class: own }: Column<Row>): string {
 function sortRows<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { column: by, descending }: { readonly column: string; readonly descending: boolean },
+  { column: by, descending }: Sorting,
 ): readonly Row[] {
   const key = columns.find(({ head }) => head === by)?.key;
   if (key === undefined) return rows;

@@ -9,9 +9,9 @@ import { whyNotDetail } from "./why-not-detail.ts";
 
 export function detailDialog(app: App): HTMLElement {
   const title = h("h2", { id: "detail-title", tabindex: -1 });
-  const body = h("div", { class: "detail" });
-  const close = h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "Close");
-  const dialog = h("dialog", { "aria-labelledby": "detail-title" }, h("header", {}, title, close), body);
+  const body = h("div.detail");
+  const close = h("button.close", { type: "button", onclick: () => dialog.close() }, "Close");
+  const dialog = h("dialog", { "aria-labelledby": "detail-title" }, h("header", title, close), body);
   dialog.addEventListener("close", leavePlace);
   // A click beside it: the dialog itself is hit only there.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
@@ -46,7 +46,7 @@ function contentOf(app: App, { class: id, image: cell }: Place): Content | null 
 function content(title: string, found: readonly HTMLElement[] | null): Content {
   const [kind = "", ...name] = title.split(" ");
   return {
-    title: [h("span", {}, kind), h("span", { class: "cell" }, ` ${name.join(" ")}`)],
-    content: found ?? [h("p", {}, "There is none of this name here.")],
+    title: [h("span", kind), h("span.cell", ` ${name.join(" ")}`)],
+    content: found ?? [h("p", "There is none of this name here.")],
   };
 }

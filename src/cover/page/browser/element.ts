@@ -41,20 +41,35 @@ type Listeners = {
   readonly [Name in keyof HTMLElementEventMap as `on${Name}`]?: (event: HTMLElementEventMap[Name]) => void;
 };
 
-/** A new element; texts are shown with what would be invisible, or change their direction, escaped. */
+type Given = Attributes & Listeners;
+
+/**
+ * A new element, `h("p.muted", "text")`; texts are shown with what would be invisible, or change their direction, escaped. Its attributes, where
+ * it has any, are an object before its children.
+ */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
-  tag: Tag,
-  attributes: Attributes & Listeners = {},
-  ...children: readonly Child[]
+  name: Tag | `${Tag}.${string}`,
+  first: Given | Child = null,
+  ...rest: readonly Child[]
 ): HTMLElementTagNameMap[Tag] {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== undefined) element.setAttribute(name, printable(String(value)));
+  const [tag, ...classes] = name.split(".");
+  const element = document.createElement(tag as Tag);
+  element.classList.add(...classes);
+  const [given, children] = isGiven(first) ? [first, rest] : [{}, [first, ...rest]];
+  for (const [attribute, value] of Object.entries(given)) {
+    if (typeof value === "function") element.addEventListener(attribute.slice(2), value);
+    else if (value === true) element.setAttribute(attribute, "");
+    else if (value !== false && value !== undefined)
+      element.setAttribute(attribute, printable(String(value)));
   }
   add(element, children);
   return element;
+}
+
+function isGiven(first: Given | Child): first is Given {
+  return (
+    typeof first === "object" && first !== null && !Array.isArray(first) && !(first instanceof HTMLElement)
+  );
 }
 
 function add(element: HTMLElement, children: readonly Child[]): void {
@@ -66,14 +81,30 @@ function add(element: HTMLElement, children: readonly Child[]): void {
   }
 }
 
+/** A part of the page under its head, with what stands beside that. */
+export function section(
+  id: string,
+  head: string,
+  beside: readonly Child[],
+  ...content: readonly Child[]
+): HTMLElement {
+  const title = h("h2", { id: `${id}-head` }, head);
+  return h(
+    "section",
+    { id, "aria-labelledby": `${id}-head` },
+    beside.length === 0 ? title : h("div.head", title, ...beside),
+    ...content,
+  );
+}
+
 /** Said, and not seen. */
 export function hidden(text: string): HTMLElement {
-  return h("span", { class: "hidden" }, text);
+  return h("span.hidden", text);
 }
 
 /** Seen, and not said. */
 export function mark(text: string): HTMLElement {
-  return h("span", { "aria-hidden": "true", class: "mark" }, text);
+  return h("span.mark", { "aria-hidden": "true" }, text);
 }
 
 const numbers = new Intl.NumberFormat("en");

@@ -6,10 +6,7 @@ import { type Child, h } from "./element.ts";
 export function factsList(facts: readonly (readonly [string, Child] | null)[]): HTMLElement {
   return h(
     "dl",
-    {},
-    ...facts.flatMap((fact) =>
-      fact === null ? [] : [h("div", {}, h("dt", {}, fact[0]), h("dd", {}, fact[1]))],
-    ),
+    ...facts.flatMap((fact) => (fact === null ? [] : [h("div", h("dt", fact[0]), h("dd", fact[1]))])),
   );
 }
 
@@ -29,8 +26,8 @@ export function copyable(text: string): HTMLElement {
     },
     "copy",
   );
-  const code = h("code", { class: "reference" }, text);
-  return h("span", { class: "copyable" }, code, button);
+  const code = h("code.reference", text);
+  return h("span.copyable", code, button);
 }
 
 /** A page of a file may be kept from the clipboard: then the text is selected. */

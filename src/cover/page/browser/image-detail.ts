@@ -21,24 +21,23 @@ export function imageDetail(app: App, cell: string): readonly HTMLElement[] | nu
   const note = noteOf(found, app);
   return [
     h(
-      "p",
-      { class: "lead-line" },
-      h("strong", {}, `${counted(found.hosts, app.noun)} ${found.hosts === 1 ? "gets" : "get"} it`),
+      "p.lead-line",
+      h("strong", `${counted(found.hosts, app.noun)} ${found.hosts === 1 ? "gets" : "get"} it`),
       `; it fits ${counted(found.fits, app.noun)}.`,
     ),
-    h("div", { class: "answer" }, note === "" ? null : h("p", {}, note), referenceLine(view, image)),
-    h("h3", {}, "What it is, and needs"),
+    h("div.answer", note === "" ? null : h("p", note), referenceLine(view, image)),
+    h("h3", "What it is, and needs"),
     needsOf(image),
-    h("h3", {}, "Who gets it"),
+    h("h3", "Who gets it"),
     gettersOf(view, cell),
-    h("h3", {}, "Who does not, and why"),
+    h("h3", "Who does not, and why"),
     othersOf(app, view, cell),
   ];
 }
 
 function referenceLine({ fleet }: View, image: LockedImage): HTMLElement {
   return isPlanned(image)
-    ? h("p", { class: "muted" }, "Planned: it is not built yet.")
+    ? h("p.muted", "Planned: it is not built yet.")
     : copyable(referenceOf(fleet.lock, image));
 }
 
@@ -81,10 +80,9 @@ function driverWords(driver: NonNullable<LockedImage["requires"]["cuda"]>["drive
 
 function gettersOf({ classes }: View, cell: string): HTMLElement {
   const getters = classes.filter(({ match }) => match?.cell === cell);
-  if (getters.length === 0) return h("p", {}, "Nobody.");
+  if (getters.length === 0) return h("p", "Nobody.");
   return h(
     "p",
-    {},
     ...someOf(
       getters.map(({ id }) => classLink(id)),
       12,
@@ -102,20 +100,19 @@ function othersOf(app: App, view: View, cell: string): HTMLElement {
   const instead = groupBy(beaten, (place) => view.classes[place]?.match?.cell ?? "");
   const groups = [
     ...[...instead].map(([other, places]) => ({
-      words: [h("span", { class: "cell" }, other), " comes first"],
+      words: [h("span.cell", other), " comes first"],
       places,
     })),
-    ...[...against].map(([code, places]) => ({ words: [h("code", {}, code)], places })),
+    ...[...against].map(([code, places]) => ({ words: [h("code", code)], places })),
   ];
-  if (groups.length === 0) return h("p", {}, "Everybody gets it.");
+  if (groups.length === 0) return h("p", "Everybody gets it.");
   return h(
-    "ul",
-    { class: "others" },
+    "ul.others",
     ...groups.map(({ words, places }) => {
       const classes = places.flatMap((place) => view.classes[place] ?? []);
-      const hosts = classes.reduce((sum, each) => sum + each.hosts, 0);
+      const hosts = classes.reduce((sum, { hosts }) => sum + hosts, 0);
       const links = classes.map(({ id }) => h("a", { href: whyNotAddress(id, cell) }, id));
-      return h("li", {}, ...words, `, ${counted(hosts, app.noun)}: `, ...someOf(links, 8, "classes"));
+      return h("li", ...words, `, ${counted(hosts, app.noun)}: `, ...someOf(links, 8, "classes"));
     }),
   );
 }

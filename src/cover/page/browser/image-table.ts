@@ -2,53 +2,41 @@
 
 import type { CoveredImage } from "../../image-use.ts";
 import { idleWords } from "../../cover-rows.ts";
-import { search, searchedImage } from "../class-status.ts";
 import type { App } from "./app.ts";
 import { imageLink } from "./class-words.ts";
-import { type Column, dataTable } from "./data-table.ts";
-import { digits, h } from "./element.ts";
+import { type Column, hostsColumn, searchedTable } from "./data-table.ts";
+import { h } from "./element.ts";
 
 export function imageTable(app: App): HTMLElement {
-  const table = dataTable(`Images, and how many ${app.noun}s get each`, columnsOf(app), ({ cell }) => cell, {
-    column: app.nounHead,
-    descending: true,
+  return searchedTable(app, {
+    id: "images",
+    head: "Images",
+    caption: `Images, and how many ${app.noun}s get each`,
+    noun: "images",
+    columns: columnsOf(app),
+    all: ({ images }) => images,
+    found: (view, { query, idle }) => view.search(query).images.filter(({ hosts }) => !idle || hosts === 0),
+    filter: "idle",
+    filterElement: idleFilter(app),
   });
-  let searched = app.view().images.map(searchedImage);
-  const count = h("p", { class: "count" });
-  const idle = h(
-    "button",
-    {
-      type: "button",
-      class: "toggle",
-      "aria-pressed": "false",
-      onclick: () => app.ask({ idle: !app.asked().idle }),
-    },
+}
+
+function idleFilter(app: App): HTMLElement {
+  const onclick = () => app.ask({ idle: !app.asked().idle });
+  const button = h(
+    "button.toggle",
+    { type: "button", "aria-pressed": "false", onclick },
     "only those that nobody gets",
   );
-  const draw = () => {
-    const { query, idle: only } = app.asked();
-    const found = search(searched, query).filter(({ hosts }) => !only || hosts === 0);
-    table.show(found);
-    count.replaceChildren(`${digits(found.length)} of ${digits(app.view().images.length)} images`);
-    idle.setAttribute("aria-pressed", String(only));
-  };
   app.listen((changed) => {
-    if (changed.has("view")) searched = app.view().images.map(searchedImage);
-    if (changed.has("view") || changed.has("query") || changed.has("idle")) draw();
+    if (changed.has("idle")) button.setAttribute("aria-pressed", String(app.asked().idle));
   });
-  draw();
-  return h(
-    "section",
-    { id: "images", "aria-labelledby": "images-head" },
-    h("div", { class: "head" }, h("h2", { id: "images-head" }, "Images"), count, idle),
-    table.element,
-  );
+  return button;
 }
 
 function columnsOf(app: App): readonly Column<CoveredImage>[] {
-  const note = (image: CoveredImage) => noteOf(image, app);
   return [
-    { head: app.nounHead, kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
+    hostsColumn(app),
     {
       head: "Image",
       kind: "name",
@@ -56,8 +44,8 @@ function columnsOf(app: App): readonly Column<CoveredImage>[] {
       key: ({ cell }) => cell,
       show: ({ cell }) => imageLink(cell),
     },
-    { head: "Fits", kind: "number", key: ({ fits }) => fits, show: ({ fits }) => digits(fits) },
-    { head: "Note", class: "widest", key: note, show: note },
+    { head: "Fits", kind: "number", key: ({ fits }) => fits },
+    { head: "Note", class: "widest", key: (image) => noteOf(image, app) },
   ];
 }
 

@@ -30,19 +30,17 @@ const links = sections.map((section) =>
 );
 
 document.body.append(
-  h("a", { class: "skip", href: "#classes" }, "Skip to the host classes"),
-  h("header", { class: "top" }, headingOf(app), searchBar(app), schemeSwitch()),
+  h("a.skip", { href: "#classes" }, "Skip to the host classes"),
+  h("header.top", headingOf(app), searchBar(app), schemeSwitch()),
   h(
     "main",
-    {},
-    h("div", { class: "controls" }, viewSwitch(app)),
+    h("div.controls", viewSwitch(app)),
     summaryOf(app),
     h("nav", { "aria-label": "On this page" }, ...links),
     ...sections,
   ),
   h(
-    "footer",
-    { class: "muted" },
+    "footer.muted",
     `Written by imgmatch ${app.data.version}. Nothing on this page comes from a network, and nothing leaves it.`,
   ),
   detailDialog(app),

@@ -1,15 +1,14 @@
 /** The fleet as a map: every image at its place among the axes, the darker the more hosts get it. */
 
-import type { CoveredImage } from "../../image-use.ts";
+import { type CoveredImage, hostsOf } from "../../image-use.ts";
 import { costWords } from "../../cover-rows.ts";
 import { axesAcross, type FleetMap, mapFleet } from "../fleet-map.ts";
 import type { App } from "./app.ts";
-import { type Child, digits, h, hidden, mark } from "./element.ts";
+import { type Child, digits, h, hidden, mark, section } from "./element.ts";
 import { imageAddress } from "./route.ts";
 
 export function mapSection(app: App): HTMLElement {
-  const box = h("div", {
-    class: "scroll",
+  const box = h("div.scroll", {
     role: "region",
     tabindex: 0,
     "aria-label": "The map, which can be scrolled",
@@ -18,8 +17,8 @@ export function mapSection(app: App): HTMLElement {
   box.addEventListener("scroll", tellMore);
   new ResizeObserver(tellMore).observe(box);
   let across: string | null = null;
-  const picker = h("span", {});
-  const cost = h("p", { class: "count" });
+  const picker = h("span");
+  const cost = h("p.count");
   const draw = () => {
     const { images } = app.view();
     const map = mapFleet(images, across);
@@ -35,20 +34,14 @@ export function mapSection(app: App): HTMLElement {
   };
   app.listen((changed) => changed.has("view") && draw());
   draw();
-  return h(
-    "section",
-    { id: "map", "aria-labelledby": "map-head" },
-    h("div", { class: "head" }, h("h2", { id: "map-head" }, "The fleet"), cost, legend(app), picker),
-    box,
-  );
+  return section("map", "The fleet", [cost, legend(app), picker], box);
 }
 
 function legend({ noun }: App): HTMLElement {
   return h(
-    "p",
-    { class: "legend muted" },
+    "p.legend.muted",
     `${noun}s that get an image: `,
-    h("span", { class: "heat step0" }, "0"),
+    h("span.heat.step0", "0"),
     ...[1, 2, 3, 4, 5].map((step) => h("span", { class: `heat step${step}`, "aria-hidden": "true" })),
     " many",
   );
@@ -73,49 +66,41 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   const { images } = app.view();
   const most = Math.max(1, ...images.map(({ hosts }) => hosts));
   const before = app.asked().view === "after" ? hostsBefore(app) : null;
-  const sum = (list: readonly CoveredImage[]) => list.reduce((total, { hosts }) => total + hosts, 0);
-  const total = (number: number) => h("td", { class: "total" }, digits(number));
+  const total = (number: number) => h("td.total", digits(number));
   return h(
-    "table",
-    { class: "map" },
-    h("caption", {}, captionOf(app, map, same)),
+    "table.map",
+    h("caption", captionOf(app, map, same)),
     h(
       "thead",
-      {},
       h(
         "tr",
-        {},
-        ...down.map((axis) => h("th", { scope: "col", class: "axis" }, axis)),
+        ...down.map((axis) => h("th.axis", { scope: "col" }, axis)),
         ...columns.map((value) =>
           h("th", { scope: "col" }, across === null ? `${app.noun}s` : hidden(`${across} `), value),
         ),
-        h("th", { scope: "col", class: "total" }, "all"),
+        h("th.total", { scope: "col" }, "all"),
       ),
     ),
     h(
       "tbody",
-      {},
       ...rows.map(({ values, cells }, index) =>
         h(
           "tr",
-          {},
           ...values.map((value, place) =>
             h("th", { scope: "row", class: isRepeated(rows, index, place) ? "repeated" : "" }, value),
           ),
-          ...cells.map((list) => h("td", {}, cellOf(app, list, most, before))),
-          total(sum(cells.flat())),
+          ...cells.map((list) => h("td", cellOf(app, list, most, before))),
+          total(hostsOf(cells.flat())),
         ),
       ),
     ),
     h(
       "tfoot",
-      {},
       h(
         "tr",
-        {},
         down.length === 0 ? null : h("th", { scope: "row", colspan: down.length }, "all"),
-        ...columns.map((_, index) => total(sum(rows.flatMap(({ cells }) => cells[index] ?? [])))),
-        total(sum(images)),
+        ...columns.map((_, index) => total(hostsOf(rows.flatMap(({ cells }) => cells[index] ?? [])))),
+        total(hostsOf(images)),
       ),
     ),
   );
@@ -155,9 +140,7 @@ function cellOf(
         "data-hosts": hosts,
       },
       digits(hosts),
-      change === 0
-        ? null
-        : h("span", { class: "change" }, ` ${change > 0 ? "+" : "−"}${digits(Math.abs(change))}`),
+      change === 0 ? null : h("span.change", ` ${change > 0 ? "+" : "−"}${digits(Math.abs(change))}`),
       hidden(` ${hosts === 1 ? noun : `${noun}s`}, ${cell}`),
     );
   });

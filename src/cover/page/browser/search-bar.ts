@@ -1,7 +1,6 @@
 /** The box that searches classes and images as somebody types, and says how many it found. */
 
-import { search, searchedClass, searchedImage } from "../class-status.ts";
-import type { App } from "./app.ts";
+import type { App, View } from "./app.ts";
 import { digits, h, hidden } from "./element.ts";
 
 export function searchBar(app: App): HTMLElement {
@@ -14,12 +13,10 @@ export function searchBar(app: App): HTMLElement {
     oninput: () => app.ask({ query: input.value.trim() }),
   });
   // Its content alone changes: a live region has to be there before it says something.
-  const found = h("p", { class: "found", role: "status", "aria-live": "polite" });
-  let indexed = indexOf(app);
-  app.listen((changed) => {
-    if (changed.has("view")) indexed = indexOf(app);
+  const found = h("p.found", { role: "status", "aria-live": "polite" });
+  app.listen(() => {
     const { query } = app.asked();
-    found.replaceChildren(query === "" ? "" : foundWords(indexed, query));
+    found.replaceChildren(query === "" ? "" : foundWords(app.view(), query));
   });
   return h(
     "form",
@@ -37,13 +34,9 @@ export function searchBar(app: App): HTMLElement {
   );
 }
 
-function indexOf(app: App) {
-  const { classes, images } = app.view();
-  return { classes: classes.map(searchedClass), images: images.map(searchedImage) };
-}
-
-function foundWords({ classes, images }: ReturnType<typeof indexOf>, query: string): string {
-  const part = (found: number, all: number, noun: string) => `${digits(found)} of ${digits(all)} ${noun}`;
-  const [ofClasses, ofImages] = [search(classes, query).length, search(images, query).length];
-  return `${part(ofClasses, classes.length, "classes")}, ${part(ofImages, images.length, "images")}`;
+function foundWords(view: View, query: string): string {
+  const { classes, images } = view.search(query);
+  const part = (some: readonly unknown[], all: readonly unknown[]) =>
+    `${digits(some.length)} of ${digits(all.length)}`;
+  return `${part(classes, view.classes)} classes, ${part(images, view.images)} images`;
 }

@@ -12,16 +12,11 @@ export function headingOf({ data: { report } }: App): HTMLElement {
     index: "from its registry",
     plan: "as planned, built or not",
   }[from];
-  return h(
-    "div",
-    { class: "heading" },
-    h("h1", {}, `${name} ${version}`),
-    h("p", { class: "muted" }, h("code", {}, repository), ` · ${origin}`),
-  );
+  return h("div.heading", h("h1", `${name} ${version}`), h("p.muted", h("code", repository), ` · ${origin}`));
 }
 
 export function summaryOf(app: App): HTMLElement {
-  const box = h("section", { class: "summary", "aria-labelledby": "verdict" });
+  const box = h("section.summary", { "aria-labelledby": "verdict" });
   const draw = () => {
     const { classes, counts } = app.view();
     const hosts = countStatuses(classes);
@@ -32,11 +27,7 @@ export function summaryOf(app: App): HTMLElement {
         verdictOf(hosts, counts.hosts, app.noun),
       ),
       barOf(hosts, counts.hosts),
-      h(
-        "ul",
-        { class: "tiles" },
-        ...statuses.flatMap((status) => tileOf(app, status, hosts[status], classes)),
-      ),
+      h("ul.tiles", ...statuses.flatMap((status) => tileOf(app, status, hosts[status], classes))),
     );
   };
   app.listen((changed) => {
@@ -69,8 +60,8 @@ function verdictOf(hosts: Readonly<Record<Status, number>>, all: number, noun: s
 /** The tiles below say the same in words. */
 function barOf(hosts: Readonly<Record<Status, number>>, all: number): HTMLElement {
   return h(
-    "div",
-    { class: "bar", "aria-hidden": "true" },
+    "div.bar",
+    { "aria-hidden": "true" },
     ...statuses.flatMap((status) => {
       if (hosts[status] === 0) return [];
       const part = h("span", { class: status });
@@ -88,7 +79,7 @@ function tileOf(
 ): readonly HTMLElement[] {
   // An answer that nobody asked for is not shown as a good zero; the two ends of the scale always are.
   if (hosts === 0 && status !== "none" && status !== "native") return [];
-  const all = classes.reduce((sum, each) => sum + each.hosts, 0);
+  const all = classes.reduce((sum, { hosts }) => sum + hosts, 0);
   const { mark: sign, hosts: words } = statusWords[status];
   const pressed = app.asked().status === status;
   const toggle = () => {
@@ -98,7 +89,6 @@ function tileOf(
   return [
     h(
       "li",
-      {},
       h(
         "button",
         {
@@ -108,9 +98,9 @@ function tileOf(
           "aria-pressed": pressed ? "true" : "false",
           onclick: toggle,
         },
-        h("span", { class: "big", "data-hosts": hosts }, mark(sign), digits(hosts)),
-        h("span", {}, hosts === 1 ? `${app.noun} ${singular(words)}` : `${app.noun}s ${words}`),
-        h("span", { class: "muted" }, percent(hosts, all)),
+        h("span.big", { "data-hosts": hosts }, mark(sign), digits(hosts)),
+        h("span", hosts === 1 ? `${app.noun} ${singular(words)}` : `${app.noun}s ${words}`),
+        h("span.muted", percent(hosts, all)),
         hidden(", show only these classes"),
       ),
     ),

@@ -20,16 +20,14 @@ export function toDoList(app: App): HTMLElement {
     box.replaceChildren(
       h("h2", { id: "to-do-head" }, now.length === 0 ? "Nobody is left out" : "Not served, and what to do"),
       now.length === 0
-        ? h("p", {}, `Every ${app.noun} gets an image, and no ${app.noun} leaves its GPUs unused.`)
+        ? h("p", `Every ${app.noun} gets an image, and no ${app.noun} leaves its GPUs unused.`)
         : listOf(app, now, "entries"),
       open.length === 0
         ? ""
         : h(
-            "details",
-            { class: "later" },
+            "details.later",
             h(
               "summary",
-              {},
               `${counted(
                 open.reduce((sum, { hosts }) => sum + hosts, 0),
                 app.noun,
@@ -45,7 +43,7 @@ export function toDoList(app: App): HTMLElement {
 }
 
 function listOf(app: App, entries: readonly ToDo[], noun: string): HTMLElement {
-  const list = h("ol", { class: "to-do" }, ...entries.slice(0, atOnce).map((each) => entryOf(app, each)));
+  const list = h("ol.to-do", ...entries.slice(0, atOnce).map((each) => entryOf(app, each)));
   const rest = entries.slice(atOnce);
   if (rest.length === 0) return list;
   const button = h(
@@ -62,7 +60,7 @@ function listOf(app: App, entries: readonly ToDo[], noun: string): HTMLElement {
     },
     `${rest.length} more ${noun}`,
   );
-  return h("div", {}, list, button);
+  return h("div", list, button);
 }
 
 function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest }: ToDo): HTMLElement {
@@ -72,28 +70,22 @@ function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest 
     "li",
     { class: status },
     h(
-      "p",
-      { class: "who" },
-      h("strong", {}, counted(hosts, noun)),
+      "p.who",
+      h("strong", counted(hosts, noun)),
       `, ${what}: `,
       ...someOf(ids, 5, "classes"),
-      h("span", { class: "names" }, whoWords(classes)),
+      h("span.names", whoWords(classes)),
     ),
-    ...fixes.map((fix, index) => h("p", { class: "fix" }, lead(index === 0 ? "Fix" : "And"), fix)),
-    serve === null ? null : h("p", { class: "fix" }, lead(fixes.length === 0 ? "Serve" : "Or"), serve),
-    fixes.length === 0 && serve === null
-      ? h("p", { class: "fix" }, "The facts do not tell what would serve them.")
-      : null,
+    ...fixes.map((fix, index) => h("p.fix", lead(index === 0 ? "Fix" : "And"), fix)),
+    serve === null ? null : h("p.fix", lead(fixes.length === 0 ? "Serve" : "Or"), serve),
+    fixes.length === 0 && serve === null ? h("p.fix", "The facts do not tell what would serve them.") : null,
     nearest === null
       ? null
       : h(
-          "p",
-          { class: "muted" },
+          "p.muted",
           "Nearest: ",
           imageLink(nearest.cell),
-          ...nearest.reasons.map(({ code, message }) =>
-            h("span", { class: "reason" }, h("code", {}, code), ` ${message}`),
-          ),
+          ...nearest.reasons.map(({ code, message }) => h("span.reason", h("code", code), ` ${message}`)),
         ),
   );
 }

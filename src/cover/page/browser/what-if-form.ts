@@ -6,8 +6,8 @@ import { summary } from "../../cover-rows.ts";
 import type { App } from "./app.ts";
 import { classLink } from "./class-words.ts";
 import { choicesOf } from "./choices.ts";
-import { dataTable } from "./data-table.ts";
-import { counted, digits, h, mark } from "./element.ts";
+import { dataTable, hostsColumn } from "./data-table.ts";
+import { counted, h, mark, section } from "./element.ts";
 
 const kinds = {
   loses: { mark: "−", label: "loses its image" },
@@ -38,7 +38,7 @@ export function whatIfSection(app: App): HTMLElement | null {
   const table = dataTable<CoverChange>(
     "Classes that get another image",
     [
-      { head: app.nounHead, kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
+      hostsColumn(app),
       { head: "Class", kind: "name", key: ({ id }) => id, show: ({ id }) => classLink(id) },
       {
         head: "Change",
@@ -58,23 +58,15 @@ export function whatIfSection(app: App): HTMLElement | null {
         show: ({ after: then }) => shown(then),
       },
     ],
-    ({ id }) => id,
     { column: "Change", descending: false },
   );
   table.show(diff);
-  return h(
-    "section",
-    { id: "what-if", "aria-labelledby": "what-if-head" },
-    h(
-      "div",
-      { class: "head" },
-      h("h2", { id: "what-if-head" }, "What if "),
-      h("p", { class: "asked" }, ...changes.map((text) => h("code", {}, text))),
-    ),
-    h("p", {}, `Then ${summary(after, app.data.report)}.`),
-    diff.length === 0
-      ? h("p", {}, `No ${app.noun} gets another image.`)
-      : h("ul", { class: "kinds" }, ...totals(app, diff)),
+  return section(
+    "what-if",
+    "What if ",
+    [h("p.asked", ...changes.map((text) => h("code", text)))],
+    h("p", `Then ${summary(after, app.data.report)}.`),
+    diff.length === 0 ? h("p", `No ${app.noun} gets another image.`) : h("ul.kinds", ...totals(app, diff)),
     diff.length === 0 ? null : table.element,
   );
 }
@@ -84,7 +76,7 @@ function totals({ noun }: App, diff: readonly CoverChange[]): readonly HTMLEleme
   return kindNames.flatMap((kind) => {
     const members = groups.get(kind);
     if (members === undefined) return [];
-    const hosts = members.reduce((sum, each) => sum + each.hosts, 0);
+    const hosts = members.reduce((sum, { hosts }) => sum + hosts, 0);
     return [
       h(
         "li",
@@ -98,7 +90,5 @@ function totals({ noun }: App, diff: readonly CoverChange[]): readonly HTMLEleme
 
 /** An image may be in one of both fleets alone: its name is what is said of it. */
 function shown(match: CoverChange["before"]): HTMLElement {
-  return match === null
-    ? h("span", {}, "none")
-    : h("span", { class: "cell" }, `${match.cell} (${match.tier})`);
+  return match === null ? h("span", "none") : h("span.cell", `${match.cell} (${match.tier})`);
 }

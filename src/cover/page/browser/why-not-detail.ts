@@ -12,23 +12,20 @@ export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLE
   if (!classes.some((each) => each.id === id) || !Object.hasOwn(fleet.lock.images, cell)) return null;
   const { fits, reasons, rank, measured } = answers().whyNot(placeOf(id), cell);
   return [
-    h("p", { class: "lead-line" }, "Class ", classLink(id), ", image ", imageLink(cell)),
+    h("p.lead-line", "Class ", classLink(id), ", image ", imageLink(cell)),
     h(
-      "div",
-      { class: "answer" },
+      "div.answer",
       h(
         "p",
-        {},
         h(
           "strong",
-          {},
           fits
             ? "It fits."
             : `It does not fit: ${reasons.length === 1 ? "one reason" : `${reasons.length} reasons`}.`,
         ),
       ),
       reasons.length === 0 ? null : reasonList(reasons),
-      measured === undefined ? null : h("p", { class: "muted" }, measured),
+      measured === undefined ? null : h("p.muted", measured),
       ...(rank === null ? [] : placeWords(rank)),
     ),
   ];
@@ -37,13 +34,13 @@ export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLE
 type Rank = NonNullable<WhyNot["rank"]>;
 
 function placeWords({ place, of, tier, beatenBy, beats }: Rank): readonly HTMLElement[] {
-  const where = h("p", {}, `Place ${place} of ${of} that fit, tier ${tier}.`);
+  const where = h("p", `Place ${place} of ${of} that fit, tier ${tier}.`);
   if (beatenBy !== null)
-    return [where, h("p", {}, "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
+    return [where, h("p", "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
   return [
     where,
     beats === null
-      ? h("p", {}, "It is the answer: the only image that fits.")
-      : h("p", {}, "It is the answer: it beats ", imageLink(beats.cell), `, by ${beats.reason}.`),
+      ? h("p", "It is the answer: the only image that fits.")
+      : h("p", "It is the answer: it beats ", imageLink(beats.cell), `, by ${beats.reason}.`),
   ];
 }
