@@ -24,7 +24,6 @@ import type {
 import { tryAgain } from "../../oci/registry/try-again.ts";
 import { attachManifest } from "../../trust/attach.ts";
 import { findReferrers } from "../../trust/find-evidence.ts";
-import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
 export interface CopyImageOptions extends Pace {
@@ -85,16 +84,11 @@ export async function copyImage(
   const all = [top, ...parts].map(({ digest }) => digest);
   await copyAttachments(from, to, all, { registry, copyParts, ...pace });
   if (before !== null) return;
-  const own = silent(to);
   const next = (held: ManifestDescriptor | null) => {
     if (held !== null && held.digest !== top.digest) throw conflict(to, held.digest, from);
     return held === null ? { manifest: top } : null;
   };
-  try {
-    await settleTag({ ...pace, registry, reference: to, look, next }, own);
-  } finally {
-    await withdraw(registry, own, pace);
-  }
+  await settleTag({ ...pace, registry, reference: to, look, next });
 }
 
 /**

@@ -18,8 +18,8 @@ import type {
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
-/** An image that may be published already. */
-export interface AdoptRequest extends FindRequest, Pick<Pace, "settleMs" | "sleep"> {
+/** The question about a tag: whether it holds the image that would be built. */
+interface ExistingQuery extends FindRequest, Pick<Pace, "settleMs" | "sleep"> {
   readonly registry: RegistryClient;
 }
 
@@ -27,14 +27,9 @@ export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" 
   readonly registry: RegistryClient;
 }
 
-/**
- * The image of the same inputs under the tag, when nobody may write something else there any more; null when there is no such tag. Throws
- * `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
- */
-export async function adoptImage(request: AdoptRequest): Promise<ExistingImage | null> {
-  const look = () => findExisting(request);
-  const own = silent(request.reference);
-  return settleTag({ ...request, look, next: () => null }, own);
+/** As `Publisher.find`. */
+async function adoptImage(request: ExistingQuery): Promise<ExistingImage | null> {
+  return settleTag({ ...request, look: () => findExisting(request), next: () => null });
 }
 
 /**
@@ -94,7 +89,7 @@ async function adopted(
 }
 
 /** The lock's facts about it. */
-export function noted({ digest, mediaType, size, blobs }: ExistingImage): FoundImage {
+function noted({ digest, mediaType, size, blobs }: ExistingImage): FoundImage {
   return { digest, manifest: { mediaType, size }, blobs };
 }
 
@@ -104,11 +99,6 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
     message: `the registry of ${formatImageReference(reference)} ${what}`,
     fix: "run the same build again; if it stays, check the registry's storage and clean-up rules",
   });
-}
-
-/** The question about a tag: whether it holds the image that would be built. */
-interface ExistingQuery extends FindRequest {
-  readonly registry: RegistryClient;
 }
 
 /** The image under a tag, and its blobs in the registry. */

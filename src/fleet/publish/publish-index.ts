@@ -6,7 +6,7 @@ import { formatImageReference, type ImageReference } from "../../oci/reference.t
 import { remember } from "../../io/collections.ts";
 import type { FleetIndex } from "../../lock/fleet-index.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
-import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
+import { type Announcement, announce, silent } from "./announcement.ts";
 import { type DescribeRequest, describeImages } from "./describe-images.ts";
 import { formatFleetIndex } from "../../lock/format-fleet-index.ts";
 import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
@@ -102,8 +102,6 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   } catch (error) {
     if (error instanceof RegistryError && isRefusal(error)) await nameMissing(request, assumed);
     throw error;
-  } finally {
-    await withdraw(registry, own, { signal, sleep });
   }
 }
 
@@ -187,8 +185,8 @@ async function requireVouched({ digest, index }: CurrentIndex, request: IndexReq
   await vouching?.requireVouched(digest);
 }
 
-/** Of an image with attestations both: the index names the image inside, and `resolve` answers what the lock has. */
-function digestsOf(digest: Digest, { entries }: FleetIndex): readonly Digest[] {
+/** Of an image with attestations both: the index names the image inside, and `resolve` answers what the lock has. Last the index's own. */
+export function digestsOf(digest: Digest, { entries }: Pick<FleetIndex, "entries">): readonly Digest[] {
   const images = [...entries.values()].flatMap(({ image, descriptor }) => [image.digest, descriptor.digest]);
   return [...new Set(images), digest];
 }

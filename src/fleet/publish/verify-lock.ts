@@ -13,7 +13,6 @@ import {
 } from "../../oci/reference.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
-import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 import { type IndexVerification, verifyIndexes } from "./verify-index.ts";
 
@@ -112,14 +111,9 @@ async function healTag(
   manifest: Manifest,
   { registry, ...pace }: VerifyLockOptions,
 ): Promise<boolean> {
-  const own = silent(tag);
   const look = () => registry.findManifest(tag);
   const next = (held: ManifestDescriptor | null, written: number) =>
     held?.digest === manifest.digest || written > 0 ? null : { manifest };
-  try {
-    const settled = await settleTag({ ...pace, registry, reference: tag, look, next }, own);
-    return settled?.digest === manifest.digest;
-  } finally {
-    await withdraw(registry, own, pace);
-  }
+  const settled = await settleTag({ ...pace, registry, reference: tag, look, next });
+  return settled?.digest === manifest.digest;
 }
