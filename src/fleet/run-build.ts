@@ -12,7 +12,7 @@ import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { Signer } from "../trust/sign/signer.ts";
 import { version } from "../version.ts";
-import { attesterOf } from "./attest-build.ts";
+import { attesterOf, requireAttestable, unattestedImages } from "./attest-build.ts";
 import { imageExaminer } from "./audit/image-examiner.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import { readOrigin } from "./build-origin.ts";
@@ -32,11 +32,8 @@ import { countActions, type PlanJson } from "./plan/plan-json.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import type { Publication, PublicationEvent } from "./publication.ts";
 import { registryPublisher } from "./publish/publish-image.ts";
-import { requireAttestable } from "./require-attestable.ts";
-import type { FleetSigner } from "./sign-fleet.ts";
-import { signedPublisher } from "./signed-publisher.ts";
+import { type FleetSigner, signedPublisher } from "./sign-fleet.ts";
 import type { SignerChoice } from "./open-signer.ts";
-import { unattestedImages } from "./unattested.ts";
 
 /** Options that `build` and `publish` share. */
 export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
