@@ -7,7 +7,7 @@ import { type Digest, isDigest } from "../../oci/digest.ts";
 import { localBaseName } from "../../oci/local-base.ts";
 import { parseImageReference, withTag } from "../../oci/reference.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
-import { pinBases, type PinOptions } from "../dockerfile/bases.ts";
+import { pinBases } from "../dockerfile/bases.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
@@ -86,13 +86,15 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const variables = { args: file.args, platform: cell.platform };
   const runBase = runBaseOf(file.text, target, variables);
   const run = bases.find(({ ref }) => ref === runBase);
+  const pinned = pinBases(file.text, digests, replacements, { ...variables, local });
+  const rebuild = planned.inputs?.rebuild;
   return {
     cell: cell.id,
     inputDigest,
     reference: push ? withTag(parseImageReference(repository), tag) : null,
     request: {
       cell: cell.id,
-      dockerfile: rebuilt(pinned(file, digests, replacements, { ...variables, local }), planned),
+      dockerfile: rebuild === undefined ? pinned : withRebuild(pinned, rebuild),
       contextDir: options.folderOf(cell).dir,
       contextFiles: context.entries,
       contextDigest: context.digest,
@@ -118,11 +120,6 @@ function attestationsOf(cell: string, { digest }: Matrix, asked: Attestations): 
   return { ...asked, said: { [attestedArgs.cell]: cell, [attestedArgs.matrix]: digest } };
 }
 
-function rebuilt(dockerfile: string, { inputs }: PlannedCell): string {
-  const word = inputs?.rebuild;
-  return word === undefined ? dockerfile : withRebuild(dockerfile, word);
-}
-
 /** Of the local bases of all cells that are to be built. */
 export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] {
   const building = cells.filter((planned) => planned.action === "build" && isReady(planned));
@@ -131,21 +128,6 @@ export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] 
 
 function idsOf(held: readonly PlannedBase[]): readonly Digest[] {
   return [...new Set(held.map(({ digest }) => required(digest)))];
-}
-
-function pinned(
-  file: RenderedFile,
-  digests: ReadonlyMap<string, Digest>,
-  replacements: ReadonlyMap<string, string>,
-  options: PinOptions,
-): string {
-  try {
-    return pinBases(file.text, digests, replacements, options);
-  } catch (error) {
-    if (error instanceof ImgmatchError)
-      throw new InternalError(`bases of ${file.path} changed`, { cause: error });
-    throw error;
-  }
 }
 
 function required(digest: Digest | null): Digest {

@@ -7,6 +7,7 @@ import { createTarPacker, type TarHeader, type TarPackController } from "modern-
 import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { remember } from "../../../io/collections.ts";
 import { type ContextEntry, folderEntry } from "../../dockerfile/context.ts";
+import type { BuildRequest } from "../engine.ts";
 import { readHashedFile } from "../../dockerfile/hashed-file.ts";
 
 /** The files of a build context with what an engine is told of each: the same on every machine. */
@@ -147,10 +148,7 @@ function paxOf(texts: Readonly<Record<string, string>>): Record<string, string> 
 /** The path of the rendered Dockerfile inside the context. */
 export const dockerfileName = ".imgmatch.Dockerfile";
 
-interface ContextSource {
-  readonly contextDir: string;
-  readonly contextFiles: readonly ContextEntry[];
-  readonly dockerfile: string;
+interface ContextSource extends Pick<BuildRequest, "contextDir" | "contextFiles" | "dockerfile"> {
   /** Seconds since 1970 for every entry: `SOURCE_DATE_EPOCH`, else 0. */
   readonly mtime: number;
 }

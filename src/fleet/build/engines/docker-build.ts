@@ -11,7 +11,7 @@ import type { BuildFailure } from "./docker/build-output.ts";
 import { runProgram } from "./program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
 import { nothingMore, type StageContext, withTemporaryFolder } from "./staged-context.ts";
-import type { StepOptions } from "./build-secrets.ts";
+import type { StepOptions } from "./step-options.ts";
 
 export interface BuildClient {
   readonly env: Environment;

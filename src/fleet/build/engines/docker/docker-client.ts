@@ -6,7 +6,7 @@ import type { Environment } from "../../../../io/world.ts";
 import { ImgmatchError } from "../../../../errors.ts";
 import { type BuildClient, noAttestations } from "../docker-build.ts";
 import { runProgram } from "../program.ts";
-import type { StepOptions } from "../build-secrets.ts";
+import type { StepOptions } from "../step-options.ts";
 
 /** `why`: there is none. */
 export type FoundClient =

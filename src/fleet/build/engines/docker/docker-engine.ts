@@ -23,7 +23,7 @@ import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
 import { type DockerBuildMeans, runDockerBuild } from "../docker-build.ts";
 import { createStaging } from "../staged-context.ts";
-import type { StepOptions } from "../build-secrets.ts";
+import type { StepOptions } from "../step-options.ts";
 import { createSharedFailures, type SharedFailures } from "../shared-failure.ts";
 import { pullBases } from "./pull-bases.ts";
 import { buildFailure, type BuildOutcome, createBuildOutput, isFull } from "./build-output.ts";
