@@ -156,10 +156,10 @@ async function readConfigs(
 ): Promise<readonly CellBases[]> {
   const knownOf = lockedConfigs(pins);
   const asked = new Map<string, Promise<LockedBaseConfig | null>>();
-  const configOf = (
+  const configOf = async (
     { ref, used, digest, local }: PlannedBase,
     { cell, dockerfile: { use, bare } }: CellBases,
-  ): Promise<LockedBaseConfig | null> | LockedBaseConfig | null => {
+  ): Promise<LockedBaseConfig | null> => {
     if (digest === null || local !== undefined || use.whole !== null) return null;
     if (!use.bases.some((each) => each.ref === ref)) return null;
     const known = knownOf(used, digest, { cell, bare });
@@ -169,19 +169,16 @@ async function readConfigs(
       return read === null ? null : { onbuild: read.onbuild, env: namesIn(read.env) };
     });
   };
-  const found = cells.map((each) => ({ each, configs: each.bases.map((base) => configOf(base, each)) }));
-  const read = new Map(
-    await Promise.all([...asked.values()].map(async (config) => [config, await config] as const)),
+  const told = async (base: PlannedBase, each: CellBases): Promise<PlannedBase> => {
+    const config = await configOf(base, each);
+    return config === null ? base : { ...base, config };
+  };
+  return Promise.all(
+    cells.map(async (each) => ({
+      ...each,
+      bases: await Promise.all(each.bases.map((base) => told(base, each))),
+    })),
   );
-  return found.map(({ each, configs }): CellBases => {
-    if (configs.every((config) => config === null)) return each;
-    const bases = each.bases.map((base, index) => {
-      const config = configs[index] ?? null;
-      const told = config instanceof Promise ? (read.get(config) ?? null) : config;
-      return told === null ? base : { ...base, config: told };
-    });
-    return { ...each, bases };
-  });
 }
 
 /** Of `NAME=value`; nobody names files by `PATH`, which all have. */

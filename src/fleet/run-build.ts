@@ -8,7 +8,6 @@ import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
 import { readRevision } from "../io/git.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
 import type { Watching, World } from "../io/world.ts";
-import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { Signer } from "../trust/sign/signer.ts";
 import { version } from "../version.ts";
@@ -16,7 +15,6 @@ import { attesterOf, requireAttestable, unattestedImages } from "./attest-build.
 import { imageExaminer } from "./audit/image-examiner.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import { readOrigin } from "./build-origin.ts";
-import type { Attester } from "./build/publisher.ts";
 import { defaultEngine, type EngineChoice } from "./build/engines/engine-choice.ts";
 import { engineTraits } from "./build/engines/engine-traits.ts";
 import type { BuildSummary, FleetBuilder } from "./build/fleet-builder.ts";
@@ -156,7 +154,13 @@ async function buildCells(
           cache: folderCache(cacheFolder(env)),
         })
       : null,
-    attester: push ? await attesterFor(builder, plan, { fleet, registry, env, revision, signer }) : undefined,
+    attester:
+      push && plan.matrix.attest !== null
+        ? attesterOf(plan, {
+            ...{ registry, signer, attests: builder.attests, engine: builder.describe },
+            origin: { program: version, ...(await readOrigin(fleet.root, env)), revision },
+          })
+        : undefined,
     lockFile: lockFileOf(options),
     logFolder: join(dirname(matrix), ".imgmatch", "logs"),
     concurrency,
@@ -178,23 +182,6 @@ function builtContexts({ cells }: Plan): readonly BuildContext[] {
 /** A build is a compiler's work: more at one time than there are processors take no less time, and more memory. */
 export function buildsAtOnce(): number {
   return Math.min(availableParallelism(), 16);
-}
-
-async function attesterFor(
-  { attests, describe }: FleetBuilder,
-  plan: Plan,
-  {
-    fleet: { root },
-    registry,
-    env,
-    revision,
-    signer,
-  }: Pick<Building, "fleet" | "signer"> &
-    Pick<World, "env"> & { readonly registry: FullRegistryClient; readonly revision: string },
-): Promise<Attester | undefined> {
-  if (plan.matrix.attest === null) return undefined;
-  const origin = { program: version, ...(await readOrigin(root, env)), revision };
-  return attesterOf(plan, { registry, attests, engine: describe, origin, signer });
 }
 
 function summaryEvent({ results, kept }: BuildSummary): SummaryEvent {

@@ -72,7 +72,7 @@ async function askAll(
     if (descriptor !== null) entries.set(cell, { image, descriptor });
     else problems.push(gone(cell, image));
   };
-  await Promise.all(images.map(([cell, image]) => limit(ask, cell, image)));
+  await limit.map(images, ([cell, image]) => ask(cell, image));
   throwProblems(problems);
   return entries;
 }
