@@ -40,7 +40,6 @@ export function attesterOf({ matrix, cells }: Plan, options: AttesterOptions): A
     ...(isCommit(revision) ? { revision } : {}),
   };
   return {
-    now: () => new Date(),
     async attest(build, { signal, onLog }) {
       const planned = byId.get(build.cell);
       if (planned === undefined) throw new InternalError(`${build.cell} is not in the plan`);

@@ -66,7 +66,6 @@ export interface Publisher {
  * registries.
  */
 export interface Attester {
-  readonly now: () => Date;
   /** Throws where it cannot: then nothing gets the image's name. Answers what the lock says of it. */
   attest(build: PushedBuild, watch: BuildWatch): Promise<LockedAttestation>;
 }

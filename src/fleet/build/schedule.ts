@@ -210,10 +210,10 @@ async function makeImage(
     }
   }
   const started = performance.now();
-  const startedAt = attester?.now();
+  const startedAt = new Date();
   const image = await engine.build(request, { signal: drain, onLog });
   const buildMs = performance.now() - started;
-  const finishedAt = attester?.now();
+  const finishedAt = new Date();
   if (reference === null) {
     const examined = await examine(image, drain);
     return { how: "built", differs: false, ...inEngine, image, buildMs, ...examined };
@@ -229,7 +229,7 @@ async function makeImage(
     // From the registry its own layers travel alone; an engine would hand over the base with them.
     examine: async (pushed) => {
       opened.set(pushed.digest, await examine(pushed, stop));
-      if (attester === undefined || startedAt === undefined || finishedAt === undefined) return;
+      if (attester === undefined) return;
       const build = { cell, pushed, startedAt, finishedAt };
       attested.set(pushed.digest, await attester.attest(build, watch));
     },
