@@ -58,7 +58,6 @@ export interface Adoption {
   readonly notes: readonly string[];
 }
 
-/** With what all images of a call have. */
 interface AdoptMeans extends OpenOptions {
   readonly registry: FullRegistryClient;
   readonly statement: Statement;
@@ -114,7 +113,6 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
   return { schemaVersion: 1, lock: lockFile, adopted };
 }
 
-/** Copies an image into the lock's repository, where it is of another one. */
 async function bring(
   from: ImageReference | undefined,
   { tag, digest }: LockedImage,

@@ -4,6 +4,7 @@ import { repositoryOfCell } from "./cells/cell-settings.ts";
 import type { Attester, PushedBuild } from "./build/publisher.ts";
 import type { BuildSummary, FleetBuilder, FleetSources } from "./build/fleet-builder.ts";
 import { ImgmatchError, InternalError, type Problem, throwProblems } from "../errors.ts";
+import { firstOf } from "../io/table.ts";
 import type { LockedAttestation } from "../lock/lock.ts";
 import type { Attestations, Located, Matrix } from "./matrix/matrix.ts";
 import { formatImageReference } from "../oci/reference.ts";
@@ -22,14 +23,12 @@ import { findProvenance } from "../trust/provenance/find-provenance.ts";
 export interface AttesterOptions {
   readonly registry: AttachmentRegistry & EvidenceReader;
   readonly attests: FleetBuilder["attests"];
-  /** The engine, as the lock names it. */
   readonly engine: () => Promise<string>;
   readonly origin: BuildOrigin;
   /** Of statements that imgmatch writes; null: they are attached without a signature. */
   readonly signer: StatementSigner | null;
 }
 
-/** undefined where the matrix asks for nothing. */
 export function attesterOf({ matrix, cells }: Plan, options: AttesterOptions): Attester | undefined {
   const { attest } = matrix;
   if (attest === null) return undefined;
@@ -150,8 +149,6 @@ function leaks({ value, at }: Located<Attestations>, args: Readonly<Record<strin
   }));
 }
 
-const mostNamed = 5;
-
 /**
  * `PROVENANCE_MISSING` for those that the lock kept or the registry had already, if no build of this lock has attested them. The registry is
  * not asked: `verify --provenance` does that.
@@ -167,11 +164,10 @@ export function unattestedImages(
   const adopted = results.filter((result) => result.status === "built" && result.how === "adopted");
   const names = [...kept.map(({ cell }) => cell.id), ...adopted.map(({ cell }) => cell)].sort();
   if (names.length === 0) return [];
-  const more = names.length > mostNamed ? " …" : "";
   return [
     {
       code: "PROVENANCE_MISSING",
-      message: `${names.length === 1 ? "1 image was" : `${names.length} images were`} there already, and no build of this lock has attested ${names.length === 1 ? "it" : "them"}: ${names.slice(0, mostNamed).join(", ")}${more}`,
+      message: `${names.length === 1 ? "1 image was" : `${names.length} images were`} there already, and no build of this lock has attested ${names.length === 1 ? "it" : "them"}: ${firstOf(names, 5)}`,
       fix: "imgmatch verify --provenance lists those with provenance; build --no-cache --push builds them again under new tags",
     },
   ];

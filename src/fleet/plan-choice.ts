@@ -47,7 +47,6 @@ export interface PlanForOptions {
   readonly cell?: string | undefined;
 }
 
-/** Throws what opening and planning a fleet throw. */
 export async function planFor(
   flags: FleetChoice & LocalBaseChoice & { readonly push?: boolean },
   world: World,

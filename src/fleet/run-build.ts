@@ -33,7 +33,6 @@ import { registryPublisher } from "./publish/publish-image.ts";
 import { type FleetSigner, signedPublisher } from "./sign-fleet.ts";
 import type { SignerChoice } from "./open-signer.ts";
 
-/** Options that `build` and `publish` share. */
 export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
   /** Cells at one time. Default: as many as this machine has processors, up to 16. */
   readonly concurrency?: number;
@@ -48,7 +47,6 @@ export type FleetBuildEvent =
   | SummaryEvent
   | PublicationEvent;
 
-/** The end of a build. */
 export interface SummaryEvent {
   readonly type: "summary";
   readonly schemaVersion: 1;
@@ -73,9 +71,7 @@ interface Building {
   readonly builderFor: BuilderFor;
   /** Of provenance; null where nobody signs. */
   readonly signer: Signer | null;
-  /** Of images; null where nobody signs. */
   readonly signing: FleetSigner | null;
-  /** An axis that made no difference is an error. */
   readonly strict: boolean;
 }
 

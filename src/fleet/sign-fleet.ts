@@ -19,7 +19,6 @@ export interface FleetSigner extends Vouching {
   readonly sign: (pushed: Digest, place: ImageReference) => Promise<void>;
   /** Throws with exit code 6 where nobody who counts has signed what is under the name already. */
   readonly requireSigned: (image: ImageReference, digest: Digest) => Promise<void>;
-  /** So far. */
   readonly done: () => SignedImages;
 }
 

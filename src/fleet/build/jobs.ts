@@ -20,7 +20,6 @@ import type { BuildJob, BuiltCell } from "./schedule.ts";
 
 export interface JobOptions extends Pick<FleetSources, "folderOf" | "passedArgs"> {
   readonly matrix: Matrix;
-  /** Commit of the sources, or empty where there is none. */
   readonly revision: string;
   readonly push: boolean;
 }
@@ -64,7 +63,6 @@ export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]):
   };
 }
 
-/** Throws for those that cannot be built. */
 export function requireReady(cells: readonly PlannedCell[]): readonly ReadyCell[] {
   const [first, ...rest] = cells.filter((planned) => !isReady(planned));
   if (first !== undefined) throw new ImgmatchError(unreadyProblem([first, ...rest]));
@@ -120,7 +118,6 @@ function attestationsOf(cell: string, { digest }: Matrix, asked: Attestations): 
   return { ...asked, said: { [attestedArgs.cell]: cell, [attestedArgs.matrix]: digest } };
 }
 
-/** Of the local bases of all cells that are to be built. */
 export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] {
   const building = cells.filter((planned) => planned.action === "build" && isReady(planned));
   return idsOf(building.flatMap(({ bases }) => bases.filter(({ local }) => local !== undefined)));

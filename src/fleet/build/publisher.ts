@@ -14,15 +14,12 @@ import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
 export interface FoundImage {
   readonly digest: Digest;
   readonly manifest: LockedManifest;
-  /** null where its manifest does not tell. */
   readonly blobs: StoredBlobs | null;
 }
 
 /** The name that an image of these inputs is to have. */
 export interface ImageName {
-  /** With a tag. */
   readonly reference: ImageReference;
-  /** `os/architecture`. */
   readonly platform: string;
   readonly inputDigest: Digest;
 }
@@ -71,9 +68,7 @@ export interface Attester {
 }
 
 export interface PushedBuild {
-  /** Cell id. */
   readonly cell: string;
-  /** By digest. */
   readonly pushed: ImageReference;
   readonly startedAt: Date;
   readonly finishedAt: Date;
@@ -89,14 +84,12 @@ export interface Examiner {
 }
 
 export interface ExaminedImage {
-  /** Cell id. */
   readonly cell: string;
   /** As the engine has it, or where the registry does. */
   readonly image: BuiltImage | ImageReference;
 }
 
 export interface Examination {
-  /** For the lock; null where nothing was measured. */
   readonly measured: Measured | null;
   readonly warnings: readonly Problem[];
 }

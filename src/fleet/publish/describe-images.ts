@@ -10,9 +10,7 @@ import { type ImageReference, withDigest } from "../../oci/reference.ts";
 
 export interface DescribeRequest {
   readonly registry: RegistryClient;
-  /** Of the repository. */
   readonly reference: ImageReference;
-  /** By cell. */
   readonly images: ReadonlyMap<string, IndexedImage>;
   /** The manifests that their builds have noted. Default: none, and the registry is asked about each. */
   readonly manifests?: ReadonlyMap<string, ManifestDescriptor> | undefined;

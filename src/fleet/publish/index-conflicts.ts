@@ -40,7 +40,6 @@ function conflict(reference: ImageReference, says: string, fix = raise): Problem
   return { code: "INDEX_CONFLICT", message: `${formatImageReference(reference)} ${says}`, fix };
 }
 
-/** The index under the version's tag. */
 export interface CurrentIndex {
   readonly digest: Digest;
   readonly index: FleetIndex;

@@ -151,7 +151,6 @@ function firstOf(
   return sortCandidates(order, candidates)[0]?.named ?? null;
 }
 
-/** The needed features: without those that its files do not use. */
 function featuresOf(image: IndexedImage): readonly string[] {
   return neededRequirement(image).cpu.features;
 }

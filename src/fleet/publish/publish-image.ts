@@ -27,7 +27,6 @@ export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" 
   readonly registry: RegistryClient;
 }
 
-/** As `Publisher.find`. */
 async function adoptImage(request: ExistingQuery): Promise<ExistingImage | null> {
   return settleTag({ ...request, look: () => findExisting(request), next: () => null });
 }
@@ -88,7 +87,6 @@ async function adopted(
   return { ...noted(found), how: "adopted", differs };
 }
 
-/** The lock's facts about it. */
 function noted({ digest, mediaType, size, blobs }: ExistingImage): FoundImage {
   return { digest, manifest: { mediaType, size }, blobs };
 }
@@ -101,7 +99,6 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
   });
 }
 
-/** The image under a tag, and its blobs in the registry. */
 interface ExistingImage extends ManifestDescriptor {
   readonly blobs: StoredBlobs | null;
 }
@@ -147,7 +144,6 @@ function conflict(
   });
 }
 
-/** See {@link publishImage} for what is promised. */
 export function registryPublisher(registry: RegistryClient, pace: Pick<Pace, "settleMs"> = {}): Publisher {
   return {
     async find(request) {

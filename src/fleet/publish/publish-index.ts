@@ -128,7 +128,6 @@ function currentIndex(request: IndexRequest): () => Promise<CurrentIndex | null>
   };
 }
 
-/** Throws `INDEX_CONFLICT` with every cell of which the two say different things. */
 function union(current: FleetIndex | null, mine: FleetIndex, reference: ImageReference): FleetIndex {
   if (current === null) return mine;
   throwProblems(indexConflicts(current, mine, reference));
@@ -161,7 +160,6 @@ async function settle(
   return settled;
 }
 
-/** Stands behind what the tag holds now. */
 async function vouchFor(current: CurrentIndex, request: IndexRequest): Promise<void> {
   if (request.vouching === undefined) return;
   await requireVouched(current, request);

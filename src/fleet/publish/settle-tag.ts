@@ -21,7 +21,6 @@ export interface Pace {
 
 export interface TagWriter<Held extends { readonly digest: Digest }> extends Pace {
   readonly registry: RegistryClient;
-  /** With the tag. */
   readonly reference: ImageReference;
   /** Reads the content of the tag, or null if there is no such tag. Throws if it is somebody else's. */
   readonly look: () => Promise<Held | null>;
@@ -109,7 +108,6 @@ async function settle<Held extends { readonly digest: Digest }>(
   }
 }
 
-/** The knowledge of a publisher about its writes. */
 function tagWrite<Held extends { readonly digest: Digest }>(
   { registry, reference, look, next, signal, settleMs = 5000, sleep = waitFor }: TagWriter<Held>,
   own: Announcement,

@@ -161,7 +161,6 @@ function strayImage({ images, repository }: Lock, name: string, digest: Digest):
   return [{ code: "INDEX_CONFLICT", message, fix: "move the channel again: imgmatch promote --channel" }];
 }
 
-/** null where there is none. */
 async function verifyIndex(
   lock: Lock,
   tag: string,

@@ -18,7 +18,6 @@ export interface ContextItem {
   readonly mode: number;
   /** Bytes; 0 for what is no file. */
   readonly size: number;
-  /** Seconds since 1970. */
   readonly mtime: number;
   /** Only for a link. */
   readonly target?: string;
@@ -57,7 +56,6 @@ function itemOf(contextDir: string, entry: ContextEntry, mtime: number): Context
   }
 }
 
-/** A file that is not on the disk. */
 function textItem(path: string, text: Uint8Array, mtime: number): ContextItem {
   return {
     ...{ path, mtime, type: "file", mode: 0o644, size: text.length },
@@ -145,7 +143,6 @@ function paxOf(texts: Readonly<Record<string, string>>): Record<string, string> 
   return records.length === 0 ? null : Object.fromEntries(records);
 }
 
-/** The path of the rendered Dockerfile inside the context. */
 export const dockerfileName = ".imgmatch.Dockerfile";
 
 interface ContextSource extends Pick<BuildRequest, "contextDir" | "contextFiles" | "dockerfile"> {

@@ -37,11 +37,9 @@ export interface DockerBuilt {
   readonly config: Digest | null;
   /** By which an engine knows the image: what BuildKit calls its digest. */
   readonly digest: Digest | null;
-  /** The failure; the digests are null then. */
   readonly failure: BuildFailure | null;
 }
 
-/** `more`: flags for this build alone. */
 export async function runDockerBuild(
   { env, command, given, cacheFrom, stage, shared }: DockerBuildMeans,
   request: BuildRequest,

@@ -92,7 +92,6 @@ function requireOffered({
   requireNetwork(network, engine);
 }
 
-/** Throws `USAGE` for a network that this engine does not have. */
 export function requireNetwork(network: string, engine: EngineName): void {
   const { networks }: EngineTraits = engineTraits[engine];
   if (networks?.includes(network) ?? /^[A-Za-z0-9][\w.:/=,-]*$/.test(network)) return;

@@ -110,7 +110,6 @@ function sshUsage(message: string): ImgmatchError {
   );
 }
 
-/** The id that two of these have. */
 function twiceIn(options: readonly { readonly id: string }[]): string | undefined {
   const ids = options.map(({ id }) => id);
   return ids.find((id, index) => ids.indexOf(id) !== index);

@@ -77,7 +77,6 @@ export async function createBuildxEngine({
   const rewriting = createRewriting(epoch !== null && facts.rewritesTimestamps);
   const option = (rewrite: boolean) =>
     rewrite ? `,rewrite-timestamp=true${engineOf === null ? "" : ",unpack=false"}` : "";
-  /** The whole image as a file on this machine. */
   const archive = (request: BuildRequest, file: string, watch: BuildWatch) =>
     rewriting(watch.onLog, (rewrite) =>
       buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch),
@@ -190,7 +189,6 @@ function idOf({ cell }: BuildRequest, digest: string | null): string {
   return digest;
 }
 
-/** The writes of a build to registries. */
 interface Writes {
   readonly image?: string;
   readonly caches?: readonly string[];

@@ -8,7 +8,6 @@ import { type BuildClient, noAttestations } from "../docker-build.ts";
 import { runProgram } from "../program.ts";
 import type { StepOptions } from "../step-options.ts";
 
-/** `why`: there is none. */
 export type FoundClient =
   | { readonly client: BuildClient; readonly isBuildx: boolean }
   | { readonly client: null; readonly why: string };

@@ -34,7 +34,6 @@ import { createScratch, findPodman, findPodmanImage, imageOfLine, type Podman } 
 /** `ca`: beside the certificates that it trusts already. */
 export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
 
-/** Throws `ENGINE_NOT_FOUND` when neither is installed. */
 export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): Promise<Engine> {
   const usable = await withAuthority(await withReadableConfig(env), ca);
   const advice = adviceFor("containers", ca);
