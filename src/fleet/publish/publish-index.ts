@@ -75,13 +75,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const plain = show(wanted);
   if (before?.digest === formatFleetIndex(wanted, plain, request).top.digest) {
     await vouchFor(before, request);
-    return {
-      digest: before.digest,
-      how: "unchanged",
-      cells: wanted.entries.size,
-      added: [],
-      plain,
-    };
+    return { digest: before.digest, how: "unchanged", cells: wanted.entries.size, added: [], plain };
   }
 
   const { signal, sleep } = request;
@@ -89,16 +83,11 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   try {
     await announce(registry, own, { signal, sleep });
     const settled = await settle(request, look, mine, own);
-    const { digest, index } = settled;
     // It may be another publisher's, with ours in it.
     await vouchFor(settled, request);
-    return {
-      digest,
-      how: replace && before !== null ? "replaced" : "written",
-      cells: index.entries.size,
-      added,
-      plain: show(index),
-    };
+    const how = replace && before !== null ? "replaced" : "written";
+    const { digest, index } = settled;
+    return { digest, how, cells: index.entries.size, added, plain: show(index) };
   } catch (error) {
     if (error instanceof RegistryError && isRefusal(error)) await nameMissing(request, assumed);
     throw error;
