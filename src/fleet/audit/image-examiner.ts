@@ -49,14 +49,12 @@ export function imageExaminer(options: ExaminerOptions): Examiner {
   };
 }
 
-export function imageAuditor({
-  declared,
-  registry,
-  holder,
-  cache,
-}: ExaminerOptions): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
+export function imageAuditor(
+  options: Omit<ExaminerOptions, "onEffect">,
+): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
+  const { declared, registry, holder, cache } = options;
   const originOn = createBaseReader(registry, cache, holder);
-  const openBuilt = builtImageOpener({ registry, holder, cache });
+  const openBuilt = builtImageOpener(options);
   return async ({ cell, image }, watch) => {
     const about = declared(cell);
     if (about === null)

@@ -12,9 +12,9 @@ import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
 import type { CellContext } from "../dockerfile/cell-context.ts";
-import type { Attestations, Matrix } from "../matrix/matrix.ts";
+import type { Matrix } from "../matrix/matrix.ts";
 import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
-import type { AskedAttestations, BuiltImage } from "./engine.ts";
+import type { BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
@@ -86,6 +86,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const run = bases.find(({ ref }) => ref === runBase);
   const pinned = pinBases(file.text, digests, replacements, { ...variables, local });
   const rebuild = planned.inputs?.rebuild;
+  const said = { [attestedArgs.cell]: cell.id, [attestedArgs.matrix]: matrix.digest };
   return {
     cell: cell.id,
     inputDigest,
@@ -108,14 +109,10 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       },
       labels: { [inputsLabel]: inputDigest },
       ...(held.length === 0 ? {} : { localBases: idsOf(held) }),
-      ...(matrix.attest === null ? {} : { attest: attestationsOf(cell.id, matrix, matrix.attest.value) }),
+      ...(matrix.attest === null ? {} : { attest: { ...matrix.attest.value, said } }),
       tags: [`${repository}:${tag}`],
     },
   };
-}
-
-function attestationsOf(cell: string, { digest }: Matrix, asked: Attestations): AskedAttestations {
-  return { ...asked, said: { [attestedArgs.cell]: cell, [attestedArgs.matrix]: digest } };
 }
 
 export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] {

@@ -45,9 +45,7 @@ export interface Published extends FoundImage {
   readonly differs: boolean;
 }
 
-/**
- * All that happens between "built" and "in the lock".
- */
+/** All that happens between "built" and "in the lock". */
 export interface Publisher {
   /**
    * Finds the image of the same inputs under the name, when nobody may write something else there any more; null when there is no such

@@ -60,16 +60,8 @@ export async function engineOptions(
   return { env, credentials: dockerCredentials(env), builder, cache, secrets, ssh, network, ca };
 }
 
-function requireOffered({
-  engine = defaultEngine,
-  builder,
-  stack,
-  cacheFrom = [],
-  cacheTo = [],
-  secret = [],
-  ssh = [],
-  network = "default",
-}: EngineChoice): void {
+function requireOffered(flags: EngineChoice): void {
+  const { engine = defaultEngine, cacheFrom = [], cacheTo = [], secret = [], ssh = [] } = flags;
   const offered = engineTraits[engine];
   const refuse = (isRefused: boolean, message: string, fix = "build with another engine") => {
     if (isRefused) throw usageError(message, fix);
@@ -77,11 +69,15 @@ function requireOffered({
   const cached = cacheFrom.length + cacheTo.length > 0;
   const not = `is not offered with --engine ${engine}`;
   refuse(
-    builder !== undefined && !offered.builders,
+    flags.builder !== undefined && !offered.builders,
     "--builder names a builder of buildx",
     "add --engine buildx",
   );
-  refuse(stack !== undefined && !offered.stacks, "--stack names a stack of Pulumi", "add --engine pulumi");
+  refuse(
+    flags.stack !== undefined && !offered.stacks,
+    "--stack names a stack of Pulumi",
+    "add --engine pulumi",
+  );
   refuse(
     cached && !offered.cache,
     `--cache-from and --cache-to are not offered with --engine ${engine}`,
@@ -89,7 +85,7 @@ function requireOffered({
   );
   refuse(secret.length > 0 && !offered.secrets, `--secret ${not}, whose state would keep it`);
   refuse(ssh.length > 0 && !offered.ssh, `--ssh ${not}, whose provider knows no agents`);
-  requireNetwork(network, engine);
+  requireNetwork(flags.network ?? "default", engine);
 }
 
 export function requireNetwork(network: string, engine: EngineName): void {
