@@ -73,9 +73,6 @@ async function chooseMatrices({ workspace, fleet, lock, explain }: OverFlags): P
     throw usageError("--lock names one lock, and each fleet has its own", "leave --lock out");
   if (explain !== undefined)
     throw usageError("--explain is about a cell of one fleet", "name its matrix with --matrix");
-  const [{ findMatrices }, { orderFleets }] = await Promise.all([
-    import("../fleet/find-matrices.ts"),
-    import("../fleet/order-fleets.ts"),
-  ]);
+  const { findMatrices, orderFleets } = await import("../fleet/workspace.ts");
   return orderFleets(await findMatrices(workspace === true ? undefined : workspace, fleet));
 }

@@ -58,7 +58,6 @@ export interface Adoption {
   readonly notes: readonly string[];
 }
 
-/** With what all images of a call have. */
 interface AdoptMeans extends OpenOptions {
   readonly registry: FullRegistryClient;
   readonly statement: Statement;
@@ -98,11 +97,15 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
       );
     adopted.push(await adoptOne(reference, { ...found, ...axes }, means));
   }
-  for (const [index, { image }] of adopted.entries())
-    await bring(named[index], image, parseImageReference(repository), means.registry, {
-      signal: world.signal,
-      onEvent: asked.onEvent,
-    });
+  const home = parseImageReference(repository);
+  for (const [index, { image }] of adopted.entries()) {
+    const [from, { tag, digest }] = [named[index], image];
+    if (from === undefined || digest === null || formatRepository(from) === formatRepository(home)) continue;
+    const { copyImage } = await import("./publish/copy-image.ts");
+    const to = withTag(home, tag);
+    asked.onEvent?.({ type: "copy", from: formatImageReference(from), to: formatImageReference(to) });
+    await copyImage(withDigest(from, digest), to, { registry: means.registry, signal: world.signal });
+  }
   await updateLock(
     lockFile,
     (known) => {
@@ -112,22 +115,6 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
     { repository },
   );
   return { schemaVersion: 1, lock: lockFile, adopted };
-}
-
-/** Copies an image into the lock's repository, where it is of another one. */
-async function bring(
-  from: ImageReference | undefined,
-  { tag, digest }: LockedImage,
-  repository: ImageReference,
-  registry: FullRegistryClient,
-  { signal, onEvent }: Watching<AdoptEvent>,
-): Promise<void> {
-  if (from === undefined || digest === null || formatRepository(from) === formatRepository(repository))
-    return;
-  const { copyImage } = await import("./publish/copy-image.ts");
-  const to = withTag(repository, tag);
-  onEvent?.({ type: "copy", from: formatImageReference(from), to: formatImageReference(to) });
-  await copyImage(withDigest(from, digest), to, { registry, signal });
 }
 
 /** Throws `USAGE` for what has a tag or a digest. */

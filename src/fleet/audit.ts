@@ -1,6 +1,5 @@
 /** The images of a fleet that exists are opened, and what is declared of them compared with what their files show. */
 
-import type { BuildWatch } from "./build/engine.ts";
 import { ImgmatchError, type Problem, usageError } from "../errors.ts";
 import { engineArchive, engineLayers } from "../inspect/image/from-engine.ts";
 import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
@@ -168,12 +167,20 @@ async function auditImages(
   for (const { cell, locked } of wanted) {
     signal.throwIfAborted();
     onEvent?.({ type: "image", cell, done: cells.length, total: wanted.length });
-    const { effect, ...found } = await auditCell(cell, repositoryOf(lock, locked), locked, examine, {
-      signal,
-      onLog: () => {},
-    });
-    if (effect !== null) effects.set(cell, effect);
-    cells.push(found);
+    const { digest, tag } = locked;
+    const repository = repositoryOf(lock, locked);
+    const image = digest === null ? `${repository}:${tag}` : `${repository}@${digest}`;
+    const where =
+      digest === null ? { id: image, size: null } : withDigest(parseImageReference(repository), digest);
+    try {
+      const { effect, ...found } = await examine({ cell, image: where }, { signal, onLog: () => {} });
+      effects.set(cell, effect);
+      cells.push({ cell, image, ...found, failure: null });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ImgmatchError)) throw error;
+      cells.push({ cell, image, measured: null, lies: [], notes: [], failure: error.problems[0] });
+    }
   }
   return {
     schemaVersion: 1,
@@ -198,31 +205,4 @@ function declaredOf(planned: BuiltCell): DeclaredImage | null {
   });
   const found = declaredImage({ ...planned, bases });
   return found && { ...found, requires: locked.requires, platform: locked.platform };
-}
-
-async function auditCell(
-  cell: string,
-  repository: string,
-  { digest, tag }: LockedImage,
-  examine: ReturnType<typeof imageAuditor>,
-  watch: BuildWatch,
-): Promise<AuditedCell & { readonly effect: ImageEffect | null }> {
-  const name = digest === null ? `${repository}:${tag}` : `${repository}@${digest}`;
-  const where =
-    digest === null ? { id: name, size: null } : withDigest(parseImageReference(repository), digest);
-  try {
-    return { cell, image: name, ...(await examine({ cell, image: where }, watch)), failure: null };
-  } catch (error) {
-    watch.signal.throwIfAborted();
-    if (!(error instanceof ImgmatchError)) throw error;
-    return {
-      cell,
-      image: name,
-      measured: null,
-      lies: [],
-      notes: [],
-      effect: null,
-      failure: error.problems[0],
-    };
-  }
 }

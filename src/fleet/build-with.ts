@@ -12,7 +12,6 @@ import { lockFileOf } from "./fleet-choice.ts";
 import { type LocalBaseChoice, type PlannedFleet, planFor, planPublished } from "./plan-choice.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import type { Plan } from "./plan/planned-cell.ts";
-import { publishedDigests } from "./plan/published-digests.ts";
 import { type Publication, publishPlan, tellPublication, unpublished } from "./publication.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
 import { registryPublisher } from "./publish/publish-image.ts";
@@ -144,7 +143,8 @@ async function publishBuilt(
   world.onEvent({ type: "publish" });
   const plan = await planPublished(fleet, only, options);
   if (!options.index) {
-    await signing?.vouch(publishedDigests(plan));
+    const kept = plan.cells.filter(({ action }) => action === "keep");
+    await signing?.vouch([...new Set(kept.flatMap(({ locked }) => locked?.digest ?? []))]);
     return tellPublication(null, signing, world);
   }
   // Not ended by an interruption: what is announced must be taken back.

@@ -41,7 +41,7 @@ export async function updateBases(
   const { fleet, only } = await openFleetFor(asked, world);
   const { lock, file, repository } = await readOwnLock(fleet, asked);
   const problems: Problem[] = [];
-  const findBaseDigest = await baseLookup(asked, world, (problem) => problems.push(problem));
+  const { findBaseDigest } = await baseLookup(asked, world, (problem) => problems.push(problem));
   const replaceBases = parseReplacements(asked.replaceBase);
   const { cells } = await planOpenFleet(fleet, { only, replaceBases, findBaseDigest, lock });
   const locked = cells.filter((planned) => planned.locked !== null);

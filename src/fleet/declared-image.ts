@@ -6,7 +6,6 @@ import { type ImageReference, parseImageReference, withDigest } from "../oci/ref
 import type { Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
 import { runBaseOf } from "./dockerfile/stages.ts";
 
-/** null for a cell that the plan does not have, or whose base has no digest. */
 export function declaredImages({ cells }: Pick<Plan, "cells">): (cell: string) => DeclaredImage | null {
   const byId = new Map(cells.map((planned) => [planned.cell.id, planned]));
   return (id) => {

@@ -3,11 +3,10 @@
 import { relative, resolve } from "node:path";
 import { type Problem, throwProblems } from "../errors.ts";
 import { readRevision } from "../io/git.ts";
-import { count } from "../io/table.ts";
+import { count, firstOf } from "../io/table.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { parseSecrets } from "./build/engines/build-secrets.ts";
 import { type EngineChoice, requireNetwork } from "./build/engines/engine-choice.ts";
-import { checkSsh } from "./build/engines/ssh.ts";
+import { checkSsh, parseSecrets } from "./build/engines/step-options.ts";
 import { jobOf, requireReady } from "./build/jobs.ts";
 import type { CellContext } from "./dockerfile/cell-context.ts";
 import { oncePer } from "./cells/once-per.ts";
@@ -38,23 +37,18 @@ export interface ExportBakeOptions
 export async function exportBake(asked: ExportBakeOptions = {}, given?: Partial<World>): Promise<BakeFile> {
   const world = worldOf(asked, given);
   const { fleet, plan } = await planForExport(asked, world);
-  const { secret: secrets = [], ssh = [], network = "default" } = asked;
+  const { secret = [], ssh = [], network = "default" } = asked;
   // The variables are those of the machine where bake runs: here they need not be set.
-  const names = secrets.flatMap((text) => /,env=(.+)$/.exec(text)?.[1] ?? []);
-  parseSecrets(secrets, Object.fromEntries(names.map((name) => [name, ""])));
+  const names = secret.flatMap((text) => /,env=(.+)$/.exec(text)?.[1] ?? []);
+  parseSecrets(secret, Object.fromEntries(names.map((name) => [name, ""])));
   checkSsh(ssh);
   requireNetwork(network, "buildx");
   const contextAt = (dir: string) => {
     const folder = relative(world.cwd, resolve(world.cwd, dir)).replaceAll("\\", "/");
     return folder === "" ? "." : folder;
   };
-  const file = bakePlan(plan, fleet, {
-    contextAt,
-    secrets,
-    ssh,
-    network,
-    revision: await readRevision(fleet.root, world.env),
-  });
+  const revision = await readRevision(fleet.root, world.env);
+  const file = bakePlan(plan, fleet, { contextAt, secret, ssh, network, revision });
   const problems = await contextProblems(fleet, plan);
   for (const problem of problems) world.onEvent({ type: "problem", problem });
   return file;
@@ -63,11 +57,9 @@ export async function exportBake(asked: ExportBakeOptions = {}, given?: Partial<
 export interface BakeOptions extends BakeSteps {
   /** A build context as bake is to find it, relative to where it runs. */
   contextAt(dir: string): string;
-  /** Commit of the sources, for a label; empty where there is none. */
   readonly revision: string;
 }
 
-/** Throws `BASE_UNRESOLVED` for all cells whose bases are not known. */
 export function bakePlan(
   { matrix, cells }: Plan,
   fleet: Fleet,
@@ -137,18 +129,14 @@ async function folderProblems(
   if (hidden.length > 0)
     problems.push({
       code: "CONTEXT_NOT_FOUND",
-      message: `bake would leave out ${count(hidden.length, "file")} that the Dockerfile's own ignore file shows: ${firstOf(hidden)}`,
+      message: `bake would leave out ${count(hidden.length, "file")} that the Dockerfile's own ignore file shows: ${firstOf(hidden, 8)}`,
       fix: `show them in ${ignoreFile}`,
     });
   if (more.length > 0)
     problems.push({
       code: "CONTEXT_NOT_FOUND",
-      message: `bake would send ${count(more.length, "file")} more than imgmatch: ${firstOf(pathsToHide(more, sent))}`,
+      message: `bake would send ${count(more.length, "file")} more than imgmatch: ${firstOf(pathsToHide(more, sent), 8)}`,
       fix: `if the Dockerfile copies whole folders, hide them in ${ignoreFile}`,
     });
   return problems;
-}
-
-function firstOf(paths: readonly string[]): string {
-  return `${paths.slice(0, 8).join(", ")}${paths.length > 8 ? " …" : ""}`;
 }

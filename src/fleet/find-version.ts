@@ -8,7 +8,6 @@ import { secretIn } from "./matrix/secret-names.ts";
 import { isTag } from "../oci/reference.ts";
 
 export interface FindVersionOptions {
-  /** The matrix's folder: its repository is asked. */
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -29,6 +28,15 @@ async function findVersion(
 ): Promise<string> {
   const refuse = (code: Problem["code"], message: string, fix: string) =>
     new ImgmatchError({ code, message, fix, at });
+  // It becomes the tag of the version's index as it is: nothing of it is made into another text.
+  const checked = (version: string, whose: string) => {
+    if (isTag(version)) return version;
+    throw refuse(
+      "TAG_INVALID",
+      `${whose} is no version that a tag can be: ${JSON.stringify(version)}`,
+      "at most 128 letters, digits and _ . -, not . or - first; a branch with / is none",
+    );
+  };
   if (source.from === "environment") {
     // CI systems set empty what is not set.
     const found = env[source.name] || source.fallback;
@@ -41,29 +49,17 @@ async function findVersion(
     const secret = secretIn(source.name, found);
     if (secret !== null)
       throw refuse("MATRIX_SECRET", `the environment's ${source.name} is ${secret}`, "name another variable");
-    return checked(found, `the environment's ${source.name}`, refuse);
+    return checked(found, `the environment's ${source.name}`);
   }
   const answer = await (source.what === "describe" ? describeHead : shortHead)(root, isWritten);
   if (!answer.ok)
     throw refuse("VERSION_UNKNOWN", `git does not tell the version: ${answer.reason}`, fixOf(answer));
-  return checked(answer.text, "what git tells", refuse);
+  return checked(answer.text, "what git tells");
 }
 
 /** Whether imgmatch itself wrote this file beside the matrix: a build must not change the version of the next one. */
 export function isWritten(path: string): boolean {
   return path === lockPath || /^images\/[^/]+\.Dockerfile$/.test(path);
-}
-
-type Refuse = (code: Problem["code"], message: string, fix: string) => ImgmatchError;
-
-/** It becomes the tag of the version's index as it is: nothing of it is made into another text. */
-function checked(version: string, whose: string, refuse: Refuse): string {
-  if (isTag(version)) return version;
-  throw refuse(
-    "TAG_INVALID",
-    `${whose} is no version that a tag can be: ${JSON.stringify(version)}`,
-    "at most 128 letters, digits and _ . -, not . or - first; a branch with / is none",
-  );
 }
 
 function fixOf({ hasCommit }: Extract<GitAnswer, { ok: false }>): string {

@@ -67,23 +67,18 @@ export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<st
   );
 }
 
-/** Asks registries what a base does when it is built on; what cannot be had is null. */
-export async function baseReader(
-  { offline = false, ...flags }: FleetChoice,
-  { env, signal }: Pick<World, "env" | "signal">,
-): Promise<ReadBase> {
-  if (offline) return async () => null;
-  const { createBaseReader } = await import("../oci/registry/base-lookup.ts");
-  return createBaseReader(env, { ...(await trustOf(flags)), signal });
-}
-
-/** Asks registries for base digests; what cannot be had is null, and `onProblem` hears why. */
+/** Asks registries for the digests of bases, and what a base does when it is built on; what cannot be had is null. `onProblem` hears why. */
 export async function baseLookup(
   { offline = false, ...flags }: FleetChoice,
   { env, signal }: Pick<World, "env" | "signal">,
   onProblem: (problem: Problem, ref: string) => void,
-): Promise<FindBaseDigest> {
-  if (offline) return async () => null;
-  const { createBaseLookup } = await import("../oci/registry/base-lookup.ts");
-  return createBaseLookup(env, onProblem, { ...(await trustOf(flags)), signal });
+): Promise<{ readonly findBaseDigest: FindBaseDigest; readonly readBase: ReadBase }> {
+  const unknown = async () => null;
+  if (offline) return { findBaseDigest: unknown, readBase: unknown };
+  const { createBaseLookup, createBaseReader } = await import("../oci/registry/base-lookup.ts");
+  const options = { ...(await trustOf(flags)), signal };
+  return {
+    findBaseDigest: createBaseLookup(env, onProblem, options),
+    readBase: createBaseReader(env, options),
+  };
 }

@@ -75,7 +75,7 @@ export async function init(
   }
   refuseHosts(host, hostType);
   checkImageName(name, registry);
-  const files = starterFiles({ name, registry });
+  const files = starterFiles(name, registry);
   const written = Object.keys(files);
   refuseExisting(world.cwd, written);
   for (const [path, text] of Object.entries(files))

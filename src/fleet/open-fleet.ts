@@ -30,7 +30,7 @@ import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts"
 import type { Located, Matrix } from "./matrix/matrix.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/unsafe-text.ts";
-import { fleetCircle } from "./order-fleets.ts";
+import { fleetCircle } from "./workspace.ts";
 import { readMatrixText } from "./read-matrix.ts";
 import { readTemplates } from "./read-template.ts";
 

@@ -65,7 +65,6 @@ function checkUrl(url: string): void {
   if (!isHttp) throw usageError(`${url} is not an http address`, "write it as https://host");
 }
 
-/** null where nothing is to be signed. */
 export async function fleetSignerFor(
   signer: Signer | null,
   repository: string,

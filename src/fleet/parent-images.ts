@@ -31,7 +31,7 @@ export async function parentImages(
     const planned = plans.get(fleet)?.get(cell.id);
     if (planned === undefined) continue;
     const parent = { matrix: file, cell: cell.id };
-    images.set(ref, imageOf(planned, { ref, parent, repository: repositoryOfCell(fleet.matrix, cell) }));
+    images.set(ref, imageOf(planned, repositoryOfCell(fleet.matrix, cell), { ref, parent }));
   }
   return images;
 }
@@ -51,17 +51,11 @@ function parentLock({ root }: Fleet): Promise<Lock | null> {
 
 function imageOf(
   { action, locked, tag, inputDigest }: PlannedCell,
-  {
-    ref,
-    parent,
-    repository,
-  }: Pick<PlannedBase, "ref"> & {
-    readonly parent: NonNullable<PlannedBase["parent"]>;
-    readonly repository: string;
-  },
+  repository: string,
+  { ref, parent }: Pick<PlannedBase, "ref" | "parent">,
 ): ParentImage {
   const used = tag === null ? ref : `${repository}:${tag}`;
-  const known = { ref, used, parent };
+  const known = { ref, used, ...(parent && { parent }) };
   const image = action === "keep" ? locked : null;
   if (image?.digest != null) {
     const isOwnTag = inputDigest !== null && (tag ?? "").includes(shortDigest(inputDigest));

@@ -19,14 +19,7 @@ import { type LocalBaseUse, localBases } from "./plan/local-bases.ts";
 import { findPlanned, type Plan } from "./plan/planned-cell.ts";
 import type { Selection } from "./cells/select.ts";
 import { note, type World } from "../io/world.ts";
-import {
-  baseLookup,
-  baseReader,
-  type FleetChoice,
-  lockFileOf,
-  openFleetFor,
-  parseReplacements,
-} from "./fleet-choice.ts";
+import { baseLookup, type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
 
 /** Only of commands that can build on what an engine alone has. */
 export interface LocalBaseChoice {
@@ -54,7 +47,6 @@ export interface PlanForOptions {
   readonly cell?: string | undefined;
 }
 
-/** Throws what opening and planning a fleet throw. */
 export async function planFor(
   flags: FleetChoice & LocalBaseChoice & { readonly push?: boolean },
   world: World,
@@ -69,7 +61,7 @@ export async function planFor(
   // Until the plan is there: what an engine has is no problem.
   const missing = new Map<string, Problem>();
   let hear: typeof onProblem | null = null;
-  const findBaseDigest = await baseLookup(flags, world, (problem, ref) =>
+  const { findBaseDigest, readBase } = await baseLookup(flags, world, (problem, ref) =>
     hear === null ? missing.set(ref, problem) : hear(problem),
   );
   const plan = await planOpenFleet(fleet, {
@@ -80,7 +72,7 @@ export async function planFor(
     replaceBases: parseReplacements(flags.replaceBase),
     rebuild: rebuildAsked(flags.cache),
     findBaseDigest,
-    readBase: await baseReader(flags, world),
+    readBase,
     ...(flags.localBases ? { findLocalBase: await localLookup(flags, world) } : {}),
   });
   hear = onProblem;
@@ -154,7 +146,7 @@ async function localLookup(
   { engine = "docker", builder }: LocalBaseChoice,
   { env }: World,
 ): Promise<FindLocalBase> {
-  const { createLocalBaseLookup } = await import("./build/engines/find-local-base.ts");
+  const { createLocalBaseLookup } = await import("./build/engines/local-images.ts");
   return createLocalBaseLookup(engine, env, builder);
 }
 
@@ -174,7 +166,7 @@ async function heldBy(
     Object.values(each?.images ?? {}).some(({ digest, created }) => digest === null && created !== null),
   );
   if (!waiting) return {};
-  const { heldImages } = await import("./build/engines/held-images.ts");
+  const { heldImages } = await import("./build/engines/local-images.ts");
   return { held: await heldImages(keeper, env) };
 }
 

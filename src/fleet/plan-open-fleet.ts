@@ -80,47 +80,32 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const pinOf = pinsOf(pins);
   const rebuildOf = rebuildsOf(pins, options.rebuild);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
-  const isOpen = (pin: LockedBase | null) =>
-    pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
   // Cells of one form share their bases and their context, but for those of which the lock says something itself.
   const formOf = ({ cell, dockerfile }: RenderedCell): object =>
     (pins?.images[cell.id] ?? options.lock?.images[cell.id]) === undefined ? dockerfile.bases : cell;
   const forms = [...new Map(chosen.map((each) => [formOf(each), each])).values()];
-  const unknown = new Set<string>();
-  for (const { cell, dockerfile } of forms) {
-    for (const { ref } of dockerfile.bases) {
-      if (parents.has(ref)) continue;
-      const used = replace.get(ref) ?? ref;
-      if (ownDigest(used) === null && isOpen(pinOf(used, cell))) unknown.add(used);
-    }
-  }
-  const found = new Map(
-    await Promise.all([...unknown].map(async (ref) => [ref, await findBase(ref, options)] as const)),
-  );
-  const known = (used: string, cell: Cell): Pick<PlannedBase, "digest" | "local"> => {
+  const found = new Map<string, ReturnType<typeof findBase>>();
+  const baseOf = async (ref: string, cell: Cell): Promise<PlannedBase> => {
+    const parent = parents.get(ref);
+    if (parent !== undefined) return parent.base;
+    const used = replace.get(ref) ?? ref;
     const own = ownDigest(used);
-    if (own !== null) return { digest: own };
+    if (own !== null) return { ref, used, digest: own };
     const pin = pinOf(used, cell);
-    const { digest = null, local } = (isOpen(pin) ? found.get(used) : null) ?? pin ?? {};
-    return { digest, ...(local && { local }) };
+    const isOpen = pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
+    const asked = isOpen ? await remember(found, used, () => findBase(used, options)) : null;
+    const { digest = null, local } = asked ?? pin ?? {};
+    return { ref, used, digest, ...(local && { local }) };
   };
-  const withConfig = await readConfigs(
-    forms.map((each) => ({
-      ...each,
-      bases: each.dockerfile.bases.map(({ ref }): PlannedBase => {
-        const parent = parents.get(ref);
-        if (parent !== undefined) return parent.base;
-        const used = replace.get(ref) ?? ref;
-        return { ref, used, ...known(used, each.cell) };
-      }),
-    })),
-    { pins, readBase: options.readBase ?? (async () => null) },
-  );
+  const configured = configReader(pins, options.readBase);
   const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
   const shared = new Map(
     await Promise.all(
-      withConfig.map(async (each) => {
-        const { cell, dockerfile, bases } = each;
+      forms.map(async (each) => {
+        const { cell, dockerfile } = each;
+        const bases = await Promise.all(
+          dockerfile.bases.map(async ({ ref }) => configured(await baseOf(ref, cell), each)),
+        );
         const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, bases));
         return [formOf(each), { bases, context }] as const;
       }),
@@ -142,24 +127,20 @@ interface RenderedCell {
   readonly dockerfile: CellDockerfile;
 }
 
-interface CellBases extends RenderedCell {
-  readonly bases: readonly PlannedBase[];
-}
-
 /**
- * The bases with their configurations, as far as these decide what is taken. As long as an image's Dockerfile and base stay, so does what the
+ * Adds to a base its configuration, if that decides what is taken. As long as an image's Dockerfile and base stay, so does what the
  * lock says of them: one that was built while nobody could read its base is not built again because somebody can.
  */
-async function readConfigs(
-  cells: readonly CellBases[],
-  { pins, readBase }: { readonly pins: LockPins | null; readonly readBase: ReadBase },
-): Promise<readonly CellBases[]> {
+function configReader(
+  pins: LockPins | null,
+  readBase: ReadBase = async () => null,
+): (base: PlannedBase, each: RenderedCell) => Promise<PlannedBase> {
   const knownOf = lockedConfigs(pins);
   const asked = new Map<string, Promise<LockedBaseConfig | null>>();
-  const configOf = (
+  const configOf = async (
     { ref, used, digest, local }: PlannedBase,
-    { cell, dockerfile: { use, bare } }: CellBases,
-  ): Promise<LockedBaseConfig | null> | LockedBaseConfig | null => {
+    { cell, dockerfile: { use, bare } }: RenderedCell,
+  ): Promise<LockedBaseConfig | null> => {
     if (digest === null || local !== undefined || use.whole !== null) return null;
     if (!use.bases.some((each) => each.ref === ref)) return null;
     const known = knownOf(used, digest, { cell, bare });
@@ -169,19 +150,10 @@ async function readConfigs(
       return read === null ? null : { onbuild: read.onbuild, env: namesIn(read.env) };
     });
   };
-  const found = cells.map((each) => ({ each, configs: each.bases.map((base) => configOf(base, each)) }));
-  const read = new Map(
-    await Promise.all([...asked.values()].map(async (config) => [config, await config] as const)),
-  );
-  return found.map(({ each, configs }): CellBases => {
-    if (configs.every((config) => config === null)) return each;
-    const bases = each.bases.map((base, index) => {
-      const config = configs[index] ?? null;
-      const told = config instanceof Promise ? (read.get(config) ?? null) : config;
-      return told === null ? base : { ...base, config: told };
-    });
-    return { ...each, bases };
-  });
+  return async (base, each) => {
+    const config = await configOf(base, each);
+    return config === null ? base : { ...base, config };
+  };
 }
 
 /** Of `NAME=value`; nobody names files by `PATH`, which all have. */

@@ -1,13 +1,15 @@
 /** The action of a build for each cell of a matrix, or for one with its reason. Changes nothing. */
 
 import { type Problem, usageError } from "../errors.ts";
+import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
-import { changedContext } from "./changed-context.ts";
+import { recallContext } from "./dockerfile/context-record.ts";
 import type { FleetChoice } from "./fleet-choice.ts";
+import type { Fleet } from "./open-fleet.ts";
 import { type LocalBaseChoice, type PlannedFleet, planFor } from "./plan-choice.ts";
-import { explainInputs } from "./plan/changes.ts";
+import { type ChangedFiles, changedFiles, explainInputs } from "./plan/changes.ts";
 import { type ExplainedCell, explainedToJson, type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { findPlanned, type Plan, type PlannedCell } from "./plan/planned-cell.ts";
 
@@ -66,7 +68,18 @@ export async function plan(
   if (explain === undefined) return planToJson(planned, problems);
   const cell = findPlanned(planned, explain);
   const answer = explainedToJson(cell, explainInputs(cell), await changedContext(local.fleet, cell));
-  return Object.defineProperty(answer, "planned", { value: cell, enumerable: false }) as ExplainedPlan;
+  return withUnprinted(answer, { planned: cell });
+}
+
+/** null where the context is the same, and where this machine did not build with the one of then. */
+async function changedContext(
+  { root }: Fleet,
+  { locked, context }: PlannedCell,
+): Promise<ChangedFiles | null> {
+  const then = locked?.inputs?.context;
+  if (then === undefined || context === null || then === context.digest) return null;
+  const recalled = await recallContext(root, then);
+  return recalled === null ? null : changedFiles(recalled, context.entries);
 }
 
 async function askRegistries(

@@ -6,10 +6,10 @@ import { readTextFile } from "../io/files.ts";
 import { askGit } from "../io/git.ts";
 import { matchesGlob } from "../io/glob.ts";
 import { inputLimits } from "../io/limits.ts";
-import { count } from "../io/table.ts";
+import { count, firstOf } from "../io/table.ts";
 import type { World } from "../io/world.ts";
 import { readLock } from "../lock/lock-file.ts";
-import type { Lock, LockedChannel, LockedImage } from "../lock/lock.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import { formatOf } from "../lock/read-fleet-index.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import {
@@ -44,7 +44,6 @@ export interface ChannelChoice {
   readonly replaceIndex?: boolean;
 }
 
-/** Means that the caller gives. */
 export interface ChannelMeans {
   readonly registry: FullRegistryClient;
   /** The fleet that the registry has there. */
@@ -61,7 +60,6 @@ interface Move {
   readonly losses: readonly string[];
 }
 
-/** The matrix that has the channels, with its lock. */
 export interface ChannelFleet {
   readonly matrix: Matrix;
   readonly lock: Lock;
@@ -105,9 +103,9 @@ export async function promoteChannels(
     const known = lock.channels?.[name] ?? null;
     const options = { registry, replace, vouching: signing ?? undefined, signal: world.signal };
     const { reference, how, record } = await moveChannel({ name, fleet, known, ...who }, options);
-    await updateLock(lockFile, (now) => withChannel(now ?? lock, name, record), {
-      repository: lock.repository,
-    });
+    // The lock is read anew: another may have moved another channel meanwhile.
+    const moved = (now: Lock) => ({ ...now, channels: { ...now.channels, [name]: record } });
+    await updateLock(lockFile, (now) => moved(now ?? lock), { repository: lock.repository });
     const images = Object.keys(fleet.images).length;
     const named = `${formatImageReference(reference)}@${record.digest}`;
     const event = {
@@ -133,7 +131,10 @@ function chosenChannels(
   { channel }: ChannelChoice,
 ): readonly Omit<Move, "losses">[] {
   const fleet = version ?? lock;
-  const groups = channelGroups(matrix, version === null ? cellsOf(matrix) : imagesOf(version));
+  // Without those that only stay in the lock for machines that run them.
+  const built = expandMatrix(matrix).flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
+  const published = Object.entries(version?.images ?? {}).map(([id, image]) => ({ ...image, id }));
+  const groups = channelGroups<Named>(matrix, version === null ? built : published);
   const unknown = channel.find((each) => !groups.some(({ name }) => matchesGlob(each, name)));
   if (unknown !== undefined) {
     const names = groups.map(({ name }) => name).join(", ");
@@ -159,20 +160,10 @@ function chosenChannels(
   return moves;
 }
 
-/** Without those that only stay in the lock for machines that run them. */
-function cellsOf(matrix: Matrix): readonly Named[] {
-  return expandMatrix(matrix).flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
-}
-
-function imagesOf({ images }: Lock): readonly Named[] {
-  return Object.entries(images).map(([id, image]) => ({ ...image, id }));
-}
-
 function incomplete(name: string, missing: readonly string[]): Problem {
-  const shown = `${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`;
   return {
     code: "INDEX_INCOMPLETE",
-    message: `channel ${name} selects ${count(missing.length, "cell")} without a published image in the lock: ${shown}`,
+    message: `channel ${name} selects ${count(missing.length, "cell")} without a published image in the lock: ${firstOf(missing, 5)}`,
     fix: "run imgmatch build --push",
   };
 }
@@ -203,11 +194,6 @@ async function servedBy(name: string, lock: Lock, { registry, fetch }: ChannelMe
   const found = single(lock);
   if (found !== null || known === undefined) return found;
   return single(await fetch(withTag(repository, versionTag(known))));
-}
-
-/** The lock is read anew: another may have moved another channel meanwhile. */
-function withChannel(lock: Lock, name: string, record: LockedChannel): Lock {
-  return { ...lock, channels: { ...lock.channels, [name]: record } };
 }
 
 /** GitHub Actions, "Default environment variables"; GitLab, "Predefined CI/CD variables"; else who git says, or the system. */

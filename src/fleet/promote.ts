@@ -22,7 +22,7 @@ import {
   promoteChannels,
   readChannelFleet,
 } from "./promote-channels.ts";
-import { promoteIndex } from "./publish/promote-index.ts";
+import { promoteIndex } from "./publish/publish-plan-index.ts";
 import { openSigner, type SignerChoice, fleetSignerFor } from "./open-signer.ts";
 
 export interface PromoteOptions

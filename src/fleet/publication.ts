@@ -2,7 +2,7 @@
 
 import type { Problem } from "../errors.ts";
 import { levelNeeded } from "../hardware/cpu-marches.ts";
-import { count } from "../io/table.ts";
+import { count, firstOf } from "../io/table.ts";
 import type { World } from "../io/world.ts";
 import type { NativeImage } from "../lock/format-fleet-index.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
@@ -89,7 +89,9 @@ export function tellPublication(
   signing: FleetSigner | null,
   { onEvent }: Pick<World<PublicationEvent>, "onEvent">,
 ): Publication {
-  const signatures = signaturesOf(signing);
+  const { signed, kept } = signing?.done() ?? { signed: [], kept: [] };
+  const signatures: SignaturesEvent | null =
+    signed.length + kept.length === 0 ? null : { schemaVersion: 1, type: "signatures", signed, kept };
   if (signatures !== null) onEvent(signatures);
   if (written === null) return { signatures, index: null, variants: [] };
   const [index, ...variants] = [written, ...(written.variants ?? [])].map(
@@ -103,11 +105,6 @@ export function tellPublication(
     onEvent({ type: "problem", problem });
   if (written.missing.length > 0) onEvent({ type: "problem", problem: incomplete(written) });
   return { signatures, index: index ?? null, variants };
-}
-
-function signaturesOf(signing: FleetSigner | null): SignaturesEvent | null {
-  const { signed, kept } = signing?.done() ?? { signed: [], kept: [] };
-  return signed.length + kept.length === 0 ? null : { schemaVersion: 1, type: "signatures", signed, kept };
 }
 
 /** `BASELINE_MISSING` for a platform whose images runtimes do not see, since not every machine of it starts one of them. */
@@ -126,7 +123,7 @@ function withheldProblem({ platform, withheld }: NativeImage): readonly Problem[
 function incomplete({ missing, otherArgs }: PlanIndex): Problem {
   return {
     code: "INDEX_INCOMPLETE",
-    message: `${count(missing.length, "cell")} not in the index, because the registry does not have their images: ${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`,
+    message: `${count(missing.length, "cell")} not in the index, because the registry does not have their images: ${firstOf(missing, 5)}`,
     fix: `run imgmatch build --push, or choose cells with --only${sameArguments(otherArgs)}`,
   };
 }

@@ -25,12 +25,10 @@ import type { Template } from "./dockerfile/view.ts";
 
 export interface CellTemplate {
   readonly template: Template;
-  /** Whether it has such an argument. */
   readonly takes: (name: string) => boolean;
 }
 
 export interface ReadTemplates {
-  /** Of a cell that can be built. */
   readonly templates: (cell: Cell) => CellTemplate;
   /** The parts of it that are imgmatch's, as paths from the matrix: templates and partials, not a Dockerfile. */
   readonly files: readonly string[];
@@ -39,7 +37,6 @@ export interface ReadTemplates {
 export interface ReadTemplateOptions {
   /** In place of the template's text. */
   readonly text: string | undefined;
-  /** Arguments that are given beside the matrix. */
   readonly given: GivenArguments;
 }
 

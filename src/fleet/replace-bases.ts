@@ -2,6 +2,7 @@
 
 import { type Place, type Problem, throwProblems } from "../errors.ts";
 import { suggest } from "../io/suggest.ts";
+import { firstOf } from "../io/table.ts";
 import { isRepository, parseImageReference } from "../oci/reference.ts";
 import type { Fleet } from "./open-fleet.ts";
 
@@ -79,7 +80,7 @@ function matchIn(old: string, ref: string): { ref: string; rest: string; length:
 
 function unknownReplacement(ref: string, at: Place | null, names: readonly string[]): Problem {
   const near = suggest(ref, names);
-  const known = `the bases are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;
+  const known = `the bases are ${firstOf(names, 10)}`;
   return {
     code: at === null ? "USAGE" : "MATRIX_SCHEMA",
     message: `no Dockerfile starts from ${ref}: there is nothing to replace`,

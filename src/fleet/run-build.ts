@@ -8,15 +8,13 @@ import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
 import { readRevision } from "../io/git.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
 import type { Watching, World } from "../io/world.ts";
-import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { Signer } from "../trust/sign/signer.ts";
 import { version } from "../version.ts";
-import { attesterOf } from "./attest-build.ts";
+import { attesterOf, requireAttestable, unattestedImages } from "./attest-build.ts";
 import { imageExaminer } from "./audit/image-examiner.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import { readOrigin } from "./build-origin.ts";
-import type { Attester } from "./build/publisher.ts";
 import { defaultEngine, type EngineChoice } from "./build/engines/engine-choice.ts";
 import { engineTraits } from "./build/engines/engine-traits.ts";
 import type { BuildSummary, FleetBuilder } from "./build/fleet-builder.ts";
@@ -32,13 +30,9 @@ import { countActions, type PlanJson } from "./plan/plan-json.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import type { Publication, PublicationEvent } from "./publication.ts";
 import { registryPublisher } from "./publish/publish-image.ts";
-import { requireAttestable } from "./require-attestable.ts";
-import type { FleetSigner } from "./sign-fleet.ts";
-import { signedPublisher } from "./signed-publisher.ts";
+import { type FleetSigner, signedPublisher } from "./sign-fleet.ts";
 import type { SignerChoice } from "./open-signer.ts";
-import { unattestedImages } from "./unattested.ts";
 
-/** Options that `build` and `publish` share. */
 export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
   /** Cells at one time. Default: as many as this machine has processors, up to 16. */
   readonly concurrency?: number;
@@ -53,7 +47,6 @@ export type FleetBuildEvent =
   | SummaryEvent
   | PublicationEvent;
 
-/** The end of a build. */
 export interface SummaryEvent {
   readonly type: "summary";
   readonly schemaVersion: 1;
@@ -78,9 +71,7 @@ interface Building {
   readonly builderFor: BuilderFor;
   /** Of provenance; null where nobody signs. */
   readonly signer: Signer | null;
-  /** Of images; null where nobody signs. */
   readonly signing: FleetSigner | null;
-  /** An axis that made no difference is an error. */
   readonly strict: boolean;
 }
 
@@ -159,7 +150,13 @@ async function buildCells(
           cache: folderCache(cacheFolder(env)),
         })
       : null,
-    attester: push ? await attesterFor(builder, plan, { fleet, registry, env, revision, signer }) : undefined,
+    attester:
+      push && plan.matrix.attest !== null
+        ? attesterOf(plan, {
+            ...{ registry, signer, attests: builder.attests, engine: builder.describe },
+            origin: { program: version, ...(await readOrigin(fleet.root, env)), revision },
+          })
+        : undefined,
     lockFile: lockFileOf(options),
     logFolder: join(dirname(matrix), ".imgmatch", "logs"),
     concurrency,
@@ -181,23 +178,6 @@ function builtContexts({ cells }: Plan): readonly BuildContext[] {
 /** A build is a compiler's work: more at one time than there are processors take no less time, and more memory. */
 export function buildsAtOnce(): number {
   return Math.min(availableParallelism(), 16);
-}
-
-async function attesterFor(
-  { attests, describe }: FleetBuilder,
-  plan: Plan,
-  {
-    fleet: { root },
-    registry,
-    env,
-    revision,
-    signer,
-  }: Pick<Building, "fleet" | "signer"> &
-    Pick<World, "env"> & { readonly registry: FullRegistryClient; readonly revision: string },
-): Promise<Attester | undefined> {
-  if (plan.matrix.attest === null) return undefined;
-  const origin = { program: version, ...(await readOrigin(root, env)), revision };
-  return attesterOf(plan, { registry, attests, engine: describe, origin, signer });
 }
 
 function summaryEvent({ results, kept }: BuildSummary): SummaryEvent {

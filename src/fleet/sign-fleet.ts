@@ -1,12 +1,12 @@
 /** Signs what a run publishes: each image before it has its tag, then all that an index is to name, each once. */
 
+import type { Publisher } from "./build/publisher.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import type { Vouching } from "./publish/publish-index.ts";
 import { requireSigned } from "../trust/sign/require-signed.ts";
 import { type SignedImages, signImages, type SignOptions } from "../trust/sign/sign-images.ts";
 import type { TrustedSigner } from "../trust/trusted-signers.ts";
-import type { Signing } from "./signed-publisher.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
   /** Further signers of an image that is under a name already: one of each list. Asked for if the signer itself has not signed. */
@@ -14,8 +14,11 @@ export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "sig
 }
 
 /** `vouch` signs what is not signed yet, and puts back what another signer's write has dropped. */
-export interface FleetSigner extends Signing, Vouching {
-  /** So far. */
+export interface FleetSigner extends Vouching {
+  /** Signs what was pushed, by digest, before it has its name. */
+  readonly sign: (pushed: Digest, place: ImageReference) => Promise<void>;
+  /** Throws with exit code 6 where nobody who counts has signed what is under the name already. */
+  readonly requireSigned: (image: ImageReference, digest: Digest) => Promise<void>;
   readonly done: () => SignedImages;
 }
 
@@ -53,5 +56,31 @@ export function fleetSigning(
       for (const digest of open) vouched.add(digest);
     },
     done: () => ({ signed: [...signed], kept: [...kept] }),
+  };
+}
+
+/**
+ * The same publisher for who signs all that it publishes: it gives no name to what is not signed, wherever it is killed, and takes over nothing
+ * that a stranger has named.
+ */
+export function signedPublisher(
+  publisher: Publisher,
+  { sign, requireSigned }: Pick<FleetSigner, "sign" | "requireSigned">,
+): Publisher {
+  return {
+    async find(request) {
+      const found = await publisher.find(request);
+      if (found !== null) await requireSigned(request.reference, found.digest);
+      return found;
+    },
+    async publish(request) {
+      const examine = async (pushed: ImageReference) => {
+        await request.examine?.(pushed);
+        if (pushed.digest !== null) await sign(pushed.digest, pushed);
+      };
+      const published = await publisher.publish({ ...request, examine });
+      if (published.how === "adopted") await requireSigned(request.reference, published.digest);
+      return published;
+    },
   };
 }

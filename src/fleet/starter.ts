@@ -2,13 +2,7 @@
  * The files that `imgmatch init` writes: two CPU levels, the lower one for every machine, one toolkit, two GPUs; and a program that says
  * what it was compiled for.
  */
-export function starterFiles({
-  name,
-  registry,
-}: {
-  readonly name: string;
-  readonly registry: string;
-}): Record<string, string> {
+export function starterFiles(name: string, registry: string): Record<string, string> {
   return {
     "matrix.yaml": `# yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json
 name: ${name}

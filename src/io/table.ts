@@ -16,6 +16,11 @@ export function formatTable(texts: readonly (readonly string[])[]): string[] {
   );
 }
 
+/** `a, b …`: the first of many names. */
+export function firstOf(names: readonly string[], most: number): string {
+  return `${names.slice(0, most).join(", ")}${names.length > most ? " …" : ""}`;
+}
+
 /** `1 cell`, `2 cells`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

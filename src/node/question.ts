@@ -95,7 +95,7 @@ function requireLock({ local = false, from, reference = from }: FleetChoice): vo
 
 /** Throws `ENGINE_…` for an engine that is to have them and cannot be asked. */
 async function heldHere(lock: Lock, { env }: World): Promise<ReadonlySet<string>> {
-  const { heldImages } = await import("../fleet/build/engines/held-images.ts");
+  const { heldImages } = await import("../fleet/build/engines/local-images.ts");
   const held = await Promise.all([...unpushedEngines(lock)].map((engine) => heldImages(engine, env)));
   return new Set(held.flatMap((ids) => [...ids]));
 }

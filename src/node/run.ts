@@ -94,6 +94,6 @@ async function heldHere(
 ): Promise<Pick<ResolveImageOptions, "local">> {
   // Facts from a file speak of another machine.
   if (otherHost(options) !== null || !unpushedEngines(lock).has(engine)) return {};
-  const { heldImages } = await import("../fleet/build/engines/held-images.ts");
+  const { heldImages } = await import("../fleet/build/engines/local-images.ts");
   return { local: await heldImages(engine, env) };
 }

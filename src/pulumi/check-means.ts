@@ -1,7 +1,7 @@
 /** Caches and secrets of an ImageFleet, checked before its first resource: what an Output holds would fail much later. */
 
 import { checkCache } from "../fleet/build/engines/cache.ts";
-import { secretName } from "../fleet/build/engines/build-secrets.ts";
+import { secretName } from "../fleet/build/engines/step-options.ts";
 import { usageError } from "../errors.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { awaitValue, type ImageFleetArgs } from "./args.ts";

@@ -2,7 +2,7 @@
 
 import type { Input, Output } from "@pulumi/pulumi";
 import { type CacheOptions, cacheReference, isShared } from "../fleet/build/engines/cache.ts";
-import { parseSsh } from "../fleet/build/engines/ssh.ts";
+import { parseSsh } from "../fleet/build/engines/step-options.ts";
 import { pulumi } from "./packages.ts";
 import type { ImageMeans } from "./providers/provider.ts";
 

@@ -12,7 +12,7 @@ import { type Fleet, openFleet, openFleetText } from "../fleet/open-fleet.ts";
 import { planOpenFleet } from "../fleet/plan-open-fleet.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
 import { registryPublisher } from "../fleet/publish/publish-image.ts";
-import { requireAttestable } from "../fleet/require-attestable.ts";
+import { requireAttestable } from "../fleet/attest-build.ts";
 import { readRevision } from "../io/git.ts";
 import { fieldsOf } from "../io/json.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";

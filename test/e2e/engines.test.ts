@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { BuildRequest, Engine } from "../../src/fleet/build/engine.ts";
 import { engines } from "../../src/fleet/build/engines/engines.ts";
-import { buildTwice } from "../../src/fleet/build/build-twice.ts";
+import { buildTwice } from "../../src/fleet/repro.ts";
 import { connectDocker } from "../../src/oci/engine/api.ts";
 import { openFromArchive } from "../../src/inspect/image/from-archive.ts";
 import type { LayerCache } from "../../src/inspect/image/layer-cache.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { isReady, jobOf, unreadyProblem } from "../../src/fleet/build/jobs.ts";
 import { openFleet } from "../../src/fleet/open-fleet.ts";
-import { orderFleets } from "../../src/fleet/order-fleets.ts";
+import { orderFleets } from "../../src/fleet/workspace.ts";
 import { type FleetPlanOptions, planOpenFleet } from "../../src/fleet/plan-open-fleet.ts";
 import { publishedOnLocal } from "../../src/fleet/plan/local-bases.ts";
 import type { PlannedCell } from "../../src/fleet/plan/planned-cell.ts";

@@ -3,6 +3,7 @@
 import type { BuildWatch } from "../build/engine.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
 import { ImgmatchError } from "../../errors.ts";
+import { remember } from "../../io/collections.ts";
 import { parseJson } from "../../io/json.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
@@ -36,8 +37,7 @@ export function createBaseReader(
     if (base === null) return { kind: "none" };
     if (isLocal(base)) return localOrigin(holder, base, image, watch);
     const key = `${formatImageReference(base)} ${platform}`;
-    const asked = known.get(key) ?? readDiffIds(registry, base, platform);
-    known.set(key, asked);
+    const asked = remember(known, key, () => readDiffIds(registry, base, platform));
     const diffIds = await asked.catch(async (error: unknown) => {
       // The next image may ask again.
       known.delete(key);

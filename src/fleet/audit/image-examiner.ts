@@ -7,7 +7,6 @@ import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
-import type { OpenedImage } from "../../inspect/image/open-layers.ts";
 import {
   type AuditRequest,
   auditImage,
@@ -17,7 +16,6 @@ import {
 import { createBaseReader, isLocal } from "./base-reader.ts";
 import { type BuiltOpenerOptions, builtImageOpener } from "./open-built.ts";
 
-/** The declaration of a cell's image. */
 export interface DeclaredImage extends Omit<AuditRequest, "base"> {
   /** The base of the build, by digest or by an engine's id; null for `scratch`. */
   readonly base: ImageReference | LockedLocal | null;
@@ -51,15 +49,12 @@ export function imageExaminer(options: ExaminerOptions): Examiner {
   };
 }
 
-/** Throws what opening the image throws. */
-export function imageAuditor({
-  declared,
-  registry,
-  holder,
-  cache,
-}: ExaminerOptions): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
+export function imageAuditor(
+  options: Omit<ExaminerOptions, "onEffect">,
+): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
+  const { declared, registry, holder, cache } = options;
   const originOn = createBaseReader(registry, cache, holder);
-  const openBuilt = builtImageOpener({ registry, holder, cache });
+  const openBuilt = builtImageOpener(options);
   return async ({ cell, image }, watch) => {
     const about = declared(cell);
     if (about === null)
@@ -69,26 +64,18 @@ export function imageAuditor({
         fix: "name the bases as when it was built: --replace-base OLD=NEW",
       });
     const { platform, base } = about;
-    const opened =
-      "registry" in image
-        ? await fromRegistry(registry, image, { platform, cache })
-        : await openBuilt({ cell, image, base: isLocal(base) ? null : base, platform }, watch);
-    return auditImage(opened, { ...about, base: await originOn(about.base, opened, platform, watch) });
+    const isPushed = "registry" in image;
+    const opened = isPushed
+      ? await openFromRegistry(registry, image, { platform, cache })
+      : await openBuilt({ cell, image, base: isLocal(base) ? null : base, platform }, watch);
+    if (opened === null)
+      throw new ImgmatchError({
+        code: "IMAGE_NOT_FOUND",
+        message: `the registry does not have ${isPushed ? formatImageReference(image) : cell}`,
+        fix: "imgmatch verify lists everything that is gone",
+      });
+    return auditImage(opened, { ...about, base: await originOn(base, opened, platform, watch) });
   };
-}
-
-async function fromRegistry(
-  registry: ExaminerOptions["registry"],
-  reference: ImageReference,
-  options: Parameters<typeof openFromRegistry>[2],
-): Promise<OpenedImage> {
-  const opened = await openFromRegistry(registry, reference, options);
-  if (opened !== null) return opened;
-  throw new ImgmatchError({
-    code: "IMAGE_NOT_FOUND",
-    message: `the registry does not have ${formatImageReference(reference)}`,
-    fix: "imgmatch verify lists everything that is gone",
-  });
 }
 
 /** The examination of an image that stays shut: the build goes on with a warning. */

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
+import { remember } from "../../io/collections.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
@@ -13,18 +14,15 @@ import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LayerCache } from "../../inspect/image/layer-cache.ts";
 import type { OpenedImage, OpenOptions } from "../../inspect/image/open-layers.ts";
 
-/** The ways to read an engine's image. */
 export interface ImageHolder {
   readonly save: Engine["save"];
   /** null where no engine is to be asked for a base. */
   readonly layers: Engine["layers"] | null;
-  /** null where what it pushes to a loopback address does not come to this machine. */
   readonly push: Engine["push"] | null;
 }
 
 export interface BuiltOpenerOptions {
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
-  /** Of the images that were built. */
   readonly holder: ImageHolder;
   readonly cache: LayerCache;
 }
@@ -51,9 +49,7 @@ export function builtImageOpener(
     const whole = () => openFromArchive(holder.save(image, watch), cell, "engine", { platform, cache });
     if (holder.push === null || base === null) return whole();
     const key = `${formatImageReference(base)} ${platform}`;
-    const asked = bases.get(key) ?? knownBase(registry, base, { platform, cache });
-    bases.set(key, asked);
-    const known = await asked;
+    const known = await remember(bases, key, () => knownBase(registry, base, { platform, cache }));
     const maxBytes = known === null ? null : ownBytes(image, known);
     if (known === null || maxBytes === null) return whole();
     const means = { push: holder.push, cache: withBase(cache, known), maxBytes };
@@ -66,7 +62,6 @@ export function builtImageOpener(
   };
 }
 
-/** A base whose layers are all known from now on. */
 interface KnownBase {
   /** Unpacked bytes. */
   readonly size: number;
@@ -74,7 +69,6 @@ interface KnownBase {
   readonly layers: ReadonlyMap<string, Digest>;
 }
 
-/** null where the layers are not known, for whatever reason. */
 async function knownBase(
   registry: BuiltOpenerOptions["registry"],
   base: ImageReference,

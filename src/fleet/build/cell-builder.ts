@@ -15,7 +15,6 @@ interface Options extends FleetBuildOptions {
   >;
 }
 
-/** Every cell by itself. */
 export function cellBuilder(engine: Options["engine"]): FleetBuilder {
   return {
     attests: engine.attests ? "engine" : "imgmatch",

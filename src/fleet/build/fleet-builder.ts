@@ -7,18 +7,15 @@ import type { Plan } from "../plan/planned-cell.ts";
 import type { Engine } from "./engine.ts";
 import type { BuildFleetOptions, CellResult } from "./schedule.ts";
 
-/** The folder of a build context, and what is in it. */
 export interface ContextFolder {
   readonly dir: string;
   readonly listing: ContextListing;
 }
 
-/** The sources of images, read and checked. */
 export interface FleetSources {
   /** Folder of the matrix file; every relative path starts here. */
   readonly root: string;
   readonly cells: readonly ExpandedCell[];
-  /** The folder that a cell is built from. */
   folderOf(cell: Cell): ContextFolder;
   /** Values for `ARG`s of every build that are no input of its image: proxies. */
   readonly passedArgs?: Readonly<Record<string, string>>;
@@ -33,7 +30,6 @@ export type Attests = "engine" | "imgmatch" | "nobody";
 /** `save` and `layers` are those of the engine, of an image that this builder has made. */
 export interface FleetBuilder extends Pick<Engine, "save" | "layers"> {
   readonly attests: Attests;
-  /** The builder, as the lock names it. */
   describe(): Promise<string>;
   /** Throws what the builder throws before the first cell, and `WRITE_FAILED` or `LOCK_BUSY` for the lock. */
   build(plan: Plan, fleet: FleetSources, options: FleetBuildOptions): Promise<BuildSummary>;
@@ -52,7 +48,6 @@ export interface FleetBuildOptions extends Omit<BuildFleetOptions, "engine" | "o
   readonly lockFile: string;
   /** Commit of the sources, for a label; empty where there is none. */
   readonly revision: string;
-  /** Time of each build, for the lock. */
   readonly now: () => Date;
 }
 

@@ -7,20 +7,19 @@ import { type Digest, isDigest } from "../../oci/digest.ts";
 import { localBaseName } from "../../oci/local-base.ts";
 import { parseImageReference, withTag } from "../../oci/reference.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
-import { pinBases, type PinOptions } from "../dockerfile/bases.ts";
+import { pinBases } from "../dockerfile/bases.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
 import type { CellContext } from "../dockerfile/cell-context.ts";
-import type { Attestations, Matrix } from "../matrix/matrix.ts";
+import type { Matrix } from "../matrix/matrix.ts";
 import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
-import type { AskedAttestations, BuiltImage } from "./engine.ts";
+import type { BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
 export interface JobOptions extends Pick<FleetSources, "folderOf" | "passedArgs"> {
   readonly matrix: Matrix;
-  /** Commit of the sources, or empty where there is none. */
   readonly revision: string;
   readonly push: boolean;
 }
@@ -64,7 +63,6 @@ export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]):
   };
 }
 
-/** Throws for those that cannot be built. */
 export function requireReady(cells: readonly PlannedCell[]): readonly ReadyCell[] {
   const [first, ...rest] = cells.filter((planned) => !isReady(planned));
   if (first !== undefined) throw new ImgmatchError(unreadyProblem([first, ...rest]));
@@ -86,13 +84,16 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const variables = { args: file.args, platform: cell.platform };
   const runBase = runBaseOf(file.text, target, variables);
   const run = bases.find(({ ref }) => ref === runBase);
+  const pinned = pinBases(file.text, digests, replacements, { ...variables, local });
+  const rebuild = planned.inputs?.rebuild;
+  const said = { [attestedArgs.cell]: cell.id, [attestedArgs.matrix]: matrix.digest };
   return {
     cell: cell.id,
     inputDigest,
     reference: push ? withTag(parseImageReference(repository), tag) : null,
     request: {
       cell: cell.id,
-      dockerfile: rebuilt(pinned(file, digests, replacements, { ...variables, local }), planned),
+      dockerfile: rebuild === undefined ? pinned : withRebuild(pinned, rebuild),
       contextDir: options.folderOf(cell).dir,
       contextFiles: context.entries,
       contextDigest: context.digest,
@@ -108,22 +109,12 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       },
       labels: { [inputsLabel]: inputDigest },
       ...(held.length === 0 ? {} : { localBases: idsOf(held) }),
-      ...(matrix.attest === null ? {} : { attest: attestationsOf(cell.id, matrix, matrix.attest.value) }),
+      ...(matrix.attest === null ? {} : { attest: { ...matrix.attest.value, said } }),
       tags: [`${repository}:${tag}`],
     },
   };
 }
 
-function attestationsOf(cell: string, { digest }: Matrix, asked: Attestations): AskedAttestations {
-  return { ...asked, said: { [attestedArgs.cell]: cell, [attestedArgs.matrix]: digest } };
-}
-
-function rebuilt(dockerfile: string, { inputs }: PlannedCell): string {
-  const word = inputs?.rebuild;
-  return word === undefined ? dockerfile : withRebuild(dockerfile, word);
-}
-
-/** Of the local bases of all cells that are to be built. */
 export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] {
   const building = cells.filter((planned) => planned.action === "build" && isReady(planned));
   return idsOf(building.flatMap(({ bases }) => bases.filter(({ local }) => local !== undefined)));
@@ -131,21 +122,6 @@ export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] 
 
 function idsOf(held: readonly PlannedBase[]): readonly Digest[] {
   return [...new Set(held.map(({ digest }) => required(digest)))];
-}
-
-function pinned(
-  file: RenderedFile,
-  digests: ReadonlyMap<string, Digest>,
-  replacements: ReadonlyMap<string, string>,
-  options: PinOptions,
-): string {
-  try {
-    return pinBases(file.text, digests, replacements, options);
-  } catch (error) {
-    if (error instanceof ImgmatchError)
-      throw new InternalError(`bases of ${file.path} changed`, { cause: error });
-    throw error;
-  }
 }
 
 function required(digest: Digest | null): Digest {

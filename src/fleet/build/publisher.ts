@@ -14,15 +14,12 @@ import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
 export interface FoundImage {
   readonly digest: Digest;
   readonly manifest: LockedManifest;
-  /** null where its manifest does not tell. */
   readonly blobs: StoredBlobs | null;
 }
 
 /** The name that an image of these inputs is to have. */
 export interface ImageName {
-  /** With a tag. */
   readonly reference: ImageReference;
-  /** `os/architecture`. */
   readonly platform: string;
   readonly inputDigest: Digest;
 }
@@ -48,9 +45,7 @@ export interface Published extends FoundImage {
   readonly differs: boolean;
 }
 
-/**
- * All that happens between "built" and "in the lock".
- */
+/** All that happens between "built" and "in the lock". */
 export interface Publisher {
   /**
    * Finds the image of the same inputs under the name, when nobody may write something else there any more; null when there is no such
@@ -66,15 +61,12 @@ export interface Publisher {
  * registries.
  */
 export interface Attester {
-  readonly now: () => Date;
   /** Throws where it cannot: then nothing gets the image's name. Answers what the lock says of it. */
   attest(build: PushedBuild, watch: BuildWatch): Promise<LockedAttestation>;
 }
 
 export interface PushedBuild {
-  /** Cell id. */
   readonly cell: string;
-  /** By digest. */
   readonly pushed: ImageReference;
   readonly startedAt: Date;
   readonly finishedAt: Date;
@@ -90,14 +82,12 @@ export interface Examiner {
 }
 
 export interface ExaminedImage {
-  /** Cell id. */
   readonly cell: string;
   /** As the engine has it, or where the registry does. */
   readonly image: BuiltImage | ImageReference;
 }
 
 export interface Examination {
-  /** For the lock; null where nothing was measured. */
   readonly measured: Measured | null;
   readonly warnings: readonly Problem[];
 }

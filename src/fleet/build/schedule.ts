@@ -19,9 +19,7 @@ import {
   unexamined,
 } from "./publisher.ts";
 
-/** One cell to build. */
 export interface BuildJob {
-  /** Cell id. */
   readonly cell: string;
   readonly request: BuildRequest;
   /** The reference to push to, with tag; null to leave it in the engine. */
@@ -74,7 +72,6 @@ export interface InterruptedCell {
 export type CellResult = BuiltCell | FailedCell | InterruptedCell;
 
 export interface BuildReport {
-  /** In the order of the jobs. */
   readonly cells: readonly CellResult[];
   readonly interrupted: boolean;
 }
@@ -96,13 +93,11 @@ export interface FinishedJob {
 
 export interface BuildFleetOptions {
   readonly engine: Pick<Engine, "build" | "push">;
-  /** Needed when a job has a reference. */
   readonly publisher: Publisher | null;
   /** Opens each image before it has its tag; null to leave them shut. */
   readonly examiner: Examiner | null;
   /** Attests what is pushed; absent where nothing is to be attested. */
   readonly attester?: Attester | undefined;
-  /** Cells at the same time, at least 1. */
   readonly concurrency: number;
   /** Folder of the log files, one for each cell. */
   readonly logFolder: string;
@@ -210,10 +205,10 @@ async function makeImage(
     }
   }
   const started = performance.now();
-  const startedAt = attester?.now();
+  const startedAt = new Date();
   const image = await engine.build(request, { signal: drain, onLog });
   const buildMs = performance.now() - started;
-  const finishedAt = attester?.now();
+  const finishedAt = new Date();
   if (reference === null) {
     const examined = await examine(image, drain);
     return { how: "built", differs: false, ...inEngine, image, buildMs, ...examined };
@@ -229,7 +224,7 @@ async function makeImage(
     // From the registry its own layers travel alone; an engine would hand over the base with them.
     examine: async (pushed) => {
       opened.set(pushed.digest, await examine(pushed, stop));
-      if (attester === undefined || startedAt === undefined || finishedAt === undefined) return;
+      if (attester === undefined) return;
       const build = { cell, pushed, startedAt, finishedAt };
       attested.set(pushed.digest, await attester.attest(build, watch));
     },
@@ -241,7 +236,6 @@ async function makeImage(
   return { ...published, image, buildMs: spent, ...found, attested: attested.get(published.digest) };
 }
 
-/** The registry's facts of an image that was not pushed: none. */
 const inEngine = { digest: null, manifest: null, blobs: null } as const;
 
 // An engine may wrap the abort in another error; a cell that fails for another reason still counts as failed.

@@ -1,6 +1,7 @@
 /** The fleet as a `docker-bake.json`: what `docker buildx bake` needs to build the same images without imgmatch. */
 
 import type { BuildRequest } from "../build/engine.ts";
+import type { EngineChoice } from "../build/engines/engine-choice.ts";
 import { argsWithSaid, attestValues } from "../build/engines/docker-build.ts";
 
 /** A target of the bake file reference (docker/buildx, docs/bake-reference.md). */
@@ -21,14 +22,7 @@ export interface BakeTarget {
 }
 
 /** Secrets and agents of the steps: the places in which bake finds them, never their values. */
-export interface BakeSteps {
-  /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
-  readonly secrets?: readonly string[];
-  /** `default`, `ID=SOCKET` or `ID=KEY`. */
-  readonly ssh?: readonly string[];
-  /** `default`, `none` or `host`. */
-  readonly network?: string | undefined;
-}
+export type BakeSteps = Pick<EngineChoice, "secret" | "ssh" | "network">;
 
 export interface BakeFile {
   readonly group: { readonly default: { readonly targets: readonly string[] } };
@@ -52,7 +46,7 @@ export function bakeFile(
 function bakeTarget(
   request: BuildRequest,
   context: string,
-  { secrets = [], ssh = [], network = "default" }: BakeSteps,
+  { secret = [], ssh = [], network = "default" }: BakeSteps,
 ): BakeTarget {
   const { dockerfile, labels, tags, platform, target } = request;
   return {
@@ -68,7 +62,7 @@ function bakeTarget(
       ...(request.attest?.provenance ? [] : ["type=provenance,disabled=true"]),
       ...attestValues(request).map(literal),
     ],
-    ...(secrets.length === 0 ? {} : { secret: secrets.map(literal) }),
+    ...(secret.length === 0 ? {} : { secret: secret.map(literal) }),
     ...(ssh.length === 0 ? {} : { ssh: ssh.map(literal) }),
     ...(network === "default" ? {} : { network }),
   };

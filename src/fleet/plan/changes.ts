@@ -9,8 +9,8 @@ export interface CurrentInputs extends LockedInputs {
 }
 
 /** Every input of a cell beside what the lock says of it, in a fixed order. */
-export function compareInputs(locked: LockedImage, now: CurrentInputs): InputComparison[] {
-  const then = locked.inputs;
+export function compareInputs(locked: LockedImage | null, now: CurrentInputs): InputComparison[] {
+  const then = locked?.inputs;
   const compare = (input: InputName, was: string | null | undefined, is: string | null): InputComparison => ({
     input,
     name: null,
@@ -18,17 +18,15 @@ export function compareInputs(locked: LockedImage, now: CurrentInputs): InputCom
     is,
     changed: was === undefined ? null : was !== is,
   });
+  const bases = now.bases.map(({ used, digest }) => [used, digest] as const);
+  const builtOn = locked?.bases.map(({ ref, digest }) => [ref, digest] as const);
   return [
     compare("dockerfile", then?.dockerfile, now.dockerfile),
     compare("context", then?.context, now.context),
-    ...compareNamed("args", then?.args ?? null, now.args),
+    ...compareNamed("args", then && Object.entries(then.args), Object.entries(now.args)),
     compare("target", then?.target, now.target),
-    compare("platform", locked.platform, now.platform),
-    ...compareNamed(
-      "bases",
-      Object.fromEntries(locked.bases.map(({ ref, digest }) => [ref, digest])),
-      Object.fromEntries(now.bases.map(({ used, digest }) => [used, digest])),
-    ),
+    compare("platform", locked?.platform, now.platform),
+    ...compareNamed("bases", builtOn, bases),
     compare("builder", then?.builder, now.builder),
     ...(then?.rebuild === undefined && now.rebuild === undefined
       ? []
@@ -45,21 +43,16 @@ export function describeChanges(changes: readonly InputComparison[]): string {
     .join(", ");
 }
 
-function compareNamed(
-  input: InputName,
-  then: Readonly<Record<string, string>> | null,
-  now: Readonly<Record<string, string | null>>,
-): InputComparison[] {
-  return [...new Set([...Object.keys(then ?? {}), ...Object.keys(now)])].sort().map((name) => {
-    const was = then === null ? null : valueIn(then, name);
-    const is = valueIn(now, name);
-    return { input, name, was, is, changed: then === null ? null : was !== is };
-  });
-}
+type Values = readonly (readonly [name: string, value: string | null])[];
 
-/** By own keys only: an argument may be called like something that every object has. */
-function valueIn(map: Readonly<Record<string, string | null>>, name: string): string | null {
-  return Object.hasOwn(map, name) ? (map[name] ?? null) : null;
+/** `then` is undefined where the lock does not say. */
+function compareNamed(input: InputName, then: Values | undefined, now: Values): InputComparison[] {
+  if (then === undefined) return now.map(([name, is]) => ({ input, name, was: null, is, changed: null }));
+  const [before, after] = [new Map(then), new Map(now)];
+  return [...new Set([...before.keys(), ...after.keys()])].sort().map((name) => {
+    const [was, is] = [before.get(name) ?? null, after.get(name) ?? null];
+    return { input, name, was, is, changed: was !== is };
+  });
 }
 
 /** Every input of a planned cell; empty for one that is not to be built. `changed` is null where nothing is known to compare with. */
@@ -69,27 +62,7 @@ export function explainInputs({
   inputs,
   bases,
 }: Pick<PlannedCell, "cell" | "locked" | "inputs" | "bases">): InputComparison[] {
-  if (inputs === null) return [];
-  const now = { ...inputs, bases, platform: cell.platform };
-  if (locked !== null) return compareInputs(locked, now);
-  const { dockerfile, context, args, target, builder, rebuild } = now;
-  const fresh = (input: InputName, is: string | null, name: string | null = null): InputComparison => ({
-    input,
-    name,
-    was: null,
-    is,
-    changed: null,
-  });
-  return [
-    fresh("dockerfile", dockerfile),
-    fresh("context", context),
-    ...Object.entries(args).map(([name, value]) => fresh("args", value, name)),
-    fresh("target", target),
-    fresh("platform", now.platform),
-    ...bases.map(({ used, digest }) => fresh("bases", digest, used)),
-    fresh("builder", builder),
-    ...(rebuild === undefined ? [] : [fresh("rebuild", rebuild)]),
-  ];
+  return inputs === null ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
 }
 
 /** A file, folder or link of a context, as far as it counts. */

@@ -29,7 +29,6 @@ export function localBases({ cells }: Pick<Plan, "cells">): readonly LocalBaseUs
   return [...uses.values()];
 }
 
-/** `BASE_LOCAL`, for each. */
 export function publishedOnLocal(plan: Pick<Plan, "cells">): readonly Problem[] {
   return localBases(plan).map(({ ref, engine, id, cells }) => ({
     code: "BASE_LOCAL",

@@ -22,7 +22,6 @@ import type { RenderedFile } from "../dockerfile/render-cell.ts";
 /** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
 const builderName = "dockerfile.v0";
 
-/** Everything that goes into the image of one cell. */
 export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
@@ -116,15 +115,9 @@ function planCell(
       locked,
       action: retired ? "retired" : skipped.why,
       reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
-      inputDigest: null,
       tag: locked?.tag ?? null,
-      dockerfile: null,
-      context: null,
-      bases: [],
-      inputs: null,
-      comparison: [],
-      published: null,
-      moved: [],
+      ...{ inputDigest: null, dockerfile: null, context: null, inputs: null, published: null },
+      ...{ bases: [], comparison: [], moved: [] },
     };
   }
   if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);

@@ -121,7 +121,7 @@ function retiredToJson({ cell, image }: RetiredImage): PlanCellJson {
     cell,
     ...(repository !== undefined && { repository }),
     action: "retired",
-    reason: retiredReason,
+    reason: "in the lock, and the matrix has no such cell",
     axes,
     platform,
     tag,
@@ -135,8 +135,6 @@ function retiredToJson({ cell, image }: RetiredImage): PlanCellJson {
     moved: [],
   };
 }
-
-const retiredReason = "in the lock, and the matrix has no such cell";
 
 export function countActions({ cells, retired }: Pick<Plan, "cells" | "retired">): Record<Action, number> {
   const counts = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;

@@ -10,7 +10,6 @@ import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again
 
 /** One publisher's own. While it stands, its publisher may write the tag. */
 export interface Announcement {
-  /** Of the tag that is to be written. */
   readonly target: ImageReference;
   /** Its place, or null. A name is used once: a late write of before must not hide a new announcement. */
   standsAt: ImageReference | null;
@@ -31,7 +30,6 @@ export function transientTag({ tag }: ImageReference): string {
   return `imgmatch-${hashOf(tag)}-${randomBytes(4).toString("hex")}`;
 }
 
-/** Before anything is done. */
 export function silent(target: ImageReference): Announcement {
   return { target, standsAt: null, busyUntil: 0 };
 }

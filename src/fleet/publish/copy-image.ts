@@ -2,7 +2,7 @@
 
 import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
-import { fieldsOf, isRecord, parseJson, text } from "../../io/json.ts";
+import { fieldsOf, parseJson, text } from "../../io/json.ts";
 import { placeOf, repositoryOf } from "../../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
@@ -24,7 +24,6 @@ import type {
 import { tryAgain } from "../../oci/registry/try-again.ts";
 import { attachManifest } from "../../trust/attach.ts";
 import { findReferrers } from "../../trust/find-evidence.ts";
-import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
 export interface CopyImageOptions extends Pace {
@@ -69,11 +68,9 @@ export async function copyImage(
     const blobs = new Map(found.map((blob) => [blob.digest, blob]));
     const limit = pLimit(atOnce);
     const repository = withDigest(to, top.digest);
-    await Promise.all(
-      [...blobs.values()].map((blob) =>
-        limit(() => tryAgain(() => registry.copyBlob(from, repository, blob), pace)),
-      ),
-    ).finally(() => limit.clearQueue());
+    await limit
+      .map(blobs.values(), (blob) => tryAgain(() => registry.copyBlob(from, repository, blob), pace))
+      .finally(() => limit.clearQueue());
   };
   if (before === null) {
     await copyBlobs([top, ...parts]);
@@ -85,16 +82,11 @@ export async function copyImage(
   const all = [top, ...parts].map(({ digest }) => digest);
   await copyAttachments(from, to, all, { registry, copyParts, ...pace });
   if (before !== null) return;
-  const own = silent(to);
   const next = (held: ManifestDescriptor | null) => {
     if (held !== null && held.digest !== top.digest) throw conflict(to, held.digest, from);
     return held === null ? { manifest: top } : null;
   };
-  try {
-    await settleTag({ ...pace, registry, reference: to, look, next }, own);
-  } finally {
-    await withdraw(registry, own, pace);
-  }
+  await settleTag({ ...pace, registry, reference: to, look, next });
 }
 
 /**
@@ -107,15 +99,12 @@ export async function bringImages(
 ): Promise<void> {
   const home = parseImageReference(repository);
   const limit = pLimit(atOnce);
-  const bring = async (image: LockedImage, digest: Digest) =>
-    copyImage(withDigest(placeOf({ repository }, image), digest), withTag(home, image.tag), options);
-  await Promise.all(
-    [...images].flatMap((image) => {
-      const { digest } = image;
-      const isHere = digest === null || repositoryOf({ repository }, image) === repository;
-      return isHere ? [] : [limit(bring, image, digest)];
-    }),
-  ).finally(() => limit.clearQueue());
+  const bring = async (image: LockedImage) => {
+    const { digest, tag } = image;
+    if (digest === null || repositoryOf({ repository }, image) === repository) return;
+    await copyImage(withDigest(placeOf({ repository }, image), digest), withTag(home, tag), options);
+  };
+  await limit.map(images, bring).finally(() => limit.clearQueue());
 }
 
 /** The manifest and, of an index, all below it, each after the one that names it. */
@@ -129,9 +118,9 @@ async function manifestsOf(registry: RegistryClient, from: ImageReference): Prom
     if (manifest === null) throw gone(withDigest(from, digest));
     found.set(digest, manifest);
     if (!isIndexType(manifest.mediaType)) return;
-    const json = parseJson(manifest.bytes);
-    for (const entry of isRecord(json) && Array.isArray(json.manifests) ? json.manifests : []) {
-      const child = isRecord(entry) ? entry.digest : null;
+    const { manifests } = fieldsOf(parseJson(manifest.bytes));
+    for (const entry of Array.isArray(manifests) ? manifests : []) {
+      const child = fieldsOf(entry).digest;
       if (!isDigest(child)) throw invalid(from, "names a manifest without a digest");
       await read(child, depth + 1);
     }
@@ -142,11 +131,10 @@ async function manifestsOf(registry: RegistryClient, from: ImageReference): Prom
 
 function blobsOf({ mediaType, bytes }: Manifest, from: ImageReference): readonly Blob[] {
   if (isIndexType(mediaType)) return [];
-  const json = parseJson(bytes);
-  const { config, layers } = isRecord(json) ? json : {};
+  const { config, layers } = fieldsOf(parseJson(bytes));
   if (!Array.isArray(layers)) throw invalid(from, "has a manifest that is not that of an image");
   return [config, ...layers].flatMap((part): readonly Blob[] => {
-    const { digest, size, urls } = isRecord(part) ? part : {};
+    const { digest, size, urls } = fieldsOf(part);
     if (Array.isArray(urls) && urls.some((url) => text(url) !== null)) return [];
     if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
       throw invalid(from, "has a part without digest and size");

@@ -10,9 +10,7 @@ import { type ImageReference, withDigest } from "../../oci/reference.ts";
 
 export interface DescribeRequest {
   readonly registry: RegistryClient;
-  /** Of the repository. */
   readonly reference: ImageReference;
-  /** By cell. */
   readonly images: ReadonlyMap<string, IndexedImage>;
   /** The manifests that their builds have noted. Default: none, and the registry is asked about each. */
   readonly manifests?: ReadonlyMap<string, ManifestDescriptor> | undefined;
@@ -72,7 +70,7 @@ async function askAll(
     if (descriptor !== null) entries.set(cell, { image, descriptor });
     else problems.push(gone(cell, image));
   };
-  await Promise.all(images.map(([cell, image]) => limit(ask, cell, image)));
+  await limit.map(images, ([cell, image]) => ask(cell, image));
   throwProblems(problems);
   return entries;
 }

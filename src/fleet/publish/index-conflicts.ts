@@ -24,6 +24,7 @@ import {
   indexedImage,
   sameImage,
 } from "../../lock/fleet-index.ts";
+import type { DescribeRequest } from "./describe-images.ts";
 import { platformDigest } from "../../oci/registry/platform-image.ts";
 import {
   digestsWithoutCell,
@@ -39,7 +40,6 @@ function conflict(reference: ImageReference, says: string, fix = raise): Problem
   return { code: "INDEX_CONFLICT", message: `${formatImageReference(reference)} ${says}`, fix };
 }
 
-/** The index under the version's tag. */
 export interface CurrentIndex {
   readonly digest: Digest;
   readonly index: FleetIndex;
@@ -53,10 +53,8 @@ export async function readCurrentIndex({
   registry,
   reference,
   replace = false,
-}: {
-  readonly registry: RegistryClient;
-  readonly reference: ImageReference;
-  readonly replace?: boolean | undefined;
+}: Pick<DescribeRequest, "registry" | "reference"> & {
+  readonly replace?: boolean;
 }): Promise<CurrentIndex | null> {
   const stored = await readFleetIndex(registry, reference).catch((error: unknown) => {
     if (!(error instanceof ImgmatchError) || error.code !== "INDEX_INVALID") throw error;

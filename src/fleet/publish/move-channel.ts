@@ -14,10 +14,10 @@ import {
 } from "../../oci/reference.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/registry/client.ts";
 import { attach, type AttachmentRegistry } from "../../trust/attach.ts";
-import { silent, withdraw } from "./announcement.ts";
 import { bringImages } from "./copy-image.ts";
 import { describeImages } from "./describe-images.ts";
 import { plainImages } from "./native-images.ts";
+import { digestsOf } from "./publish-index.ts";
 import { namedImages, type PlanIndexOptions } from "./publish-plan-index.ts";
 import { settleTag, type Writing } from "./settle-tag.ts";
 
@@ -62,13 +62,8 @@ export async function moveChannel(
     const before = async () => vouching?.vouch(target.named);
     return { manifest, parts: target.parts, before };
   };
-  const own = silent(reference);
-  try {
-    const look = () => registry.findManifest(reference);
-    await settleTag({ ...pace, registry, reference, look, next }, own);
-  } finally {
-    await withdraw(registry, own, pace);
-  }
+  const look = () => registry.findManifest(reference);
+  await settleTag({ ...pace, registry, reference, look, next });
   // A move that ended before it was recorded is recorded now.
   const before = found === null || found === manifest.digest ? (known?.digest ?? null) : found;
   const record =
@@ -117,9 +112,8 @@ async function targetOf(
   const { entries } = await describeImages({ registry, reference, images, manifests });
   const index = { name, version, repository: reference.repository, prefer, plainPull, entries };
   const { top, parts } = formatFleetIndex(index, plainImages(index));
-  const digests = [...entries.values()].flatMap(({ image, descriptor }) => [image.digest, descriptor.digest]);
   const indexes = vouching === undefined ? parts : [...parts, top];
-  return { manifest: top, parts: indexes, named: [...new Set(digests), top.digest] };
+  return { manifest: top, parts: indexes, named: digestsOf(top.digest, index) };
 }
 
 function unrecorded(reference: ImageReference, held: Digest, known: LockedChannel | null): ImgmatchError {

@@ -21,6 +21,8 @@ import { hardwareAxes } from "../../resolve/unasked.ts";
 /** Levels that runtimes ask for by `variant`, lowest first. Not v1: podman 4.3 takes no image of that variant. */
 const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as const;
 
+type ShownFleet = Pick<FleetIndex, "entries" | "prefer" | "plainPull">;
+
 /**
  * In the order of their entries: the platform with the most images first, and of each platform the plain one first, since a
  * runtime that knows no levels takes the first that matches.
@@ -31,11 +33,7 @@ const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as 
  * - A level of x86-64 is shown where `resolve` takes an image that needs exactly this level, by its features, on a CPU of this level
  *   without a GPU, with the plain image's free axes: a better CPU never means another Python.
  */
-export function nativeImages({
-  entries,
-  prefer,
-  plainPull,
-}: Pick<FleetIndex, "entries" | "prefer" | "plainPull">): readonly NativeImage[] {
+export function nativeImages({ entries, prefer, plainPull }: ShownFleet): readonly NativeImage[] {
   const named: readonly Named[] = [...entries].flatMap(([cell, entry]) =>
     alternativesOf(entry.image).map((image) => ({ cell, image })),
   );
@@ -47,9 +45,7 @@ export function nativeImages({
 /**
  * The same for a channel or a variant: where it has one image of a platform, a plain pull gets that, since there is nothing to choose.
  */
-export function plainImages(
-  index: Pick<FleetIndex, "entries" | "prefer" | "plainPull">,
-): readonly NativeImage[] {
+export function plainImages(index: ShownFleet): readonly NativeImage[] {
   const cells = groupBy(index.entries, ([, { image }]) => normalizePlatform(image.platform));
   return nativeImages(index).flatMap((native): NativeImage[] => {
     const { platform } = native;
@@ -151,7 +147,6 @@ function firstOf(
   return sortCandidates(order, candidates)[0]?.named ?? null;
 }
 
-/** The needed features: without those that its files do not use. */
 function featuresOf(image: IndexedImage): readonly string[] {
   return neededRequirement(image).cpu.features;
 }

@@ -4,9 +4,8 @@ import { ImgmatchError } from "../../errors.ts";
 import { inputsLabel } from "../../oci/build-words.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
-import type { ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
-import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
 import { retryPush } from "../build/engines/push-failure.ts";
 import type {
   FindRequest,
@@ -18,8 +17,8 @@ import type {
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
-/** An image that may be published already. */
-export interface AdoptRequest extends FindRequest, Pick<Pace, "settleMs" | "sleep"> {
+/** The question about a tag: whether it holds the image that would be built. */
+interface ExistingQuery extends FindRequest, Pick<Pace, "settleMs" | "sleep"> {
   readonly registry: RegistryClient;
 }
 
@@ -27,14 +26,8 @@ export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" 
   readonly registry: RegistryClient;
 }
 
-/**
- * The image of the same inputs under the tag, when nobody may write something else there any more; null when there is no such tag. Throws
- * `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
- */
-export async function adoptImage(request: AdoptRequest): Promise<ExistingImage | null> {
-  const look = () => findExisting(request);
-  const own = silent(request.reference);
-  return settleTag({ ...request, look, next: () => null }, own);
+async function adoptImage(request: ExistingQuery): Promise<FoundImage | null> {
+  return settleTag({ ...request, look: () => findExisting(request), next: () => null });
 }
 
 /**
@@ -64,11 +57,11 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
     await request.examine?.(withDigest(reference, pushed));
     const query = { ...request, signal, ours: manifest.digest };
     const look = () => findExisting(query);
-    const next = (held: ExistingImage | null) => (held === null ? { manifest } : null);
+    const next = (held: FoundImage | null) => (held === null ? { manifest } : null);
     const settled = await settleTag({ ...query, look, next }, own);
     if (settled === null) throw failed(reference, `lost the tag that held ${manifest.digest}`);
     return settled.digest === manifest.digest
-      ? { ...noted(settled), how: "pushed", differs: false }
+      ? { ...settled, how: "pushed", differs: false }
       : await adopted(query, settled, manifest.digest);
   } finally {
     await withdraw(registry, own, { signal, sleep });
@@ -78,7 +71,7 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
 /** The image that somebody else has put there, and whether it is the one that was built here. */
 async function adopted(
   { registry, reference, platform, image, watch }: PublishRequest,
-  found: ExistingImage,
+  found: FoundImage,
   ours: Digest | null,
 ): Promise<Published> {
   const { digest } = found;
@@ -90,12 +83,7 @@ async function adopted(
     const here = ours ?? image.id;
     watch.onLog(`not reproducible: the registry has ${digest} of the same inputs, built here was ${here}`);
   }
-  return { ...noted(found), how: "adopted", differs };
-}
-
-/** The lock's facts about it. */
-export function noted({ digest, mediaType, size, blobs }: ExistingImage): FoundImage {
-  return { digest, manifest: { mediaType, size }, blobs };
+  return { ...found, how: "adopted", differs };
 }
 
 function failed(reference: ImageReference, what: string): ImgmatchError {
@@ -106,24 +94,15 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
   });
 }
 
-/** The question about a tag: whether it holds the image that would be built. */
-interface ExistingQuery extends FindRequest {
-  readonly registry: RegistryClient;
-}
-
-/** The image under a tag, and its blobs in the registry. */
-interface ExistingImage extends ManifestDescriptor {
-  readonly blobs: StoredBlobs | null;
-}
-
 /**
  * The image under the tag when it was made of the same inputs, null when there is no such tag.
  * Throws `TAG_CONFLICT`, with both digests, when the tag holds anything else: an existing tag is never given another content.
  */
-async function findExisting(query: ExistingQuery): Promise<ExistingImage | null> {
+async function findExisting(query: ExistingQuery): Promise<FoundImage | null> {
   const { registry, reference, platform, inputDigest } = query;
   const found = await registry.findManifest(reference);
   if (found === null) return null;
+  const { digest, mediaType, size } = found;
   // By digest, so that what is compared is what is adopted, whatever happens to the tag meanwhile.
   const image = await findImageConfig(registry, withDigest(reference, found.digest), platform);
   if (image === null) {
@@ -135,7 +114,7 @@ async function findExisting(query: ExistingQuery): Promise<ExistingImage | null>
   if ("isNot" in image)
     throw conflict(query, found.digest, `which is no image for ${platform}: ${image.isNot}`);
   const inputs = image.config.labels[inputsLabel];
-  if (inputs === inputDigest) return { ...found, blobs: image.blobs };
+  if (inputs === inputDigest) return { digest, manifest: { mediaType, size }, blobs: image.blobs };
   throw conflict(
     query,
     found.digest,
@@ -157,13 +136,9 @@ function conflict(
   });
 }
 
-/** See {@link publishImage} for what is promised. */
 export function registryPublisher(registry: RegistryClient, pace: Pick<Pace, "settleMs"> = {}): Publisher {
   return {
-    async find(request) {
-      const found = await adoptImage({ ...pace, ...request, registry });
-      return found && noted(found);
-    },
+    find: (request) => adoptImage({ ...pace, ...request, registry }),
     publish: (request) => publishImage({ ...pace, ...request, registry }),
   };
 }

@@ -6,7 +6,7 @@ import { formatImageReference, type ImageReference } from "../../oci/reference.t
 import { remember } from "../../io/collections.ts";
 import type { FleetIndex } from "../../lock/fleet-index.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
-import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
+import { type Announcement, announce, silent } from "./announcement.ts";
 import { type DescribeRequest, describeImages } from "./describe-images.ts";
 import { formatFleetIndex } from "../../lock/format-fleet-index.ts";
 import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
@@ -75,13 +75,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const plain = show(wanted);
   if (before?.digest === formatFleetIndex(wanted, plain, request).top.digest) {
     await vouchFor(before, request);
-    return {
-      digest: before.digest,
-      how: "unchanged",
-      cells: wanted.entries.size,
-      added: [],
-      plain,
-    };
+    return { digest: before.digest, how: "unchanged", cells: wanted.entries.size, added: [], plain };
   }
 
   const { signal, sleep } = request;
@@ -89,21 +83,14 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   try {
     await announce(registry, own, { signal, sleep });
     const settled = await settle(request, look, mine, own);
-    const { digest, index } = settled;
     // It may be another publisher's, with ours in it.
     await vouchFor(settled, request);
-    return {
-      digest,
-      how: replace && before !== null ? "replaced" : "written",
-      cells: index.entries.size,
-      added,
-      plain: show(index),
-    };
+    const how = replace && before !== null ? "replaced" : "written";
+    const { digest, index } = settled;
+    return { digest, how, cells: index.entries.size, added, plain: show(index) };
   } catch (error) {
     if (error instanceof RegistryError && isRefusal(error)) await nameMissing(request, assumed);
     throw error;
-  } finally {
-    await withdraw(registry, own, { signal, sleep });
   }
 }
 
@@ -130,7 +117,6 @@ function currentIndex(request: IndexRequest): () => Promise<CurrentIndex | null>
   };
 }
 
-/** Throws `INDEX_CONFLICT` with every cell of which the two say different things. */
 function union(current: FleetIndex | null, mine: FleetIndex, reference: ImageReference): FleetIndex {
   if (current === null) return mine;
   throwProblems(indexConflicts(current, mine, reference));
@@ -163,7 +149,6 @@ async function settle(
   return settled;
 }
 
-/** Stands behind what the tag holds now. */
 async function vouchFor(current: CurrentIndex, request: IndexRequest): Promise<void> {
   if (request.vouching === undefined) return;
   await requireVouched(current, request);
@@ -187,8 +172,8 @@ async function requireVouched({ digest, index }: CurrentIndex, request: IndexReq
   await vouching?.requireVouched(digest);
 }
 
-/** Of an image with attestations both: the index names the image inside, and `resolve` answers what the lock has. */
-function digestsOf(digest: Digest, { entries }: FleetIndex): readonly Digest[] {
+/** Of an image with attestations both: the index names the image inside, and `resolve` answers what the lock has. Last the index's own. */
+export function digestsOf(digest: Digest, { entries }: Pick<FleetIndex, "entries">): readonly Digest[] {
   const images = [...entries.values()].flatMap(({ image, descriptor }) => [image.digest, descriptor.digest]);
   return [...new Set(images), digest];
 }

@@ -1,8 +1,13 @@
-/** A plan's images → the index of their version. */
+/** The images of a plan, of a lock, or of another version → the index of their version. */
 
-import { ImgmatchError } from "../../errors.ts";
+import { ImgmatchError, type Problem, throwProblems, usageError } from "../../errors.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
-import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  withTag,
+} from "../../oci/reference.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { variantGroups } from "../cells/groups.ts";
 import { versionTag } from "../cells/tag.ts";
@@ -14,7 +19,8 @@ import type {
   ReferrersReader,
   RegistryClient,
 } from "../../oci/registry/client.ts";
-import { type IndexedImage, indexedImage } from "../../lock/fleet-index.ts";
+import { type FleetIndex, type IndexedImage, indexedImage } from "../../lock/fleet-index.ts";
+import { readCurrentIndex } from "./index-conflicts.ts";
 import { type IndexRequest, type PublishedIndex, publishIndex, type Vouching } from "./publish-index.ts";
 
 export interface PlanIndexOptions {
@@ -53,7 +59,7 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
     if (action === "keep" && locked !== null && locked.digest !== null) kept.push([cell.id, locked]);
     else if (action === "keep" || action === "build") missing.push(cell.id);
   }
-  const images = namedImages(kept, reference, "put {{cell}} into the tag template");
+  const named = namedImages(kept, reference, "put {{cell}} into the tag template");
   if (kept.length === 0) {
     throw new ImgmatchError({
       code: "SELECTION_EMPTY",
@@ -61,27 +67,28 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
       fix: `run imgmatch build --push${sameArguments(otherArgs)}`,
     });
   }
-  await bringImages(
-    matrix,
-    kept.map(([, image]) => image),
-    options,
-  );
-  const { name, version, prefer, plainPull } = matrix;
-  const request = { ...options, name, version, prefer, plainPull };
-  const published = await publishIndex({ ...request, ...images, reference });
+  const brought = kept.map(([, image]) => image);
+  await bringImages(matrix, brought, options);
+  const index = await writeIndex(matrix, reference, named, options);
   const members = kept.map(([id, image]) => ({ ...image, id }));
   const variants: PlanIndex[] = [];
   for (const variant of variantGroups(matrix, members)) {
     const own = withTag(reference, variant.name);
-    const named = namedImages(
-      variant.members.map(({ id, ...image }) => [id, image]),
-      own,
-      "give the variant another name",
-    );
-    const written = await publishIndex({ ...request, ...named, reference: own, show: plainImages });
-    variants.push({ reference: own, missing: [], published: written });
+    const locked = variant.members.map(({ id, ...image }) => [id, image] as const);
+    const images = namedImages(locked, own, "give the variant another name");
+    variants.push(await writeIndex(matrix, own, images, { ...options, show: plainImages }));
   }
-  return { reference, missing, otherArgs, published, variants };
+  return { ...index, missing, otherArgs, variants };
+}
+
+async function writeIndex(
+  { name, version, prefer = [], plainPull }: Pick<IndexRequest, "name" | "version" | "prefer" | "plainPull">,
+  reference: ImageReference,
+  images: Pick<IndexRequest, "images" | "manifests">,
+  options: PlanIndexOptions & Pick<IndexRequest, "show">,
+): Promise<PlanIndex> {
+  const request = { ...options, ...images, reference, name, version, prefer, plainPull };
+  return { reference, missing: [], published: await publishIndex(request) };
 }
 
 function argumentsOtherwise({ action, comparison }: PlannedCell): readonly string[] {
@@ -100,21 +107,42 @@ export function sameArguments(names: readonly string[] = []): string {
 
 /** The same from a lock alone: for images that others built, of which there is no matrix. */
 export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Promise<PlanIndex> {
-  const { name, version, prefer = [], plainPull } = lock;
   const reference = withTag(parseImageReference(lock.repository), versionTag(lock));
   const fix = "give the lock another version: imgmatch adopt --fleet-version";
   const images = namedImages(Object.entries(lock.images), reference, fix);
   await bringImages(lock, Object.values(lock.images), options);
-  const published = await publishIndex({
-    ...options,
-    ...images,
-    reference,
-    name,
-    version,
-    prefer,
-    plainPull,
-  });
-  return { reference, missing: [], published };
+  return writeIndex(lock, reference, images, options);
+}
+
+/**
+ * Writes the index of version `to` with exactly the images of `from`, which keep their tags and digests. Throws `INDEX_CONFLICT` where
+ * that version's index says otherwise of a cell or has another, unless `replace`; and as `publishPlanIndex` does.
+ */
+export async function promoteIndex(from: Lock, to: string, options: PlanIndexOptions): Promise<PlanIndex> {
+  const reference = withTag(parseImageReference(from.repository), versionTag({ version: to }));
+  if (versionTag(from) === reference.tag)
+    throw usageError(`${to} is its present version`, "name the new version");
+  // Their manifests are asked for: what the lock has of them is what the index says.
+  const { images } = namedImages(Object.entries(from.images), reference, "promote it to another version");
+  const { registry, replace = false } = options;
+  const current = replace ? null : await readCurrentIndex({ registry, reference });
+  if (current !== null) throwProblems(foreignCells(current.index, from, reference));
+  return writeIndex({ ...from, version: to }, reference, { images }, options);
+}
+
+/** With them the version would not be what was tried. */
+function foreignCells(
+  { entries }: FleetIndex,
+  { images, version }: Lock,
+  reference: ImageReference,
+): Problem[] {
+  return [...entries.keys()]
+    .filter((cell) => images[cell] === undefined)
+    .map((cell) => ({
+      code: "INDEX_CONFLICT",
+      message: `${formatImageReference(reference)} has ${cell}, and ${version} does not`,
+      fix: "promote to another version, or replace the index on purpose with --replace-index",
+    }));
 }
 
 /** The lock's images that a registry has, as an index names them. Throws `TAG_COLLISION` if one has the index's tag. */

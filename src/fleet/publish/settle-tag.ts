@@ -6,7 +6,7 @@ import { formatImageReference, type ImageReference } from "../../oci/reference.t
 import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { mostRetries, type Sleep, waitAfter, waitFor } from "../../oci/registry/try-again.ts";
-import { type Announcement, announce, othersStand, retire } from "./announcement.ts";
+import { type Announcement, announce, othersStand, retire, silent, withdraw } from "./announcement.ts";
 
 export interface Pace {
   /**
@@ -21,7 +21,6 @@ export interface Pace {
 
 export interface TagWriter<Held extends { readonly digest: Digest }> extends Pace {
   readonly registry: RegistryClient;
-  /** With the tag. */
   readonly reference: ImageReference;
   /** Reads the content of the tag, or null if there is no such tag. Throws if it is somebody else's. */
   readonly look: () => Promise<Held | null>;
@@ -51,8 +50,21 @@ const mostGlances = 5;
  * will not write again and each of its writes has taken effect or never will. So when no other stands, no write is on its
  * way, and whoever announces itself later will see what the tag holds now. If one goes on standing, the tag is settled
  * when it has not changed for `settleMs`: a write that came later would rest on a look of before that time.
+ *
+ * @param own what the publisher has announced already; it stands no more at the end
  */
 export async function settleTag<Held extends { readonly digest: Digest }>(
+  writer: TagWriter<Held>,
+  own: Announcement = silent(writer.reference),
+): Promise<Held | null> {
+  try {
+    return await settle(writer, own);
+  } finally {
+    await withdraw(writer.registry, own, { signal: writer.signal, sleep: writer.sleep });
+  }
+}
+
+async function settle<Held extends { readonly digest: Digest }>(
   writer: TagWriter<Held>,
   own: Announcement,
 ): Promise<Held | null> {
@@ -96,7 +108,6 @@ export async function settleTag<Held extends { readonly digest: Digest }>(
   }
 }
 
-/** The knowledge of a publisher about its writes. */
 function tagWrite<Held extends { readonly digest: Digest }>(
   { registry, reference, look, next, signal, settleMs = 5000, sleep = waitFor }: TagWriter<Held>,
   own: Announcement,

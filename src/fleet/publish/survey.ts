@@ -15,7 +15,6 @@ const atOnce = 16;
 
 export interface SurveyOptions {
   readonly registry: RegistryClient;
-  /** Digest of a base image, or null where nobody can tell. */
   readonly findBaseDigest: (ref: string) => Promise<Digest | null>;
 }
 

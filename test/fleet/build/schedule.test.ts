@@ -117,7 +117,6 @@ describe("buildFleet", () => {
     const locked = { matrix: digestOf("matrix") };
     const attested: string[] = [];
     const attester: BuildFleetOptions["attester"] = {
-      now: () => new Date(),
       attest: async ({ cell, pushed, startedAt, finishedAt }) => {
         expect(registry.tags.has(cell)).toBe(false);
         expect(pushed.digest).not.toBeNull();

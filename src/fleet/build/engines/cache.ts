@@ -14,7 +14,6 @@ export interface CacheOptions {
 export const noCache: CacheOptions = { from: [], to: [] };
 export const inlineCache = "inline";
 
-/** Throws `USAGE` for what is no reference. */
 export function checkCache({ from, to }: CacheOptions): void {
   for (const reference of [...from, ...to.filter((one) => one !== inlineCache)]) {
     try {

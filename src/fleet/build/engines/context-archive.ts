@@ -7,6 +7,7 @@ import { createTarPacker, type TarHeader, type TarPackController } from "modern-
 import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { remember } from "../../../io/collections.ts";
 import { type ContextEntry, folderEntry } from "../../dockerfile/context.ts";
+import type { BuildRequest } from "../engine.ts";
 import { readHashedFile } from "../../dockerfile/hashed-file.ts";
 
 /** The files of a build context with what an engine is told of each: the same on every machine. */
@@ -17,7 +18,6 @@ export interface ContextItem {
   readonly mode: number;
   /** Bytes; 0 for what is no file. */
   readonly size: number;
-  /** Seconds since 1970. */
   readonly mtime: number;
   /** Only for a link. */
   readonly target?: string;
@@ -56,7 +56,6 @@ function itemOf(contextDir: string, entry: ContextEntry, mtime: number): Context
   }
 }
 
-/** A file that is not on the disk. */
 function textItem(path: string, text: Uint8Array, mtime: number): ContextItem {
   return {
     ...{ path, mtime, type: "file", mode: 0o644, size: text.length },
@@ -144,13 +143,9 @@ function paxOf(texts: Readonly<Record<string, string>>): Record<string, string> 
   return records.length === 0 ? null : Object.fromEntries(records);
 }
 
-/** The path of the rendered Dockerfile inside the context. */
 export const dockerfileName = ".imgmatch.Dockerfile";
 
-interface ContextSource {
-  readonly contextDir: string;
-  readonly contextFiles: readonly ContextEntry[];
-  readonly dockerfile: string;
+interface ContextSource extends Pick<BuildRequest, "contextDir" | "contextFiles" | "dockerfile"> {
   /** Seconds since 1970 for every entry: `SOURCE_DATE_EPOCH`, else 0. */
   readonly mtime: number;
 }

@@ -11,7 +11,7 @@ import type { BuildFailure } from "./docker/build-output.ts";
 import { runProgram } from "./program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
 import { nothingMore, type StageContext, withTemporaryFolder } from "./staged-context.ts";
-import type { StepOptions } from "./build-secrets.ts";
+import type { StepOptions } from "./step-options.ts";
 
 export interface BuildClient {
   readonly env: Environment;
@@ -37,11 +37,9 @@ export interface DockerBuilt {
   readonly config: Digest | null;
   /** By which an engine knows the image: what BuildKit calls its digest. */
   readonly digest: Digest | null;
-  /** The failure; the digests are null then. */
   readonly failure: BuildFailure | null;
 }
 
-/** `more`: flags for this build alone. */
 export async function runDockerBuild(
   { env, command, given, cacheFrom, stage, shared }: DockerBuildMeans,
   request: BuildRequest,

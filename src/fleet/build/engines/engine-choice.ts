@@ -46,10 +46,9 @@ export async function engineOptions(
 ): Promise<EngineOptions> {
   requireOffered(flags);
   const { builder, cacheFrom: from = [], cacheTo: to = [] } = flags;
-  const [{ checkCache }, { parseSecrets }, { parseSsh }, { dockerCredentials }] = await Promise.all([
+  const [{ checkCache }, { parseSecrets, parseSsh }, { dockerCredentials }] = await Promise.all([
     import("./cache.ts"),
-    import("./build-secrets.ts"),
-    import("./ssh.ts"),
+    import("./step-options.ts"),
     import("../../../oci/registry/credentials.ts"),
   ]);
   const cache = { from, to };
@@ -61,43 +60,34 @@ export async function engineOptions(
   return { env, credentials: dockerCredentials(env), builder, cache, secrets, ssh, network, ca };
 }
 
-function requireOffered({
-  engine = defaultEngine,
-  builder,
-  stack,
-  cacheFrom = [],
-  cacheTo = [],
-  secret = [],
-  ssh = [],
-  network = "default",
-}: EngineChoice): void {
+function requireOffered(flags: EngineChoice): void {
+  const { engine = defaultEngine, cacheFrom = [], cacheTo = [], secret = [], ssh = [] } = flags;
   const offered = engineTraits[engine];
-  if (builder !== undefined && !offered.builders)
-    throw usageError("--builder names a builder of buildx", "add --engine buildx");
-  if (stack !== undefined && !offered.stacks)
-    throw usageError("--stack names a stack of Pulumi", "add --engine pulumi");
-  if (cacheFrom.length + cacheTo.length > 0 && !offered.cache) {
-    throw usageError(
-      `--cache-from and --cache-to are not offered with --engine ${engine}`,
-      "leave them out, or build with --engine buildx",
-    );
-  }
-  if (secret.length > 0 && !offered.secrets) {
-    throw usageError(
-      `--secret is not offered with --engine ${engine}, whose state would keep it`,
-      "build with another engine",
-    );
-  }
-  if (ssh.length > 0 && !offered.ssh) {
-    throw usageError(
-      `--ssh is not offered with --engine ${engine}, whose provider knows no agents`,
-      "build with another engine",
-    );
-  }
-  requireNetwork(network, engine);
+  const refuse = (isRefused: boolean, message: string, fix = "build with another engine") => {
+    if (isRefused) throw usageError(message, fix);
+  };
+  const cached = cacheFrom.length + cacheTo.length > 0;
+  const not = `is not offered with --engine ${engine}`;
+  refuse(
+    flags.builder !== undefined && !offered.builders,
+    "--builder names a builder of buildx",
+    "add --engine buildx",
+  );
+  refuse(
+    flags.stack !== undefined && !offered.stacks,
+    "--stack names a stack of Pulumi",
+    "add --engine pulumi",
+  );
+  refuse(
+    cached && !offered.cache,
+    `--cache-from and --cache-to are not offered with --engine ${engine}`,
+    "leave them out, or build with --engine buildx",
+  );
+  refuse(secret.length > 0 && !offered.secrets, `--secret ${not}, whose state would keep it`);
+  refuse(ssh.length > 0 && !offered.ssh, `--ssh ${not}, whose provider knows no agents`);
+  requireNetwork(flags.network ?? "default", engine);
 }
 
-/** Throws `USAGE` for a network that this engine does not have. */
 export function requireNetwork(network: string, engine: EngineName): void {
   const { networks }: EngineTraits = engineTraits[engine];
   if (networks?.includes(network) ?? /^[A-Za-z0-9][\w.:/=,-]*$/.test(network)) return;

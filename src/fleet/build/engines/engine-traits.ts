@@ -19,38 +19,19 @@ export interface EngineTraits {
   readonly keeper: LocalEngine | null;
 }
 
-/** Those of BuildKit. */
-const networks = ["default", "none", "host"];
+const buildKit = {
+  ...{ builders: false, stacks: false, cache: true, secrets: true, ssh: true },
+  networks: ["default", "none", "host"],
+};
 
 export const engineTraits = {
-  docker: {
-    builders: false,
-    stacks: false,
-    cache: true,
-    secrets: true,
-    ssh: true,
-    networks,
-    keeper: "docker",
-  },
-  buildx: { builders: true, stacks: false, cache: true, secrets: true, ssh: true, networks, keeper: null },
-  podman: {
-    builders: false,
-    stacks: false,
-    cache: false,
-    secrets: true,
-    ssh: true,
-    networks: null,
-    keeper: "podman",
-  },
+  docker: { ...buildKit, keeper: "docker" },
+  buildx: { ...buildKit, builders: true, keeper: null },
+  podman: { ...buildKit, cache: false, networks: null, keeper: "podman" },
   // Its state would keep a secret, and its provider takes no cache and no agent; whether it heeds a network nobody has tried.
   pulumi: {
-    builders: false,
-    stacks: true,
-    cache: false,
-    secrets: false,
-    ssh: false,
-    networks: ["default"],
-    keeper: "docker",
+    ...{ ...buildKit, stacks: true, cache: false, secrets: false, ssh: false },
+    ...{ networks: ["default"], keeper: "docker" },
   },
 } as const satisfies Record<string, EngineTraits>;
 

@@ -6,7 +6,6 @@ import { createDockerEngine, type DockerEngineOptions } from "./docker/docker-en
 import type { EngineName } from "./engine-traits.ts";
 import { createPodmanEngine } from "./podman/podman-engine.ts";
 
-/** Of all engines; each takes what it knows. */
 export type EngineOptions = BuildxOptions & DockerEngineOptions;
 
 /** The engines that build single images; Pulumi's are built by the Docker Engine that its plug-in uses. */

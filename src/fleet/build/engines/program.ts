@@ -4,19 +4,14 @@ import { ImgmatchError } from "../../../errors.ts";
 import { isErrno } from "../../../io/files.ts";
 import { type EndedProgram, type ProgramOptions, runProgram as run } from "../../../io/run-program.ts";
 
-export interface EndedEngine extends Pick<EndedProgram, "status" | "stdout"> {
-  /** The last lines of standard error. */
-  readonly lastLines: readonly string[];
-}
-
 const keptLines = 40;
 
-/** Throws `ENGINE_NOT_FOUND` when there is no such program, and the signal's reason when it was aborted. */
+/** With the last lines of standard error. Throws `ENGINE_NOT_FOUND` when there is no such program, and the signal's reason when it was aborted. */
 export async function runProgram(
   program: string,
   args: readonly string[],
   { onLine = () => {}, ...options }: ProgramOptions,
-): Promise<EndedEngine> {
+): Promise<Pick<EndedProgram, "status" | "stdout"> & { readonly lastLines: readonly string[] }> {
   const lastLines: string[] = [];
   const keep = (line: string) => {
     lastLines.push(line);

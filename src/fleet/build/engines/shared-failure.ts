@@ -6,12 +6,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BuildFailure } from "./docker/build-output.ts";
 
-export interface SharedFailures {
-  /** Runs one build, which completes its failure with what it was not sent, and writes that to its log. */
-  during<T>(onLog: (line: string) => void, build: (complete: Complete) => Promise<T>): Promise<T>;
-}
+export type SharedFailures = ReturnType<typeof createSharedFailures>;
 
-export type Complete = (failure: BuildFailure) => Promise<BuildFailure>;
+type Complete = (failure: BuildFailure) => Promise<BuildFailure>;
 
 const heading = "what the failing step printed, as it was sent to another cell's build:";
 
@@ -25,7 +22,7 @@ interface Printed {
 /** The streams of two builds end at about the same time, in any order. */
 const patienceMs = 1_000;
 
-export function createSharedFailures(): SharedFailures {
+export function createSharedFailures() {
   /** By build: those that run beside it, or did while it ran. */
   const running = new Map<number, Set<number>>();
   const printed = new Map<string, Printed[]>();
@@ -53,7 +50,8 @@ export function createSharedFailures(): SharedFailures {
     return failure;
   }
   return {
-    async during(onLog, run) {
+    /** Runs one build, which completes its failure with what it was not sent, and writes that to its log. */
+    async during<T>(onLog: (line: string) => void, run: (complete: Complete) => Promise<T>): Promise<T> {
       const build = ++count;
       const beside = new Set([build, ...running.keys()]);
       for (const others of running.values()) others.add(build);

@@ -113,7 +113,7 @@ export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>
 }
 
 /** The bytes of the file that `write` writes: a whole image, which comes from an engine in no other way. */
-export async function* writtenFile(write: (file: string) => Promise<void>): AsyncGenerator<Uint8Array> {
+export async function* writtenFile(write: (file: string) => Promise<unknown>): AsyncGenerator<Uint8Array> {
   const folder = await makeFolder();
   try {
     const file = join(folder, "image.tar");

@@ -44,6 +44,12 @@ interface Means extends DockerBuildMeans {
   readonly advice: Advice;
 }
 
+interface Made {
+  readonly request: BuildRequest;
+  /** Of an image that was built without cache, read at once. */
+  readonly layers?: readonly Layer[];
+}
+
 /** Throws `ENGINE_NOT_FOUND` without docker or buildx, `ENGINE_UNREACHABLE` for a builder that does not run. */
 export async function createBuildxEngine({
   env,
@@ -53,7 +59,7 @@ export async function createBuildxEngine({
   ...given
 }: BuildxOptions): Promise<Engine> {
   const chosen = builder === undefined ? [] : ["--builder", builder];
-  const facts = await inspectBuilder(env, chosen);
+  const facts = await inspectBuilder(env, builder);
   const epoch = sourceDateEpoch(env);
   // Only where an image of the engine is asked for: `docker buildx` opens addresses that imgmatch does not.
   const engineOf = facts.driver === "docker" ? once(() => connectDocker(engineOfBuilder(env, facts))) : null;
@@ -71,12 +77,18 @@ export async function createBuildxEngine({
   const rewriting = createRewriting(epoch !== null && facts.rewritesTimestamps);
   const option = (rewrite: boolean) =>
     rewrite ? `,rewrite-timestamp=true${engineOf === null ? "" : ",unpack=false"}` : "";
+  const archive = (request: BuildRequest, file: string, watch: BuildWatch) =>
+    rewriting(watch.onLog, (rewrite) =>
+      buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch),
+    );
   const archived = (request: BuildRequest, watch: BuildWatch) =>
-    rewriting(watch.onLog, (rewrite) => archive(means, request, option(rewrite), watch));
-  const requests = new WeakMap<BuiltImage, BuildRequest>();
-  const known = new WeakMap<BuiltImage, readonly Layer[]>();
+    withTemporaryFolder(async (folder) => {
+      const file = join(folder, "image.tar");
+      const { config, digest } = await archive(request, file, watch);
+      return { id: idOf(request, config ?? digest), layers: layersOfConfig(await readArchivedConfig(file)) };
+    });
+  const { imageOf, madeOf } = createOrigins();
   const uncached: string[] = [];
-  const requestOf = (image: BuiltImage) => found(requests, image);
   return {
     name: "buildx",
     isHere: false,
@@ -87,10 +99,7 @@ export async function createBuildxEngine({
       if (request.noCache && engineOf === null) {
         // Asked for later it could be another build's layer: the builder's cache then has both.
         const { id, layers } = await archived(request, watch);
-        const image: BuiltImage = { id, size: null };
-        requests.set(image, request);
-        known.set(image, layers);
-        return image;
+        return imageOf(id, { request, layers });
       }
       const targets = cacheTargets(request.cell);
       const caches = targets.flatMap((to) => ["--cache-to", cacheTarget(to)]);
@@ -105,29 +114,24 @@ export async function createBuildxEngine({
       // An engine's own id of an image is what BuildKit calls the image's digest there.
       const id = idOf(request, engineOf === null ? (config ?? digest) : digest);
       if (request.noCache) uncached.push(id);
-      const image: BuiltImage = { id, size: null };
-      requests.set(image, request);
-      return image;
+      return imageOf(id, { request });
     },
     async layers(image, watch) {
       if (engineOf !== null) return readLayers(await engineOf(), image.id, watch.signal);
-      return known.get(image) ?? (await archived(requestOf(image), watch)).layers;
+      const { request, layers } = madeOf(image);
+      return layers ?? (await archived(request, watch)).layers;
     },
     async *save(image, watch) {
       if (engineOf !== null) {
         yield* (await engineOf()).bytes("GET", `/images/${image.id}/get`, { signal: watch.signal });
         return;
       }
-      const request = { ...requestOf(image), noCache: false };
-      // The builder is on another machine, perhaps: the whole image comes here as a file.
-      yield* writtenFile((file) =>
-        rewriting(watch.onLog, async (rewrite) => {
-          await buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch);
-        }),
-      );
+      const request = { ...madeOf(image).request, noCache: false };
+      // The builder is on another machine, perhaps.
+      yield* writtenFile((file) => archive(request, file, watch));
     },
     async push(image, to, watch) {
-      const request = requestOf(image);
+      const { request } = madeOf(image);
       const name = formatImageReference(to);
       const { digest } = await rewriting(watch.onLog, (rewrite) => {
         const output = ["--output", `type=image,"name=${name}",push=true${option(rewrite)}`];
@@ -135,7 +139,11 @@ export async function createBuildxEngine({
         return buildx(means, { ...request, noCache: false }, [...output, ...attest], watch, { image: name });
       });
       if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
-      if (engineOf !== null) await engineOf().then((api) => forgetName(api, name), ignore);
+      if (engineOf !== null)
+        await engineOf().then(
+          (api) => forgetName(api, name),
+          () => {},
+        );
       return digest;
     },
     scratch: async (onLog) =>
@@ -143,10 +151,20 @@ export async function createBuildxEngine({
   };
 }
 
-function found(requests: WeakMap<BuiltImage, BuildRequest>, image: BuiltImage): BuildRequest {
-  const request = requests.get(image);
-  if (request === undefined) throw new InternalError(`${image.id} was built by another engine`);
-  return request;
+function createOrigins() {
+  const made = new WeakMap<BuiltImage, Made>();
+  return {
+    imageOf(id: string, from: Made): BuiltImage {
+      const image = { id, size: null };
+      made.set(image, from);
+      return image;
+    },
+    madeOf(image: BuiltImage): Made {
+      const found = made.get(image);
+      if (found === undefined) throw new InternalError(`${image.id} was built by another engine`);
+      return found;
+    },
+  };
 }
 
 /** A builder beside an engine has none of its images. */
@@ -166,29 +184,11 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-function ignore(): void {}
-
-/** The whole image as a file on this machine, read and thrown away. */
-async function archive(
-  means: Means,
-  request: BuildRequest,
-  rewrite: string,
-  watch: BuildWatch,
-): Promise<{ readonly id: string; readonly layers: readonly Layer[] }> {
-  return withTemporaryFolder(async (folder) => {
-    const file = join(folder, "image.tar");
-    const output = ["--output", `type=oci,"dest=${file}"${rewrite}`];
-    const { config, digest } = await buildx(means, request, output, watch);
-    return { id: idOf(request, config ?? digest), layers: layersOfConfig(await readArchivedConfig(file)) };
-  });
-}
-
 function idOf({ cell }: BuildRequest, digest: string | null): string {
   if (digest === null) throw engineFailed(`ended the build of ${cell} without an image`);
   return digest;
 }
 
-/** The writes of a build to registries. */
 interface Writes {
   readonly image?: string;
   readonly caches?: readonly string[];

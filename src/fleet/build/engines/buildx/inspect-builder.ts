@@ -18,9 +18,9 @@ export interface BuilderFacts {
   readonly attests: boolean;
 }
 
-/** `builder`: flags. Throws `ENGINE_NOT_FOUND` without docker or buildx, `ENGINE_UNREACHABLE` for a builder that does not run. */
-export async function inspectBuilder(env: Environment, builder: readonly string[]): Promise<BuilderFacts> {
-  const name = builder.slice(1);
+/** `builder`: default is the chosen one. Throws `ENGINE_NOT_FOUND` without docker or buildx, `ENGINE_UNREACHABLE` for a builder that does not run. */
+export async function inspectBuilder(env: Environment, builder?: string): Promise<BuilderFacts> {
+  const name = builder === undefined ? [] : [builder];
   const { status, stdout, lastLines } = await runProgram(
     "docker",
     ["buildx", "inspect", "--bootstrap", ...name],

@@ -8,13 +8,6 @@ import { namesLocalBase } from "../../../../oci/local-base.ts";
 import { remember } from "../../../../io/collections.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 
-export interface BuildOutput {
-  /** Takes one message of the stream. */
-  read(message: unknown): void;
-  /** Call once, when the stream has ended: flushes what was not yet a whole line. */
-  end(): BuildOutcome;
-}
-
 export interface BuildOutcome {
   readonly imageId: string | null;
   readonly failure: BuildFailure | null;
@@ -44,7 +37,7 @@ interface Step {
  * Logs as `docker build --progress=plain` does: `#3 [2/3] RUN make`, `#3 cc -O3 …`, `#3 DONE 1.2s`.
  * Understands the classic builder's plain `stream` texts too, which engines without BuildKit send.
  */
-export function createBuildOutput(onLog: (line: string) => void): BuildOutput {
+export function createBuildOutput(onLog: (line: string) => void) {
   const steps = new Map<string, Step>();
   let imageId: string | null = null;
   let error: string | null = null;
@@ -98,7 +91,8 @@ export function createBuildOutput(onLog: (line: string) => void): BuildOutput {
   }
 
   return {
-    read(message) {
+    /** Takes one message of the stream. */
+    read(message: unknown): void {
       const { id, aux, stream, error: text, errorDetail } = fieldsOf(message);
       if (id === "moby.buildkit.trace" && typeof aux === "string") {
         const trace = readTrace(aux);
@@ -116,7 +110,8 @@ export function createBuildOutput(onLog: (line: string) => void): BuildOutput {
       if (typeof detail === "string") error = detail;
       else if (typeof text === "string") error = text;
     },
-    end() {
+    /** Flushes what was not yet a whole line. */
+    end(): BuildOutcome {
       for (const step of steps.values()) flush(step);
       if (plain !== "") onLog(plain);
       if (error === null) return { imageId, failure: null };

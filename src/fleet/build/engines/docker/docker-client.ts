@@ -6,9 +6,8 @@ import type { Environment } from "../../../../io/world.ts";
 import { ImgmatchError } from "../../../../errors.ts";
 import { type BuildClient, noAttestations } from "../docker-build.ts";
 import { runProgram } from "../program.ts";
-import type { StepOptions } from "../build-secrets.ts";
+import type { StepOptions } from "../step-options.ts";
 
-/** `why`: there is none. */
 export type FoundClient =
   | { readonly client: BuildClient; readonly isBuildx: boolean }
   | { readonly client: null; readonly why: string };

@@ -23,8 +23,8 @@ import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
 import { type DockerBuildMeans, runDockerBuild } from "../docker-build.ts";
 import { createStaging } from "../staged-context.ts";
-import type { StepOptions } from "../build-secrets.ts";
-import { createSharedFailures, type SharedFailures } from "../shared-failure.ts";
+import type { StepOptions } from "../step-options.ts";
+import { createSharedFailures } from "../shared-failure.ts";
 import { pullBases } from "./pull-bases.ts";
 import { buildFailure, type BuildOutcome, createBuildOutput, isFull } from "./build-output.ts";
 import { readLayers } from "../../../../oci/engine/read-layers.ts";
@@ -58,7 +58,11 @@ export async function createDockerEngine({
   network = "default",
   ca,
 }: DockerEngineOptions): Promise<Engine> {
-  requireInline(cache);
+  if (cache.to.some((one) => one !== inlineCache))
+    throw usageError(
+      "the docker engine writes build cache into its images only",
+      "write --cache-to inline, or build with --engine buildx",
+    );
   const advice = adviceFor("engine", ca);
   const api = await connectDocker(env);
   const found = await findClient(api, env);
@@ -84,7 +88,10 @@ export async function createDockerEngine({
     isHere: api.endpoint.kind === "socket",
     keeper: "docker",
     attests: false,
-    describe: () => describe(api),
+    async describe() {
+      const version = await api.read("/version", versionAnswer);
+      return `${isPodman(version) ? "podman" : "docker"} ${version.Version ?? `API ${api.version}`}`;
+    },
     async build(request, watch) {
       watch.signal.throwIfAborted();
       const whole = { ...request, args: { ...dated, ...request.args, ...inline } };
@@ -104,19 +111,6 @@ export async function createDockerEngine({
   };
 }
 
-async function describe(api: DockerApi): Promise<string> {
-  const version = await api.read("/version", versionAnswer);
-  return `${isPodman(version) ? "podman" : "docker"} ${version.Version ?? `API ${api.version}`}`;
-}
-
-function requireInline({ to }: CacheOptions): void {
-  if (to.every((one) => one === inlineCache)) return;
-  throw usageError(
-    "the docker engine writes build cache into its images only",
-    "write --cache-to inline, or build with --engine buildx",
-  );
-}
-
 /** `rewrite`: whether files that steps write get the time of SOURCE_DATE_EPOCH. */
 type RunBuild = (request: BuildRequest, rewrite: boolean, watch: BuildWatch) => Promise<BuildOutcome>;
 
@@ -129,13 +123,10 @@ function byClient(means: DockerBuildMeans): RunBuild {
   };
 }
 
-interface ApiMeans {
-  readonly shared: SharedFailures;
+interface ApiMeans extends Pick<DockerBuildMeans, "shared" | "cacheFrom"> {
   /** Of every file, in seconds since 1970. */
   readonly mtime: number;
-  readonly cacheFrom: readonly string[];
   readonly network: string;
-  /** Why there is no client. */
   readonly why: string;
   readonly pull: ReturnType<typeof pullBases>;
 }

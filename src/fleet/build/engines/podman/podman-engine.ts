@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../../../errors.ts";
 import { isDigest } from "../../../../oci/digest.ts";
+import type { ProgramOptions } from "../../../../io/run-program.ts";
 import type { Environment } from "../../../../io/world.ts";
 import { lostBase } from "../../../../oci/engine/tag-local-bases.ts";
 import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
@@ -15,7 +16,7 @@ import { isLoopback } from "../../../../oci/registry/registry-endpoint.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
-import type { StepOptions } from "../build-secrets.ts";
+import type { StepOptions } from "../step-options.ts";
 import { buildFlags } from "../docker-build.ts";
 import { buildFailure } from "../docker/build-output.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
@@ -28,40 +29,33 @@ import {
   withTemporaryFolder,
   writtenFile,
 } from "../staged-context.ts";
-import { findPodmanImage, findProgram } from "./find-podman-image.ts";
-import { createScratch, imageOfLine } from "./podman-scratch.ts";
+import { createScratch, findPodman, findPodmanImage, imageOfLine, type Podman } from "./podman-images.ts";
 
 /** `ca`: beside the certificates that it trusts already. */
 export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
 
-/** Throws `ENGINE_NOT_FOUND` when neither is installed. */
 export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): Promise<Engine> {
   const usable = await withAuthority(await withReadableConfig(env), ca);
   const advice = adviceFor("containers", ca);
-  const { program, version } = await findProgram(usable);
+  const podman = await findPodman(usable);
+  const { program, version } = podman;
   const epoch = sourceDateEpoch(env);
-  const stage = createStaging(epoch ?? 0);
   const uncached: string[] = [];
+  const means = { podman, given, stage: createStaging(epoch ?? 0), epoch, uncached, advice };
   return {
     name: "podman",
     isHere: true,
     keeper: "podman",
     attests: false,
     describe: async () => `${program} ${version}`,
-    layers: (image, watch) => layers(program, usable, image, watch),
-    build: (request, watch) =>
-      build({ program, env: usable, given, stage, epoch, uncached, advice }, request, watch),
-    scratch: (onLog) => createScratch(program, usable, () => uncached, onLog),
+    layers: (image, watch) => layers(podman, image, watch),
+    build: (request, watch) => build(means, request, watch),
+    scratch: (onLog) => createScratch(podman, uncached, onLog),
     save: (image, { signal, onLog }) =>
       writtenFile(async (file) => {
         // Layers stand in it as they are, each under its digest: nothing is compressed for one reading.
         const to = `docker-archive:${file}`;
-        const { status, lastLines } = await runProgram(
-          program,
-          ["push", image.id.slice("sha256:".length), to],
-          { env: usable, signal, onLine: onLog },
-        );
-        if (status !== 0) throw engineFailed(`${program}: ${lastLine(lastLines)}`);
+        await answerOf(podman, ["push", image.id.slice("sha256:".length), to], { signal, onLine: onLog });
       }),
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
@@ -82,18 +76,23 @@ export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): 
   };
 }
 
-async function layers(
-  program: string,
-  env: Environment,
-  { id }: BuiltImage,
-  { signal }: BuildWatch,
-): Promise<readonly Layer[]> {
+/** Throws `ENGINE_FAILED` with the last words of one that fails. */
+async function answerOf(
+  { program, env }: Podman,
+  args: readonly string[],
+  options: Pick<ProgramOptions, "signal" | "onLine">,
+): Promise<string> {
+  const { status, stdout, lastLines } = await runProgram(program, args, { env, ...options });
+  if (status !== 0) throw engineFailed(`${program}: ${lastLine(lastLines)}`);
+  return stdout;
+}
+
+async function layers(podman: Podman, { id }: BuiltImage, { signal }: BuildWatch): Promise<readonly Layer[]> {
+  const { program } = podman;
   const bare = id.replace(/^sha256:/, "");
   const buildah = program === "buildah";
   const inspect = buildah ? ["inspect", "--type", "image", bare] : ["image", "inspect", bare];
-  const { status, stdout, lastLines } = await runProgram(program, inspect, { env, signal });
-  if (status !== 0) throw engineFailed(`${program}: ${lastLine(lastLines)}`);
-  const json = JSON.parse(stdout);
+  const json = JSON.parse(await answerOf(podman, inspect, { signal }));
   const config = buildah ? (json as BuildahImage).OCIv1 : configOfPodman(json as readonly PodmanImage[]);
   // An answer that is read wrongly must not make two images without layers of it, which are equal.
   if (config?.rootfs?.diff_ids !== undefined) return layersOfConfig(config);
@@ -119,8 +118,7 @@ function configOfPodman([image]: readonly PodmanImage[]) {
 }
 
 interface Means {
-  readonly program: string;
-  readonly env: Environment;
+  readonly podman: Podman;
   readonly given: StepOptions;
   readonly stage: StageContext;
   readonly epoch: number | null;
@@ -130,12 +128,13 @@ interface Means {
 }
 
 async function build(
-  { program, env, given, stage, epoch, uncached, advice }: Means,
+  { podman, given, stage, epoch, uncached, advice }: Means,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
+  const { program, env } = podman;
   for (const id of request.localBases ?? []) {
-    if ((await findPodmanImage(program, env, id)) === null) throw lostBase(id, program);
+    if ((await findPodmanImage(podman, id)) === null) throw lostBase(id, program);
   }
   const context = await stage(request);
   return withTemporaryFolder(async (folder) => {

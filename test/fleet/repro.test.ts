@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { BuildRequest, Engine } from "../../../src/fleet/build/engine.ts";
-import { layersOfConfig, layersOfHistory } from "../../../src/oci/image-layers.ts";
-import { buildTwice, firstDifference } from "../../../src/fleet/build/build-twice.ts";
+import type { BuildRequest, Engine } from "../../src/fleet/build/engine.ts";
+import { layersOfConfig, layersOfHistory } from "../../src/oci/image-layers.ts";
+import { buildTwice, firstDifference } from "../../src/fleet/repro.ts";
 
 const layer = (diffId: string, createdBy: string | null = null) => ({ diffId, createdBy });
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BuildRequest } from "../../../../src/fleet/build/engine.ts";
 import { buildFlags } from "../../../../src/fleet/build/engines/docker-build.ts";
-import { parseSsh } from "../../../../src/fleet/build/engines/ssh.ts";
+import { parseSsh } from "../../../../src/fleet/build/engines/step-options.ts";
 import { engineFor } from "../../../../src/fleet/build/engines/engine-choice.ts";
 import { makeFolder } from "../../../support/folders.ts";
 

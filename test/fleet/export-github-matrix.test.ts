@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mostBytes, mostJobs, type ShardCell, shardCells } from "../../../src/fleet/export/shards.ts";
+import { mostBytes, mostJobs, type ShardCell, shardCells } from "../../src/fleet/export-github-matrix.ts";
 
 const cells = (count: number, platform = "linux/amd64", length = 20): ShardCell[] =>
   Array.from({ length: count }, (_, index) => ({

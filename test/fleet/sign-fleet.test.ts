@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { PublishRequest } from "../../src/fleet/build/publisher.ts";
 import { ImgmatchError } from "../../src/errors.ts";
-import { type Signing, signedPublisher } from "../../src/fleet/signed-publisher.ts";
+import { type FleetSigner, signedPublisher } from "../../src/fleet/sign-fleet.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { registryPublisher } from "../../src/fleet/publish/publish-image.ts";
@@ -17,11 +17,11 @@ const name = {
   inputDigest,
 };
 
-function setUp(more: Partial<Signing> = {}) {
+function setUp(more: Partial<FleetSigner> = {}) {
   const registry = createMemoryRegistry();
   const signed = new Set<Digest>();
   const sign = async (digest: Digest) => void signed.add(digest);
-  const requireSigned: Signing["requireSigned"] = async (_, digest) => {
+  const requireSigned: FleetSigner["requireSigned"] = async (_, digest) => {
     if (!signed.has(digest)) throw new ImgmatchError({ code: "SIGNATURE_MISSING", message: "nobody's" });
   };
   const publisher = signedPublisher(registryPublisher(registry, { settleMs: 500 }), {

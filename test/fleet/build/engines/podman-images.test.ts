@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { imageOfLine } from "../../../../src/fleet/build/engines/podman/podman-scratch.ts";
+import { imageOfLine } from "../../../../src/fleet/build/engines/podman/podman-images.ts";
 
 // As Podman 4.3 and Buildah 1.28 print them.
 it.each([
