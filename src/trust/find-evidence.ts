@@ -107,12 +107,13 @@ async function findSimpleSigning(
 ): Promise<readonly (SimpleSigning | Unread)[]> {
   const manifest = await registry.readManifest(withTag(subject.reference, signatureTag(subject.digest)));
   if (manifest === null) return [];
-  const layers = layersOf(manifest).filter(({ mediaType }) => mediaType === simpleSigningType);
+  const layers = layersOf(manifest).flatMap(({ layer, mediaType, notes }) => {
+    const signature = notes[layerAnnotations.signature];
+    return mediaType === simpleSigningType && signature !== undefined ? [{ layer, notes, signature }] : [];
+  });
   requireFew(layers.length, subject);
   const found: (SimpleSigning | Unread)[] = [];
-  for (const { layer, notes } of layers) {
-    const signature = notes[layerAnnotations.signature];
-    if (signature === undefined) continue;
+  for (const { layer, notes, signature } of layers) {
     const payload = await parts.blob(layer, registryLimits.signatureBytes);
     if (isUnread(payload)) found.push(payload);
     else

@@ -70,9 +70,11 @@ async function findInside(
   for (const named of attestationsOf(top, image)) {
     const manifest = await parts.manifest(named);
     if (manifest === null || isUnread(manifest)) continue;
-    for (const { layer, mediaType, notes } of layersOf(manifest).slice(0, registryLimits.referrers)) {
+    const layers = layersOf(manifest).flatMap(({ layer, mediaType, notes }) => {
       const predicateType = notes["in-toto.io/predicate-type"];
-      if (mediaType !== statementType || predicateType === undefined) continue;
+      return mediaType === statementType && predicateType !== undefined ? [{ layer, predicateType }] : [];
+    });
+    for (const { layer, predicateType } of layers.slice(0, registryLimits.referrers)) {
       attested.push(predicateType);
       if (!wanted.includes(predicateType)) continue;
       statements.push(...found(await readStatementLayer(parts, layer), "index", image));
