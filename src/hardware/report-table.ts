@@ -2,11 +2,9 @@
 
 import type { SourceKey } from "./sources.ts";
 
-type ReportCell = string | number | null | readonly string[];
-
 /** One line of a table; `source` names keys of the report's `sources`. */
 export interface ReportRow {
-  readonly [column: string]: ReportCell;
+  readonly [column: string]: string | number | null | readonly string[];
   readonly source: readonly SourceKey[];
 }
 
@@ -23,7 +21,7 @@ export function reportTable<Column extends string>(
   id: string,
   title: string,
   columns: readonly Column[],
-  rows: readonly ({ readonly [Name in Column]?: ReportCell } & Pick<ReportRow, "source">)[],
+  rows: readonly ({ readonly [Name in Column]?: ReportRow[string] } & Pick<ReportRow, "source">)[],
 ): readonly ReportTable[] {
   if (rows.length === 0) return [];
   const reported = rows.map(

@@ -40,6 +40,9 @@ function givenFor(argument: Instruction, args: Readonly<Record<string, string>>)
 }
 
 function namesOf({ text }: Instruction): readonly string[] {
+  // Most name one alone, in thousands of cells.
+  const [, single] = /^\s*ARG\s+(\w+)\s*$/i.exec(text) ?? [];
+  if (single !== undefined) return [single];
   return assignmentsIn(text).flatMap(({ name }) => /^\w+/.exec(name)?.[0] ?? []);
 }
 

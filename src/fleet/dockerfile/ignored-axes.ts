@@ -126,6 +126,7 @@ export function alikeCells(
 ): readonly Pair<HardwareAxis>[] {
   const groups = groupBy(cells, (cell) => `${cell.platform} ${effectOf(cell)}`);
   return [...groups.values()].flatMap((group) => {
+    if (group.length < 2) return [];
     const single = differing(group, hardwareAxes, (cell, axis) => keyWithout(cell, axis, false));
     return single.length > 0
       ? single

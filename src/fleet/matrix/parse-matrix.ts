@@ -145,16 +145,12 @@ function unknownAxes(
   path: YamlPath,
 ): Problem[] {
   const known = new Set([...axes.map(({ name }) => name), "platform"]);
-  return names
-    .filter((axis) => !known.has(axis))
-    .map((axis) => {
-      const message = `${what} names an unknown axis ${JSON.stringify(axis)}`;
-      return valueProblem(
-        message,
-        `the axes are ${[...known].join(", ")}`,
-        source.placeOfKey([...path, axis]),
-      );
-    });
+  const fix = `the axes are ${[...known].join(", ")}`;
+  const unknown = names.filter((axis) => !known.has(axis));
+  return unknown.map((axis) => {
+    const message = `${what} names an unknown axis ${JSON.stringify(axis)}`;
+    return valueProblem(message, fix, source.placeOfKey([...path, axis]));
+  });
 }
 
 /** `values:`, and the axes that their cases and compute's name. */
