@@ -244,7 +244,7 @@ export type { CommandLaunch, DocumentLaunch, LaunchAnswer } from "./node/launch/
 export type { AmdUnit, GpuUnit, NvidiaUnit } from "./node/launch/gpu-units.ts";
 export type { NodeLabels } from "./node/launch/labels/node-labels.ts";
 export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
-export type { NfdCompatSpecs } from "./node/launch/nfd-compat.ts";
+export type { NfdCompatSpecs } from "./node/export-nfd-compat.ts";
 export type { StartEvent } from "./node/launch/run-image.ts";
 export type {
   DeviceAccess,

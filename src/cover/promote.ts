@@ -1,11 +1,17 @@
-/** The command `promote`: what hosts would lose by the move of a channel is found by cover's rules. */
+/** The command `promote`, and what hosts would lose by the move of a channel: cover's rules find it. */
 
 import { usageError } from "../errors.ts";
 import { type PromoteOptions as OfFleet, type Promotion, promoteWith } from "../fleet/promote.ts";
 import type { PromotionEvent } from "../fleet/publication.ts";
+import type { NamedHost } from "../host/read-hosts.ts";
+import { groupBy } from "../io/collections.ts";
+import { count } from "../io/table.ts";
 import { type World, worldOf } from "../io/world.ts";
-import { channelLosses } from "./channel-losses.ts";
+import { alternativesOf } from "../lock/alternatives.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
+import { rankImages } from "../resolve/resolve-image.ts";
 import { type ManyHosts, readCoverHosts } from "./cover-hosts.ts";
+import { classifyHosts } from "./host-classes.ts";
 
 export interface PromoteOptions extends OfFleet, ManyHosts {}
 
@@ -30,4 +36,40 @@ export async function promote(
     throw usageError("hosts count only for channels", "add --channel, or leave the hosts out");
   const found = asks ? await readCoverHosts(options, worldOf(options, given)) : [];
   return promoteWith(async (before, after) => channelLosses(before, after, found), options, given);
+}
+
+/**
+ * A line for each way in which hosts lose. Without hosts, what the channel has images for is compared: whoever runs CUDA 12 through it
+ * must not find CUDA 13 there.
+ */
+export function channelLosses(before: Lock, after: Lock, hosts: readonly NamedHost[]): readonly string[] {
+  if (hosts.length === 0) {
+    const kept = new Set(kindsOf(after));
+    return kindsOf(before)
+      .filter((kind) => !kept.has(kind))
+      .map((kind) => `it has images for ${kind}, and would have none`);
+  }
+  const changes = classifyHosts(hosts, [before, after]).flatMap(({ facts, names }) => {
+    const [was, is] = [before, after].map((fleet) => {
+      const [best] = rankImages(fleet, facts).ranked;
+      return best === undefined ? null : kindOf(best.image);
+    });
+    if (was == null || was === is) return [];
+    return [{ names, change: is == null ? `no image in place of ${was}` : `${is} in place of ${was}` }];
+  });
+  return [...groupBy(changes, ({ change }) => change)].map(([change, all]) => {
+    const names = all.flatMap((each) => each.names);
+    const more = names.length > 5 ? " …" : "";
+    return `${count(names.length, "host")} would get ${change}: ${names.slice(0, 5).join(", ")}${more}`;
+  });
+}
+
+function kindsOf({ images }: Lock): readonly string[] {
+  return [...new Set(Object.values(images).flatMap(alternativesOf).map(kindOf))].sort();
+}
+
+/** The kind of an image by which other people's rules go: the vendor, and the major of its toolkit. */
+function kindOf({ requires: { cuda, rocm, accelerator } }: Pick<LockedImage, "requires">): string {
+  if (cuda !== null) return `CUDA ${cuda.toolkit.split(".")[0]}`;
+  return rocm == null ? (accelerator ?? "the CPU") : `ROCm ${rocm.release.split(".")[0]}`;
 }

@@ -12,7 +12,7 @@ import type { DeviceWish } from "./launch/device-wish.ts";
 import type { GpuUnit } from "./launch/gpu-units.ts";
 import { chooseLaunch } from "./launch/choose-launch.ts";
 import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
-import { accessTo } from "./launch/device-access.ts";
+import { accessTo } from "./launch/gpu-needs.ts";
 import { findHolders, type GpuHolders, gpusBusy } from "./launch/gpus-busy.ts";
 import { launchTarget } from "./launch/launch-targets.ts";
 import { runImage } from "./launch/run-image.ts";

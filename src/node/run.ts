@@ -9,7 +9,7 @@ import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { checkFit } from "../resolve/check-fit.ts";
 import { fitOptions } from "../resolve/find-cell.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
-import { accessTo } from "./launch/device-access.ts";
+import { accessTo } from "./launch/gpu-needs.ts";
 import { unitsOf, vendorOf } from "./launch/gpu-units.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./launch/target.ts";

@@ -1,8 +1,10 @@
 /** The GPU units that an image gets, how an engine of this machine hands them over, and the refusals of a host that cannot. */
 
+import { type Stats, statSync } from "node:fs";
 import { ImgmatchError } from "../../errors.ts";
+import { attempt } from "../../io/attempt.ts";
 import { type AmdUnit, type GpuUnit, type NvidiaUnit, unitId, unitsOf, vendorOf } from "./gpu-units.ts";
-import type { LaunchRequest } from "./target.ts";
+import type { DeviceAccess, LaunchRequest } from "./target.ts";
 import { unsupported, type unsupportedBy } from "./unsupported.ts";
 
 /** The units that the container gets; empty for an image without GPU code. Throws `LAUNCH_FAILED` when it needs one and gets none. */
@@ -127,6 +129,27 @@ export function deviceNodes(target: string, units: readonly GpuUnit[]): readonly
   }
   const gpus = units.filter(isNvidia).map(({ gpu }) => `/dev/nvidia${gpu.index}`);
   return [...gpus, "/dev/nvidiactl", "/dev/nvidia-uvm"];
+}
+
+/** Read and write, as on Fedora. */
+const everybody = 0o6;
+
+/** Access to the device files of this machine's AMD GPUs; nothing for GPUs of NVIDIA, whose runtime sees to it. */
+export function accessTo(
+  units: readonly GpuUnit[],
+  ownerOf: (device: string) => Pick<Stats, "gid" | "mode"> | null = (device) =>
+    attempt(() => statSync(device), null),
+  user = process.getuid?.() ?? 0,
+): Pick<LaunchRequest, "access"> {
+  const cards = units.filter(isAmd);
+  if (cards.length === 0) return {};
+  const devices = ["/dev/kfd", ...cards.flatMap(({ gpu }) => gpu.render ?? [])];
+  const gids = devices.flatMap((device) => {
+    const owner = ownerOf(device);
+    return owner === null || (owner.mode & everybody) === everybody ? [] : [owner.gid];
+  });
+  const access: DeviceAccess = { groups: [...new Set(gids)].sort((a, b) => a - b), user };
+  return { access };
 }
 
 /** For schedulers that count whole GPUs only. */

@@ -1,11 +1,12 @@
-/** All about one host class: its hosts, its facts, its image with the reason, and every other image with why not. */
+/** All about one host class: its hosts, its facts, its image with the reason, and every other image with why not; and why one image is none for it. */
 
 import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
 import { listSome } from "../../../resolve/misfit.ts";
+import type { WhyNot } from "../../../resolve/why-not-image.ts";
 import type { ImagesForClass } from "../ask.ts";
 import type { PageClass } from "../page-data.ts";
 import { type App, placeOf } from "./app.ts";
-import { imageLink, lead, statusPill } from "./class-words.ts";
+import { classLink, imageLink, lead, statusPill } from "./class-words.ts";
 import { counted, digits, h } from "./element.ts";
 import { copyable, factsList } from "./facts-list.ts";
 import { whyNotAddress } from "./route.ts";
@@ -61,7 +62,7 @@ function answerOf(app: App, each: PageClass): HTMLElement {
   );
 }
 
-export function reasonList(
+function reasonList(
   reasons: readonly { readonly code: string; readonly message: string; readonly fix: string }[],
 ): HTMLElement {
   return h(
@@ -148,5 +149,44 @@ function allNames({ nounHead }: App, { names }: PageClass): readonly HTMLElement
   return [
     h("h3", nounHead),
     h("details", { ontoggle: fill }, h("summary", `all ${digits(names.length)} names`), list),
+  ];
+}
+
+/** null where one of both is none. */
+export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLElement[] | null {
+  const { classes, fleet, answers } = app.view();
+  if (!classes.some((each) => each.id === id) || !Object.hasOwn(fleet.lock.images, cell)) return null;
+  const { fits, reasons, rank, measured } = answers().whyNot(placeOf(id), cell);
+  return [
+    h("p.lead-line", "Class ", classLink(id), ", image ", imageLink(cell)),
+    h(
+      "div.answer",
+      h(
+        "p",
+        h(
+          "strong",
+          fits
+            ? "It fits."
+            : `It does not fit: ${reasons.length === 1 ? "one reason" : `${reasons.length} reasons`}.`,
+        ),
+      ),
+      reasons.length === 0 ? null : reasonList(reasons),
+      measured === undefined ? null : h("p.muted", measured),
+      ...(rank === null ? [] : placeWords(rank)),
+    ),
+  ];
+}
+
+type Rank = NonNullable<WhyNot["rank"]>;
+
+function placeWords({ place, of, tier, beatenBy, beats }: Rank): readonly HTMLElement[] {
+  const where = h("p", `Place ${place} of ${of} that fit, tier ${tier}.`);
+  if (beatenBy !== null)
+    return [where, h("p", "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
+  return [
+    where,
+    beats === null
+      ? h("p", "It is the answer: the only image that fits.")
+      : h("p", "It is the answer: it beats ", imageLink(beats.cell), `, by ${beats.reason}.`),
   ];
 }

@@ -1,11 +1,10 @@
 /** The dialog over the page that the address asks for: a class, an image, or why a class does not get an image. */
 
 import type { App } from "./app.ts";
-import { classDetail } from "./class-detail.ts";
+import { classDetail, whyNotDetail } from "./class-detail.ts";
 import { h } from "./element.ts";
 import { imageDetail } from "./image-detail.ts";
 import { leavePlace, type Place, readPlace } from "./route.ts";
-import { whyNotDetail } from "./why-not-detail.ts";
 
 export function detailDialog(app: App): HTMLElement {
   const title = h("h2", { id: "detail-title", tabindex: -1 });

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ImgmatchError } from "../../../src/errors.ts";
-import { labelFormats } from "../../../src/node/launch/labels/label-formats.ts";
-import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
-import { nfdCompatSpec, nfdCompatSpecs } from "../../../src/node/launch/nfd-compat.ts";
-import { checkFit } from "../../../src/resolve/check-fit.ts";
-import { anyHost, nvidiaLock } from "../../properties/support/machines.ts";
-import { timeoutMs } from "../../properties/support/runs.ts";
-import { image, lockOf, requirement, rocmImage } from "../../resolve/support/locks.ts";
-import { matchesRule, type Rule } from "./support/nfd-rules.ts";
+import { ImgmatchError } from "../../src/errors.ts";
+import { labelFormats } from "../../src/node/launch/labels/label-formats.ts";
+import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
+import { nfdCompatSpec, nfdCompatSpecs } from "../../src/node/export-nfd-compat.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
+import { anyHost, nvidiaLock } from "../properties/support/machines.ts";
+import { timeoutMs } from "../properties/support/runs.ts";
+import { image, lockOf, requirement, rocmImage } from "../resolve/support/locks.ts";
+import { matchesRule, type Rule } from "./launch/support/nfd-rules.ts";
 
 interface Spec {
   readonly version: string;
