@@ -37,7 +37,7 @@ async function engineEnv(env: Environment, builder: string | undefined): Promise
   throw seesNoImages(facts);
 }
 
-/** The ids of all, `sha256:…`. Throws \`ENGINE_…\` where the engine cannot be asked. */
+/** The ids of all, `sha256:…`. Throws `ENGINE_…` where the engine cannot be asked. */
 export async function heldImages(engine: LocalEngine, env: Environment): Promise<ReadonlySet<string>> {
   if (engine === "docker") return new Set(await heldIds(await connectDocker(env)));
   return new Set((await listImages(await findPodman(env))).map(({ id }) => `sha256:${id}`));

@@ -25,11 +25,10 @@ import { type DockerBuildMeans, runDockerBuild } from "../docker-build.ts";
 import { createStaging } from "../staged-context.ts";
 import type { StepOptions } from "../step-options.ts";
 import { createSharedFailures } from "../shared-failure.ts";
-import { pullBases } from "./pull-bases.ts";
 import { buildFailure, type BuildOutcome, createBuildOutput, isFull } from "./build-output.ts";
 import { readLayers } from "../../../../oci/engine/read-layers.ts";
 import { findClient, isPodman, requireClient } from "./docker-client.ts";
-import { pushImage } from "./push.ts";
+import { pullBases, pushImage } from "./transfers.ts";
 
 export interface DockerEngineOptions extends StepOptions {
   /** `DOCKER_HOST`, `DOCKER_CONTEXT`, `DOCKER_CONFIG`, `DOCKER_CERT_PATH`, `DOCKER_TLS_VERIFY`, `SOURCE_DATE_EPOCH`. */
