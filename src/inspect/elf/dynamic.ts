@@ -42,12 +42,12 @@ const maxNames = 10_000;
 export function readDynamic(source: ByteSource, elf: Elf): ElfDynamic {
   const interpreter = elf.segments.find(({ type }) => type === segmentType.interpreter);
   const entries = dynamicEntries(source, elf);
-  const valueOf = (wanted: number) => entries.find(([key]) => key === wanted)?.[1];
-  const address = valueOf(tag.strings);
+  const entryOf = (wanted: number) => entries.find(([key]) => key === wanted)?.[1];
+  const address = entryOf(tag.strings);
   const strings = address === undefined ? null : offsetOfAddress(elf, address);
   const name = (at: number) => (strings === null ? "" : textAt(source.read(strings + at, 4096), 0));
-  const soname = valueOf(tag.soname);
-  const path = valueOf(tag.runpath) ?? valueOf(tag.rpath);
+  const soname = entryOf(tag.soname);
+  const path = entryOf(tag.runpath) ?? entryOf(tag.rpath);
   const runPath = path === undefined ? "" : name(path);
   const needed = entries
     .filter(([key]) => key === tag.needed)
@@ -63,7 +63,7 @@ export function readDynamic(source: ByteSource, elf: Elf): ElfDynamic {
     soname: soname === undefined ? null : name(soname) || null,
     interpreter: loader,
     ...(runPath === "" ? {} : { runPath }),
-    libc: libcOf([...needed, loader ?? ""], versionNames(source, elf, valueOf(tag.versions), name)),
+    libc: libcOf([...needed, loader ?? ""], versionNames(source, elf, entryOf(tag.versions), name)),
   };
 }
 
