@@ -99,7 +99,7 @@ export function placeOfFirst({ ranked, at }: Placed, chosen: readonly number[]):
   return Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
 }
 
-/** null where the class gets a good one; else the good ones of which one has to be added, as it comes before what it gets now. */
+/** null if the class gets a good image. Else the good images that come before the one that it gets now: one of them has to be added. */
 function optionsOf(
   place: Placed,
   chosen: readonly number[],
@@ -131,8 +131,8 @@ function disjointDemands(places: readonly Placed[]): readonly number[] {
 }
 
 /**
- * Without images in whose place another does as well in every set: that is good wherever this one is and comes no later there, and
- * that spoils no class which this one does not spoil as early.
+ * Leaves out an image if another can always take its place: one that is good for the same classes, comes no later there, and spoils no class
+ * that this one does not spoil as early.
  */
 function undominated(
   demands: readonly Demand[],

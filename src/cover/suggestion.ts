@@ -35,8 +35,8 @@ export interface Suggestion {
   /** Cells among which was chosen. */
   readonly candidates: number;
   /**
-   * Against the cells that the matrix plans: those that stay, those that are not needed, with what only they take in the registry, and
-   * those that are new, as the built ones nearest to them let expect.
+   * Against the cells that the matrix plans: those that stay; those that are not needed, with the bytes that only they take in the
+   * registry; and those that are new, estimated by the nearest built cells.
    */
   readonly cost: { readonly kept: FleetCost; readonly dropped: FleetCost; readonly added: EstimatedCost };
 }

@@ -129,7 +129,7 @@ interface RenderedCell {
 
 /**
  * Adds to a base its configuration, if that decides what is taken. As long as an image's Dockerfile and base stay, so does what the
- * lock says of them: one that was built while nobody could read its base is not built again because somebody can.
+ * lock says of them: an image that was built while its base could not be read is not built again when it can.
  */
 function configReader(
   pins: LockPins | null,
@@ -215,9 +215,9 @@ function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase 
 }
 
 /**
- * The word of a cell: the one that is asked for; else the one that the lock says it was built by, so that the next build does not go back;
- * and for a cell that the lock does not have the last one, in the order of texts, of the others: its steps are to be as new as theirs. Null
- * where there is none. Throws `USAGE` for what can be no word.
+ * The word by which each cell is built anew. The word that is asked for comes first. Else a cell keeps the word of its lock entry, so that the
+ * next build does not go back. A cell without an entry takes the greatest word of the others, so that its steps are as new as theirs. Null
+ * if there is none. Throws `USAGE` for what can be no word.
  */
 function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Cell) => string | null {
   if (asked !== undefined && !rebuildWord.test(asked)) {

@@ -211,8 +211,8 @@ function registryOf(login: Input<RegistryLogin> | undefined, repository: string)
 }
 
 /**
- * The images that were made. One that failed while the update went on (`--continue-on-error`) is one that is not there, as is one that a
- * target leaves out; a preview knows none of those that it is to make.
+ * The images that were made. An image that failed while the update went on (`--continue-on-error`), or that a target leaves out, is not
+ * there. A preview knows none of the images that it would make.
  */
 function made(
   images: Readonly<Record<string, Output<MadeImage>>>,

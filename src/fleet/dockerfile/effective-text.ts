@@ -7,8 +7,8 @@ import { readStages, stageOf, type StageOptions, usedStages } from "./stages.ts"
  * The instructions of the stages that the image is made of, as one text: without comments, labels, and arguments that no
  * instruction behind them can see. Two Dockerfiles with one text give images that differ in their labels alone.
  *
- * An argument counts, with the value that the build is given for it, where a `RUN` follows, as that has it in its environment, and
- * where a later instruction names it.
+ * An argument counts, with its value in this build, if a `RUN` follows, which has it in its environment, or if a later instruction names
+ * it.
  *
  * @param used the stages that the target needs, where they are known
  */

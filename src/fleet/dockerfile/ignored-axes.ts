@@ -205,8 +205,7 @@ function fixOf(axis: HardwareAxis, template: string): string {
 }
 
 /**
- * For some cells, those that differ from one of them in one axis alone: what has to be compared with them when the
- * rest of a large fleet is not looked at.
+ * The cells that differ from a chosen cell in one axis alone: they are compared with it, and the rest of a large fleet is not looked at.
  */
 export function axisNeighbours(chosen: readonly Cell[], all: readonly Cell[]): readonly Cell[] {
   const axesOf = ({ free }: Cell) => [...hardwareAxes, ...Object.keys(free)];

@@ -44,8 +44,8 @@ export function decides(factors: readonly Factor[], classes: readonly number[]):
 }
 
 /**
- * Few factors that decide all others: the axes. Of two that decide the same the earlier one stays; `first` come before the others, which
- * come by their size, so that a factor that depends on two axes becomes no axis.
+ * Few factors that decide all others: the axes. If two decide the same, the earlier one stays. Those of `isFirst` come before the others,
+ * which come by their size, so that a factor that depends on two axes becomes no axis.
  */
 export function chooseAxes(
   factors: readonly Factor[],

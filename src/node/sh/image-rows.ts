@@ -42,7 +42,7 @@ export interface FleetNeeds {
 
 /**
  * The rows of the images that a host may get: built, and as the pins ask. An image has a row for each part of its march that it
- * may count as built for, and for each of several of a kind that it carries; the best rank of those that the host meets counts. The needs that
+ * may count as built for, and for each alternative that it carries; the best rank of the rows that the host meets counts. The needs that
  * images share stand in a row before them.
  */
 export function fleetRows(

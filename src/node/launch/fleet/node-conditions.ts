@@ -54,8 +54,8 @@ export function lastThatHolds<Value>(
 }
 
 /**
- * The nodes that there can be, as far as the conditions that were asked for tell: a number at least 5 is at least 3, one key
- * has one value, who runs broadwell runs haswell and has each of its features, a node with usable GPUs has one.
+ * Every node that can exist, by the conditions that were asked for: a number of at least 5 is at least 3, a key has one value, a node that
+ * runs broadwell runs haswell and has each of its features, a node with usable GPUs has a GPU.
  */
 export function possibleNodes({ asked, of, and, or, not }: Conditions): Node {
   const all = [...asked.values()];
