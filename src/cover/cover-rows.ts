@@ -85,7 +85,7 @@ export function nounOf({ hostsAre }: Counted): string {
   return hostsAre ?? "host";
 }
 
-export function classCount(number: number): string {
+function classCount(number: number): string {
   return `${number} class${number === 1 ? "" : "es"}`;
 }
 

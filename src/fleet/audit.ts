@@ -105,8 +105,8 @@ async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswe
 }
 
 /**
- * Images that others built, of which there is no matrix: what the lock says of each, estimated or stated, is what is declared, and
- * no file is a base's.
+ * Audits images that others built, without a matrix. The lock's requirement of each, estimated or stated, counts as declared, and every file
+ * counts as the image's own.
  */
 async function auditAdopted(asked: AuditOptions, all: Lock, world: World): Promise<AuditAnswer> {
   if (asked.registry !== undefined || (asked.replaceBase ?? []).length > 0)

@@ -9,7 +9,7 @@ import type { CompatMode, HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
 
 /** The GPU Operator has its own below `/usr/local/nvidia/toolkit`. */
-export const toolkitConfigs = [
+const toolkitConfigs = [
   "/etc/nvidia-container-runtime/config.toml",
   "/usr/local/nvidia/toolkit/.config/nvidia-container-runtime/config.toml",
 ] as const;

@@ -6,7 +6,7 @@
 
 import { fieldsOf, text } from "../io/json.ts";
 
-export const gpuDrivers = ["gpu.nvidia.com", "gpu.amd.com"] as const;
+const gpuDrivers = ["gpu.nvidia.com", "gpu.amd.com"] as const;
 export type GpuDriver = (typeof gpuDrivers)[number];
 
 /** A device: its attributes by their names without the driver's domain, those of other domains with theirs. */

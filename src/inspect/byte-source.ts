@@ -63,7 +63,7 @@ function isInside(at: number, size: number): boolean {
   return at >= 0 && at < size;
 }
 
-/** The bytes that are read of a file at once: of one length, so that each reader finds the buffer of the one before it. */
+/** The bytes that are read of a file at once. All readers take this length, so that a buffer serves one after the other. */
 export const windowBytes = 2 ** 20;
 
 const free: ArrayBuffer[] = [];

@@ -47,7 +47,7 @@ export const rleBlock = 1;
  * The end of a frame, counted from its beginning: behind its last block and its checksum (RFC 8878, 3.1.1.2). null if that is not in its
  * first `most` bytes. `read` gives bytes of it by their place.
  */
-export function endOfZstdFrame(
+function endOfZstdFrame(
   read: (at: number, length: number) => Uint8Array,
   frame: ZstdFrame,
   most: number,

@@ -145,7 +145,7 @@ export function isSelected(cell: Cell, selections: readonly Selection[]): boolea
  * Whether one of the patterns meets the cell's value on an axis: by its label, or by what it is called without one
  * (`sapphirerapids` also meets `{ march: sapphirerapids, without: [waitpkg] }`). `platform` counts as an axis.
  */
-export function matchesAxis(cell: Matchable, axis: string, patterns: readonly string[]): boolean {
+function matchesAxis(cell: Matchable, axis: string, patterns: readonly string[]): boolean {
   const names = namesOn(cell, axis);
   return patterns.some((pattern) => names.some((name) => matchesLabel(spelled(axis, pattern), name)));
 }

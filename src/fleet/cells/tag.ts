@@ -100,7 +100,7 @@ const placeholders = {
 } as const satisfies Record<string, (of: { readonly cell: Named }) => string>;
 
 /** As templates have it: `cu128`, `rocm7.2`; `cpu` without an accelerator, and one that nobody judges by its name. */
-export function shortAccel({ cuda, rocm, accelerator }: Requirement): string {
+function shortAccel({ cuda, rocm, accelerator }: Requirement): string {
   if (cuda !== null) return shortToolkit({ minor: minorOf(cuda.toolkit) });
   return rocm === undefined ? (accelerator ?? "cpu") : shortRocm(rocm.release);
 }

@@ -9,7 +9,7 @@ const blockHelpers = ["if", "unless", "each", "with"] as const;
 export type BlockHelper = (typeof blockHelpers)[number];
 
 /** The helpers inside parentheses: how many values each takes, and how it is written. `evaluate-expression.ts` has their answers. */
-export const expressionHelpers = {
+const expressionHelpers = {
   eq: { least: 2, most: 2, form: "(eq a b)" },
   ne: { least: 2, most: 2, form: "(ne a b)" },
   includes: { least: 2, most: 2, form: '(includes list "text")' },

@@ -122,7 +122,7 @@ function copiedFrom(instruction: Instruction): readonly string[] {
 }
 
 /** The index of the stage with this name (in any case) or number; -1 where there is none. */
-export function findStage(stages: readonly Pick<Stage, "name">[], target: string): number {
+function findStage(stages: readonly Pick<Stage, "name">[], target: string): number {
   if (/^\d+$/.test(target)) return stages[Number(target)] === undefined ? -1 : Number(target);
   return stages.findIndex(({ name }) => name?.toLowerCase() === target.toLowerCase());
 }

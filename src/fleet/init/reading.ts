@@ -56,7 +56,7 @@ export function assignmentsOf({ text }: Instruction): readonly DeclaredArgument[
   return assignmentsIn(text).map(({ name, value }) => ({ name, value: value && unquoted(value) }));
 }
 
-/** What the `ARG`s among these declare. */
+/** The arguments that the `ARG`s among these declare. */
 export function argumentsOf(placed: readonly Placed[]): readonly DeclaredArgument[] {
   const declared = placed.filter(({ instruction }) => instruction.keyword === "ARG");
   return declared.flatMap(({ instruction }) => assignmentsOf(instruction));

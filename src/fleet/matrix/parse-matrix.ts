@@ -26,7 +26,7 @@ import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 
-export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
+const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
 
 /**
  * Reads a matrix. `file` is the name for messages; paths in the result stay relative to it.

@@ -101,8 +101,8 @@ export function indexConflicts(
 }
 
 /**
- * One `INDEX_CONFLICT` for every cell whose entry names by its descriptor, which runtimes go by, neither the image of its annotations nor
- * what that holds for its platform.
+ * One `INDEX_CONFLICT` for every cell whose descriptor names another image than its annotations. Runtimes go by the descriptor. It may name the
+ * image itself, or what that holds for its platform.
  */
 export async function misnamedImages(
   entries: readonly (readonly [cell: string, entry: IndexEntry])[],

@@ -22,7 +22,7 @@ import { namedImages, type PlanIndexOptions } from "./publish-plan-index.ts";
 import { settleTag, type Writing } from "./settle-tag.ts";
 
 /** Attached to what a channel was moved to: who has moved it, when, and from where. */
-export const channelRecordType = "application/vnd.imgmatch.channel.v1+json";
+const channelRecordType = "application/vnd.imgmatch.channel.v1+json";
 
 export interface ChannelMove {
   readonly name: string;

@@ -169,8 +169,8 @@ function foundFrame(search: Search, at: number): number {
 }
 
 /**
- * Whether it is for one device only stands in the middle of a cubin of CUDA 13, so that all of it is needed there: as far as its tables
- * reach, and further only where they do not stand last.
+ * A cubin of CUDA 13 says in its middle whether it is for one device only. So all of it is needed there: as far as its tables reach, and
+ * further only if they do not stand last.
  */
 function addCompressed(
   search: Search,

@@ -124,7 +124,7 @@ export interface ContainerTrace {
 const longestMs = 20_000;
 
 /** null for targets whose command is the container itself. */
-export function traceContainer(
+function traceContainer(
   { engine }: Pick<LocalTarget, "engine">,
   { argv, env }: LaunchCommand,
 ): ContainerTrace | null {

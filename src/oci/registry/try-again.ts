@@ -29,7 +29,7 @@ const firstDelayMs = 500;
 const longestDelayMs = 15_000;
 
 /** Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. `attempts`: tries so far. */
-export function retryDelayMs(attempts: number, random: () => number): number {
+function retryDelayMs(attempts: number, random: () => number): number {
   return random() * Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1));
 }
 

@@ -12,7 +12,7 @@ import { misfit } from "../misfit.ts";
 import type { Cure, RuleSteps } from "./rule-remedy.ts";
 import type { Misfit } from "../verdict.ts";
 
-export const cpuCell: Cure = {
+const cpuCell: Cure = {
   text: "add a cell with cuda=none",
   remedy: { kind: "cell", axes: { cuda: "none" } },
   adopted: "adopt an image without GPU code",

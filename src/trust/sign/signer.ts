@@ -1,4 +1,4 @@
-/** Who signs, and with what. Apart from the code that makes one, whose types a user of the library does not have. */
+/** The signer of images, and the keys and services that it signs with. The code that makes one has types that a user of the library lacks. */
 
 import type { SimpleSigning } from "../evidence.ts";
 import type { TrustedSigner } from "../trusted-signers.ts";

@@ -69,7 +69,7 @@ export function fitModes(
 }
 
 /** As facts from a ResourceSlice are judged: they tell sramecc only of targets that have none. */
-export function codeByTarget({ requires, axes }: LockedImage, options: FitOptions): CodeByGpu {
+function codeByTarget({ requires, axes }: LockedImage, options: FitOptions): CodeByGpu {
   const own = { code: requires.rocm?.code ?? [], compute: axes.compute, xnack: wantsXnack(options) };
   return new Map(
     amdArchitectures.flatMap(({ name: target, sramecc, integrated }) => {
