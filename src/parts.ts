@@ -213,5 +213,5 @@ export type {
   ProvenanceOptions,
   ProvenanceVerification,
 } from "./trust/provenance/verify-provenance.ts";
-export type { TrustedIdentity, TrustedKey, TrustedSigner } from "./trust/trusted-signers.ts";
+export type { TrustedIdentity, TrustedKey, TrustedSigner, WantedName } from "./trust/trusted-signers.ts";
 export type { VerifyEvidenceOptions } from "./trust/verify-evidence.ts";

@@ -2,6 +2,7 @@
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
+import { matchesGlob } from "../io/glob.ts";
 import type { Environment } from "../io/world.ts";
 import { requireOwn } from "../io/writable-by-others.ts";
 
@@ -15,13 +16,15 @@ export interface TrustedKey {
   readonly pem: string;
 }
 
-/** A text has to be equal, a pattern has to match the whole of it. */
+/** A text has to be equal, an expression has to match the whole name, and `*` of a `glob` stands for any characters. */
+export type WantedName = string | RegExp | { readonly glob: string };
+
 export interface TrustedIdentity {
   readonly kind: "identity";
   /** The certificate's subject alternative name: an e-mail address, or the URI of a workflow. */
-  readonly identity: string | RegExp;
+  readonly identity: WantedName;
   /** The issuer that confirmed it: `https://token.actions.githubusercontent.com`. */
-  readonly issuer: string | RegExp;
+  readonly issuer: WantedName;
   /** `trusted_root.json` as text: the authorities and logs that count. null: those of the public sigstore, by TUF. */
   readonly trustedRoot: string | null;
 }
@@ -34,13 +37,15 @@ export function describeTrusted(signer: TrustedSigner): string {
 }
 
 /** Whether a name is the one that is asked for: all of it, whatever anchors a pattern has. */
-export function isNamed(name: string, wanted: string | RegExp): boolean {
+export function isNamed(name: string, wanted: WantedName): boolean {
   if (typeof wanted === "string") return name === wanted;
+  if ("glob" in wanted) return matchesGlob(wanted.glob, name);
   return new RegExp(`^(?:${wanted.source})$`, wanted.flags.replace(/[gy]/g, "")).test(name);
 }
 
-function shown(wanted: string | RegExp): string {
-  return typeof wanted === "string" ? wanted : `/${wanted.source}/`;
+function shown(wanted: WantedName): string {
+  if (typeof wanted === "string") return wanted;
+  return "glob" in wanted ? wanted.glob : `/${wanted.source}/`;
 }
 
 /** As flags name them. */
@@ -81,8 +86,8 @@ export async function readTrustedIdentity(
 ): Promise<TrustedIdentity> {
   return {
     kind: "identity",
-    identity: patternOf(identity),
-    issuer: patternOf(issuer),
+    identity: wantedName(identity),
+    issuer: wantedName(issuer),
     trustedRoot:
       trustedRoot === null
         ? null
@@ -90,10 +95,8 @@ export async function readTrustedIdentity(
   };
 }
 
-function patternOf(text: string): string | RegExp {
-  if (!text.includes("*")) return text;
-  const parts = text.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
-  return new RegExp(parts.join("[^]*"));
+function wantedName(text: string): WantedName {
+  return text.includes("*") ? { glob: text } : text;
 }
 
 const variable = /^env:\/\/([A-Za-z_]\w*)$/;

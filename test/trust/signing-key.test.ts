@@ -126,6 +126,10 @@ it("a pattern of a name is one of all of it, with or without anchors", () => {
   expect(isNamed("https://evil/https://a/b", /https:\/\/a\/.*/)).toBe(false);
   expect(isNamed("ab", /a|b/)).toBe(false);
   expect(isNamed("aXb", "a.b")).toBe(false);
+  expect(isNamed("https://a/b/c", { glob: "https://a/*" })).toBe(true);
+  expect(isNamed("https://evil/https://a/b", { glob: "https://a/*" })).toBe(false);
+  // An expression for it would look for weeks.
+  expect(isNamed("a".repeat(100_000), { glob: "*a*a*a*a*a*a*a*b" })).toBe(false);
   expect([isNamed("a", /a/g), isNamed("a", /a/y)]).toEqual([true, true]);
 });
 
