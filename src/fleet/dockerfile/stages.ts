@@ -62,9 +62,13 @@ function read({ instructions, escapeBy }: Instructions, options: StageOptions): 
     return last;
   const globals = new Map<string, string>(platform === undefined ? [] : ofPlatform(platform));
   const stages: Stage[] = [];
+  const indices = new Map<string, number>();
   for (const instruction of instructions) {
-    if (instruction.keyword === "FROM") stages.push(readFrom(instruction, globals, escapeBy, stages));
-    else if (instruction.keyword === "ARG" && stages.length === 0)
+    if (instruction.keyword === "FROM") {
+      const stage = readFrom(instruction, globals, escapeBy, indices);
+      if (stage.name !== null) indices.set(stage.name.toLowerCase(), stages.length);
+      stages.push(stage);
+    } else if (instruction.keyword === "ARG" && stages.length === 0)
       readGlobalArg(instruction, globals, args, escapeBy);
   }
   last = { ...options, instructions, stages, globals };
@@ -131,19 +135,18 @@ function readFrom(
   from: Instruction,
   variables: ReadonlyMap<string, string>,
   escapeBy: string,
-  before: readonly Stage[],
+  above: ReadonlyMap<string, number>,
 ): Stage {
   const [image, as, name, ...more] = splitWords(from.text)
     .slice(1)
     .filter(({ text }) => !text.startsWith("--"));
   const isNamed = as?.text.toUpperCase() === "AS" && name !== undefined && more.length === 0;
   const ref = expandWord(image?.text ?? "", variables, escapeBy);
-  const known = ref.ok ? ref.value.toLowerCase() : null;
   return {
     from,
     image,
     ref,
-    above: before.findLastIndex((stage) => known !== null && stage.name?.toLowerCase() === known),
+    above: (ref.ok ? above.get(ref.value.toLowerCase()) : undefined) ?? -1,
     name: isNamed ? name.text : null,
     isWhole: image !== undefined && (as === undefined || isNamed),
   };
@@ -248,6 +251,7 @@ export function runBaseOf(
 
 /** The stage that starts from the image behind a stage. */
 export function lowestStage(stages: readonly Stage[], index: number): Stage | undefined {
-  const stage = stages[index];
-  return stage === undefined || stage.above < 0 ? stage : lowestStage(stages, stage.above);
+  let stage = stages[index];
+  while (stage !== undefined && stage.above >= 0) stage = stages[stage.above];
+  return stage;
 }
