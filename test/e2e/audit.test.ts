@@ -1,6 +1,6 @@
 /** What is built is opened before it has a tag: every lie is caught by a real build, and what no file uses is not asked for. */
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -25,7 +25,7 @@ import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { startRegistry } from "./support/registry.ts";
-import { whyNoGcc } from "../support/programs.ts";
+import { whyNoGcc, whyNot } from "../support/programs.ts";
 
 const stack = inject("stack");
 const reason = stack.available ? (process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU") : stack.reason;
@@ -39,7 +39,9 @@ const ptxas12 = process.env.IMGMATCH_CUDA12_PTXAS;
 const whyNoPtxas12 =
   ptxas12 === undefined ? "no ptxas of CUDA 12.8 (IMGMATCH_CUDA12_PTXAS=/path/to/ptxas)" : null;
 
-const whyNoHip = spawnSync("clang++-22", ["--version"]).status === 0 ? null : "no clang++-22";
+const whyNoHip = whyNot("clang-offload-bundler-22", ["--version"], {
+  install: "apt-get install clang-22 clang-tools-22 lld-22",
+});
 
 /** What HIP's headers declare of it. */
 const hip = `struct dim3 { unsigned x, y, z; };

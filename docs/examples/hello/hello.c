@@ -1,11 +1,16 @@
 #include <stdio.h>
 
 int main(void) {
+  puts("compiled for"
 #if defined __AVX512F__
-  puts("compiled for AVX-512");
+       " AVX-512"
 #elif defined __AVX2__
-  puts("compiled for AVX2");
+       " AVX2"
 #else
-  puts("compiled for every x86-64 machine");
+       " every x86-64 machine"
 #endif
+#if defined __PCLMUL__
+       ", with PCLMUL"
+#endif
+  );
 }
