@@ -107,7 +107,7 @@ export type { ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions } from "./fleet/export-github-matrix.ts";
 export type { BakeFile, BakeTarget } from "./fleet/export/bake.ts";
 export type { Machine, Shard } from "./fleet/export-github-matrix.ts";
-export type { FleetChoice } from "./fleet/fleet-choice.ts";
+export type { FleetChoice } from "./fleet/open/fleet-choice.ts";
 export type { InitAnswer, InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "./fleet/init.ts";
 export type { Edit } from "./fleet/init/draft.ts";
 export type { InitFrom } from "./fleet/init/init-from.ts";
@@ -123,7 +123,7 @@ export type {
   Value,
 } from "./fleet/matrix/matrix.ts";
 export type { SignerChoice } from "./fleet/open-signer.ts";
-export type { LocalBaseChoice } from "./fleet/plan-choice.ts";
+export type { LocalBaseChoice } from "./fleet/open/plan-choice.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
 export type { ChangedFiles } from "./fleet/plan/changes.ts";
 export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
@@ -186,7 +186,7 @@ export type {
   MigInstance,
   NvidiaFacts,
 } from "./host/facts.ts";
-export type { CudaResult } from "./host/cuda-koffi.ts";
+export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { HostChoice } from "./host/probe.ts";
 export type { Statement } from "./inspect/adopt/adopted-image.ts";
 export type { AmdCode, AmdTargetCount } from "./inspect/amd/amd-inspection.ts";

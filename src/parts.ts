@@ -8,8 +8,8 @@
 export { requiresLabel } from "./fleet/dockerfile/metadata.ts";
 export { parseSelections, selectImages } from "./fleet/cells/select.ts";
 export { parseMatrix } from "./fleet/matrix/parse-matrix.ts";
-export { openFleet } from "./fleet/open-fleet.ts";
-export { planOpenFleet } from "./fleet/plan-open-fleet.ts";
+export { openFleet } from "./fleet/open/open-fleet.ts";
+export { planOpenFleet } from "./fleet/open/plan-open-fleet.ts";
 export { explainInputs } from "./fleet/plan/changes.ts";
 export { planToJson } from "./fleet/plan/plan-json.ts";
 export { publishPlanIndex } from "./fleet/publish/publish-plan-index.ts";
@@ -89,8 +89,8 @@ export type {
   Value,
   VersionSource,
 } from "./fleet/matrix/matrix.ts";
-export type { CellDockerfile, Fleet, OpenOptions } from "./fleet/open-fleet.ts";
-export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/plan-open-fleet.ts";
+export type { CellDockerfile, Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
+export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/open/plan-open-fleet.ts";
 export type { PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
 export type {
   Action,

@@ -74,7 +74,7 @@ export type {
   NvidiaFacts,
 } from "./host/facts.ts";
 export type { CommandResult, Denied, HostIo, Inventory, RunLimits } from "./host/io.ts";
-export type { NvmlAnswer, NvmlDevice, NvmlReading } from "./host/nvml-reading.ts";
+export type { NvmlAnswer, NvmlDevice, NvmlReading } from "./host/nvidia/nvml-reading.ts";
 export type { ProbeOptions } from "./host/probe-host.ts";
 export type { MoreHosts } from "./host/read-host-files.ts";
 export type { NamedHost } from "./host/read-hosts.ts";

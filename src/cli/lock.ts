@@ -2,7 +2,7 @@
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { MergeLocksOptions, RemoveFromLockAnswer, RemoveFromLockOptions } from "../fleet/change-lock.ts";
-import type { FleetChoice } from "../fleet/fleet-choice.ts";
+import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { count } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

@@ -5,7 +5,7 @@ import { systemProblem } from "../io/system-error.ts";
 import { problemsToJson } from "./report/problems.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Action } from "./define.ts";
-import type { FleetChoice } from "../fleet/fleet-choice.ts";
+import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { type JsonFlag, tellProblem } from "./print.ts";
 
 export interface WorkspaceFlags {
@@ -73,6 +73,6 @@ async function chooseMatrices({ workspace, fleet, lock, explain }: OverFlags): P
     throw usageError("--lock names one lock, and each fleet has its own", "leave --lock out");
   if (explain !== undefined)
     throw usageError("--explain is about a cell of one fleet", "name its matrix with --matrix");
-  const { findMatrices, orderFleets } = await import("../fleet/workspace.ts");
+  const { findMatrices, orderFleets } = await import("../fleet/open/workspace.ts");
   return orderFleets(await findMatrices(workspace === true ? undefined : workspace, fleet));
 }

@@ -2,7 +2,7 @@
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { count, formatTable } from "../io/table.ts";
-import { formatResult } from "../host/cuda-koffi.ts";
+import { formatResult } from "../host/nvidia/cuda-koffi.ts";
 import type { NvidiaFacts } from "../host/facts.ts";
 import type { ProvedVariant } from "../node/prove-variants.ts";
 import type { ProveAnswer, ProveOptions } from "../node/prove.ts";
@@ -58,7 +58,7 @@ async function proveCommand(flags: ProveFlags, context: CommandContext): Promise
 /** As the process that `prove` starts: a module or, with `--variants`, a library each line. */
 async function* answerLines({ variants }: ProveFlags, context: CommandContext): AsyncGenerator<string> {
   if (variants === undefined) {
-    const { driverLines } = await import("../host/ask-driver.ts");
+    const { driverLines } = await import("../host/nvidia/ask-driver.ts");
     yield* driverLines(context.stdinLines(), context);
     return;
   }

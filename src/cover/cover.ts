@@ -132,8 +132,8 @@ async function readCoverFleet(
   refuseTrustWithoutRegistry(asked);
   const [{ parseMatrix }, { readMatrixText }, { withVersion }] = await Promise.all([
     import("../fleet/matrix/parse-matrix.ts"),
-    import("../fleet/read-matrix.ts"),
-    import("../fleet/find-version.ts"),
+    import("../fleet/open/read-matrix.ts"),
+    import("../fleet/open/find-version.ts"),
   ]);
   const text = await readMatrixText(matrix);
   const options = await choiceOf(asked);

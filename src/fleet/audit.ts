@@ -16,9 +16,9 @@ import { parseImageReference, withDigest } from "../oci/reference.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 import { selectImages } from "./cells/select.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
-import { declaredImage } from "./declared-image.ts";
-import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
-import { planOpenFleet } from "./plan-open-fleet.ts";
+import { declaredImage } from "./audit/declared-image.ts";
+import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./open/fleet-choice.ts";
+import { planOpenFleet } from "./open/plan-open-fleet.ts";
 
 export interface AuditOptions extends Omit<FleetChoice, "cache" | "offline">, Watching<AuditEvent> {
   /** Asks the registry alone: what was never pushed is left out. */

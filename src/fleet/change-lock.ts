@@ -10,10 +10,16 @@ import { mergedLock } from "../lock/merge-locks.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { withoutImages } from "../lock/without-images.ts";
 import type { Digest } from "../oci/digest.ts";
-import { baseLookup, lockFileOf, openFleetFor, parseReplacements, type FleetChoice } from "./fleet-choice.ts";
-import type { Fleet } from "./open-fleet.ts";
+import {
+  baseLookup,
+  lockFileOf,
+  openFleetFor,
+  parseReplacements,
+  type FleetChoice,
+} from "./open/fleet-choice.ts";
+import type { Fleet } from "./open/open-fleet.ts";
 import { baseUpdates, movableBases, type BaseUpdate, withUpdatedBases } from "./plan/registry-view.ts";
-import { planOpenFleet } from "./plan-open-fleet.ts";
+import { planOpenFleet } from "./open/plan-open-fleet.ts";
 
 export type ChangeLockOptions = Omit<FleetChoice, "cache"> & Watching;
 

@@ -16,10 +16,10 @@ import { takenFiles } from "./dockerfile/context-inputs.ts";
 import type { ContextUse } from "./dockerfile/context-use.ts";
 import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "./export/bake.ts";
 import type { ContextFolder } from "./build/fleet-builder.ts";
-import type { FleetChoice } from "./fleet-choice.ts";
-import type { Fleet } from "./open-fleet.ts";
+import type { FleetChoice } from "./open/fleet-choice.ts";
+import type { Fleet } from "./open/open-fleet.ts";
 import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
-import { planForExport } from "./plan-choice.ts";
+import { planForExport } from "./open/plan-choice.ts";
 
 /** `secret` and `ssh` are of the machine where bake runs: they need not be here. */
 export interface ExportBakeOptions

@@ -4,8 +4,8 @@ import { usageError } from "../errors.ts";
 import { compareFirst, compareText, groupBy } from "../io/collections.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { CellSettings } from "./cells/cell-settings.ts";
-import type { FleetChoice } from "./fleet-choice.ts";
-import { planForExport } from "./plan-choice.ts";
+import type { FleetChoice } from "./open/fleet-choice.ts";
+import { planForExport } from "./open/plan-choice.ts";
 
 export interface GithubMatrixOptions extends FleetChoice, Watching {
   /** Jobs at most, more only where one job's list of cells would be too long for a command line. Default: 16. */

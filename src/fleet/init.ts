@@ -11,7 +11,7 @@ import { writeFileAtomic } from "../io/write-file.ts";
 import { type InitFrom, initFrom } from "./init/init-from.ts";
 import { type InitFromDefinition, initFromDefinition, isDefinition } from "./init/init-from-definition.ts";
 import { checkImageName, nameOf, refuseExisting } from "./init/new-fleet.ts";
-import { starterFiles } from "./starter.ts";
+import { starterFiles } from "./init/starter.ts";
 
 export interface InitOptions extends Watching {
   /** A Dockerfile, a bake file or a GitHub workflow, whose matrix is to be written. */

@@ -6,9 +6,9 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { BuildRequest, BuildWatch, Engine } from "./build/engine.ts";
 import { type EngineChoice, engineFor } from "./build/engines/engine-choice.ts";
 import { isReady, jobOf, type ReadyCell, unreadyProblem } from "./build/jobs.ts";
-import type { FleetChoice } from "./fleet-choice.ts";
+import type { FleetChoice } from "./open/fleet-choice.ts";
 import type { Layer } from "../oci/image-layers.ts";
-import { planForExport } from "./plan-choice.ts";
+import { planForExport } from "./open/plan-choice.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 
 /** `start` when the engine has answered, then a line of what its steps print each. */

@@ -10,7 +10,7 @@ import {
   machineCatalogs,
   machineTypes,
 } from "../hardware/machine-types.ts";
-import { readCpu } from "./cpu-facts.ts";
+import { readCpu } from "./cpu/cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost } from "./unknown.ts";

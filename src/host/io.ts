@@ -1,7 +1,7 @@
 /** Everything that the probe asks of a machine. Tests answer from a folder, `node-io.ts` from this machine. */
 
 import type { EndedProgram } from "../io/run-program.ts";
-import type { NvmlReading } from "./nvml-reading.ts";
+import type { NvmlReading } from "./nvidia/nvml-reading.ts";
 
 /** A file that exists and that this user may not read: something else than an absent file. */
 export const denied = Symbol("denied");

@@ -33,7 +33,7 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
       const { runProgram } = await import("../io/run-program.ts");
       return runProgram(command, args, { ...limits, env }).catch(() => null);
     },
-    readNvml: async (libraries) => (await import("./nvml-koffi.ts")).readNvmlWithKoffi(libraries),
+    readNvml: async (libraries) => (await import("./nvidia/nvml-koffi.ts")).readNvmlWithKoffi(libraries),
     readInventory: async () => (await import("./inventory.ts")).readInventory(),
   };
 }

@@ -1,16 +1,16 @@
 /** The probe of this machine. */
 
-import type { AmdOptions, AmdResult } from "./amd.ts";
-import { readNvidiaRuntime } from "./container-toolkit.ts";
-import { readCpu } from "./cpu-facts.ts";
+import type { AmdOptions, AmdResult } from "./amd/amd-facts.ts";
+import { readNvidiaRuntime } from "./nvidia/container-toolkit.ts";
+import { readCpu } from "./cpu/cpu-facts.ts";
 import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
 import { kernelNumber } from "./kernel-facts.ts";
-import { readNvidia } from "./nvidia.ts";
+import { readNvidia } from "./nvidia/nvidia.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";
-import { applyVisibility } from "./visible-devices.ts";
-import { isWsl } from "./wsl.ts";
+import { applyVisibility } from "./nvidia/visible-devices.ts";
+import { isWsl } from "./nvidia/wsl.ts";
 
 export interface ProbeOptions {
   /** GPUs to look at: `0,2`, uuids, `all`. Takes the place of the environment's `…_VISIBLE_DEVICES`. */
@@ -76,7 +76,7 @@ function ofVendor(pci: readonly PciGpu[], vendor: string): readonly PciGpu[] {
 /** null on most machines: they have neither a GPU of AMD nor its driver, and load nothing about either. */
 async function probeAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): Promise<AmdResult | null> {
   if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) return null;
-  const { readAmd } = await import("./amd.ts");
+  const { readAmd } = await import("./amd/amd-facts.ts");
   return readAmd(io, pci, options);
 }
 

@@ -3,7 +3,7 @@
 import { isRecord, parseJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import type { HostFacts } from "./facts.ts";
-import { completeFacts } from "./complete-gpus.ts";
+import { completeFacts } from "./nvidia/complete-gpus.ts";
 import { parseHostFacts } from "./parse-facts.ts";
 
 /**
@@ -19,9 +19,9 @@ export async function readHost(text: string, file: string): Promise<HostFacts> {
   const value = parseJson(text);
   // Host facts are the common case, and what follows need not be loaded for them.
   if (isRecord(value) && !("schemaVersion" in value)) {
-    const { readKubernetesNode } = await import("./kubernetes-object.ts");
+    const { readKubernetesNode } = await import("./kubernetes/kubernetes-object.ts");
     const node = readKubernetesNode(value, file);
-    if (node !== null) return (await import("./kubernetes-node.ts")).factsOfNode(node);
+    if (node !== null) return (await import("./kubernetes/kubernetes-node.ts")).factsOfNode(node);
   }
   return completeFacts(parseHostFacts(text, file));
 }

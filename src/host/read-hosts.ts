@@ -5,10 +5,10 @@ import { splitJson } from "../io/json-values.ts";
 import { isRecord } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { plainText } from "./fact-grammar.ts";
-import { completeFacts } from "./complete-gpus.ts";
+import { completeFacts } from "./nvidia/complete-gpus.ts";
 import type { HostFacts } from "./facts.ts";
-import { factsOfNode } from "./kubernetes-node.ts";
-import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes-object.ts";
+import { factsOfNode } from "./kubernetes/kubernetes-node.ts";
+import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes/kubernetes-object.ts";
 import { checkHostFacts } from "./parse-facts.ts";
 
 export interface NamedHost {

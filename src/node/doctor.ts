@@ -6,7 +6,7 @@ import { diagnose, type EngineState, type Finding, type LoginState } from "./dia
 import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
-import { closedDevices } from "../host/kfd.ts";
+import { closedDevices } from "../host/amd/kfd.ts";
 import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe-host.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";

@@ -9,7 +9,7 @@
 
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
 import { selectImages } from "../fleet/cells/select.ts";
-import { type FleetChoice, lockFileOf } from "../fleet/fleet-choice.ts";
+import { type FleetChoice, lockFileOf } from "../fleet/open/fleet-choice.ts";
 import { hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
 import { groupBy, sortedEntries } from "../io/collections.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";

@@ -1,7 +1,7 @@
 /** One module of GPU code on one GPU: what the rules of imgmatch say, and whether the driver says the same. Pure. */
 
 import { parseGpuTarget, targetRunsOn } from "../hardware/gpu-target.ts";
-import type { CudaResult } from "../host/cuda-koffi.ts";
+import type { CudaResult } from "../host/nvidia/cuda-koffi.ts";
 import type { GpuFacts, NvidiaFacts } from "../host/facts.ts";
 import { unknownHost } from "../host/unknown.ts";
 import { driverFiles } from "../inspect/gpu/driver-files.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { neverNeededFeatures, x86Baseline } from "../hardware/cpu-features.ts";
 import type { CpuFacts } from "../host/facts.ts";
-import { openLibrary } from "../host/native-library.ts";
+import { openLibrary } from "../host/nvidia/native-library.ts";
 import { fileSource } from "../inspect/byte-source.ts";
 import { attempt } from "../io/attempt.ts";
 import { errnoMessage } from "../io/files.ts";

@@ -1,8 +1,8 @@
 /** Whether this machine's driver loads what the rules say that it loads: the rules, held against the driver itself. */
 
 import { resolve } from "node:path";
-import { askDriver } from "../host/ask-driver.ts";
-import type { CudaResult } from "../host/cuda-koffi.ts";
+import { askDriver } from "../host/nvidia/ask-driver.ts";
+import type { CudaResult } from "../host/nvidia/cuda-koffi.ts";
 import type { CpuFacts, NvidiaFacts } from "../host/facts.ts";
 import { probe } from "../host/probe.ts";
 import {

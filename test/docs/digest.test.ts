@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openFleet } from "../../src/fleet/open-fleet.ts";
+import { openFleet } from "../../src/fleet/open/open-fleet.ts";
 import { root } from "./support/markdown.ts";
 
 const vision = join(root, "docs/examples/vision");

@@ -3,9 +3,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openFleet } from "../../src/fleet/open-fleet.ts";
+import { openFleet } from "../../src/fleet/open/open-fleet.ts";
 import type { PlannedCell } from "../../src/fleet/plan/planned-cell.ts";
-import { planOpenFleet } from "../../src/fleet/plan-open-fleet.ts";
+import { planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { root } from "./support/markdown.ts";
 

@@ -18,7 +18,7 @@ import {
   findMarch,
   type March,
 } from "../../src/hardware/cpu-marches.ts";
-import { readCpu } from "../../src/host/cpu-facts.ts";
+import { readCpu } from "../../src/host/cpu/cpu-facts.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { auditImage, type ImageAudit } from "../../src/inspect/audit/audit-image.ts";
 import { openFromFolder } from "../../src/inspect/image/from-folder.ts";

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../src/errors.ts";
 import { isReady, jobOf } from "../../src/fleet/build/jobs.ts";
 import { exportGithubMatrix } from "../../src/fleet/export-github-matrix.ts";
-import { type Fleet, openFleet } from "../../src/fleet/open-fleet.ts";
-import { planOpenFleet } from "../../src/fleet/plan-open-fleet.ts";
+import { type Fleet, openFleet } from "../../src/fleet/open/open-fleet.ts";
+import { planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
 import { makeFolder } from "../support/folders.ts";
 import { matrixText } from "../support/matrices.ts";
 

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openFleet } from "../../src/fleet/open-fleet.ts";
-import { type FleetPlanOptions, planOpenFleet } from "../../src/fleet/plan-open-fleet.ts";
+import { openFleet } from "../../src/fleet/open/open-fleet.ts";
+import { type FleetPlanOptions, planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
 import type { PlannedCell } from "../../src/fleet/plan/planned-cell.ts";
 import { makeFolder } from "../support/folders.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { init } from "../../src/fleet/init.ts";
-import { openFleet } from "../../src/fleet/open-fleet.ts";
+import { openFleet } from "../../src/fleet/open/open-fleet.ts";
 import { makeFolder } from "../support/folders.ts";
 
 test("writes a fleet that opens as it is", async () => {

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import { denied } from "../../src/host/io.ts";
-import { closedDevices, readKfd } from "../../src/host/kfd.ts";
+import { closedDevices, readKfd } from "../../src/host/amd/kfd.ts";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readNvidiaRuntime } from "../../src/host/container-toolkit.ts";
+import { readNvidiaRuntime } from "../../src/host/nvidia/container-toolkit.ts";
 import type { HostIo } from "../../src/host/io.ts";
 
 const config = "/etc/nvidia-container-runtime/config.toml";

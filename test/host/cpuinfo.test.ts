@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { parseCpuinfo } from "../../src/host/cpuinfo.ts";
+import { parseCpuinfo } from "../../src/host/cpu/cpuinfo.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { interpretNvml } from "../../src/host/nvml.ts";
-import { readNvmlWithKoffi } from "../../src/host/nvml-koffi.ts";
+import { interpretNvml } from "../../src/host/nvidia/nvml.ts";
+import { readNvmlWithKoffi } from "../../src/host/nvidia/nvml-koffi.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoCompiler } from "../support/programs.ts";
 

@@ -7,16 +7,16 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { cpuLevel, findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
 import { findGpuByName, findGpuByPci } from "../../src/hardware/gpu-products.ts";
-import { parseCpuinfo } from "../../src/host/cpuinfo.ts";
+import { parseCpuinfo } from "../../src/host/cpu/cpuinfo.ts";
 import {
   parseSmiComplaint,
   parseSmiCsv,
   parseSmiHeader,
   parseSmiList,
   unknownField,
-} from "../../src/host/nvidia-smi.ts";
-import { parseProcDriver, parseProcGpu } from "../../src/host/proc-reading.ts";
-import { parseTegraName, parseTegraRelease } from "../../src/host/tegra.ts";
+} from "../../src/host/nvidia/nvidia-smi.ts";
+import { parseProcDriver, parseProcGpu } from "../../src/host/nvidia/proc-reading.ts";
+import { parseTegraName, parseTegraRelease } from "../../src/host/nvidia/tegra.ts";
 import { needs } from "../support/needs.ts";
 
 const folder = fileURLToPath(new URL("../../../shared/samples", import.meta.url));

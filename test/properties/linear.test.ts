@@ -34,7 +34,7 @@ describe("every reader in the source", () => {
     const names = foundReaders.map(({ name }) => name);
     expect(names).toEqual(
       expect.arrayContaining(
-        ["Complaint", "Csv", "Header", "List"].map((what) => `host/nvidia-smi.ts parseSmi${what}`),
+        ["Complaint", "Csv", "Header", "List"].map((what) => `host/nvidia/nvidia-smi.ts parseSmi${what}`),
       ),
     );
   });

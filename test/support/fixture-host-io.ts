@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { CommandResult, HostIo, Inventory } from "../../src/host/io.ts";
 import { denied } from "../../src/host/io.ts";
-import type { NvmlReading } from "../../src/host/nvml-reading.ts";
+import type { NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
 
 /** `host.json`: what files cannot say. All of it optional. */
 interface HostFile {

@@ -6,7 +6,7 @@ import { expandMatrix } from "../cells/expand.ts";
 import { compileArguments } from "../dockerfile/arguments.ts";
 import { contextOf, settleCells } from "../dockerfile/settle-cells.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
-import { readTemplates } from "../read-template.ts";
+import { readTemplates } from "../open/read-template.ts";
 import type { Defaults } from "./derive-matrix.ts";
 import type { OriginalBuild } from "./original-build.ts";
 

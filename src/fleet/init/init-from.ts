@@ -2,8 +2,8 @@
 
 import { join, relative, resolve } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
-import { openFleetText } from "../open-fleet.ts";
-import { planOpenFleet } from "../plan-open-fleet.ts";
+import { openFleetText } from "../open/open-fleet.ts";
+import { planOpenFleet } from "../open/plan-open-fleet.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { readExactText } from "../../io/files.ts";

@@ -5,9 +5,9 @@
 
 import { ImgmatchError, usageError } from "../../errors.ts";
 import type { GpuVendor } from "../../hardware/requirement.ts";
-import { narrowAmdGpus } from "../../host/amd-visible-devices.ts";
+import { narrowAmdGpus } from "../../host/amd/amd-visible-devices.ts";
 import type { HostFacts } from "../../host/facts.ts";
-import { narrowGpus } from "../../host/visible-devices.ts";
+import { narrowGpus } from "../../host/nvidia/visible-devices.ts";
 import type { Lock, Requirement } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { groupBy } from "../../io/collections.ts";

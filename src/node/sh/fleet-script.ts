@@ -4,7 +4,7 @@ import { InternalError } from "../../errors.ts";
 import { branchRows } from "../../hardware/cuda-branch-table.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { classRules } from "../../hardware/gpu-class.ts";
-import { smiTimeoutMs } from "../../host/run-nvidia-smi.ts";
+import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
 import { formatLock } from "../../lock/format-lock.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest-of.ts";

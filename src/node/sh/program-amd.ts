@@ -1,6 +1,6 @@
-/** The script's reading of AMD's GPUs and its verdict about them: what `host/amd.ts`, `host/kfd.ts` and `host/amd-visible-devices.ts` do, in sh and awk. */
+/** The script's reading of AMD's GPUs and its verdict about them: what `host/amd/amd-facts.ts`, `host/amd/kfd.ts` and `host/amd/amd-visible-devices.ts` do, in sh and awk. */
 
-import { kfdPath } from "../../host/kfd.ts";
+import { kfdPath } from "../../host/amd/kfd.ts";
 
 /** A node that may not be read has `-` in the place of its properties: some awks end at such a file. */
 export const amdFacts = `

@@ -1,4 +1,4 @@
-/** The script's reading of `/proc/cpuinfo`: what `host/cpuinfo.ts` does, in awk, one part for each architecture. */
+/** The script's reading of `/proc/cpuinfo`: what `host/cpu/cpuinfo.ts` does, in awk, one part for each architecture. */
 
 import type { FleetNeeds } from "./image-rows.ts";
 

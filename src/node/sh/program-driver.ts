@@ -1,8 +1,8 @@
-/** The script's reading of driver and GPUs from `/proc` and `/sys`: what `host/surroundings.ts` and `host/read-driver.ts` do, in awk. */
+/** The script's reading of driver and GPUs from `/proc` and `/sys`: what `host/surroundings.ts` and `host/nvidia/read-driver.ts` do, in awk. */
 
-import { libraryFolders } from "../../host/driver-library.ts";
-import { tegraChips } from "../../host/tegra.ts";
-import { wslLibraries } from "../../host/wsl.ts";
+import { libraryFolders } from "../../host/nvidia/driver-library.ts";
+import { tegraChips } from "../../host/nvidia/tegra.ts";
+import { wslLibraries } from "../../host/nvidia/wsl.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 
 const folders = libraryFolders.map((folder) => folder.slice(1)).join(" ");

@@ -1,7 +1,7 @@
-/** The script's questions to nvidia-smi, under a time limit, and its reading of the answers: what `host/run-nvidia-smi.ts` does, in awk. */
+/** The script's questions to nvidia-smi, under a time limit, and its reading of the answers: what `host/nvidia/run-nvidia-smi.ts` does, in awk. */
 
-import { queryFields } from "../../host/nvidia-smi.ts";
-import { wslLibraries } from "../../host/wsl.ts";
+import { queryFields } from "../../host/nvidia/nvidia-smi.ts";
+import { wslLibraries } from "../../host/nvidia/wsl.ts";
 
 /**
  * The reader stops at `end` or `late`, and waits for no child: a program that hangs inside the kernel survives its SIGKILL. A shell
@@ -156,7 +156,7 @@ export const smiFunctions = (seconds: number): string => String.raw`
   }
 `;
 
-/** The script's reading of the two `…_VISIBLE_DEVICES`: what `host/visible-devices.ts` does, in awk. */
+/** The script's reading of the two `…_VISIBLE_DEVICES`: what `host/nvidia/visible-devices.ts` does, in awk. */
 export const visibleFunctions = String.raw`
   function matches(whole, wanted, cudas) {
     whole = tolower(whole); wanted = tolower(wanted)

@@ -1,7 +1,7 @@
 /** Machines whose facts are known: the captured ones of the tests, and those that lie beside the checkout. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readCpu } from "../../../src/host/cpu-facts.ts";
+import { readCpu } from "../../../src/host/cpu/cpu-facts.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { NamedHost } from "../../../src/host/read-hosts.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";

@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { isReady, lockedImageOf } from "../../../src/fleet/build/jobs.ts";
-import { openFleet } from "../../../src/fleet/open-fleet.ts";
-import { planOpenFleet } from "../../../src/fleet/plan-open-fleet.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openFleet } from "../../../src/fleet/open-fleet.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { readDockerfiles } from "../../../src/fleet/dockerfile/dockerfiles.ts";
 import { findDrift } from "../../../src/fleet/dockerfile/drift.ts";
 

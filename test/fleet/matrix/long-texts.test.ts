@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { parseSmiCsv } from "../../../src/host/nvidia-smi.ts";
+import { parseSmiCsv } from "../../../src/host/nvidia/nvidia-smi.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { secretIn } from "../../../src/fleet/matrix/secret-names.ts";
 import { suggest } from "../../../src/io/suggest.ts";

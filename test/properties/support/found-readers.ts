@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const root = fileURLToPath(new URL("../../../src/", import.meta.url));
 
 export interface FoundReader {
-  /** `host/nvidia-smi.ts parseSmiComplaint` */
+  /** `host/nvidia/nvidia-smi.ts parseSmiComplaint` */
   readonly name: string;
   readonly load: () => Promise<(text: string) => unknown>;
   readonly words: readonly string[];

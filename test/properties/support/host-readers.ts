@@ -2,9 +2,9 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 
-import { hasRuntime } from "../../../src/host/container-runtime.ts";
-import { parseCpuinfo } from "../../../src/host/cpuinfo.ts";
-import { parseLibraryTarget } from "../../../src/host/driver-library.ts";
+import { hasRuntime } from "../../../src/host/nvidia/container-runtime.ts";
+import { parseCpuinfo } from "../../../src/host/cpu/cpuinfo.ts";
+import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
 import { kernelNumber } from "../../../src/host/kernel-facts.ts";
 import {
   parseSmiComplaint,
@@ -12,10 +12,10 @@ import {
   parseSmiHeader,
   parseSmiList,
   unknownField,
-} from "../../../src/host/nvidia-smi.ts";
+} from "../../../src/host/nvidia/nvidia-smi.ts";
 import { formatBus } from "../../../src/host/pci.ts";
-import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../../src/host/proc-reading.ts";
-import { parseDeviceTree, parseTegraRelease } from "../../../src/host/tegra.ts";
+import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../../src/host/nvidia/proc-reading.ts";
+import { parseDeviceTree, parseTegraRelease } from "../../../src/host/nvidia/tegra.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";
 
 export const hostReaders: Readonly<Record<string, Reader>> = {

@@ -3,7 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 
 import { readTrace } from "../../../src/oci/engine/trace.ts";
-import { narrowGpus } from "../../../src/host/visible-devices.ts";
+import { narrowGpus } from "../../../src/host/nvidia/visible-devices.ts";
 import { labelValue, resolvedLabel } from "../../../src/node/launch/labels/vocabulary.ts";
 import { shellWord } from "../../../src/node/launch/shell.ts";
 import { dnsName } from "../../../src/node/launch/workload-name.ts";

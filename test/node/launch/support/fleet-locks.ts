@@ -1,8 +1,8 @@
 /** Locks of whole fleets, for launches of all their images. */
 
 import { readFileSync } from "node:fs";
-import { openFleet } from "../../../../src/fleet/open-fleet.ts";
-import { planOpenFleet } from "../../../../src/fleet/plan-open-fleet.ts";
+import { openFleet } from "../../../../src/fleet/open/open-fleet.ts";
+import { planOpenFleet } from "../../../../src/fleet/open/plan-open-fleet.ts";
 import type { Lock } from "../../../../src/lock/lock.ts";
 import { parseLock } from "../../../../src/lock/parse-lock.ts";
 import { cuda, digest, gpuImage, image, lockOf, requirement } from "../../../resolve/support/locks.ts";

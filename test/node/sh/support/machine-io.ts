@@ -1,7 +1,7 @@
 /** A machine as data for the probe, with what NVML would answer there. */
 
 import { denied, type HostIo } from "../../../../src/host/io.ts";
-import type { NvmlReading } from "../../../../src/host/nvml-reading.ts";
+import type { NvmlReading } from "../../../../src/host/nvidia/nvml-reading.ts";
 import type { Machine } from "./machine.ts";
 
 export function machineIo(machine: Machine, nvml: NvmlReading | null): HostIo {

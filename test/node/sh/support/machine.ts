@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { NvmlReading } from "../../../../src/host/nvml-reading.ts";
+import type { NvmlReading } from "../../../../src/host/nvidia/nvml-reading.ts";
 import { smiOfNvml } from "./smi-of-nvml.ts";
 
 export interface SmiAnswers {

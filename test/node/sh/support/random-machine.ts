@@ -1,7 +1,7 @@
 /** Machines by chance, drawn from few values so that most rules decide often; all that one says fits together. */
 
 import { findMarch, marchFeatures } from "../../../../src/hardware/cpu-marches.ts";
-import type { NvmlDevice, NvmlReading } from "../../../../src/host/nvml-reading.ts";
+import type { NvmlDevice, NvmlReading } from "../../../../src/host/nvidia/nvml-reading.ts";
 import type { Machine } from "./machine.ts";
 import { smiOfNvml } from "./smi-of-nvml.ts";
 

@@ -1,6 +1,6 @@
 /** What nvidia-smi prints where NVML answers like this: the program asks nothing else. */
 
-import { type NvmlAnswer, type NvmlReading, nvmlCodes } from "../../../../src/host/nvml-reading.ts";
+import { type NvmlAnswer, type NvmlReading, nvmlCodes } from "../../../../src/host/nvidia/nvml-reading.ts";
 import type { SmiAnswers } from "./machine.ts";
 
 export function smiOfNvml(nvml: NvmlReading): SmiAnswers {

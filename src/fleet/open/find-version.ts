@@ -1,0 +1,69 @@
+/** The version of a matrix that has it from the environment or from git. */
+
+import { ImgmatchError, type Problem } from "../../errors.ts";
+import { describeHead, type GitAnswer, shortHead } from "../../io/git.ts";
+import { lockPath } from "../../lock/lock.ts";
+import type { Located, Matrix, VersionSource } from "../matrix/matrix.ts";
+import { secretIn } from "../matrix/secret-names.ts";
+import { isTag } from "../../oci/reference.ts";
+
+export interface FindVersionOptions {
+  readonly root: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The matrix with its version. Throws at the place of `version`: `VERSION_UNKNOWN` where nobody tells it, `TAG_INVALID` for what no registry
+ * takes as a tag, `MATRIX_SECRET` for what looks like one.
+ */
+export async function withVersion(matrix: Matrix, options: FindVersionOptions): Promise<Matrix> {
+  const { versionFrom } = matrix;
+  if (versionFrom === null) return matrix;
+  return { ...matrix, version: await findVersion(versionFrom, options) };
+}
+
+async function findVersion(
+  { value: source, at }: Located<VersionSource>,
+  { root, env }: FindVersionOptions,
+): Promise<string> {
+  const refuse = (code: Problem["code"], message: string, fix: string) =>
+    new ImgmatchError({ code, message, fix, at });
+  // It becomes the tag of the version's index as it is: nothing of it is made into another text.
+  const checked = (version: string, whose: string) => {
+    if (isTag(version)) return version;
+    throw refuse(
+      "TAG_INVALID",
+      `${whose} is no version that a tag can be: ${JSON.stringify(version)}`,
+      "at most 128 letters, digits and _ . -, not . or - first; a branch with / is none",
+    );
+  };
+  if (source.from === "environment") {
+    // CI systems set empty what is not set.
+    const found = env[source.name] || source.fallback;
+    if (found === null)
+      throw refuse(
+        "VERSION_UNKNOWN",
+        `the version is that of the environment's ${source.name}, which is not set`,
+        `set it, or write { env: ${source.name}, default: "0.0.0-dev" }`,
+      );
+    const secret = secretIn(source.name, found);
+    if (secret !== null)
+      throw refuse("MATRIX_SECRET", `the environment's ${source.name} is ${secret}`, "name another variable");
+    return checked(found, `the environment's ${source.name}`);
+  }
+  const answer = await (source.what === "describe" ? describeHead : shortHead)(root, isWritten);
+  if (!answer.ok)
+    throw refuse("VERSION_UNKNOWN", `git does not tell the version: ${answer.reason}`, fixOf(answer));
+  return checked(answer.text, "what git tells");
+}
+
+/** Whether imgmatch itself wrote this file beside the matrix: a build must not change the version of the next one. */
+export function isWritten(path: string): boolean {
+  return path === lockPath || /^images\/[^/]+\.Dockerfile$/.test(path);
+}
+
+function fixOf({ hasCommit }: Extract<GitAnswer, { ok: false }>): string {
+  return hasCommit
+    ? "tag a commit before this one, or fetch the tags (git fetch --tags --unshallow; actions/checkout: fetch-depth: 0)"
+    : 'build from a clone with git, or give the version: version: { env: VERSION, default: "…" }';
+}

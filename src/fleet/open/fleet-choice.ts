@@ -1,0 +1,84 @@
+/** The options that every command about the matrix has, turned into what the library wants. */
+
+import { dirname, join } from "node:path";
+import { type Problem, usageError } from "../../errors.ts";
+import { type Fleet, openFleet } from "./open-fleet.ts";
+import type { FindBaseDigest, ReadBase } from "./plan-open-fleet.ts";
+import { parseBuildArguments } from "../matrix/given-arguments.ts";
+import { lockPath } from "../../lock/lock.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import { parseSelections, type Selection } from "../cells/select.ts";
+import type { World } from "../../io/world.ts";
+import { type RegistryAccess, trustOf } from "../../oci/registry/registry-access.ts";
+
+export interface FleetChoice extends RegistryAccess {
+  /** Default: `matrix.yaml`. */
+  readonly matrix?: string;
+  /** Default: `images/imgmatch.lock.json` beside the matrix. */
+  readonly lock?: string;
+  readonly registry?: string;
+  readonly only?: readonly string[];
+  /** `NAME=VALUE` or `NAME`. */
+  readonly buildArg?: readonly string[];
+  /** Of `--no-cache`: its word, or false without one. */
+  readonly cache?: string | false;
+  readonly replaceBase?: readonly string[];
+  readonly offline?: boolean;
+}
+
+export const matrixPath = "matrix.yaml";
+
+export async function openFleetFor(
+  flags: FleetChoice,
+  { env }: Pick<World, "env">,
+): Promise<{ fleet: Fleet; only: Selection[] }> {
+  const fleet = await openFleet(flags.matrix ?? matrixPath, {
+    ...(flags.registry === undefined ? {} : { registry: flags.registry }),
+    env,
+    args: parseBuildArguments(flags.buildArg ?? [], env),
+  });
+  const only = parseSelections(
+    flags.only ?? [],
+    fleet.matrix.axes.map(({ name }) => name),
+  );
+  return { fleet, only };
+}
+
+/** The lock beside the matrix, unless `--lock` names another. */
+export function lockFileOf({ matrix = matrixPath, lock }: Pick<FleetChoice, "matrix" | "lock">): string {
+  return lock ?? join(dirname(matrix), lockPath);
+}
+
+/** `--replace-base OLD=NEW`. */
+export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<string, string> {
+  return new Map(
+    texts.map((text): [string, string] => {
+      const at = text.indexOf("=");
+      if (at < 1) {
+        throw usageError(
+          `--replace-base ${text} is not OLD=NEW`,
+          "write --replace-base debian:bookworm-slim=registry.example.com/debian:bookworm-slim",
+        );
+      }
+      const replacement = text.slice(at + 1);
+      parseImageReference(replacement);
+      return [text.slice(0, at), replacement];
+    }),
+  );
+}
+
+/** Asks registries for the digests of bases, and what a base does when it is built on; what cannot be had is null. `onProblem` hears why. */
+export async function baseLookup(
+  { offline = false, ...flags }: FleetChoice,
+  { env, signal }: Pick<World, "env" | "signal">,
+  onProblem: (problem: Problem, ref: string) => void,
+): Promise<{ readonly findBaseDigest: FindBaseDigest; readonly readBase: ReadBase }> {
+  const unknown = async () => null;
+  if (offline) return { findBaseDigest: unknown, readBase: unknown };
+  const { createBaseLookup, createBaseReader } = await import("../../oci/registry/base-lookup.ts");
+  const options = { ...(await trustOf(flags)), signal };
+  return {
+    findBaseDigest: createBaseLookup(env, onProblem, options),
+    readBase: createBaseReader(env, options),
+  };
+}

@@ -1,0 +1,83 @@
+/** Cells of other fleets as bases: their images if these are built, and else their known facts. */
+
+import { join } from "node:path";
+import { lockPath, type Lock, type LockedImage } from "../../lock/lock.ts";
+import { readLockIfPresent } from "../../lock/lock-file.ts";
+import { shortDigest } from "../cells/input-digest.ts";
+import { repositoryOfCell } from "../cells/cell-settings.ts";
+import type { Fleet } from "./open-fleet.ts";
+import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
+
+/** A base by its reference in Dockerfiles. */
+export interface ParentImage {
+  readonly base: PlannedBase;
+  /** Published under a tag that another image of the fleet cannot have. */
+  readonly isOwnTag: boolean;
+}
+
+/** Plans the fleets that this one is built on. @param plan makes the plan of one of them, from its lock */
+export async function parentImages(
+  { parents }: Fleet,
+  plan: (fleet: Fleet, lock: Lock | null) => Promise<Plan>,
+): Promise<ReadonlyMap<string, ParentImage>> {
+  const plans = new Map<Fleet, ReadonlyMap<string, PlannedCell>>();
+  for (const { fleet } of parents.values()) {
+    if (plans.has(fleet)) continue;
+    const { cells } = await plan(fleet, await parentLock(fleet));
+    plans.set(fleet, new Map(cells.map((planned) => [planned.cell.id, planned])));
+  }
+  const images = new Map<string, ParentImage>();
+  for (const [ref, { fleet, file, cell }] of parents) {
+    const planned = plans.get(fleet)?.get(cell.id);
+    if (planned === undefined) continue;
+    const parent = { matrix: file, cell: cell.id };
+    images.set(ref, imageOf(planned, repositoryOfCell(fleet.matrix, cell), { ref, parent }));
+  }
+  return images;
+}
+
+/** The locks of the fleets that a fleet is built on, and of those that these are built on. */
+export async function parentLocks({ parents }: Fleet): Promise<readonly (Lock | null)[]> {
+  const fleets = [...new Set([...parents.values()].map(({ fleet }) => fleet))];
+  const found = await Promise.all(
+    fleets.map(async (fleet) => [await parentLock(fleet), ...(await parentLocks(fleet))]),
+  );
+  return found.flat();
+}
+
+function parentLock({ root }: Fleet): Promise<Lock | null> {
+  return readLockIfPresent(join(root, lockPath));
+}
+
+function imageOf(
+  { action, locked, tag, inputDigest }: PlannedCell,
+  repository: string,
+  { ref, parent }: Pick<PlannedBase, "ref" | "parent">,
+): ParentImage {
+  const used = tag === null ? ref : `${repository}:${tag}`;
+  const known = { ref, used, ...(parent && { parent }) };
+  const image = action === "keep" ? locked : null;
+  if (image?.digest != null) {
+    const isOwnTag = inputDigest !== null && (tag ?? "").includes(shortDigest(inputDigest));
+    return { base: { ...known, digest: image.digest }, isOwnTag };
+  }
+  const local = image?.local;
+  return {
+    base: { ...known, digest: local?.id ?? null, ...(local && { local: local.engine }) },
+    isOwnTag: false,
+  };
+}
+
+/** The bases with what the lock's image was built on in their place, where that was in an engine alone and is published now; else nothing. */
+export function builtOnLocal(
+  bases: readonly PlannedBase[],
+  images: ReadonlyMap<string, ParentImage>,
+  locked: Pick<LockedImage, "bases"> | undefined,
+): readonly PlannedBase[] | undefined {
+  const then = bases.map((base) => {
+    if (!images.get(base.ref)?.isOwnTag) return base;
+    const own = locked?.bases.find(({ ref, local }) => ref === base.used && local !== undefined);
+    return own?.local === undefined ? base : { ...base, digest: own.digest, local: own.local };
+  });
+  return then.some((base, index) => base !== bases[index]) ? then : undefined;
+}

@@ -1,0 +1,180 @@
+/** The fleet of a command with its plan, as its flags ask for it. */
+
+import { groupBy } from "../../io/collections.ts";
+import type { EngineName } from "../build/engines/engine-traits.ts";
+import { type Problem, throwProblems } from "../../errors.ts";
+import { linesToHide } from "../dockerfile/stray-files.ts";
+import type { Fleet } from "./open-fleet.ts";
+import {
+  type FindBaseDigest,
+  type FindLocalBase,
+  type FleetPlanOptions,
+  planOpenFleet,
+} from "./plan-open-fleet.ts";
+import { refuseAdoptedLock, refuseForeignLock } from "../../lock/adopted-lock.ts";
+import type { LocalEngine, Lock } from "../../lock/lock.ts";
+import { readLock, readLockIfPresent } from "../../lock/lock-file.ts";
+import { parentLocks } from "./parent-images.ts";
+import { type LocalBaseUse, localBases } from "../plan/local-bases.ts";
+import { findPlanned, type Plan } from "../plan/planned-cell.ts";
+import type { Selection } from "../cells/select.ts";
+import { note, type World } from "../../io/world.ts";
+import { baseLookup, type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
+
+/** Only of commands that can build on what an engine alone has. */
+export interface LocalBaseChoice {
+  /** A base that no registry has may be the engine's. */
+  readonly localBases?: boolean;
+  readonly engine?: EngineName;
+  readonly builder?: string;
+}
+
+export interface PlannedFleet {
+  readonly fleet: Fleet;
+  readonly only: readonly Selection[];
+  readonly plan: Plan;
+  readonly findBaseDigest: FindBaseDigest;
+}
+
+export interface PlanForOptions {
+  /** Hears what keeps a base image's digest from being known. */
+  readonly onProblem: (problem: Problem) => void;
+  /** The lock is to be written: throws where it is of another repository. */
+  readonly writes?: boolean;
+  /** The engine that is to keep images that are not pushed: it is asked which of them it has. */
+  readonly keeper?: LocalEngine | null;
+  /** The one cell that is asked about: no registry is asked about others. */
+  readonly cell?: string | undefined;
+}
+
+export async function planFor(
+  flags: FleetChoice & LocalBaseChoice & { readonly push?: boolean },
+  world: World,
+  { onProblem, writes = false, keeper = null, cell }: PlanForOptions,
+): Promise<PlannedFleet> {
+  const opened = await openFleetFor(flags, world);
+  const { fleet } = opened;
+  const only = cell === undefined ? opened.only : [{ cell: findPlanned(fleet, cell).cell.id }];
+  const lock = await readLockIfPresent(lockFileOf(flags));
+  refuseAdoptedLock(lock, lockFileOf(flags));
+  if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
+  // Until the plan is there: what an engine has is no problem.
+  const missing = new Map<string, Problem>();
+  let hear: typeof onProblem | null = null;
+  const { findBaseDigest, readBase } = await baseLookup(flags, world, (problem, ref) =>
+    hear === null ? missing.set(ref, problem) : hear(problem),
+  );
+  const plan = await planOpenFleet(fleet, {
+    lock,
+    only,
+    published: flags.push ?? false,
+    ...(await heldBy(keeper, fleet, lock, world)),
+    replaceBases: parseReplacements(flags.replaceBase),
+    rebuild: rebuildAsked(flags.cache),
+    findBaseDigest,
+    readBase,
+    ...(flags.localBases ? { findLocalBase: await localLookup(flags, world) } : {}),
+  });
+  hear = onProblem;
+  for (const problem of unresolvedBases(plan, fleet, missing))
+    onProblem(flags.localBases ? problem : { ...problem, fix: `${problem.fix}; ${toHaveLocal}` });
+  note(world, strayNotes(plan, fleet));
+  if (flags.localBases) note(world, localBases(plan).map(describeLocal));
+  return { fleet, only, plan, findBaseDigest };
+}
+
+/** Plans by the lock on disk. Asks no registry: only images on bases that the lock pins can have been built. */
+export async function planPublished(
+  fleet: Fleet,
+  only: readonly Selection[],
+  options: FleetChoice,
+): Promise<Plan> {
+  const lockFile = lockFileOf(options);
+  const lock = await readLock(lockFile);
+  refuseAdoptedLock(lock, lockFile);
+  const replaceBases = parseReplacements(options.replaceBase);
+  return planOpenFleet(fleet, {
+    lock,
+    only,
+    replaceBases,
+    published: true,
+    asBuilt: true,
+    findBaseDigest: async () => null,
+  });
+}
+
+/** `--no-cache` alone means now: each time is another. */
+function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
+  if (typeof cache === "string") return cache;
+  return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
+}
+
+const toHaveLocal = "what the engine here has of it, build --local-bases takes";
+
+/** The missing digests of needed bases, each at the first Dockerfile that names it. */
+function unresolvedBases(
+  { cells }: Plan,
+  { dockerfileOf }: Fleet,
+  missing: ReadonlyMap<string, Problem>,
+): readonly Problem[] {
+  const told = new Map<string, Problem>();
+  for (const { cell, bases } of cells) {
+    for (const { ref, used, digest } of bases) {
+      const problem = missing.get(used);
+      if (digest !== null || problem === undefined || told.has(used)) continue;
+      const { bases: named, basesIn: file } = dockerfileOf(cell);
+      const line = named.find((each) => each.ref === ref)?.line;
+      told.set(used, line === undefined ? problem : { ...problem, at: { file, line } });
+    }
+  }
+  return [...told.values()];
+}
+
+/** Said of what is to be built: nobody waits for it of what is kept. */
+function strayNotes({ cells }: Plan, { folderOf }: Fleet): readonly string[] {
+  const building = cells.flatMap(({ cell, action, context }) =>
+    action === "build" && context !== null ? [{ dir: folderOf(cell).dir, context }] : [],
+  );
+  return [...groupBy(building, ({ dir }) => dir)].flatMap(([dir, own]) => {
+    const lines = linesToHide(own.map(({ context }) => context));
+    if (lines.length === 0) return [];
+    return `warning: the images take what tools leave in the build context, and every change of it builds them again; hide it in ${dir}/.dockerignore: ${lines.join(" ")}`;
+  });
+}
+
+async function localLookup(
+  { engine = "docker", builder }: LocalBaseChoice,
+  { env }: World,
+): Promise<FindLocalBase> {
+  const { createLocalBaseLookup } = await import("../build/engines/local-images.ts");
+  return createLocalBaseLookup(engine, env, builder);
+}
+
+function describeLocal({ ref, engine, id }: LocalBaseUse): string {
+  return `base ${ref}: in no registry, what ${engine} has is used: ${id}`;
+}
+
+/** Asked only where a lock has something that was built and not pushed: a build with nothing to do needs no engine. */
+async function heldBy(
+  keeper: LocalEngine | null,
+  fleet: Fleet,
+  lock: Lock | null,
+  { env }: World,
+): Promise<Pick<FleetPlanOptions, "held">> {
+  if (keeper === null) return {};
+  const waiting = [lock, ...(await parentLocks(fleet))].some((each) =>
+    Object.values(each?.images ?? {}).some(({ digest, created }) => digest === null && created !== null),
+  );
+  if (!waiting) return {};
+  const { heldImages } = await import("../build/engines/local-images.ts");
+  return { held: await heldImages(keeper, env) };
+}
+
+/** The plan of `build --push`. Throws what keeps a base image's digest from being known. */
+export async function planForExport(flags: FleetChoice, world: World): Promise<PlannedFleet> {
+  const problems: Problem[] = [];
+  const onProblem = (problem: Problem) => problems.push(problem);
+  const planned = await planFor({ ...flags, push: true }, world, { onProblem });
+  throwProblems(problems);
+  return planned;
+}

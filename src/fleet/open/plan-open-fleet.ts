@@ -1,0 +1,236 @@
+/** The plan of a fleet: its cells and their Dockerfiles, with the digests of all bases. */
+
+import { InternalError, usageError } from "../../errors.ts";
+import {
+  rebuildWord,
+  type Lock,
+  type LockPins,
+  type LockedBase,
+  type LockedBaseConfig,
+  type LockedLocal,
+} from "../../lock/lock.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import { compareText, remember } from "../../io/collections.ts";
+import type { ImageConfig } from "../../oci/registry/platform-image.ts";
+import type { ContextListing } from "../dockerfile/context.ts";
+import { cellContexts, decidedUse } from "../dockerfile/cell-context.ts";
+import type { Cell } from "../cells/cell.ts";
+import { oncePer, oncePerText } from "../cells/once-per.ts";
+import { planFleet, type CellSources } from "../plan/plan-fleet.ts";
+import type { Selection } from "../cells/select.ts";
+import { checkedCells } from "./check-axes.ts";
+import type { CellDockerfile, Fleet } from "./open-fleet.ts";
+import { builtOnLocal, parentImages } from "./parent-images.ts";
+import { replacementsFor, replacementsOf } from "./replace-bases.ts";
+import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
+
+/** Digest of a base image's manifest or index, or null where nobody can tell. */
+export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
+
+/** The configuration of a base's image for a platform, or null where nobody can tell. */
+export type ReadBase = (
+  ref: string,
+  digest: Digest,
+  platform: string,
+) => Promise<Pick<ImageConfig, "env" | "onbuild"> | null>;
+
+/** The image that an engine has under this name, or null where it has none. */
+export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
+
+export interface FleetPlanOptions {
+  readonly lock: Lock | null;
+  /** The pins that decide in the lock's place which bases and which rebuild were asked for. Default: the lock. */
+  readonly pins?: LockPins;
+  readonly only?: readonly Selection[];
+  readonly published?: boolean;
+  readonly asBuilt?: boolean;
+  readonly held?: ReadonlySet<string>;
+  /** Base reference → the one to build with instead. */
+  readonly replaceBases?: ReadonlyMap<string, string>;
+  /** Build these cells anew, though nothing else has changed: what `build --no-cache` names. Default: what the lock says of each. */
+  readonly rebuild?: string | undefined;
+  /** Asked once for every base that neither pins its digest itself nor stands in the lock. */
+  readonly findBaseDigest: FindBaseDigest;
+  /** Asked then for those whose digest is not found; the lock's local bases count as not in it. Default: no engine is asked. */
+  readonly findLocalBase?: FindLocalBase;
+  /** Asked once for every base that decides which files a new image takes, and of which the lock says nothing. Default: nothing is read. */
+  readonly readBase?: ReadBase;
+}
+
+/** Plans a fleet. Throws `TEMPLATE_IGNORES_AXIS`. A base whose digest is found nowhere leaves its cells without input digest. */
+export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
+  const replace = replacementsOf(fleet, options.replaceBases ?? new Map());
+  const parents = await parentImages(fleet, (parent, lock) =>
+    planOpenFleet(parent, {
+      lock,
+      ...(options.published && { published: true }),
+      ...(options.held && { held: options.held }),
+      replaceBases: replacementsFor(parent, options.replaceBases ?? new Map()),
+      // An image on a base that no lock of it pins has not been built.
+      findBaseDigest: async () => null,
+    }),
+  );
+  const chosen = checkedCells(fleet, options.only ?? []).map((cell) => ({
+    cell,
+    dockerfile: fleet.dockerfileOf(cell),
+  }));
+  const pins = options.pins ?? options.lock;
+  const pinOf = pinsOf(pins);
+  const rebuildOf = rebuildsOf(pins, options.rebuild);
+  const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
+  // Cells of one form share their bases and their context, but for those of which the lock says something itself.
+  const formOf = ({ cell, dockerfile }: RenderedCell): object =>
+    (pins?.images[cell.id] ?? options.lock?.images[cell.id]) === undefined ? dockerfile.bases : cell;
+  const forms = [...new Map(chosen.map((each) => [formOf(each), each])).values()];
+  const found = new Map<string, ReturnType<typeof findBase>>();
+  const baseOf = async (ref: string, cell: Cell): Promise<PlannedBase> => {
+    const parent = parents.get(ref);
+    if (parent !== undefined) return parent.base;
+    const used = replace.get(ref) ?? ref;
+    const own = ownDigest(used);
+    if (own !== null) return { ref, used, digest: own };
+    const pin = pinOf(used, cell);
+    const isOpen = pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
+    const asked = isOpen ? await remember(found, used, () => findBase(used, options)) : null;
+    const { digest = null, local } = asked ?? pin ?? {};
+    return { ref, used, digest, ...(local && { local }) };
+  };
+  const configured = configReader(pins, options.readBase);
+  const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
+  const shared = new Map(
+    await Promise.all(
+      forms.map(async (each) => {
+        const { cell, dockerfile } = each;
+        const bases = await Promise.all(
+          dockerfile.bases.map(async ({ ref }) => configured(await baseOf(ref, cell), each)),
+        );
+        const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, bases));
+        return [formOf(each), { bases, context }] as const;
+      }),
+    ),
+  );
+  const sources = new Map<string, CellSources>();
+  for (const each of chosen) {
+    const { cell, dockerfile } = each;
+    const form = shared.get(formOf(each));
+    if (form === undefined) throw new InternalError(`${cell.id} has a form that was not looked at`);
+    const builtOn = builtOnLocal(form.bases, parents, options.lock?.images[cell.id]);
+    sources.set(cell.id, { dockerfile, ...form, rebuild: rebuildOf(cell), ...(builtOn && { builtOn }) });
+  }
+  return planFleet(fleet.matrix, fleet.cells, sources, options);
+}
+
+interface RenderedCell {
+  readonly cell: Cell;
+  readonly dockerfile: CellDockerfile;
+}
+
+/**
+ * Adds to a base its configuration, if that decides what is taken. As long as an image's Dockerfile and base stay, so does what the
+ * lock says of them: an image that was built while its base could not be read is not built again when it can.
+ */
+function configReader(
+  pins: LockPins | null,
+  readBase: ReadBase = async () => null,
+): (base: PlannedBase, each: RenderedCell) => Promise<PlannedBase> {
+  const knownOf = lockedConfigs(pins);
+  const asked = new Map<string, Promise<LockedBaseConfig | null>>();
+  const configOf = async (
+    { ref, used, digest, local }: PlannedBase,
+    { cell, dockerfile: { use, bare } }: RenderedCell,
+  ): Promise<LockedBaseConfig | null> => {
+    if (digest === null || local !== undefined || use.whole !== null) return null;
+    if (!use.bases.some((each) => each.ref === ref)) return null;
+    const known = knownOf(used, digest, { cell, bare });
+    if (known !== undefined) return known;
+    return remember(asked, `${used} ${digest} ${cell.platform}`, async () => {
+      const read = await readBase(used, digest, cell.platform);
+      return read === null ? null : { onbuild: read.onbuild, env: namesIn(read.env) };
+    });
+  };
+  return async (base, each) => {
+    const config = await configOf(base, each);
+    return config === null ? base : { ...base, config };
+  };
+}
+
+/** Of `NAME=value`; nobody names files by `PATH`, which all have. */
+function namesIn(env: readonly string[]): readonly string[] {
+  const names = env.map((each) => each.replace(/=.*$/s, "")).filter((name) => name !== "" && name !== "PATH");
+  return [...new Set(names)].sort();
+}
+
+/**
+ * The configuration of a base in the lock: null if an image was built on it and it was not read, undefined if the lock does not have it.
+ */
+function lockedConfigs(
+  lock: LockPins | null,
+): (
+  ref: string,
+  digest: Digest,
+  dockerfile: { readonly cell: Cell; readonly bare: string },
+) => LockedBaseConfig | null | undefined {
+  const known = new Map<string, LockedBaseConfig>();
+  for (const { platform, bases, nextBases = [] } of Object.values(lock?.images ?? {})) {
+    for (const { ref, digest, config } of [...nextBases, ...bases])
+      if (config !== undefined) known.set(`${ref} ${digest} ${platform}`, config);
+  }
+  return (ref, digest, { cell, bare }) => {
+    const found = known.get(`${ref} ${digest} ${cell.platform}`);
+    if (found !== undefined) return found;
+    const own = lock?.images[cell.id];
+    const isBuilt = own?.bases.some((base) => base.ref === ref && base.digest === digest) ?? false;
+    return isBuilt && own?.inputs?.dockerfile === digestOf(bare) ? null : undefined;
+  };
+}
+
+async function findBase(
+  ref: string,
+  { findBaseDigest, findLocalBase }: FleetPlanOptions,
+): Promise<Pick<LockedBase, "digest" | "local"> | null> {
+  const digest = await findBaseDigest(ref);
+  if (digest !== null) return { digest };
+  const held = (await findLocalBase?.(ref)) ?? null;
+  return held === null ? null : { digest: held.id, local: held.engine };
+}
+
+/** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */
+function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase | null {
+  const pins = new Map<string, LockedBase>();
+  const images = Object.values(lock?.images ?? {});
+  // Bases that somebody has asked for go before those that images were built on.
+  for (const base of [
+    ...images.flatMap(({ nextBases = [] }) => nextBases),
+    ...images.flatMap(({ bases }) => bases),
+  ]) {
+    if (!pins.has(base.ref)) pins.set(base.ref, base);
+  }
+  return (ref, { id }) => {
+    const image = lock?.images[id];
+    const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
+    return own ?? pins.get(ref) ?? null;
+  };
+}
+
+/**
+ * The word by which each cell is built anew. The word that is asked for comes first. Else a cell keeps the word of its lock entry, so that the
+ * next build does not go back. A cell without an entry takes the greatest word of the others, so that its steps are as new as theirs. Null
+ * if there is none. Throws `USAGE` for what can be no word.
+ */
+function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Cell) => string | null {
+  if (asked !== undefined && !rebuildWord.test(asked)) {
+    throw usageError(
+      `${JSON.stringify(asked)} is not a valid word for a rebuild`,
+      "write --no-cache=2026-W47: at most 64 letters, digits and . _ : -",
+    );
+  }
+  const images = lock?.images ?? {};
+  const words = Object.values(images).flatMap(({ inputs }) => inputs?.rebuild ?? []);
+  const last = words.sort(compareText).at(-1) ?? null;
+  return ({ id }) => {
+    if (asked !== undefined) return asked;
+    return Object.hasOwn(images, id) ? (images[id]?.inputs?.rebuild ?? null) : last;
+  };
+}

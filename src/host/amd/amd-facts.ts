@@ -1,0 +1,193 @@
+/** The AMD part of the facts, from sysfs alone: no library, no process. Loaded only where a GPU of AMD or its driver is. */
+
+import { amdTarget, findAmdArchitecture } from "../../hardware/amd-architectures.ts";
+import { findAmdProduct } from "../../hardware/amd-products.ts";
+import * as problem from "./amd-problems.ts";
+import { applyAmdVisibility } from "./amd-visible-devices.ts";
+import { isContainer, readAmdRuntime, type RuntimeReading } from "../nvidia/container-runtime.ts";
+import { factGrammar } from "../fact-grammar.ts";
+import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
+import type { HostIo } from "../io.ts";
+import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
+import { type PciGpu, pciPath } from "../pci.ts";
+
+export interface AmdResult {
+  readonly facts: AmdFacts | null;
+  readonly runtime: RuntimeReading | null;
+  readonly problems: readonly HostProblem[];
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+export interface AmdOptions {
+  /** As `--gpus`, where the host has no GPUs of another vendor. */
+  readonly gpus: string | undefined;
+  /** Whether a GPU of another vendor is there: then nobody misses that of a processor, as in a container. */
+  readonly others: boolean;
+}
+
+const modulePath = "/sys/module/amdgpu";
+
+export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): AmdResult {
+  // The driver of cards before GCN, for which there is no ROCm: they draw.
+  const cards = pci.filter(({ driver }) => driver !== "radeon");
+  const kfd = readKfd(io);
+  const held = cards.some(({ driver }) => driver === "amdgpu");
+  const loaded = held || io.exists(modulePath) || kfd.gpus.length + kfd.masked > 0;
+  if (!loaded && cards.length === 0) return { facts: null, runtime: null, problems: [], sources: {} };
+  const gpus = kfd.gpus.map((gpu, index) => factsOf(io, gpu, { index, all: kfd.gpus }));
+  const reached = reach(io, gpus, kfd.masked);
+  // ROCm counts what it can open.
+  const mine = reached.gpus.map((gpu, index) => ({ ...gpu, index }));
+  const rest = kfd.masked > 0 ? [] : cards.filter((card) => !gpus.some(({ bus }) => bus === shortBus(card)));
+  const undriven = loaded ? [] : rest.filter(({ driver }) => driver === null).map(undrivenGpu);
+  const visible = applyAmdVisibility(io, [...mine, ...undriven], options.gpus);
+  const driver = readDriver(io);
+  const runtime = readAmdRuntime(io);
+  const missed = gpus.length > 0 ? gpus : cards.map(undrivenGpu);
+  const container = isContainer(io);
+  const ofProcessor = missed.length > 0 && missed.every(({ integrated }) => integrated === true);
+  const unmissed = ofProcessor && (options.others || container);
+  return {
+    facts: { driver: driver.value, gpus: visible.gpus },
+    runtime,
+    problems: [
+      ...(unmissed ? [] : [...reached.problems, ...unlisted(rest, container)]),
+      // Without its driver no card says more, and one that the table does not know may be too old for any code.
+      ...(loaded ? visible.gpus : [])
+        .filter(({ target }) => target === null)
+        .map((gpu) => problem.targetUnknown(label(gpu))),
+      ...visible.problems,
+    ],
+    sources: {
+      ...(driver.source === null ? {} : { "amd.driver": driver.source }),
+      "amd.gpus": kfd.gpus.length > 0 ? kfdPath : pciPath,
+      ...(visible.source === null ? {} : { "amd.visible": visible.source }),
+      ...(runtime.source === null ? {} : { "runtime.amd": runtime.source }),
+    },
+  };
+}
+
+function readDriver(io: HostIo) {
+  const path = `${modulePath}/version`;
+  const version = lineOf(io, path);
+  if (factGrammar.driver.test(version)) return { value: version, source: path };
+  const own = `${modulePath} (the kernel's own, without a version)`;
+  return { value: null, source: io.exists(modulePath) ? own : null };
+}
+
+/**
+ * GPUs that ROCm can open: those whose render node it can (libhsakmt, topology.c, topology_sysfs_check_node_supported), all through `/dev/kfd`.
+ * If it can open none, the GPUs are the host's all the same. In a container they are not: its sysfs shows GPUs that it does not have.
+ */
+function reach(io: HostIo, gpus: readonly AmdGpuFacts[], masked: number) {
+  const container = isContainer(io);
+  const [first] = gpus;
+  if (first === undefined) return { gpus, problems: masked === 0 ? [] : [problem.masked(masked)] };
+  const absent = (device: string) => ({
+    gpus: container ? [] : gpus,
+    problems: [problem.noDevices(device, container)],
+  });
+  if (!io.exists("/dev/kfd")) return absent("/dev/kfd");
+  if (!io.mayOpen("/dev/kfd")) return { gpus, problems: [problem.noPermission("/dev/kfd", container)] };
+  const open = gpus.filter(({ render }) => render === null || io.mayOpen(render));
+  if (open.length > 0) return { gpus: open, problems: [] };
+  const there = gpus.filter(({ render }) => render !== null && io.exists(render));
+  if (there.length === 0) return absent(first.render ?? "/dev/dri");
+  return { gpus: there, problems: [problem.noPermission(there[0]?.render ?? "/dev/dri", container)] };
+}
+
+function factsOf(
+  io: HostIo,
+  gpu: KfdGpu,
+  { index, all }: { readonly index: number; readonly all: readonly KfdGpu[] },
+): AmdGpuFacts {
+  const product = findAmdProduct(gpu.pci);
+  const target = (gpu.version === null ? product?.target : amdTarget(gpu.version)) ?? null;
+  const architecture = target === null ? null : findAmdArchitecture(target);
+  const device = gpu.render === null ? null : `/sys/class/drm/${gpu.render.split("/").at(-1)}/device`;
+  const read = (name: string) => (device === null ? "" : lineOf(io, `${device}/${name}`));
+  // A kernel without the target's number may be older than the bit, too.
+  const sramecc = gpu.sramecc || (gpu.version === null && architecture?.sramecc !== false ? null : false);
+  return {
+    index,
+    uuid: gpu.uuid,
+    name: onlyName(gpu.pci) ?? (read("product_name") || null),
+    target,
+    sramecc,
+    pci: gpu.pci,
+    bus: busOf(device === null ? null : io.readLink(device), gpu, all),
+    render: gpu.render,
+    memoryMiB: gpu.memoryMiB ?? mebibytes(Number(read("mem_info_vram_total"))),
+    partition: partitionOf(read("current_compute_partition"), gpu, all),
+    integrated: gpu.processor ? true : (product?.integrated ?? architecture?.integrated ?? null),
+  };
+}
+
+function lineOf(io: HostIo, path: string): string {
+  const text = readPage(io, path);
+  return typeof text === "string" ? text.trim() : "";
+}
+
+/** Boards with different names share an id: then the id does not tell which one it is. */
+function onlyName(pci: string): string | null {
+  const names = findAmdProduct(pci)?.names ?? [];
+  return names.length === 1 ? (names[0] ?? null) : null;
+}
+
+/** Beyond the first, the device of a partition is none on PCI, and the place of the function has its number (Linux, kfd_topology.c). */
+function busOf(link: string | null, gpu: KfdGpu, all: readonly KfdGpu[]): string | null {
+  const linked = link?.split("/").at(-1) ?? "";
+  if (factGrammar.bus.test(linked)) return linked.toLowerCase();
+  const location = Math.min(...siblings(gpu, all).map((each) => each.location));
+  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
+  const [bus, device, part] = [Math.floor(location / 256), Math.floor(location / 8) % 32, location % 8];
+  const address = `${hex(gpu.domain, 4)}:${hex(bus, 2)}:${hex(device, 2)}.${part}`;
+  // The first place of all is that of a bridge: nobody has said.
+  return location > 0 && factGrammar.bus.test(address) ? address : null;
+}
+
+/** The partitions of a card, and this GPU among them. */
+function siblings(gpu: KfdGpu, all: readonly KfdGpu[]): readonly KfdGpu[] {
+  const same = all.filter(({ uuid, domain }) => uuid !== null && uuid === gpu.uuid && domain === gpu.domain);
+  return same.length === 0 ? [gpu] : same;
+}
+
+/** The kernel says it of the card. Partitions of one die each are CPX, whatever says so. */
+function partitionOf(text: string, gpu: KfdGpu, all: readonly KfdGpu[]): AmdGpuFacts["partition"] {
+  const told = computePartitions.find((mode) => mode === text);
+  if (told !== undefined) return told;
+  return gpu.dies === 1 && siblings(gpu, all).length > 1 ? "CPX" : null;
+}
+
+/** `0000:83:00.0` of the facts' longer form. */
+function shortBus({ bus }: PciGpu): string {
+  return (bus.startsWith("0000") ? bus.slice(4) : bus).toLowerCase();
+}
+
+/** A GPU of which nothing but the PCI device is known. */
+function undrivenGpu(card: PciGpu, index: number): AmdGpuFacts {
+  const product = findAmdProduct(card.id);
+  const unknown = { uuid: null, sramecc: null, render: null, memoryMiB: null, partition: null };
+  const bus = shortBus(card);
+  const { target = null, integrated = null } = product ?? {};
+  return { index, ...unknown, name: onlyName(card.id), target, pci: card.id, bus, integrated };
+}
+
+/** PCI devices that are no node: without their driver, held by another, or left out. That of a processor, and what no ROCm knows, draw. */
+function unlisted(cards: readonly PciGpu[], container: boolean): readonly HostProblem[] {
+  const computing = cards.filter(({ id }) => findAmdProduct(id)?.integrated === false);
+  const held = (by: (driver: string | null) => boolean) => computing.filter(({ driver }) => by(driver));
+  const [free, left] = [held((driver) => driver === null), held((driver) => driver === "amdgpu")];
+  const taken = held((driver) => driver !== null && driver !== "amdgpu");
+  const [other] = taken;
+  return [
+    ...(free.length === 0 ? [] : [problem.noDriver(free.map(shortBus), null)]),
+    ...(other === undefined ? [] : [problem.noDriver(taken.map(shortBus), other.driver)]),
+    ...(left.length === 0 || container ? [] : [problem.skipped(left.map(shortBus))]),
+  ];
+}
+
+function label({ index, name, bus }: AmdGpuFacts): string {
+  const details = [name, bus].filter((part) => part !== null);
+  return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
+}

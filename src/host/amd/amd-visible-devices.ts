@@ -1,0 +1,85 @@
+/** Which AMD GPUs a program may see: `--gpus`, `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`. */
+
+import { unclear } from "./amd-problems.ts";
+import type { AmdGpuFacts } from "../facts.ts";
+import type { HostIo } from "../io.ts";
+import { type Narrowing, readEntries, refuseSelection } from "../nvidia/visible-devices.ts";
+
+type Gpus = readonly AmdGpuFacts[];
+
+/**
+ * Applies the option or, without one, both variables of this process: ROCr, below HIP, narrows first, and HIP's numbers are those of what is
+ * left, in the order of the first list. `GPU_DEVICE_ORDINAL` is OpenCL's alone.
+ * Sources: ROCm/ROCR-Runtime, commit cdbe554a: amd_filter_device.cpp; ROCm/clr, commit 01c0e69d: rocclr/device/rocm/rocdevice.cpp, Device::init.
+ */
+export function applyAmdVisibility(
+  io: HostIo,
+  gpus: Gpus,
+  option: string | undefined,
+): Narrowing<AmdGpuFacts> {
+  if (option !== undefined)
+    return { gpus: narrowAmdGpus(gpus, option), problems: [], source: `--gpus ${option}` };
+  const rocr = narrowBy(gpus, variable(io, "ROCR_VISIBLE_DEVICES"), "ROCr");
+  // An empty value is as none to HIP, which then obeys NVIDIA's variable. ROCr takes it for "no GPU".
+  const named = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].map((name) => variable(io, name));
+  const hip = narrowBy(rocr.gpus, named.find((each) => each !== null && each.value !== "") ?? null, "HIP");
+  const sources = [rocr.source, hip.source].filter((source) => source !== null);
+  return {
+    gpus: [...hip.gpus].sort((a, b) => a.index - b.index),
+    problems: [...rocr.problems, ...hip.problems],
+    source: sources.length === 0 ? null : sources.join(", "),
+  };
+}
+
+interface Variable {
+  readonly name: string;
+  readonly value: string;
+}
+
+function variable({ env }: HostIo, name: string): Variable | null {
+  const value = env[name];
+  return value === undefined ? null : { name, value };
+}
+
+function narrowBy(gpus: Gpus, set: Variable | null, reader: "HIP" | "ROCr"): Narrowing<AmdGpuFacts> {
+  // On a machine without GPUs the variable of a job or a shell hides nothing.
+  if (set === null || gpus.length === 0) return { gpus, problems: [], source: null };
+  const source = `${set.name}=${set.value}`;
+  // No index, and the usual way to hide every GPU: on purpose, not a slip.
+  if (set.value === "" || set.value.trim() === "-1") return { gpus: [], problems: [], source };
+  const find = reader === "HIP" ? findForHip : findForRocr;
+  const { found, invalid } = readEntries<AmdGpuFacts>(
+    set.value,
+    (entry, before) => find(gpus, entry, before),
+    true,
+  );
+  const problems = invalid === null ? [] : [unclear(source, invalid, reader)];
+  return { gpus: [...new Set(found)], problems, source };
+}
+
+/** Blanks and case do not count; the beginning of a UUID is one where it fits one GPU alone; a number that stands twice ends the list. */
+function findForRocr(gpus: Gpus, entry: string, before: Gpus): AmdGpuFacts | null {
+  const token = entry.trim().toUpperCase();
+  const fits = gpus.filter(({ uuid }) => token.length >= 5 && uuid?.toUpperCase().startsWith(token));
+  const found = /^\d{1,4}$/.test(token) ? gpus[Number(token)] : fits.length === 1 ? fits[0] : undefined;
+  return found === undefined || before.includes(found) ? null : found;
+}
+
+/** The number as it would print it, and any part of a UUID that begins with `GPU-`. */
+function findForHip(gpus: Gpus, entry: string): AmdGpuFacts | null {
+  if (entry.includes("GPU-")) return gpus.find(({ uuid }) => uuid?.includes(entry)) ?? null;
+  return /^(?:0|[1-9]\d{0,3})$/.test(entry) ? (gpus[Number(entry)] ?? null) : null;
+}
+
+/** `narrowGpus` for the GPUs of AMD. Throws `SELECTION_INVALID` for an entry that names no GPU. */
+export function narrowAmdGpus(gpus: Gpus, option: string): Gpus {
+  const list = option.trim();
+  if (list === "all") return gpus;
+  if (list === "" || list === "none") return [];
+  const find = (entry: string) =>
+    gpus.find(({ index, uuid }) => entry === `${index}` || entry.toLowerCase() === uuid?.toLowerCase()) ??
+    null;
+  const { found, invalid } = readEntries(list, (entry) => find(entry.trim()), false);
+  if (invalid !== null) throw refuseSelection(gpus, option, invalid);
+  return gpus.filter((gpu) => found.includes(gpu));
+}

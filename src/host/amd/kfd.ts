@@ -1,0 +1,115 @@
+/** `/sys/class/kfd`: the GPUs that the kernel's compute driver for AMD lists, each with its properties. */
+
+import { denied, type HostIo } from "../io.ts";
+
+export const kfdPath = "/sys/class/kfd/kfd/topology/nodes";
+
+/** A card, or a partition of one. */
+export interface KfdGpu {
+  /** `gfx_target_version`; null from a kernel that does not print it. */
+  readonly version: number | null;
+  /** `1002:74a1`. */
+  readonly pci: string;
+  readonly domain: number;
+  /** Bus and device, and, behind the last colon of an address, the function or the number of a partition. */
+  readonly location: number;
+  /** `/dev/dri/renderD128`; null where the kernel names none. */
+  readonly render: string | null;
+  /** `GPU-` and sixteen digits, as ROCm writes it. Partitions of a card share it. */
+  readonly uuid: string | null;
+  readonly sramecc: boolean;
+  readonly memoryMiB: number | null;
+  /** Compute dies in this GPU. */
+  readonly dies: number | null;
+  /** Processor and GPU are one node. */
+  readonly processor: boolean;
+}
+
+export interface KfdReading {
+  /** In the order of their nodes, which is ROCm's. */
+  readonly gpus: readonly KfdGpu[];
+  /** Nodes that the device cgroup of this container does not let it read (Linux, amdkfd: kfd_devcgroup_check_permission). */
+  readonly masked: number;
+}
+
+/** A file of sysfs has at most a page (Linux, Documentation/filesystems/sysfs.rst), of 64 KiB on some processors. */
+const page = 65_536;
+
+export function readPage(io: HostIo, path: string): ReturnType<HostIo["readText"]> {
+  const text = io.readText(path, page);
+  return typeof text === "string" ? text.slice(0, page) : text;
+}
+
+/** Eight cards of eight partitions are 64. */
+const mostNodes = 1024;
+const mostBanks = 16;
+
+export function readKfd(io: HostIo): KfdReading {
+  const names = io.list(kfdPath).filter((name) => /^\d{1,5}$/.test(name));
+  const nodes = names.sort((a, b) => Number(a) - Number(b)).slice(0, mostNodes);
+  const texts = nodes.map((node) => ({ node, text: readPage(io, `${kfdPath}/${node}/properties`) }));
+  return {
+    gpus: texts.flatMap(({ node, text }) => (typeof text === "string" ? readGpu(io, node, text) : [])),
+    masked: texts.filter(({ text }) => text === denied).length,
+  };
+}
+
+/** Device files of the GPUs that are there and that this user may not open. */
+export function closedDevices(io: HostIo): readonly string[] {
+  const { gpus } = readKfd(io);
+  const devices = gpus.length === 0 ? [] : ["/dev/kfd", ...gpus.flatMap(({ render }) => render ?? [])];
+  return devices.filter((device) => io.exists(device) && !io.mayOpen(device));
+}
+
+function readGpu(io: HostIo, node: string, text: string): readonly KfdGpu[] {
+  const properties = parseProperties(text);
+  const number = (name: string) => Number(properties.get(name) ?? 0);
+  // The node of a processor has none. Hygon's cards are listed too, and are another vendor's.
+  if (number("simd_count") === 0 || number("vendor_id") !== 0x1002) return [];
+  const version = number("gfx_target_version");
+  const minor = number("drm_render_minor");
+  const unique = BigInt(properties.get("unique_id") ?? 0);
+  const gpu: KfdGpu = {
+    version: version === 0 ? null : version,
+    pci: `1002:${number("device_id").toString(16).padStart(4, "0")}`,
+    domain: number("domain"),
+    // The upper half has the number of a partition beyond the eighth (Linux, kfd_topology.c).
+    location: number("location_id") % 0x1_0000,
+    render: minor === 0 ? null : `/dev/dri/renderD${minor}`,
+    uuid: unique === 0n ? null : `GPU-${unique.toString(16).padStart(16, "0")}`,
+    sramecc: Math.floor(number("capability") / 2 ** 26) % 2 === 1,
+    memoryMiB: mebibytes(bankBytes(io, node) || number("local_mem_size")),
+    dies: properties.has("num_xcc") ? number("num_xcc") : null,
+    processor: number("cpu_cores_count") > 0,
+  };
+  return [gpu];
+}
+
+/** `name value` in each line, the value in decimal; a 64-bit one is no number of JavaScript. */
+function parseProperties(text: string): ReadonlyMap<string, string> {
+  const lines = text.split("\n");
+  return new Map(
+    lines.flatMap((line) => {
+      const match = /^([a-z_]{1,64}) (\d{1,20})\s*$/.exec(line);
+      return match === null ? [] : [[match[1] ?? "", match[2] ?? ""] as const];
+    }),
+  );
+}
+
+/** Memory of the GPU's own: heap types 1 and 2 (hsakmttypes.h: FRAME_BUFFER_PUBLIC, FRAME_BUFFER_PRIVATE). */
+function bankBytes(io: HostIo, node: string): number {
+  const path = `${kfdPath}/${node}/mem_banks`;
+  const banks = io.list(path).slice(0, mostBanks);
+  return banks.reduce((bytes, bank) => {
+    const text = readPage(io, `${path}/${bank}/properties`);
+    const properties = parseProperties(typeof text === "string" ? text : "");
+    const own = ["1", "2"].includes(properties.get("heap_type") ?? "");
+    return bytes + (own ? Number(properties.get("size_in_bytes") ?? 0) : 0);
+  }, 0);
+}
+
+/** null for nothing, and for more than any GPU has. */
+export function mebibytes(bytes: number): number | null {
+  const size = Math.floor(bytes / 1024 / 1024);
+  return size > 0 && size < 2 ** 31 ? size : null;
+}

@@ -1,0 +1,49 @@
+/** The CPU part of the facts. */
+
+import { inferHiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
+import { cpuLevel } from "../../hardware/cpu-marches.ts";
+import { type CpuInfo, parseCpuinfo } from "./cpuinfo.ts";
+import type { CpuFacts, HostProblem } from "../facts.ts";
+import { denied, type HostIo } from "../io.ts";
+import { unreadable } from "../host-problems.ts";
+
+export interface CpuResult {
+  readonly facts: CpuFacts;
+  readonly problems: readonly HostProblem[];
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+const path = "/proc/cpuinfo";
+
+/** Reads `/proc/cpuinfo` of a machine of this architecture (OCI word: `amd64`, `arm64`, `ppc64le`, `riscv64`). */
+export function readCpu(io: Pick<HostIo, "readText">, architecture: string): CpuResult {
+  const text = io.readText(path);
+  if (typeof text !== "string") {
+    const why = text === denied ? "may not be read" : "does not exist";
+    return { facts: cpuFacts(noCpu, null, architecture), problems: [unreadable(path, why)], sources: {} };
+  }
+  const info = parseCpuinfo(text, architecture);
+  if (info.features === null) {
+    // Under qemu-user a program of one architecture reads the /proc/cpuinfo of another.
+    const problems = [unreadable(path, `lists no CPU features of ${architecture}`)];
+    return { facts: cpuFacts(info, null, architecture), problems, sources: {} };
+  }
+  const hidden = hiddenFeatures(info);
+  const features = [...new Set([...info.features, ...hidden])].sort();
+  const source = hidden.length === 0 ? path : `${path} + family/model`;
+  return { facts: cpuFacts(info, features, architecture), problems: [], sources: { "cpu.features": source } };
+}
+
+const noCpu: CpuInfo = { vendor: null, model: null, features: null, family: null };
+
+function cpuFacts(info: CpuInfo, features: readonly string[] | null, architecture: string): CpuFacts {
+  const level = features === null ? null : cpuLevel(architecture, features);
+  return { vendor: info.vendor, model: info.model, features, level };
+}
+
+/** Features that this kernel prints under no name, by vendor, family and model. */
+function hiddenFeatures({ vendor, family, features }: CpuInfo): readonly string[] {
+  if (vendor === null || family === null || features === null) return [];
+  const inferred = inferHiddenFeatures(vendor, family.family, family.model, features);
+  return inferred.filter((name) => !features.includes(name));
+}

@@ -1,0 +1,136 @@
+/** `/proc/cpuinfo` of the four architectures, as text → what every processor of the machine has. */
+
+import { remember } from "../../io/collections.ts";
+import { armPartName, armVendorName } from "./arm-parts.ts";
+import type { CpuFacts } from "../facts.ts";
+
+export interface CpuInfo extends Pick<CpuFacts, "vendor" | "model" | "features"> {
+  /** x86 only, and only when all processors agree. */
+  readonly family: { readonly family: number; readonly model: number } | null;
+}
+
+const nothing: CpuInfo = { vendor: null, model: null, features: null, family: null };
+
+/** Reads the text of `/proc/cpuinfo` as the given architecture prints it; a text of another architecture gives nulls. */
+export function parseCpuinfo(text: string, architecture: string): CpuInfo {
+  return readers.get(architecture)?.(fields(text)) ?? nothing;
+}
+
+const readers = new Map([
+  ["amd64", x86],
+  ["arm64", arm64],
+  ["ppc64le", power],
+  ["riscv64", riscv],
+]);
+
+type Fields = ReadonlyMap<string, readonly string[]>;
+
+/** Key → its distinct values, in order. Equal lines of 256 processors are kept once, which also keeps this linear. */
+function fields(text: string): Fields {
+  const values = new Map<string, Set<string>>();
+  for (const line of text.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon < 1) continue;
+    remember(values, line.slice(0, colon).trim(), () => new Set()).add(line.slice(colon + 1).trim());
+  }
+  return new Map([...values].map(([key, set]) => [key, [...set]]));
+}
+
+function x86(lines: Fields): CpuInfo {
+  const features = common(lines.get("flags")?.map(words));
+  if (features === null) return nothing;
+  return {
+    vendor: single(lines.get("vendor_id")),
+    model: joined(lines.get("model name")),
+    features,
+    family: family(lines),
+  };
+}
+
+function family(lines: Fields): CpuInfo["family"] {
+  const family = single(lines.get("cpu family"));
+  const model = single(lines.get("model"));
+  if (family === null || model === null || !/^\d+$/.test(family) || !/^\d+$/.test(model)) return null;
+  return { family: Number(family), model: Number(model) };
+}
+
+/** Kernels before 3.19 print `Features` once for all processors, later ones once each: the intersection serves both. */
+function arm64(lines: Fields): CpuInfo {
+  const features = common(lines.get("Features")?.map(words));
+  if (features === null) return nothing;
+  const implementers = lines.get("CPU implementer") ?? [];
+  const implementer = single(implementers);
+  const parts = lines.get("CPU part") ?? [];
+  const names = implementer === null ? [] : parts.map((part) => armPartName(implementer, part)).sort();
+  return {
+    vendor: implementer === null ? null : armVendorName(implementer),
+    model: joined(names),
+    features,
+    family: null,
+  };
+}
+
+/** `cpu : POWER9, altivec supported`: no list of features, so the generations stand for them. */
+function power(lines: Fields): CpuInfo {
+  const cpus = lines.get("cpu");
+  if (cpus === undefined) return nothing;
+  const features = common(cpus.map(powerFeatures));
+  return { vendor: "IBM", model: joined(cpus.map(powerModel)), features, family: null };
+}
+
+/** Every generation up to the host's own, from POWER7 on: each runs the code of those before it. */
+function powerFeatures(cpu: string): readonly string[] {
+  const generation = Number(/^POWER(\d{1,2})/.exec(cpu)?.[1] ?? 0);
+  return powerGenerations(generation, /\baltivec supported\b/.test(cpu));
+}
+
+export function powerGenerations(newest: number, altivec: boolean): readonly string[] {
+  const generations = Array.from({ length: Math.max(0, newest - 6) }, (_, index) => `power${index + 7}`);
+  return [...generations, ...(altivec ? ["altivec"] : [])];
+}
+
+function powerModel(cpu: string): string {
+  return cpu.split(",")[0]?.trim() ?? cpu;
+}
+
+/** `rv64imafdc_zicsr_zba`: single letters, then names joined by `_` (RISC-V ISA manual, naming conventions). */
+function riscv(lines: Fields): CpuInfo {
+  const features = common(lines.get("isa")?.map(riscvExtensions));
+  if (features === null) return nothing;
+  return {
+    vendor: single(lines.get("mvendorid")),
+    model: joined(lines.get("uarch")),
+    features,
+    family: null,
+  };
+}
+
+function riscvExtensions(isa: string): readonly string[] {
+  const match = /^rv(?:32|64)([a-z]*)((?:_[a-z0-9]+)*)/.exec(isa.toLowerCase());
+  if (match === null) return [];
+  const letters = [...(match[1] ?? "")].flatMap((letter) => (letter === "g" ? riscvGeneral : [letter]));
+  return [...letters, ...(match[2] ?? "").split("_").filter((name) => name !== "")];
+}
+
+const riscvGeneral = ["i", "m", "a", "f", "d", "zicsr", "zifencei"] as const;
+
+function words(line: string): readonly string[] {
+  return line.split(/\s+/).filter((word) => word !== "");
+}
+
+/** Features that are in every list, sorted: a hybrid machine has what its smallest core has. */
+function common(lists: readonly (readonly string[])[] | undefined): readonly string[] | null {
+  const [first, ...rest] = lists ?? [];
+  if (first === undefined) return null;
+  const others = rest.map((list) => new Set(list));
+  return [...new Set(first)].filter((feature) => others.every((other) => other.has(feature))).sort();
+}
+
+function single(values: readonly string[] | undefined): string | null {
+  return values?.length === 1 && values[0] !== "" ? (values[0] ?? null) : null;
+}
+
+function joined(values: readonly string[] | undefined): string | null {
+  const distinct = [...new Set(values)].filter((value) => value !== "");
+  return distinct.length === 0 ? null : distinct.join(" + ");
+}

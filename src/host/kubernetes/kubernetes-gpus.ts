@@ -1,0 +1,118 @@
+/**
+ * NVIDIA facts from the labels of GPU Feature Discovery.
+ * Source: NVIDIA/k8s-device-plugin 1b826acc, internal/lm (nvml.go: versions; resource.go: product, memory, compute capability).
+ */
+
+import { classifyGpu } from "../../hardware/gpu-class.ts";
+import { findGpuByName } from "../../hardware/gpu-products.ts";
+import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "../facts.ts";
+import { isNumber } from "./kubernetes-cpu.ts";
+import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
+import type { ToldGpus } from "./kubernetes-sources.ts";
+import { unknownGpu } from "../unknown.ts";
+
+export async function nvidiaFromLabels({
+  labels,
+  gpuCapacity,
+}: KubernetesNode): Promise<ToldGpus<NvidiaFacts>> {
+  const driver = driverVersion(labels);
+  const product = labels["nvidia.com/gpu.product"];
+  if (driver === null && product === undefined) return withoutDiscovery(labels, gpuCapacity);
+  const { name, mig } = readProduct(product ?? "");
+  const gpu = await describe(labels, name);
+  const count = mig ? 1 : gpuCount(labels, gpuCapacity);
+  const gpus = Array.from({ length: count }, (_, index) => ({ ...gpu, index }));
+  return {
+    facts: {
+      ...{ driver, module: null, library: null, cuda: cudaVersion(labels), gpus },
+      ...(driver === null ? { unknown: ["driver"] } : {}),
+    },
+    counted: !mig && isNumber(labels["nvidia.com/gpu.count"]),
+    open: [
+      ...(count > 1 ? [`one product is labelled for ${count} GPUs: that all are alike is not proved`] : []),
+      ...(mig ? ["the GPUs are partitioned: how many there are is not labelled"] : []),
+      ...(driver === null ? ["the driver's version is not labelled"] : []),
+      ...(gpu.compute === null ? ["the compute capability is not labelled and the product is unknown"] : []),
+    ],
+  };
+}
+
+/** Without GPU Feature Discovery: Node Feature Discovery labels PCI classes, a device plugin announces a capacity. */
+function withoutDiscovery(labels: Labels, gpuCapacity: number | null): ToldGpus<NvidiaFacts> {
+  const onBus = Object.entries(labels).some(
+    ([key, value]) => /^feature\.node\.kubernetes\.io\/pci-(03\d\d_)?10de\./.test(key) && value === "true",
+  );
+  const announced = labels["nvidia.com/gpu.present"] === "true" || (gpuCapacity ?? 0) > 0;
+  if (onBus || announced) {
+    const nothing = { driver: null, module: null, library: null, cuda: null, gpus: [] };
+    return {
+      facts: { ...nothing, unknown: openGpuFacts },
+      counted: false,
+      open: ["an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?"],
+    };
+  }
+  const looked = Object.keys(labels).some((key) => key.startsWith("feature.node.kubernetes.io/pci-"));
+  return {
+    facts: looked ? null : undefined,
+    counted: false,
+    open: looked ? [] : ["no label names PCI devices: that there is no NVIDIA GPU is not proved"],
+  };
+}
+
+/** The whole version, or its parts under the names of today or before GFD 0.15. */
+function driverVersion(labels: Labels): string | null {
+  const full = labels["nvidia.com/cuda.driver-version.full"];
+  if (full !== undefined && /^\d+(\.\d+){1,2}$/.test(full)) return full;
+  for (const [stem, third] of [
+    ["nvidia.com/cuda.driver-version", "revision"],
+    ["nvidia.com/cuda.driver", "rev"],
+  ]) {
+    const parts = [labels[`${stem}.major`], labels[`${stem}.minor`], labels[`${stem}.${third}`]];
+    const [major, minor, revision] = parts;
+    if (!isNumber(major) || !isNumber(minor)) continue;
+    return [major, minor, ...(isNumber(revision) ? [revision] : [])].join(".");
+  }
+  return null;
+}
+
+/** The driver's CUDA version, which these labels call the runtime's. */
+function cudaVersion(labels: Labels): string | null {
+  for (const stem of ["nvidia.com/cuda.runtime-version", "nvidia.com/cuda.runtime"]) {
+    const [major, minor] = [labels[`${stem}.major`], labels[`${stem}.minor`]];
+    const version = `${major}.${minor}`;
+    if (/^\d{1,3}\.\d{1,2}$/.test(version)) return version;
+  }
+  return null;
+}
+
+/** `NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED`: the label has dashes for blanks, and says how the GPU is divided. */
+function readProduct(label: string): { readonly name: string | null; readonly mig: boolean } {
+  const whole = label.replace(/-SHARED$/, "");
+  const name = whole.replace(/-MIG-.*$/, "");
+  return { name: name === "" ? null : name.replaceAll("-", " "), mig: name !== whole };
+}
+
+async function describe(labels: Labels, label: string | null): Promise<GpuFacts> {
+  const product = label === null ? null : await findGpuByName(label);
+  const [major, minor] = [labels["nvidia.com/gpu.compute.major"], labels["nvidia.com/gpu.compute.minor"]];
+  const memory = labels["nvidia.com/gpu.memory"];
+  const name = product?.name ?? label;
+  return {
+    ...unknownGpu(0),
+    name,
+    compute: /^[1-9]\d?\.\d$/.test(`${major}.${minor}`) ? `${major}.${minor}` : (product?.compute ?? null),
+    memoryMiB: isNumber(memory) ? Number(memory) : null,
+    class: product === null || product.class === "unknown" ? classifyGpu(name ?? "") : product.class,
+  };
+}
+
+function gpuCount(labels: Labels, gpuCapacity: number | null): number {
+  const count = labels["nvidia.com/gpu.count"];
+  if (isNumber(count) && Number(count) > 0) return Math.min(Number(count), mostGpus);
+  // Shared GPUs count more than once in the capacity.
+  const shared = /-SHARED$/.test(labels["nvidia.com/gpu.product"] ?? "");
+  return shared || gpuCapacity === null ? 1 : Math.min(Math.max(gpuCapacity, 1), mostGpus);
+}
+
+/** More than any machine has; a label can hold any number. */
+export const mostGpus = 64;

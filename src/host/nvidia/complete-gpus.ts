@@ -1,0 +1,100 @@
+/** Fills what a source did not tell about a GPU, from its PCI id, its name and the tables. */
+
+import { classifyGpu } from "../../hardware/gpu-class.ts";
+import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
+import type { PciGpu } from "../pci.ts";
+import { fieldUnknown } from "../host-problems.ts";
+import type { RawGpu } from "./raw-gpu.ts";
+import { parseTegraName, type Tegra } from "./tegra.ts";
+import { compareText } from "../../io/collections.ts";
+
+export interface CompletedGpus {
+  readonly gpus: readonly GpuFacts[];
+  readonly problems: readonly HostProblem[];
+  /** The source of the compute capabilities that the reading did not tell. */
+  readonly computeSource: string | null;
+}
+
+/** GB10 of the DGX Spark shares its memory with the CPU although it is on PCI (10de:2e12). */
+const integratedPci: readonly string[] = ["10de:2e12"];
+
+export async function completeGpus(
+  raw: readonly RawGpu[],
+  pci: readonly PciGpu[],
+  tegra: Tegra | null,
+): Promise<CompletedGpus> {
+  const completed = await Promise.all(raw.map((gpu) => completeGpu(gpu, pci, tegra)));
+  const gpus = completed.map(({ facts }) => facts).sort((a, b) => a.index - b.index);
+  const sources = new Set(completed.flatMap(({ source }) => (source === null ? [] : [source])));
+  return {
+    gpus,
+    problems: gpus
+      .filter((gpu) => gpu.compute === null)
+      .map((gpu) =>
+        fieldUnknown(gpuLabel(gpu), ["compute capability", ...(gpu.name === null ? ["name"] : [])]),
+      ),
+    computeSource: sources.size === 0 ? null : [...sources].sort().join(", "),
+  };
+}
+
+/** `0 (NVIDIA H100 80GB HBM3, 00000000:17:00.0)`. */
+export function gpuLabel({ index, name, bus }: Pick<GpuFacts, "index" | "name" | "bus">): string {
+  const details = [name, bus].filter((part) => part !== null);
+  return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
+}
+
+async function completeGpu(gpu: RawGpu, pciGpus: readonly PciGpu[], tegra: Tegra | null) {
+  const pci = gpu.pci ?? pciGpus.find((device) => device.bus === gpu.bus)?.id ?? null;
+  const known = await findProduct(pci, gpu.name);
+  const chip = tegra === null ? null : ((gpu.name === null ? null : parseTegraName(gpu.name)) ?? tegra.chip);
+  const name = gpu.name ?? known?.product.name ?? chip?.name ?? null;
+  const guess =
+    known !== null
+      ? { compute: known.product.compute, source: known.source }
+      : chip !== null
+        ? { compute: chip.compute, source: "chip table" }
+        : null;
+  const facts: GpuFacts = {
+    index: gpu.index,
+    uuid: gpu.uuid,
+    name,
+    compute: gpu.compute ?? guess?.compute ?? null,
+    pci,
+    bus: gpu.bus,
+    memoryMiB: gpu.memoryMiB,
+    class: tegra === null ? productClass(known?.product.class, name) : "tegra",
+    integrated: tegra !== null ? true : pci === null || known === null ? null : integratedPci.includes(pci),
+    mig: [...gpu.mig].sort((a, b) => compareText(a.uuid, b.uuid)),
+    use: gpu.use,
+  };
+  return { facts, source: gpu.compute === null ? (guess?.source ?? null) : null };
+}
+
+/** Boards of different classes share a PCI id: then the name that the driver prints tells the class. */
+function productClass(known: GpuClass | undefined, name: string | null): GpuClass {
+  return known !== undefined && known !== "unknown" ? known : classifyGpu(name ?? "");
+}
+
+/** The PCI id is exact; a name is the next best. A virtual GPU may bear the name of another card, so the id goes first. */
+async function findProduct(pci: string | null, name: string | null) {
+  if (pci === null && name === null) return null;
+  const { findGpuByPci, findGpuByName } = await import("../../hardware/gpu-products.ts");
+  const byPci = pci === null ? null : await findGpuByPci(pci);
+  if (byPci !== null) return { product: byPci, source: "PCI id" };
+  const byName = name === null ? null : await findGpuByName(name);
+  return byName === null ? null : { product: byName, source: "product name" };
+}
+
+/** The compute capability and the class that facts leave out, of each GPU whose PCI id or name the tables know. */
+export async function completeFacts(facts: HostFacts): Promise<HostFacts> {
+  if (facts.nvidia?.gpus.every(({ compute }) => compute !== null) ?? true) return facts;
+  const gpus = await Promise.all(
+    (facts.nvidia?.gpus ?? []).map(async (gpu) => {
+      const known = gpu.compute === null ? await findProduct(gpu.pci, gpu.name) : null;
+      if (known === null) return gpu;
+      const kind = gpu.class === "unknown" ? productClass(known.product.class, gpu.name) : gpu.class;
+      return { ...gpu, compute: known.product.compute, class: kind };
+    }),
+  );
+  return { ...facts, nvidia: facts.nvidia && { ...facts.nvidia, gpus } };
+}

@@ -1,0 +1,59 @@
+/** C functions of a driver's library, called through koffi: numbers go in and out, texts and structs through buffers. */
+
+import { attempt } from "../../io/attempt.ts";
+
+/** A function of a library. */
+export type Call = (...args: readonly (Buffer | bigint | number | null)[]) => number;
+
+export interface NativeLibrary {
+  /** As given to the loader. */
+  readonly path: string;
+  /** By its name and the C types of its parameters. */
+  readonly bind: (name: string, types: readonly string[]) => Call;
+  /** The text that a pointer in a buffer leads to. */
+  readonly textAt: (place: Buffer) => string;
+}
+
+/** The first that can be loaded; null without koffi or library. A function that it does not have answers `absent`. */
+export async function openLibrary(
+  libraries: readonly string[],
+  absent: number,
+): Promise<NativeLibrary | null> {
+  const koffi = await import("koffi").catch(() => null);
+  if (koffi === null) return null;
+  for (const path of libraries) {
+    const library = attempt(() => koffi.load(path), null);
+    if (library === null) continue;
+    const bind = (name: string, types: readonly string[]) =>
+      attempt(
+        () => library.func(name, "int", [...types]) as Call,
+        () => absent,
+      );
+    return { path, bind, textAt: (place) => koffi.decode(place, "const char *") as string };
+  }
+  return null;
+}
+
+export function cString(buffer: Buffer): string {
+  const end = buffer.indexOf(0);
+  return buffer.toString("utf8", 0, end < 0 ? buffer.length : end);
+}
+
+function copy(buffer: Buffer): ArrayBuffer {
+  return new Uint8Array(buffer).buffer;
+}
+
+export function uint(buffer: Buffer, offset: number): number {
+  return new DataView(copy(buffer)).getUint32(offset, littleEndian);
+}
+
+export function wide(buffer: Buffer, offset: number): number {
+  return Number(new DataView(copy(buffer)).getBigUint64(offset, littleEndian));
+}
+
+/** Opaque pointers travel as numbers of pointer size: nothing here ever looks behind one. */
+export function pointer(buffer: Buffer): bigint {
+  return new BigUint64Array(copy(buffer))[0] ?? 0n;
+}
+
+const littleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;

@@ -1,0 +1,203 @@
+/** The output of `nvidia-smi`, as text → data. Nothing here runs it. */
+
+import type { GpuFacts } from "../facts.ts";
+import { formatBus, formatPciId } from "../pci.ts";
+
+/** The columns that the probe asks for. Older programs lack the last ones. */
+export const queryFields = [
+  "index",
+  "uuid",
+  "name",
+  "driver_version",
+  "pci.bus_id",
+  "pci.device_id",
+  "memory.total",
+  "memory.used",
+  "mig.mode.current",
+  "compute_cap",
+] as const;
+
+export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pci" | "bus" | "memoryMiB"> {
+  readonly index: number | null;
+  readonly driver: string | null;
+  readonly usedMiB: number | null;
+  readonly mig: boolean | null;
+  /** Columns that the program answered with an error (`[Unknown Error]`, `[GPU is lost]`, `ERR!`). */
+  readonly broken: readonly string[];
+}
+
+export interface SmiTable {
+  readonly gpus: readonly SmiGpu[];
+  /** Lines after the header that are no rows of this table: cut output, or a complaint in between. */
+  readonly strays: readonly string[];
+}
+
+/** Reads `--query-gpu=… --format=csv` with its header line; null when there is no such header. */
+export function parseSmiCsv(text: string): SmiTable | null {
+  const lines = text.split("\n").map((line) => line.trim());
+  const start = lines.findIndex((line) => isHeader(line));
+  if (start < 0) return null;
+  const columns = cells(lines[start] ?? "").map((column) => withoutUnit(column));
+  const rows = lines.slice(start + 1).filter((line) => line !== "");
+  const isRow = (line: string) => cells(line).length === columns.length;
+  return {
+    gpus: rows.filter(isRow).map((line) => smiGpu(columns, cells(line))),
+    strays: rows.filter((line) => !isRow(line)),
+  };
+}
+
+function isHeader(line: string): boolean {
+  const columns = cells(line).map((column) => withoutUnit(column));
+  return (
+    columns.length > 1 && columns.every((column) => /^[a-z][\w.]*$/i.test(column)) && columns.includes("name")
+  );
+}
+
+/** `memory.total [MiB]`: the name alone. No expression: tried at every `[` of a long line, it takes minutes. */
+function withoutUnit(column: string): string {
+  const at = column.endsWith("]") ? column.indexOf("[") : -1;
+  return at < 0 ? column : column.slice(0, at).trimEnd();
+}
+
+function cells(line: string): readonly string[] {
+  return line.split(",").map((cell) => cell.trim());
+}
+
+function smiGpu(columns: readonly string[], row: readonly string[]): SmiGpu {
+  const raw = (column: string) => row[columns.indexOf(column)] ?? null;
+  const value = (column: string) => present(raw(column));
+  const id = /^0x([0-9a-f]{8})$/i.exec(value("pci.device_id") ?? "")?.[1];
+  const mig = value("mig.mode.current")?.toLowerCase();
+  return {
+    index: digits(value("index")),
+    uuid: /^GPU-[0-9a-f-]+$/i.exec(value("uuid") ?? "")?.[0] ?? null,
+    name: usableName(value("name")),
+    driver: versionOf(value("driver_version") ?? value("kmd_version")),
+    bus: formatBus(value("pci.bus_id") ?? ""),
+    pci: id === undefined ? null : formatPciId(Number.parseInt(id, 16)),
+    memoryMiB: digits(value("memory.total")?.replace(/(?<!\s)\s*MiB$/, "") ?? null),
+    usedMiB: digits(value("memory.used")?.replace(/(?<!\s)\s*MiB$/, "") ?? null),
+    compute: /^\d{1,2}\.\d$/.exec(value("compute_cap") ?? "")?.[0] ?? null,
+    mig: mig === "enabled" ? true : mig === "disabled" ? false : null,
+    broken: columns.filter((column) => isBroken(raw(column) ?? "")),
+  };
+}
+
+/** `[N/A]`, `N/A`, `[Not Supported]`, `[Requested functionality has been deprecated]`, `ERR!`: no value. */
+function present(cell: string | null): string | null {
+  if (cell === null || cell === "" || /^\[.*\]$/.test(cell)) return null;
+  return /^(?:n\/a|err!|not supported|unknown error)$/i.test(cell) ? null : cell;
+}
+
+function isBroken(cell: string): boolean {
+  return /^\[?(?:unknown error|gpu is lost|err!|gpu requires reset)\]?$/i.test(cell);
+}
+
+/** Names that say nothing are no names: the driver did not know the card, or the table cut it. */
+export function usableName(name: string | null): string | null {
+  if (name === null || name === "Graphics Device" || name === "NVIDIA Graphics Device") return null;
+  return name.endsWith("...") ? null : name;
+}
+
+function digits(text: string | null): number | null {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
+}
+
+/** The version at the start: R610 adds remarks such as `610.57.04 [Deprecated; will be removed …]`. */
+function versionOf(text: string | null | undefined): string | null {
+  return /^\d+(?:\.\d+){1,3}(?![\w.])/.exec(text?.trim() ?? "")?.[0] ?? null;
+}
+
+/** The field that this program does not know, from its complaint; null when it complains about something else. */
+export function unknownField(output: string): string | null {
+  return /Field "([\w.]{1,64})" is not a valid field to query/.exec(output)?.[1] ?? null;
+}
+
+export interface SmiHeader {
+  /** Build number of the program itself. On WSL2 the only Linux number there is. */
+  readonly program: string | null;
+  /** The kernel driver as NVML names it. On WSL2 the number of the Windows driver. */
+  readonly driver: string | null;
+  readonly cuda: string | null;
+}
+
+/** Reads the head of the table of `nvidia-smi`, of `nvidia-smi -q` and of `nvidia-smi --version`; null when there is none. */
+export function parseSmiHeader(text: string): SmiHeader | null {
+  const head = text.slice(0, 4096);
+  const program = /NVIDIA-SMI(?: version)?\s*:?\s+(\d[\d.]*)/i.exec(head)?.[1];
+  const driver = labelled(head, "KMD Version") ?? labelled(head, "Driver Version");
+  const cuda = labelled(head, "CUDA UMD Version") ?? labelled(head, "CUDA Version");
+  const found = { program: versionOf(program), driver: versionOf(driver), cuda: cudaOf(cuda) };
+  return found.program === null && found.driver === null ? null : found;
+}
+
+/** Always major and minor: a number of another form was not printed by a driver. */
+function cudaOf(text: string | null): string | null {
+  return text !== null && /^\d{1,3}\.\d{1,2}$/.test(text) ? text : null;
+}
+
+function labelled(text: string, label: string): string | null {
+  return new RegExp(`\\b${label}\\s*:\\s*(\\d[\\d.]*)`, "i").exec(text)?.[1] ?? null;
+}
+
+export interface SmiListEntry {
+  readonly index: number;
+  readonly name: string | null;
+  readonly uuid: string;
+  readonly mig: readonly { readonly profile: string; readonly uuid: string }[];
+}
+
+/** Reads `nvidia-smi -L`: GPUs with their MIG instances on indented lines. */
+export function parseSmiList(text: string): readonly SmiListEntry[] {
+  const entries: (SmiListEntry & { mig: { profile: string; uuid: string }[] })[] = [];
+  for (const line of text.split("\n")) {
+    const gpu = /^GPU (\d{1,4}): (.{0,200}?) \(UUID: (GPU-[\w-]{1,80})\)\s*$/.exec(line);
+    if (gpu !== null) {
+      entries.push({ index: Number(gpu[1]), name: usableName(gpu[2] ?? null), uuid: gpu[3] ?? "", mig: [] });
+      continue;
+    }
+    const mig = /^\s+MIG (\S{1,40})\s+Device\s+\d+: \(UUID: (MIG-[\w/-]{1,80})\)\s*$/.exec(line);
+    if (mig !== null) entries.at(-1)?.mig.push({ profile: mig[1] ?? "", uuid: mig[2] ?? "" });
+  }
+  return entries;
+}
+
+/** The states that nvidia-smi reports in words instead of an answer. */
+export type SmiComplaint =
+  | { readonly kind: "mismatch"; readonly library: string | null }
+  | { readonly kind: "no-driver" }
+  | { readonly kind: "no-devices" }
+  | { readonly kind: "gpu-lost"; readonly bus: string | null }
+  | { readonly kind: "gpu-unreadable"; readonly bus: string | null; readonly reason: string }
+  | { readonly kind: "no-permission" }
+  | { readonly kind: "nvml"; readonly reason: string };
+
+/** Recognises the complaint in the output; null when there is none. */
+export function parseSmiComplaint(text: string): SmiComplaint | null {
+  if (/Driver\/library version mismatch/i.test(text)) {
+    // "580.178" of 580.178.04: the third part is cut in this message.
+    return {
+      kind: "mismatch",
+      library: /NVML library version:\s*(\d+(?:\.\d+){1,3})/.exec(text)?.[1] ?? null,
+    };
+  }
+  if (/couldn't communicate with the NVIDIA driver/i.test(text)) return { kind: "no-driver" };
+  // The second run of blanks begins behind the address only: else blanks alone are tried in every division.
+  const handle = /device handle for GPU\s*(?:((?:[\da-f]+:){1,2}[\da-f]+\.\d)\s*)?:\s*([^\n.]{1,80})/i.exec(
+    text,
+  );
+  if (handle !== null) return handleComplaint(formatBus(handle[1] ?? ""), handle[2]?.trim() ?? "");
+  if (/GPU is lost|fallen off the bus/i.test(text)) return { kind: "gpu-lost", bus: null };
+  if (/No devices were found/i.test(text)) return { kind: "no-devices" };
+  if (/Insufficient Permissions|No permission/i.test(text)) return { kind: "no-permission" };
+  const nvml = /Failed to initialize NVML:\s*([^\n[]{1,80})/.exec(text);
+  if (nvml === null) return null;
+  if (/Driver Not Loaded/i.test(nvml[1] ?? "")) return { kind: "no-driver" };
+  return { kind: "nvml", reason: nvml[1]?.trim() ?? "unknown" };
+}
+
+function handleComplaint(bus: string | null, reason: string): SmiComplaint {
+  return /GPU is lost|fallen off/i.test(reason)
+    ? { kind: "gpu-lost", bus }
+    : { kind: "gpu-unreadable", bus, reason };
+}

@@ -1,0 +1,96 @@
+/** NVML's answers → what they say about driver and GPUs, with the states that their codes stand for. */
+
+import type { HostProblem } from "../facts.ts";
+import { usableName } from "./nvidia-smi.ts";
+import {
+  type NvmlDevice,
+  type NvmlReading,
+  nvmlCode,
+  nvmlCodes,
+  nvmlMeaning,
+  nvmlValue,
+} from "./nvml-reading.ts";
+import { formatBus, formatPciId } from "../pci.ts";
+import { gpuLost, gpuUnreadable, noPermission } from "../host-problems.ts";
+import { mebibyte, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
+
+/** Reads the answers of an NVML that was initialized (`init` is 0). */
+export function interpretNvml(reading: NvmlReading): NvidiaReading {
+  const problems: HostProblem[] = [];
+  // nvmlDeviceGetCount_v2 counts GPUs too that this user or container was not given (nvml.h): those are not visible.
+  const withheld = reading.devices.filter(({ handle }) => handle === nvmlCodes.noPermission).length;
+  if (withheld > 0 && withheld === reading.devices.length)
+    problems.push(noPermission(`any of ${withheld} GPUs`));
+  const gpus = reading.devices.flatMap((device, index) => {
+    if (device.handle === nvmlCodes.noPermission) return [];
+    const problem = deviceProblem(device, index);
+    if (problem !== null) problems.push(problem);
+    return device.handle === nvmlCodes.success ? [rawGpu(device, index)] : [];
+  });
+  return {
+    source: "nvml",
+    driver: version(nvmlValue(reading.driverVersion)),
+    library: libraryVersion(nvmlValue(reading.nvmlVersion) ?? ""),
+    cuda: formatCuda(nvmlValue(reading.cudaVersion)),
+    gpus: nvmlCode(reading.deviceCount) === nvmlCodes.success ? gpus : null,
+    problems,
+  };
+}
+
+function deviceProblem(device: NvmlDevice, index: number): HostProblem | null {
+  const codes =
+    device.handle === nvmlCodes.success
+      ? [nvmlCode(device.compute), nvmlCode(device.uuid), nvmlCode(device.memory)]
+      : [device.handle];
+  const bus = nvmlValue(device.pci)?.bus;
+  const where = bus === undefined ? `${index}` : `${index} (${formatBus(bus) ?? bus})`;
+  if (codes.includes(nvmlCodes.gpuIsLost)) return gpuLost(where);
+  const broken = codes.find((code) => code === nvmlCodes.unknown || code === nvmlCodes.resetRequired);
+  if (broken !== undefined) return gpuUnreadable(where, nvmlMeaning(broken));
+  return device.handle === nvmlCodes.success ? null : gpuUnreadable(where, nvmlMeaning(device.handle));
+}
+
+function rawGpu(device: NvmlDevice, index: number): RawGpu {
+  const compute = nvmlValue(device.compute);
+  const pci = nvmlValue(device.pci);
+  const memory = nvmlValue(device.memory);
+  return {
+    index,
+    uuid: text(nvmlValue(device.uuid)),
+    name: usableName(text(nvmlValue(device.name))),
+    compute: compute === null ? null : `${compute[0]}.${compute[1]}`,
+    pci: pci === null ? null : formatPciId(pci.id),
+    bus: pci === null ? null : formatBus(pci.bus),
+    memoryMiB: memory === null ? null : Math.floor(memory.totalBytes / mebibyte),
+    mig: (nvmlValue(device.mig) ?? []).map(({ uuid, name }) => ({ uuid, profile: migProfile(name) })),
+    use: {
+      processes: nvmlValue(device.processes),
+      memoryMiB: memory === null ? null : Math.floor(memory.usedBytes / mebibyte),
+    },
+  };
+}
+
+/** `NVIDIA H100 80GB HBM3 MIG 3g.40gb` → `3g.40gb`. */
+function migProfile(name: string): string {
+  return /\bMIG (\S+)$/.exec(name)?.[1] ?? name;
+}
+
+/** `12.550.54.15` → `550.54.15`: the CUDA major comes before the library's own version; old libraries print only that. */
+export function libraryVersion(nvmlVersion: string): string | null {
+  const match = /^(?:\d{1,2}\.)?(\d{3,}(?:\.\d+){1,2})$/.exec(nvmlVersion.trim());
+  return match?.[1] ?? null;
+}
+
+/** 12080 → `12.8` (cuDriverGetVersion: 1000 × major + 10 × minor). */
+export function formatCuda(number: number | null): string | null {
+  if (number === null || !Number.isInteger(number) || number < 1000) return null;
+  return `${Math.floor(number / 1000)}.${Math.floor((number % 1000) / 10)}`;
+}
+
+function version(value: string | null): string | null {
+  return /^\d+(?:\.\d+){1,3}$/.exec(value ?? "")?.[0] ?? null;
+}
+
+function text(value: string | null): string | null {
+  return value === null || value === "" || /^\[?N\/A\]?$/i.test(value) ? null : value;
+}

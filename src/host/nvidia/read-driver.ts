@@ -1,0 +1,107 @@
+/** Asks the driver: the best source that answers, and the state that a silent one is in. */
+
+import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
+import { completeGpus } from "./complete-gpus.ts";
+import { nvmlLibraries } from "./driver-library.ts";
+import type { HostProblem } from "../facts.ts";
+import type { HostIo } from "../io.ts";
+import { interpretNvml } from "./nvml.ts";
+import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
+import * as problem from "../host-problems.ts";
+import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
+import type { NvidiaReading } from "./raw-gpu.ts";
+import type { Surroundings } from "../surroundings.ts";
+import type { Tegra } from "./tegra.ts";
+import { unknownGpu } from "../unknown.ts";
+
+/** NVML, else nvidia-smi, with what the kernel's files say where that gives no answer. */
+export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {
+  const driver = around.module?.version ?? null;
+  if (around.container && !around.control && !around.wsl && around.tegra === null) {
+    const problems = [problem.containerWithoutDevices(driver)];
+    return { source: "/dev", driver, library: null, cuda: null, gpus: [], problems };
+  }
+  const nvml = await io.readNvml(nvmlLibraries);
+  if (nvml !== null && nvml.init === nvmlCodes.success) {
+    const reading = interpretNvml(nvml);
+    if (reading.gpus !== null) return reading;
+  }
+  const proc = tegraFallback(readProcNvidia(io, driver, around.pci), around.tegra);
+  if (nvml !== null && !isMissingLibrary(nvml)) {
+    return { ...proc, problems: [...proc.problems, nvmlProblem(io, nvml, around)] };
+  }
+  // The old Jetson stack has no nvidia-smi, and no other source would know its driver better.
+  if (around.module !== null && around.module.l4t !== null) return proc;
+  // Files tell no lost GPU and no driver that hangs: where NVML did not answer because nothing can call it, nvidia-smi is asked once.
+  if (nvml !== null && (await isEnough(io, proc, around)))
+    return { ...proc, problems: [...proc.problems, ...mismatch(around)] };
+  // Most machines answer before.
+  const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
+  const smi = await readNvidiaSmi(io, {
+    wsl: around.wsl,
+    container: around.container,
+    driver,
+    needsCuda: driver === null || cudaOfDriver(driver) === null,
+  });
+  if (smi === null) {
+    const silent = around.wsl
+      ? [problem.nvmlFailed("neither libnvidia-ml nor nvidia-smi is there", false)]
+      : [];
+    return { ...proc, problems: [...proc.problems, ...mismatch(around), ...silent] };
+  }
+  return smi.gpus === null ? { ...proc, problems: [...proc.problems, ...smi.problems] } : smi;
+}
+
+function isMissingLibrary({ init }: NvmlReading): boolean {
+  return init === nvmlCodes.libraryNotFound || init === nvmlCodes.functionNotFound;
+}
+
+function nvmlProblem(
+  io: HostIo,
+  { init }: NvmlReading,
+  { module, libraries, container }: Surroundings,
+): HostProblem {
+  const driver = module?.version ?? null;
+  if (init === nvmlCodes.versionMismatch) {
+    return problem.libraryMismatch(
+      driver,
+      libraries.find(({ version }) => version !== driver)?.version ?? null,
+    );
+  }
+  if (init === nvmlCodes.gpuIsLost) return problem.gpuLost("(NVML does not say which)");
+  const refused = io.exists("/dev/nvidiactl") && !io.mayOpen("/dev/nvidiactl");
+  if (init === nvmlCodes.noPermission || refused) return problem.noPermission("/dev/nvidiactl");
+  return problem.nvmlFailed(nvmlMeaning(init === nvmlCodes.success ? nvmlCodes.unknown : init), container);
+}
+
+/** Whether `/proc` and `/sys` tell all that a decision needs, so that no program has to be started. */
+async function isEnough(
+  io: HostIo,
+  proc: NvidiaReading,
+  { pci, tegra, wsl }: Surroundings,
+): Promise<boolean> {
+  if (wsl || proc.driver === null || proc.gpus === null || proc.gpus.length === 0) return false;
+  if (cudaOfDriver(proc.driver) === null || hasMigInstances(io)) return false;
+  const { gpus } = await completeGpus(proc.gpus, pci, tegra);
+  return gpus.every(({ compute }) => compute !== null);
+}
+
+/** The library on disk that no loaded module fits: what NVML would have said. */
+function mismatch({ module, libraries }: Surroundings): readonly HostProblem[] {
+  const driver = module?.version ?? null;
+  const [first] = libraries;
+  if (driver === null || first === undefined || libraries.some(({ version }) => version === driver))
+    return [];
+  return [problem.libraryMismatch(driver, first.version)];
+}
+
+/** The reading of a Tegra by its chip alone. */
+export function tegraReading(tegra: Tegra): NvidiaReading {
+  const gpus = tegra.chip === null ? null : [unknownGpu(0)];
+  return { source: "/proc/device-tree", driver: null, library: null, cuda: null, gpus, problems: [] };
+}
+
+function tegraFallback(reading: NvidiaReading, tegra: Tegra | null): NvidiaReading {
+  if (tegra === null || reading.gpus !== null) return reading;
+  return { ...tegraReading(tegra), driver: reading.driver, problems: reading.problems };
+}

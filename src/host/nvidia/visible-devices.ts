@@ -1,0 +1,196 @@
+/** Which GPUs a program may see: `--gpus`, `NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { isContainer } from "./container-runtime.ts";
+import type { GpuFacts, HostProblem } from "../facts.ts";
+import type { HostIo } from "../io.ts";
+
+/** How entries are read: the container toolkit and `--gpus` ask for whole names, CUDA also for the beginning of one. */
+export type SelectionGrammar = "cuda" | "nvidia";
+
+export interface Selection {
+  /** The visible GPUs by index, each with the MIG instances that are visible. */
+  readonly gpus: readonly GpuFacts[];
+  /** The first entry that names no GPU of this host. */
+  readonly invalid: string | null;
+}
+
+/**
+ * Reads a list such as `0,2`, `GPU-3f4e…`, `MIG-…`, `0:1` (GPU and MIG instance), `all`, `none`, `void` or the empty text.
+ *
+ * CUDA's rule: everything from the first invalid entry on is ignored, and `all` is no entry (CUDA programming guide,
+ * environment variables). In the other grammar invalid entries are left out.
+ */
+export function selectGpus(gpus: readonly GpuFacts[], text: string, grammar: SelectionGrammar): Selection {
+  const list = text.trim();
+  if (list === "" || list === "none" || list === "void" || list === "NoDevFiles")
+    return { gpus: [], invalid: null };
+  // No index, and the usual way to hide every GPU from CUDA: on purpose, not a slip.
+  if (list === "-1" && grammar === "cuda") return { gpus: [], invalid: null };
+  if (list === "all" && grammar === "nvidia") return { gpus, invalid: null };
+  const find = (entry: string) => findEntry(gpus, entry.trim(), grammar);
+  const { found, invalid } = readEntries(list, find, grammar === "cuda");
+  const picked = new Map<number, GpuFacts>();
+  for (const gpu of found) picked.set(gpu.index, merge(picked.get(gpu.index), gpu, gpus));
+  return {
+    gpus: [...picked.values()].sort((a, b) => a.index - b.index),
+    invalid: invalid === null ? null : invalid.trim(),
+  };
+}
+
+/** The items that the entries of a list name, in its order. `stops`: the first that names nothing ends it; else such are left out. */
+export function readEntries<Found>(
+  list: string,
+  find: (entry: string, before: readonly Found[]) => Found | null,
+  stops: boolean,
+): { readonly found: readonly Found[]; readonly invalid: string | null } {
+  const all: Found[] = [];
+  let invalid: string | null = null;
+  for (const entry of list.split(",")) {
+    const found = find(entry, all);
+    if (found !== null) all.push(found);
+    else {
+      invalid ??= entry;
+      if (stops) break;
+    }
+  }
+  return { found: all, invalid };
+}
+
+function findEntry(gpus: readonly GpuFacts[], entry: string, grammar: SelectionGrammar): GpuFacts | null {
+  if (/^\d{1,4}$/.test(entry)) return gpus.find((gpu) => gpu.index === Number(entry)) ?? null;
+  const instance = /^(\d{1,4}):(\d{1,4})$/.exec(entry);
+  if (instance !== null && grammar === "nvidia") {
+    const gpu = gpus.find(({ index }) => index === Number(instance[1]));
+    const mig = gpu?.mig[Number(instance[2])];
+    return gpu === undefined || mig === undefined ? null : { ...gpu, mig: [mig] };
+  }
+  if (/^MIG-/i.test(entry)) return findMig(gpus, entry, grammar);
+  if (!/^GPU-/i.test(entry)) return null;
+  const found = gpus.filter(({ uuid }) => uuid !== null && matches(uuid, entry, grammar));
+  // A beginning that fits two GPUs names neither.
+  return found.length === 1 ? (found[0] ?? null) : null;
+}
+
+function findMig(gpus: readonly GpuFacts[], entry: string, grammar: SelectionGrammar): GpuFacts | null {
+  const found = gpus.flatMap((gpu) =>
+    gpu.mig.filter(({ uuid }) => matches(uuid, entry, grammar)).map((mig) => ({ ...gpu, mig: [mig] })),
+  );
+  return found.length === 1 ? (found[0] ?? null) : null;
+}
+
+function matches(uuid: string, entry: string, grammar: SelectionGrammar): boolean {
+  const [whole, wanted] = [uuid.toLowerCase(), entry.toLowerCase()];
+  return grammar === "cuda" ? wanted.length > 4 && whole.startsWith(wanted) : whole === wanted;
+}
+
+/** Two entries of one GPU: the instances of both, and the whole GPU when one of them names it whole. */
+function merge(before: GpuFacts | undefined, found: GpuFacts, gpus: readonly GpuFacts[]): GpuFacts {
+  if (before === undefined) return found;
+  const mine = new Set([...before.mig, ...found.mig].map(({ uuid }) => uuid));
+  const whole = gpus.find(({ index }) => index === found.index) ?? found;
+  return { ...whole, mig: whole.mig.filter(({ uuid }) => mine.has(uuid)) };
+}
+
+/**
+ * Narrows GPUs to those of a `--gpus` option: `0,2`, uuids, MIG uuids, `all` or `none`.
+ * Throws `SELECTION_INVALID` for an entry that names no GPU, as a slip there must not become a host without GPUs.
+ */
+export function narrowGpus(gpus: readonly GpuFacts[], option: string): readonly GpuFacts[] {
+  const { gpus: narrowed, invalid } = selectGpus(gpus, option, "nvidia");
+  if (invalid === null) return narrowed;
+  throw refuseSelection(gpus, option, invalid);
+}
+
+export function refuseSelection(
+  gpus: readonly Pick<GpuFacts, "index" | "uuid">[],
+  option: string,
+  invalid: string,
+): ImgmatchError {
+  const known = gpus.map(({ index, uuid }) => (uuid === null ? `${index}` : `${index} (${uuid})`)).join(", ");
+  return new ImgmatchError({
+    code: "SELECTION_INVALID",
+    message: `--gpus ${option}: there is no GPU ${JSON.stringify(invalid)}`,
+    fix: known === "" ? "this host has no GPU; leave out --gpus" : `choose among ${known}`,
+  });
+}
+
+export interface Narrowing<Gpu = GpuFacts> {
+  readonly gpus: readonly Gpu[];
+  readonly problems: readonly HostProblem[];
+  /** The option or variable that narrowed them, or null. */
+  readonly source: string | null;
+}
+
+/** Applies the option or, without one, both environment variables of this process. */
+export function applyVisibility(
+  io: HostIo,
+  gpus: readonly GpuFacts[],
+  option: string | undefined,
+): Narrowing {
+  if (option !== undefined)
+    return { gpus: narrowGpus(gpus, option), problems: [], source: `--gpus ${option}` };
+  const all: Narrowing = { gpus, problems: [], source: null };
+  // Inside a container the runtime has applied NVIDIA_VISIBLE_DEVICES already, in the host's numbers; with CDI it is `void`.
+  const first = isContainer(io) ? all : narrowBy(io, "NVIDIA_VISIBLE_DEVICES", gpus, "nvidia");
+  const second = narrowBy(io, "CUDA_VISIBLE_DEVICES", gpus, "cuda");
+  const sources = [first.source, second.source].filter((source) => source !== null);
+  return {
+    gpus: intersect(first.gpus, second.gpus),
+    problems: [...first.problems, ...second.problems],
+    source: sources.length === 0 ? null : sources.join(", "),
+  };
+}
+
+function narrowBy(io: HostIo, name: string, gpus: readonly GpuFacts[], grammar: SelectionGrammar): Narrowing {
+  const value = io.env[name];
+  // On a machine without GPUs the variable of a job or a shell hides nothing.
+  if (value === undefined || gpus.length === 0 || (value === "" && grammar === "nvidia"))
+    return { gpus, problems: [], source: null };
+  const selection = selectGpus(gpus, value, grammar);
+  const source = `${name}=${value}`;
+  if (grammar === "cuda" && isAmbiguous(io, gpus, selection.gpus, value)) {
+    return { gpus, problems: [ambiguous(value)], source: null };
+  }
+  const problems = selection.invalid === null ? [] : [invalidEntry(source, selection.invalid, grammar)];
+  return { gpus: selection.gpus, problems, source };
+}
+
+/** CUDA numbers GPUs by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID: with unlike GPUs a number alone names none. */
+function isAmbiguous(
+  io: HostIo,
+  gpus: readonly GpuFacts[],
+  narrowed: readonly GpuFacts[],
+  value: string,
+): boolean {
+  const kinds = new Set(gpus.map(({ name, compute }) => `${name} ${compute}`));
+  const numbered = /^\s*\d/.test(value);
+  const partial = narrowed.length > 0 && narrowed.length < gpus.length;
+  return numbered && partial && kinds.size > 1 && io.env.CUDA_DEVICE_ORDER !== "PCI_BUS_ID";
+}
+
+function ambiguous(value: string): HostProblem {
+  return {
+    code: "HOST_VISIBLE_DEVICES_UNCLEAR",
+    message: `CUDA_VISIBLE_DEVICES=${value} counts unlike GPUs by speed, which only CUDA knows; all GPUs count as visible`,
+    fix: "set CUDA_DEVICE_ORDER=PCI_BUS_ID, name the GPUs by uuid, or give --gpus",
+  };
+}
+
+function invalidEntry(source: string, entry: string, grammar: SelectionGrammar): HostProblem {
+  const effect = grammar === "cuda" ? "CUDA ignores it and every entry after it" : "it is left out";
+  return {
+    code: "HOST_VISIBLE_DEVICES_UNCLEAR",
+    message: `${source}: there is no GPU ${JSON.stringify(entry)}; ${effect}`,
+    fix: "correct the variable or unset it",
+  };
+}
+
+function intersect(a: readonly GpuFacts[], b: readonly GpuFacts[]): readonly GpuFacts[] {
+  return a.flatMap((gpu) => {
+    const other = b.find(({ index }) => index === gpu.index);
+    if (other === undefined) return [];
+    const mine = new Set(other.mig.map(({ uuid }) => uuid));
+    return [{ ...gpu, mig: gpu.mig.filter(({ uuid }) => mine.has(uuid)) }];
+  });
+}
