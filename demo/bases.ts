@@ -24,9 +24,9 @@ export interface MatrixBases {
 
 export interface CpuBases {
   readonly replacements: readonly Replacement[];
-  /** Where the base images come from, for people. */
+  /** The origin of the base images, in words. */
   readonly how: string;
-  /** What to build on: the replacements, or the matrix's own. */
+  /** The bases to build on: the replacements, or the matrix's own. */
   readonly stages: StageBases;
 }
 

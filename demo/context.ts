@@ -1,4 +1,4 @@
-/** What every part of the demo is given. */
+/** The context that every part of the demo gets. */
 
 import type { Say } from "./say.ts";
 import { createUndo, type Undo } from "./undo.ts";

@@ -8,7 +8,7 @@ import { isPushed, pushWithFolder, type Workshop } from "./image.ts";
 import { hasProgram, needPrograms } from "./packages.ts";
 import { capture, must } from "./process.ts";
 
-/** What nvcc needs to compile and link: these come with every release of the toolkit, and must be of one. */
+/** The packages that nvcc needs to compile and link: all must be of one release of the toolkit. */
 const wheels = ["nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime"] as const;
 /** Looks at the result. It has no release for every toolkit, and a newer one reads what an older nvcc wrote. */
 const reader = "nvidia-cuda-cuobjdump";

@@ -1,4 +1,4 @@
-/** Which GPU rows can be built here: those whose toolkit's base image can be pulled or made. */
+/** Finds the GPU rows that can be built here: those whose base image can be pulled or made. */
 
 import type { CpuBases, MatrixBases, Replacement, StageBases } from "./bases.ts";
 import { makeCudaBase } from "./cuda-base.ts";
@@ -21,7 +21,7 @@ export async function provideGpuBases(
   const replacements: Replacement[] = [];
   for (const [toolkit, bases] of [...wanted.cuda].reverse()) {
     signal.throwIfAborted();
-    // Where the CPU rows' base came from a registry, this one probably can too; elsewhere the wait is not worth it.
+    // If the CPU rows' base came from a registry, this one probably can too; otherwise the wait is not worth it.
     if (cpu.replacements.length === 0 && (await canPull(bases.run, workshop, 300_000))) {
       say.line(
         `CUDA ${toolkit}: pulling ${bases.build}, several GB where it is not here yet (--cpu-only leaves it out)`,

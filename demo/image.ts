@@ -49,7 +49,7 @@ export async function pushWithFolder(
   await must(["docker", "push", "-q", reference], options);
 }
 
-/** Whether the demo's registry, which is on loopback and speaks plain HTTP, has this image. */
+/** Asks the demo's registry, on loopback and by plain HTTP, for this image. */
 export async function isPushed(reference: string): Promise<boolean> {
   const [, host, name, tag] = /^([^/]+)\/(.+):([^:/]+)$/.exec(reference) ?? [];
   const accept =
@@ -61,7 +61,7 @@ export async function isPushed(reference: string): Promise<boolean> {
   return response.ok;
 }
 
-/** Whether the engine has the image, or can pull it. `limitMs` bounds the wait for a registry that does not answer. */
+/** True if the engine has the image or can pull it. `limitMs` bounds the wait for a registry that does not answer. */
 export async function canPull(reference: string, workshop: Workshop, limitMs: number): Promise<boolean> {
   const options = { ...engineOptions(workshop), timeoutMs: limitMs };
   if ((await capture(["docker", "image", "inspect", reference], options)).status === 0) return true;

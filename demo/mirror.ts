@@ -1,4 +1,4 @@
-/** Which distribution this machine is, and where it gets its packages: read from its own apt sources. */
+/** This machine's distribution and the place of its packages, read from its apt sources. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -17,7 +17,7 @@ const packageOf = {
 
 export type Program = keyof typeof packageOf;
 
-/** Whether a program is on the path, or in the folders of the system that a user's path may leave out. */
+/** Looks for a program in the path, and in the system's folders that a user's path may leave out. */
 export async function hasProgram(name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const folders = [...(env.PATH ?? "").split(delimiter), "/usr/sbin", "/sbin"];
   for (const folder of folders) {
@@ -30,7 +30,7 @@ export async function hasProgram(name: string, env: NodeJS.ProcessEnv): Promise<
   return false;
 }
 
-/** Whether packages can be installed here: Debian or Ubuntu, as root. */
+/** True where packages can be installed: on Debian or Ubuntu, as root. */
 export async function canInstall(): Promise<boolean> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   const release = await readFile("/etc/os-release", "utf8").catch(() => "");

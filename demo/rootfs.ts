@@ -16,7 +16,7 @@ export interface Rootfs {
   readonly system: string;
 }
 
-/** What an image does not need; the same kind of thing that the slim images leave out. */
+/** Files that an image does not need, as slim images leave them out. */
 const left = ["./dev/*", "./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/log/*", "./tmp/*"];
 const unread = ["doc", "man", "info", "locale", "lintian"].map((name) => `./usr/share/${name}/*`);
 

@@ -1,4 +1,4 @@
-/** What the demo prints: numbered steps, sentences, and each command before it runs. */
+/** Prints for the demo: numbered steps, sentences, and each command before it runs. */
 
 import { styleText } from "node:util";
 

@@ -1,4 +1,4 @@
-/** What was started and must be stopped again, last first. */
+/** Stops what was started, last first. */
 
 export interface Undo {
   /** Remembers how to take something back. `what` is for the message when that fails. */

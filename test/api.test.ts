@@ -40,7 +40,7 @@ beforeAll(() => {
 
 test("the public names and their types are those of test/golden/api.txt", async () => {
   const names = [...all.keys()].sort();
-  // What runs has no name that the types lack.
+  // The modules export no name that the types lack.
   expect(Object.keys(library).filter((name) => !api.has(name))).toEqual([]);
   const text = names.map((name) => `${all.get(name)}\n`).join("\n");
   await expect(text).toMatchFileSnapshot(join(root, "test/golden/api.txt"));

@@ -264,7 +264,7 @@ test("every file begins with the sentence that says what it is", () => {
   expect(files.filter((path) => !sentence.test(sources.get(path) ?? ""))).toEqual([]);
 });
 
-/** Where a function begins, with its lines; one that is written inside another counts for both. */
+/** Functions with at least so many lines; a function inside another counts for both. */
 function longFunctions(path: string, most: number): string[] {
   const file = ts.createSourceFile(path, sources.get(path) ?? "", ts.ScriptTarget.Latest, true);
   const found: string[] = [];

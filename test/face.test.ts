@@ -31,13 +31,13 @@ const printing = new Set([
 /** Words that choose among functions, or what stands after `--`. */
 const choosing = new Set(["updateBases", "prune", "words", "args"]);
 
-/** What only people ask: over which fleets of a workspace, and which exit code. */
+/** Flags for people alone: the fleets of a workspace, and the exit code. */
 const ofPeople: Readonly<Record<string, readonly string[]>> = {
   plan: ["fleet", "check"],
   build: ["fleet"],
   publish: ["fleet"],
 };
-/** What a program says and a terminal knows: whether it is one, and how to start this program again. */
+/** Options for programs alone: a terminal knows that it is one, and how to start this program again. */
 const ofPrograms: Readonly<Record<string, readonly string[]>> = {
   run: ["tty", "reference"],
   launch: ["tty", "format"],

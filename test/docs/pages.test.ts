@@ -1,4 +1,4 @@
-/** What the pages claim beyond their commands: links lead somewhere, and tables name what there is, all of it and no more. */
+/** The pages' claims beyond their commands: every link has its target, and every table names exactly what exists. */
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -29,7 +29,7 @@ const whyNoBuilder = unavailable ?? whyNoBuildx(engineEnv) ?? whyNoBuildkitd();
 
 const marches = "axes: { march: [x86-64-v2, x86-64-v3] }";
 
-/** What makes SBOMs has no more to do than this (moby/buildkit, docs/attestations/sbom-protocol.md). */
+/** The least that a generator of SBOMs does (moby/buildkit, docs/attestations/sbom-protocol.md). */
 const scanner = `#!/bin/sh
 set -eu
 busybox cat >"$BUILDKIT_SCAN_DESTINATION/sbom.spdx.json" <<END
@@ -227,7 +227,7 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
       expect(isIndexType(manifest?.mediaType ?? "")).toBe(true);
     const { provenance } = JSON.parse(await run("verify", "--provenance", "--json"));
     for (const image of provenance.images) expect(image).toMatchObject({ by: "buildkit", problems: [] });
-    // What somebody else has pushed without attestations is adopted, and said to have none.
+    // An image that somebody else pushed without attestations is adopted, and the output says that it has none.
     project.write(
       "matrix.yaml",
       matrix.replace('version: "1.0.0"', 'version: "1.2.0"').replace(/attest:.*\n/, ""),

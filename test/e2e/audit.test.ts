@@ -1,4 +1,4 @@
-/** What is built is opened before it has a tag: every lie is caught by a real build, and what no file uses is not asked for. */
+/** A build opens each image before it gets its tag: a false declaration fails the cell, and a feature that no file uses is not required. */
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -43,7 +43,7 @@ const whyNoHip = whyNot("clang-offload-bundler-22", ["--version"], {
   install: "apt-get install clang-22 clang-tools-22 lld-22",
 });
 
-/** What HIP's headers declare of it. */
+/** The part of HIP's headers that the program needs. */
 const hip = `struct dim3 { unsigned x, y, z; };
 extern "C" int hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);
 extern "C" int __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, void **);
@@ -148,7 +148,7 @@ describe("A build opens what it has built", needs(reason), () => {
     expect(measured?.cpu.unused).not.toContain("fma");
     const isTransient = (tag: string) => tag.startsWith("imgmatch-");
     expect((await tags()).filter((tag) => !isTransient(tag))).toEqual([images.sapphirerapids_native?.tag]);
-    // What was refused has no name: where tags cannot be removed, that of its push holds nothing.
+    // A refused image has no tag: where a registry removes no tags, the transient tag of its push names an empty index.
     for (const tag of (await tags()).filter(isTransient)) {
       const held = await client.readManifest(withTag(parseImageReference(project.repository), tag));
       expect(JSON.parse(Buffer.from(held?.bytes ?? []).toString())).toMatchObject({ manifests: [] });

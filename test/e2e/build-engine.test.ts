@@ -287,7 +287,7 @@ describe("Docker engine", needs(reason), () => {
     const served = await registry.findManifest(reference);
     expect(new Set(published.map(({ digest }) => digest))).toEqual(new Set([served?.digest]));
     expect(published.filter(({ how }) => how === "pushed")).toHaveLength(1);
-    // What cannot be removed from this registry holds an index of nothing: nobody waits for it later, and whoever removes
+    // A tag that this registry does not remove names an empty index: nobody waits for it later, and whoever removes
     // it by its digest removes no image.
     for await (const tag of registry.listTags(reference)) {
       if (!tag.startsWith("imgmatch-")) continue;

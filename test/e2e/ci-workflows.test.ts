@@ -42,7 +42,7 @@ describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
 
   beforeAll(() => {
     if (!stack.available) return;
-    // What a job gets from its runner: npm has installed imgmatch, and the registry here wants no login.
+    // The runner's part of a job: npm has installed imgmatch, and the registry here wants no login.
     const bin = makeFolder({
       npx: `#!/bin/sh\nshift\nexec node ${cli} "$@"\n`,
       npm: "#!/bin/sh\n",

@@ -1,4 +1,4 @@
-/** What BuildKit copies is what imgmatch sends: random Dockerfiles, built once with the whole context and once with what they take. */
+/** imgmatch sends every file that BuildKit copies: random Dockerfiles are built with the whole context, and with the files that imgmatch sends. */
 
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ function made(seed: number) {
         `${["", "/", "../", "./"][below(4)]}${path(names)}`,
       ] as const,
   );
-  // What is not there fails the build, and shows nothing: most sources are what there is, in one of the ways to name it.
+  // A missing source fails the build and shows nothing, so most sources exist, named in one of the possible ways.
   const source = () => {
     const there = one(files).split("/");
     switch (below(8)) {

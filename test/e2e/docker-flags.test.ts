@@ -1,4 +1,4 @@
-/** What docker's own flags do here, with every engine that is installed: arguments, rebuilds, networks, agents, ignore files, bake. */
+/** Docker's own flags with every engine that is installed: arguments, rebuilds, networks, agents, ignore files, bake. */
 
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What every engine does in the same way, asked of each that is installed here. */
+/** The behaviour that all engines share, tried with each one that is installed here. */
 
 import { execFileSync } from "node:child_process";
 import { setMaxListeners } from "node:events";
@@ -76,7 +76,7 @@ interface Subject {
   readonly name: string;
   readonly missing: string | null;
   readonly create: (more?: NodeJS.ProcessEnv) => Promise<Created>;
-  /** What is the same at any time when SOURCE_DATE_EPOCH is set. */
+  /** The part of an image that no time changes when SOURCE_DATE_EPOCH is set. */
   readonly constant: () => Promise<{ readonly layers: boolean; readonly id: boolean }>;
 }
 
@@ -122,7 +122,7 @@ const subjects: readonly Subject[] = [
   {
     name: "docker without its command",
     missing: null,
-    // What the engine could do it is not told.
+    // Nothing tells the program that the engine could do more.
     constant: async () => ({ layers: false, id: false }),
     create: async (more) => ({
       engine: await engines.docker({ env: { ...env, PATH: "/nonexistent", ...more } }),

@@ -67,13 +67,13 @@ const sources: readonly Source[] = [
   },
 ];
 
-/** Where this machine has its packages from. */
+/** The place that this machine gets its packages from. */
 function distributionArchive(): string {
   const text = execFileSync("apt-get", ["indextargets", "--format", "$(REPO_URI)"], { encoding: "utf8" });
   return text.split("\n").find((line) => /\/debian\/$/.test(line)) ?? "";
 }
 
-/** What pip would fetch inside the image, where a build of the tests has no network: for the Python of either release. */
+/** The packages that pip would fetch inside the image, for the Python of either release: builds of the tests have no network. */
 const buildWheels = [
   "scikit-build-core==0.9.10",
   "Cython==3.0.12",

@@ -49,7 +49,7 @@ describe("A small disk", needs(reason), () => {
     undo.push(project.remove);
     project.matrix(`base: scratch\naxes:\n  march: [${march}]\n  part: [one, two, three, four]`);
     await addBusybox(join(project.folder, "templates"));
-    // What cannot be compressed, and is another for every cell.
+    // Bytes that cannot be compressed, different for every cell.
     const fill = "RUN busybox dd if=/dev/urandom of=/{{part}} bs=1M count=16 && busybox sync";
     project.write("templates/app.Dockerfile.hbs", `FROM {{base}}\nCOPY bin /bin\n${fill}\n`);
 

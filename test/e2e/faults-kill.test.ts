@@ -31,7 +31,7 @@ describe("Kill and interrupt", needs(reason), () => {
   });
   afterAll(() => project?.remove());
 
-  /** Whether the kill came in time; else the program must have ended well. */
+  /** True if the kill came in time; otherwise the program must have ended well. */
   async function killAfter(args: readonly string[], ms: number): Promise<boolean> {
     const child = spawn(process.execPath, [cli, ...args], {
       cwd: project.folder,

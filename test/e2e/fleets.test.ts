@@ -44,7 +44,7 @@ interface Example {
   readonly names: number;
   /** Cell → what its image prints: the steps of its Dockerfile note what they were given. */
   readonly prints: Readonly<Record<string, string>>;
-  /** What a plain pull of the version gets; null where each image needs a GPU. */
+  /** The image that a plain pull of the version gets; null where every image needs a GPU. */
   readonly plain: string | null;
 }
 

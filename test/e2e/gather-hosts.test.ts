@@ -115,7 +115,7 @@ describe("facts of hosts are gathered", () => {
     const at = (name: string) => join(folder, name);
     for (const key of ["host", "user"])
       execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", at(key)]);
-    // Where Debian's sshd locks itself up before somebody is known.
+    // The folder that Debian's sshd needs for the time before a login.
     mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
     const config = [
       ...[`Port ${port}`, "ListenAddress 127.0.0.1", `HostKey ${at("host")}`],

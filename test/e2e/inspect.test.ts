@@ -54,7 +54,7 @@ int main(int n, char **v) {
 }
 `;
 
-/** What must not depend on where the image lies. */
+/** The part of an answer that must not depend on where the image is stored. */
 function content({ cpu, gpu, driver, requires, unopened, files }: ImageInspection) {
   const anywhere = <Place extends { readonly layer: number }>({ layer: _, ...rest }: Place) => rest;
   return { cpu, gpu, driver, requires, unopened: unopened.map(anywhere), files: files.map(anywhere) };

@@ -1,6 +1,6 @@
 /**
- * What imgmatch writes for Kubernetes, given to a real API server; and where a real scheduler and the real controllers then
- * place it, against what resolve says of each node.
+ * Gives a real API server the objects that imgmatch writes for Kubernetes, and compares where the real scheduler and controllers place
+ * them with the answer of resolve for each node.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -541,7 +541,7 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
   });
 });
 
-/** What its GPUs do at the moment is not written down. */
+/** The present use of its GPUs is left out. */
 function idle({ nvidia, ...rest }: HostFacts): HostFacts {
   const use = { processes: null, memoryMiB: null };
   return { ...rest, nvidia: nvidia && { ...nvidia, gpus: nvidia.gpus.map((gpu) => ({ ...gpu, use })) } };

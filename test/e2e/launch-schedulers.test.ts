@@ -1,4 +1,4 @@
-/** What `imgmatch launch` writes for schedulers and runtimes other than Docker's, handed to the real ones. */
+/** Hands the output of `imgmatch launch` to real schedulers and runtimes other than Docker. */
 
 import type { Digest } from "../../src/oci/digest.ts";
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** What `imgmatch launch` prints, typed as its users type it, on real engines. */
+/** Runs the lines that `imgmatch launch` prints on real engines, as users type them. */
 
 import type { Digest } from "../../src/oci/digest.ts";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -242,7 +242,7 @@ describe("Launching for real", needs(why), () => {
     });
   });
 
-  /** What the target prints for one of the hosts. */
+  /** Prints the target's line for one of the hosts. */
   async function launch(target: string, kind: string, args: readonly string[]): Promise<string> {
     const files = ["--lock", join(folder, "lock.json"), "--host", join(folder, `${kind}.json`)];
     const { status, stdout, stderr } = await imgmatch(["launch", target, ...files, ...args], {

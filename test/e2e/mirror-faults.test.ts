@@ -32,7 +32,7 @@ interface Client {
   stop(): Promise<void>;
 }
 
-/** What the runtime is given for a mirror there. One start of the program is enough for all of them. */
+/** The runtime's configuration for a mirror at that address. One start of the program writes all of them. */
 async function configFor(runtime: string, fleet: MirrorFleet): Promise<(mirror: string) => string> {
   const placeholder = "[::1]:5047";
   const config = await fleet.config(runtime, placeholder);
@@ -185,7 +185,7 @@ describe(
         });
         afterAll(() => client?.stop());
 
-        /** What came of a pull; nothing is left of it for the next one. */
+        /** The result of a pull, which leaves nothing for the next one. */
         async function outcome(pull: Promise<void>): Promise<"registry" | "own" | "error"> {
           const failure = await pull.then(
             () => null,
@@ -247,7 +247,7 @@ describe(
             expect(asked.length).toBe(4);
             expect(seconds).toBeGreaterThan(89);
           }
-          // What it asks next finds nobody.
+          // Its next request finds nobody.
           silent.close();
           silent.closeAllConnections();
           await pull;

@@ -1,4 +1,4 @@
-/** What container runtimes download when they pull the version's tag, and what they run: a real index, registry and clients. */
+/** Container runtimes pull the version's tag: which bytes they download, and which image they run. Real index, registry and clients. */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ const dockerds = {
   "29": process.env.IMGMATCH_DOCKERD29_PROGRAM ?? "dockerd29",
 } as const;
 
-/** Which version a plain pull is of: with images for any CPU, or with none that starts on each. */
+/** The version that is pulled: one with an image that starts on every CPU, or one without. */
 const tags = { fleet: "1.0.0", gpuOnly: "2.0.0", noBaseline: "3.0.0" } as const;
 const unshown = [
   ["each needs a GPU", tags.gpuOnly],

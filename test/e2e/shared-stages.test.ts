@@ -1,4 +1,4 @@
-/** What cells have in common is built once, whatever their number and however many are built at the same time. */
+/** A stage that cells share is built once, however many cells there are and however many are built at a time. */
 
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";

@@ -219,7 +219,7 @@ describe.each(kinds)("in $kind", ({ kind, start, missing }) => {
   });
 });
 
-/** What somebody who may write the repository can do: the same signatures under the other image. */
+/** An attack by somebody who may write the repository: the same signatures under the other image. */
 async function moveSignatures(from: Subject, to: Subject): Promise<void> {
   const simple = await registry.readManifest(withTag(from.reference, signatureTag(from.digest)));
   if (simple === null) throw new Error("no signature under the tag");

@@ -70,7 +70,7 @@ describe(
         await expect.poll(head, { timeout: 20_000 }).toEqual([200, expect.anything()]);
         const status = async (script: string, ...of: [string?]) =>
           (await systemd.inside(["sh", "-c", script], ...of)).status;
-        // What systemd itself may write, or see, the unit may not.
+        // The unit may not write or see all that systemd itself may.
         for (const script of ["touch /mnt/written", "test -e /tmp/made", "touch /var/lib/written"]) {
           await systemd.inside(["touch", "/tmp/made"]);
           expect([script, await status(script)]).toEqual([script, 0]);

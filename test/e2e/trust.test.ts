@@ -1,4 +1,4 @@
-/** What a node believes: real signatures in a real registry, the bundled program, and a registry that says something else. */
+/** A node's trust: real signatures in a real registry, the bundled program, and a registry that lies. */
 
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -264,7 +264,7 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
 
   it("says that it cannot remember, where it is to, and the mirror that it cannot answer", async () => {
     await signed("1.0.0");
-    // Where root may write nothing either.
+    // A place in which root may not write either.
     const flags = ["--cache", "/proc/imgmatch", "--no-downgrade"];
     expect(await resolve(`${repository}:1.0.0`, ...flags)).toBe("1 WRITE_FAILED");
     const args = ["resolve", `${repository}:1.0.0`, "--host", file("host.json"), "--key", file("cosign.pub")];
@@ -361,12 +361,12 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     policy("machine.yaml", "{signers: [{key: cosign.pub}]}");
     expect(await ask([])).toMatchObject({ status: 0 });
     expect(await ask(["--key", file("other.pub")])).toMatchObject({ status: 6, stdout: "" });
-    // What cannot be read asks for everything: a link to nothing, a folder in its place.
+    // A policy that cannot be read demands everything: a dangling link, a folder in its place.
     rmSync(file("machine.yaml"));
     symlinkSync("nowhere", file("machine.yaml"));
     expect(await ask([])).toMatchObject({ status: 2, stdout: "" });
     expect(await ask([], {}, folder)).toMatchObject({ status: 2, stdout: "" });
-    // Who only looks is not asked where to remember.
+    // A command that only looks needs no place to remember anything.
     rmSync(file("machine.yaml"));
     policy("machine.yaml", "{signers: [{key: cosign.pub}], downgrade: refuse}");
     expect(await ask([])).toMatchObject({ status: 2, stdout: "" });
@@ -427,7 +427,7 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
       intact: 2,
       signed: { index: { digest: index }, named: 2, own: {} },
     });
-    // What the index does not name has to be signed itself.
+    // An image that the index does not name needs its own signature.
     const { images: later } = await publishFleet(`${repository}x`, "1.0.0", ["c"]);
     await copyManifest(`${repository}x`, repository, "1.0.0-c");
     const c = later.get("c") as Digest;
@@ -525,7 +525,7 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     await moveTag(`${repository}:3.0.0`, `${repository}:2.0.0-b`);
     expect((await ask("3.0.0")).status).toBe(403);
     expect((await ask("4.0.0")).status).toBe(404);
-    // What was taken before does not stand in for what is refused.
+    // An earlier answer does not replace the refused one.
     const again = await serve("--key", file("cosign.pub"), "--fail-closed");
     onTestFinished(async () => void (await again.stop()));
     expect((await ask("1.0.0", again.address)).status).toBe(200);

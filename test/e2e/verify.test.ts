@@ -1,4 +1,4 @@
-/** What the lock, the registry and the base images have to do with each other after a build: real engine, real registry. */
+/** Lock, registry and base images after a build: a real engine and a real registry. */
 
 import type { Digest } from "../../src/oci/digest.ts";
 import { execFileSync } from "node:child_process";

@@ -37,7 +37,7 @@ const run = promisify(execFile);
 interface Machine {
   readonly capture: string;
   readonly march: string;
-  /** What of the march this machine does not show. */
+  /** Features of the march that this machine does not show. */
   readonly hides?: string;
   /** The image of another march, where that one is as good. */
   readonly gets?: string;
@@ -64,7 +64,7 @@ const machines: readonly Machine[] = [
   { capture: "linux-amazon-neoverse_v1", march: "neoverse-v1" },
   { capture: "linux-rhel8-neoverse_v1", march: "neoverse-v1", hides: "paca pacg" },
   { capture: "linux-rhel9-neoverse_n2", march: "neoverse-n2", hides: "paca pacg rng" },
-  // What compilers emit for the two cores is the same; clang 15 and 16 take cryptography for a part of N2 alone, so it counts as more.
+  // Compilers emit the same for both cores. clang 15 and 16 count cryptography as a part of N2 alone, so N2 counts as more.
   { capture: "linux-ubuntu22.04-neoverse_v2", march: "neoverse-v2", hides: "rng", gets: "neoverse-n2" },
   { capture: "linux-rocky8-a64fx", march: "a64fx" },
   { capture: "linux-centos7-thunderx2", march: "thunderx2" },

@@ -198,7 +198,7 @@ describe("an image that carries several", needs(whyNoGcc() ?? whyNoEmulator("x86
     expect(machines.length).toBeGreaterThan(10);
   });
 
-  /** What the program says that it took, and what imgmatch says that it takes. */
+  /** The variant that the program took, and the one that imgmatch names. */
   async function bothOn(fat: Fat, hostsOf: (machine: Machine) => readonly HostFacts[]) {
     const platform = "linux/amd64";
     const opened = { ...(await openFromFolder(fat.root, { platform, cache: noCache })), platform };

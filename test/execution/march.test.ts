@@ -131,7 +131,7 @@ async function compileMarches(folder: string): Promise<readonly Program[]> {
     .filter(({ architecture }) => architecture === "amd64");
   const wanted: [March, readonly string[]][] = [
     ...marches.map((march): [March, readonly string[]] => [march, []]),
-    // What is left out is neither asked for nor emitted.
+    // A feature that is left out is neither required nor emitted.
     ...without("haswell", "fma"),
     ...without("haswell", "movbe"),
     ...without("skylake", "avx2"),

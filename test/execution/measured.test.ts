@@ -1,6 +1,6 @@
 /**
- * What is measured in programs, against what they do: compiled for each march that a compiler here knows, each stays within what is
- * declared, runs on an emulated CPU that lacks whatever was not found in it, and ends on one that lacks what was.
+ * Compares what is measured in programs with what they do. Each is compiled for a march that a compiler here knows. It stays within the
+ * declared features, runs on an emulated CPU without the features that were not found in it, and ends on one without those that were.
  * Needs gcc for x86-64 and for AArch64, qemu-x86_64 and qemu-aarch64 (Debian: gcc, g++, gcc-aarch64-linux-gnu, qemu-user).
  */
 
@@ -189,7 +189,7 @@ describe("x86-64", needs(whyNoX86), () => {
       (feature) =>
         !program.possible.includes(feature) &&
         !x86Baseline.has(feature) &&
-        // What it is the base of goes with it, on real CPUs and on this one: no CPU has AVX without SSE4.2 and XSAVE.
+        // Features that are built on it go with it, on real CPUs and on this one: no CPU has AVX without SSE4.2 and XSAVE.
         !withoutX86Feature(feature).some((each) => program.features.includes(each)) &&
         !(feature === "xsave" && program.features.includes("avx")),
     );
@@ -237,7 +237,7 @@ describe("x86-64", needs(whyNoX86), () => {
     );
     const names = alive.map(({ program, feature }) => `${title(program)} without ${feature}`);
     expect(names.filter((name) => name.startsWith("uses"))).toEqual([]);
-    // What a loop has for the rest of an array may be passed by.
+    // A loop's code for the rest of an array may never run.
     if (names.length > 0) console.info(`never came to it: ${names.join(", ")}`);
     expect(names.length).toBeLessThanOrEqual(without.length / 50);
   });

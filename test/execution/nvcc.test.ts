@@ -76,7 +76,7 @@ function compiles({ path }: Program, target: string): boolean {
   throw new Error(`nvcc ${target}: ${stderr}`);
 }
 
-/** What the program itself lists: nvcc leaves out the specific targets, which the ptxas beside it has. */
+/** The targets that the program itself lists: nvcc leaves out the specific ones, which the ptxas beside it has. */
 function acceptedTargets({ path, kind }: Program): string[] {
   const ptxas = kind === "ptxas" ? path : join(dirname(realpathSync(path)), "ptxas");
   const help = spawnSync(ptxas, ["--help"], { encoding: "utf8" }).stdout ?? "";

@@ -16,7 +16,7 @@ const whyNoActionlint = whyNot("actionlint", ["-version"], {
 });
 const whyNoZizmor = whyNoVersion("zizmor", "pip3 install zizmor==1.32.0");
 
-/** What a job may beside nothing. */
+/** The permissions that a job may have. */
 const rights: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
   "ci.yml": { check: { contents: "read" } },
   "fleet.yml": { plan: { contents: "read" }, build: { contents: "read" }, lock: { contents: "write" } },

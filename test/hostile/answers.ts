@@ -37,7 +37,7 @@ function file(name: string, text: string): string {
 const name = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
 const host = "(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\\[[0-9a-fA-F:.]+\\])(?::[0-9]{1,5})?";
 const reference = `(?:${host}/)?${name}(?:/${name})*:[A-Za-z0-9_][A-Za-z0-9._-]{0,127}@sha256:[0-9a-f]{64}`;
-/** What a shell reads as one word each, and no word holds more than ASCII. */
+/** Words that a shell reads as one word each, in ASCII alone. */
 const word = "(?:[A-Za-z0-9_@%+=:,./-]+|'[ -&(-~]*'|\\\\')+";
 // Kubernetes, "Labels and Selectors": at most 63 characters that begin and end with a letter or digit.
 const value = "(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?";

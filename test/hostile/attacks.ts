@@ -1,4 +1,4 @@
-/** What is damaged, and what then has to cope with it. An attack ends, or throws one of our own errors. */
+/** The attacks: a damaged input, and the code that must cope with it. An attack ends, or throws one of our own errors. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve as resolvePath } from "node:path";
@@ -92,7 +92,7 @@ function expectLossless(found: HostFacts): void {
   if (formatHostFacts(readBack(text)) !== text) throw new Error("the facts do not survive a file");
 }
 
-/** What the probe writes it has to read: here its own refusal is a fault. */
+/** The probe must read what it writes: a refusal is a fault here. */
 function readBack(text: string): HostFacts {
   try {
     return parseHostFacts(text, "facts.json");

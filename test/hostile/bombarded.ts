@@ -12,7 +12,7 @@ let bundle: Promise<string> | null = null;
 
 export const runs = Number(process.env.HOSTILE_RUNS ?? 1000);
 export const chosenSeed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000);
-/** What is held must fit in here: without a bound, what the collector leaves lying would be measured. Opening images needs its tables too. */
+/** The heap's bound: live objects must fit into it. Without a bound, garbage would be measured too. Opening images needs its tables besides. */
 const heapMiB = 64;
 /** Fifty inputs in a row take some milliseconds. */
 const silenceMs = 30_000;

@@ -11,7 +11,7 @@ import { inspectAttacks } from "./inspect-attacks.ts";
 
 const names = Object.keys(attacks) as AttackName[];
 const maxMiB = 200;
-/** What opens images has a decoder and its tables besides: what docs/inspect.md promises. */
+/** The bound that docs/inspect.md promises: opening images needs a decoder and its tables besides. */
 const maxOpeningMiB = 300;
 /** A zstd frame may ask for a window of 128 MiB, as `zstd --long` writes it, and damage makes some do so. */
 const zstdWindowMiB = 128;

@@ -98,7 +98,7 @@ const archives = [makeTar(savedFiles(image)), makeTar(layoutFiles(image))];
 
 const stream = (bytes: Buffer) => Readable.from([bytes.subarray(0, 700), bytes.subarray(700)]);
 
-/** What was found goes into the answer and onto the terminal, whatever it is. */
+/** Every finding goes into the answer and onto the terminal. */
 function shown(layer: Awaited<ReturnType<typeof inspectLayer>>): void {
   const opened = {
     source: "archive",

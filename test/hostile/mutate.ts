@@ -19,7 +19,7 @@ export function pick<T>(random: Random, list: readonly T[]): T {
   return item;
 }
 
-/** What parsers stumble over: separators, words for "no value", numbers out of range, terminal codes, names of prototypes. */
+/** Texts that parsers stumble over: separators, words for "no value", numbers out of range, terminal codes, names of prototypes. */
 const poison = [
   "\0",
   "\n",

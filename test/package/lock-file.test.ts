@@ -1,4 +1,4 @@
-/** What `npm ci` installs is what was reviewed: every installed package is bound by the digest of its archive. */
+/** `npm ci` installs exactly what was reviewed: the lock file has the digest of every package's archive. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";

@@ -34,7 +34,7 @@ function run(program: string, args: readonly string[]) {
 
 const unsigned = { format: "simple-signing", certificate: null, chain: null, log: null, timestamp: null };
 
-/** What simple signing signs. */
+/** The text that simple signing signs. */
 function payloadOf(digest: string): Buffer {
   const critical = {
     identity: { "docker-reference": "registry.example.com/team/app" },

@@ -171,7 +171,7 @@ describe("installed", () => {
     expect(found.map(({ path }: { path: string }) => path)).toEqual(["/90", "/usr/bin/true"]);
     expect(gpu.targets.map(({ target }: { target: string }) => target)).toEqual(["sm_90"]);
     expect(found[1]).toMatchObject({ size: program.length, unopened: [] });
-    // Where there is one processor, no thread is started.
+    // On one processor no thread is started.
     if (availableParallelism() === 1) return;
     const worker = join(project, "node_modules/imgmatch/dist/inspect-worker.cjs");
     renameSync(worker, `${worker}.away`);

@@ -1,4 +1,4 @@
-/** What the release workflow's own steps do, run as they stand there: only npm's registry and GitHub are of this test. */
+/** Runs the steps of the release workflow as they are written; the test stands in for npm's registry and GitHub alone. */
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** What `resolve` loads when it starts, which every node waits for. */
+/** The files that `resolve` loads when it starts: every node waits for them. */
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -45,7 +45,7 @@ describe("every reader in the source", () => {
   });
 });
 
-/** What grows with its text takes milliseconds of a processor for this much; what is squared takes seconds, and is ended. */
+/** A linear reader takes milliseconds of a processor for this much; a quadratic one takes seconds, and is ended. */
 function isQuick(read: (text: string) => unknown, text: string): boolean {
   const run = Object.assign(globalThis, { imgmatchRead: () => void quiet(read, text) });
   const before = process.cpuUsage();
@@ -60,7 +60,7 @@ function isQuick(read: (text: string) => unknown, text: string): boolean {
   }
 }
 
-/** What is refused, and how, other tests ask. */
+/** Other tests ask which texts are refused, and how. */
 function quiet(read: (text: string) => unknown, text: string): void {
   try {
     Promise.resolve(read(text)).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** What was measured only takes away: what fitted fits, whoever answers says the same, and old readers ask for no less. */
+/** Measuring only drops requirements: an image that fitted still fits, and every way to ask gives the same answer. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

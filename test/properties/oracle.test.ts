@@ -34,7 +34,7 @@ describe("the oracle", () => {
         } else {
           expect(answers.filter(({ reasons }) => reasons.size === 0)).toEqual([]);
           expect(answers.flatMap(({ reasons }) => [...reasons])).toContain(verdict.code);
-          // Which of several is the nearest is a matter of taste.
+          // The choice of the nearest among several is a matter of taste.
           if (isComparable(image, host))
             expect(answers.map(({ reasons }) => withoutPtxDoubt(reasons))).toContainEqual(
               allCodes(image, host),
@@ -83,7 +83,7 @@ function allCodes(image: LockedImage, host: HostFacts): readonly string[] {
   return withoutPtxDoubt(new Set(findMisfits(image, viewHost(host)).map(({ code }) => code)));
 }
 
-/** Whether a driver that does not serve the toolkit understands its PTX is not asked, and one GPU's lack of code hides another's. */
+/** Drops two reasons that another hides: PTX where the driver does not serve the toolkit, and a second GPU without code. */
 function withoutPtxDoubt(codes: ReadonlySet<string>): readonly string[] {
   const hides = ["DRIVER_TOO_OLD", "DRIVER_NOT_EXACT", "COMPAT_NOT_SUPPORTED", "FACT_UNKNOWN", "NO_GPU_CODE"];
   const doubtful = hides.some((code) => codes.has(code));

@@ -166,7 +166,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
 
   for (const feature of cpu.features) {
     if (foreign) continue;
-    // What was measured only takes away, and nothing that every x86-64 CPU has.
+    // Measuring only drops requirements, and never one that every x86-64 CPU meets.
     if (image.measured?.cpu.unused.includes(feature) === true && feature !== "sse2") continue;
     if (host.cpu.features === null || !host.cpu.features.includes(feature))
       reasons.add("CPU_FEATURES_MISSING");
@@ -258,7 +258,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     }
   }
 
-  // What each GPU runs.
+  // The code that each GPU runs.
   const runs: string[] = [];
   for (const gpu of nvidia.gpus) {
     const machine = (machineCode[gpu.compute ?? ""] ?? []).find((target) => cuda.code.includes(target));
@@ -286,7 +286,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   return { reasons, tier, runs };
 }
 
-/** What each AMD GPU runs that a program is to use; reasons against are added. */
+/** Finds the code that each visible AMD GPU runs, and adds the reasons against the image. */
 function runsOfAmd(code: readonly string[], host: HostFacts, reasons: Set<string>): readonly string[] {
   const { amd } = host;
   const gpus = cardsOf(host);
@@ -449,7 +449,7 @@ function isUntold({ nvidia }: HostFacts): boolean {
 
 /** The cell that should win, or null: keep the best by one criterion after the other until one is left. */
 export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
-  // Where it is not known what a host has, an image without GPU code may be the wrong one, unless there are no others.
+  // On a host with unknown facts, an image without GPU code may be wrong, unless the fleet has no other images.
   const built = Object.values(lock.images).filter(({ digest }) => digest !== null);
   // The same where its state is no state to stay in. Images for NVIDIA come before those for AMD.
   const ill = (codes: RegExp) => host.problems.some(({ code }) => codes.test(code));

@@ -1,4 +1,4 @@
-/** What a plan takes beside the cells, made up: one Dockerfile for each. */
+/** Invented sources for a plan: one Dockerfile for each cell. */
 
 import type { Digest } from "../../src/oci/digest.ts";
 import type { ExpandedCell } from "../../src/fleet/cells/expand.ts";

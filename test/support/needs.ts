@@ -1,6 +1,6 @@
 /**
- * What a test needs and this machine may lack. Every skip goes through here or through `skip(why)` inside a test, so that the run
- * ends with one list of what was left out (skip-reporter.ts): `describe("marches", needs(whyNoEmulator), () => …)`.
+ * Skips a test where this machine lacks a part that it needs. Every skip goes through here or through `skip(why)` inside a test, so that
+ * the run ends with one list of all skips (skip-reporter.ts): `describe("marches", needs(whyNoEmulator), () => …)`.
  */
 
 import type { TestOptions } from "vitest";

@@ -20,7 +20,7 @@ export interface Trial {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** What it prints, once it has ended well. */
+/** Its output, once it has ended well. */
 export function tryProgram(program: string, args: readonly string[], { install, input, env }: Trial): Tried {
   const key = JSON.stringify([program, args, input, env?.PATH ?? process.env.PATH, env?.DOCKER_HOST]);
   return tryOnce(key, () => {
@@ -67,7 +67,7 @@ export function forgetTried(): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Where a program lies, whether it works or not; null where it does not. */
+/** The path of a program, which may or may not work; null where there is none. */
 export function placeOf(program: string): string | null {
   const { status, stdout } = spawnSync("sh", ["-c", 'command -v "$1"', "sh", program], { encoding: "utf8" });
   return status === 0 ? stdout.trim() : null;

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 
 export interface Step {
   readonly command: string;
-  /** What the page shows below the command. */
+  /** The output that the page shows below the command. */
   readonly shown: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function runSteps(steps: readonly Step[], cwd: string, env: NodeJS.Proces
     .map((lines) => (lines.length === 1 && lines[0] === "" ? [] : lines));
 }
 
-/** Whether the page shows this output: `…` stands for any text in a line, and alone on a line for any lines. */
+/** Compares the page with an output: `…` in a line stands for any text, `…` alone on a line for any lines. */
 export function isShown(shown: readonly string[], printed: readonly string[]): boolean {
   const pattern = shown
     .map((line) => (/^\s*…$/.test(line) ? "(?:.*\n)*" : `${line.split("…").map(literal).join(".*")}\n`))

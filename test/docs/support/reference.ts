@@ -244,7 +244,7 @@ function namesOf(value: object, prefix = ""): (readonly [string, unknown])[] {
   });
 }
 
-/** What a value of any axis may bring. */
+/** The keys that a value of any axis may have. */
 const shared = /^(template|target|context|repository|base|args|runner|timeout|freeDisk)\b/;
 
 function* keysOf(schema: Schema, path: string): Generator<readonly [string, string]> {

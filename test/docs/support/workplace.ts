@@ -19,7 +19,7 @@ export interface Workplace {
   readonly folder: string;
   /** `imgmatch` is the program; no engine, registry or login of this machine is seen. */
   readonly env: NodeJS.ProcessEnv;
-  /** Where a block of a page runs: `in` names a copy of an example, else the page has an empty folder of its own. */
+  /** The folder in which a block of a page runs: a copy of the example that `in` names, else an empty folder for the page. */
   folderOf(page: string, place: string | undefined): string;
   remove(): void;
 }

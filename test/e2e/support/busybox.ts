@@ -16,7 +16,7 @@ export const whyNoBusybox: string | null = whyNot(busybox, ["true"], {
 
 export interface BusyboxContext {
   readonly folder: string;
-  /** What is inside, sorted by path. */
+  /** The files inside, sorted by path. */
   readonly files: readonly ContextEntry[];
   remove(): Promise<void>;
 }

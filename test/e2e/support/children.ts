@@ -17,7 +17,7 @@ export async function endProcess(
   clearTimeout(killer);
 }
 
-/** What daemons leave mounted below their folders: network namespaces, layers, folders for secrets. */
+/** The mounts that daemons leave below their folders: network namespaces, layers, folders for secrets. */
 export function unmountBelow(folder: string): void {
   const mounts = readFileSync("/proc/self/mounts", "utf8")
     .split("\n")

@@ -16,7 +16,7 @@ export interface RunningContainerd {
   pull(reference: string, login?: string): Promise<void>;
   /** The `hosts.toml` of the registry from now on. */
   configure(hostsToml: string): Promise<void>;
-  /** What a kubelet is told of it; null where it is not here. */
+  /** The answer that a kubelet gets about it; null where it is not here. */
   status(reference: string): Promise<ImageStatus | null>;
   /** In the namespace of Kubernetes. */
   ctr(...args: string[]): Promise<Captured>;

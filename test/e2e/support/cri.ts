@@ -15,7 +15,7 @@ export async function pullImage(socket: string, reference: string, login?: strin
   await ask(socket, "PullImage", Buffer.concat([imageRequest(reference), ...authConfig(login)]));
 }
 
-/** What a kubelet is told of an image; null where it is not here. */
+/** The answer that a kubelet gets about an image; null where the image is not here. */
 export async function imageStatus(socket: string, reference: string): Promise<ImageStatus | null> {
   // `ImageStatusResponse { Image image = 1 { repeated string repo_digests = 3; bool pinned = 8 } }`.
   const answer = [...readFields(await ask(socket, "ImageStatus", imageRequest(reference)))];

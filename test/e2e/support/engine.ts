@@ -18,7 +18,7 @@ const buildx = process.env.IMGMATCH_BUILDX_PROGRAM;
 /** An engine that is already running, for who cannot or need not start one: its images and build cache grow by the tests'. */
 const runningHost = process.env.IMGMATCH_E2E_DOCKER_HOST;
 
-/** What to install, for the one line that a skipped file prints. */
+/** The packages to install, for the one line that a skipped file prints. */
 export const howToEnable =
   "as root on Debian or Ubuntu: apt-get install docker.io docker-registry debootstrap; " +
   "with an engine that runs: IMGMATCH_E2E_DOCKER_HOST=unix:///var/run/docker.sock";

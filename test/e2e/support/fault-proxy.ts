@@ -27,7 +27,7 @@ export interface ProxiedRequest {
 export interface FaultProxy {
   /** Host with port, for references. */
   readonly host: string;
-  /** What to do with the next requests; null is nothing. */
+  /** The fault of the next requests; null is none. */
   fault: ((request: ProxiedRequest) => Fault | null) | null;
   /** Requests that met a fault. */
   readonly met: readonly ProxiedRequest[];

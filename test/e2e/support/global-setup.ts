@@ -7,7 +7,7 @@ import { runContainer } from "./try-daemon.ts";
 import { startRegistry, whyNoRegistry } from "./registry.ts";
 import { doesNotWork } from "../../support/programs.ts";
 
-/** What every end-to-end file gets by `inject("stack")`. */
+/** The engine and the registry that every end-to-end file gets by `inject("stack")`. */
 export type Stack =
   | {
       readonly available: true;
@@ -24,7 +24,7 @@ declare module "vitest" {
   }
 }
 
-/** Where it is set (`.ci/run` does), a machine without an engine fails instead of skipping. */
+/** If it is set, as by `.ci/run`, a machine without an engine fails and does not skip. */
 const isRequired = Boolean(process.env.IMGMATCH_E2E_REQUIRED);
 
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {

@@ -13,7 +13,7 @@ import type { Answer, RunningKubernetes } from "./kubernetes.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** What a node with this host advertises: `imgmatch labels --lock`, as `kubectl label` would take it. */
+/** The labels of a node with this host: `imgmatch labels --lock`, as `kubectl label` takes them. */
 export async function labelsOf(host: HostFacts, lock: Lock): Promise<Labels> {
   const folder = makeFolder({ "host.json": formatHostFacts(host), "lock.json": formatLock(lock) });
   const argv = [
@@ -72,7 +72,7 @@ const collections: Readonly<Record<string, string>> = {
   DeviceClass: "/apis/resource.k8s.io/v1/deviceclasses",
 };
 
-/** Where objects of its kind are created. */
+/** The address at which objects of its kind are created. */
 export function collectionOf({ kind, metadata }: Pick<KubernetesObject, "kind" | "metadata">): string {
   return (collections[kind] ?? kind).replace("{}", metadata.namespace ?? "default");
 }
@@ -117,7 +117,7 @@ export async function daemonSetsSettle(
   namespace: string,
   expected: number,
 ): Promise<void> {
-  // Where too few come, a comparison of the placements says which are missing.
+  // If too few come, the comparison of the placements says which ones are missing.
   await decidedPods(cluster, namespace, expected).catch(() => []);
   await until(`DaemonSets of ${namespace}`, async () => {
     const { body } = await cluster.call("GET", `/apis/apps/v1/namespaces/${namespace}/daemonsets`);

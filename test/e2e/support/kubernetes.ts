@@ -21,7 +21,7 @@ export interface Answer {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: any object of the API
   readonly body: any;
-  /** What the server remarks on an object that it takes all the same. */
+  /** The server's warnings about an object that it accepts. */
   readonly warnings: readonly string[];
 }
 
@@ -203,7 +203,7 @@ async function untilReady(
   for (let tries = 0; tries < 600; tries++) {
     if (server.exitCode !== null) throw new Error(`kube-apiserver ended with status ${server.exitCode}`);
     const ready = existsSync(certificate) && (await call("GET", "/readyz").catch(() => null))?.status === 200;
-    // What an API server makes for itself comes after it is ready.
+    // An API server makes its own objects after it is ready.
     if (ready && (await call("GET", "/api/v1/namespaces/default")).status === 200) return;
     await sleep(100);
   }

@@ -31,7 +31,7 @@ export interface MirrorFleet {
   /** A mirror on a node of that level (`v2`, `v3`, or `arm`, which no image fits), until the test ends. */
   serve(host: string, ...flags: string[]): Promise<RunningServe>;
   serveOther(reference: string, host: string, ...flags: string[]): Promise<RunningServe>;
-  /** What `serve --print-config` says for a mirror there. */
+  /** The output of `serve --print-config` for a mirror at that address. */
   config(runtime: string, address: string, reference?: string, ...flags: string[]): Promise<string>;
   /** A fleet in a registry that wants `builder:open-sesame`; the mirror is given neither. */
   privateFleet(): Promise<{ readonly host: string; readonly reference: string; readonly project: Project }>;
@@ -113,7 +113,7 @@ async function publish(project: Project): Promise<void> {
     'FROM {{base}}\nCOPY busybox /bin/busybox\nENV MARCH={{march.name}}\nENTRYPOINT ["/bin/busybox", "sh", "-c", "echo $MARCH"]\n',
   );
   const axes = `axes:\n  cuda: [none]\n  march: [${marches}]`;
-  // What is in them is one program for all levels: measured, each would fit everywhere.
+  // All levels contain the same program: if the images were measured, each would fit everywhere.
   project.matrix(`base: scratch\nmeasure: false\n${axes}`, { version: tag });
   await project.publish();
 }

@@ -6,14 +6,14 @@ import { join } from "node:path";
 
 const howToGet = ".ci/run builds one";
 
-/** Which version of a program there is; null where there is none, or it does not say it. */
+/** The version of a program; null where there is no program, or where it does not tell. */
 export function programVersion(program: string): string | null {
   const tried = tryProgram(program, ["--version"], { install: howToGet });
   if (!tried.works) return null;
   return /\bv?(\d+\.\d+\.\d+)/.exec(tried.said)?.[1] ?? tried.said;
 }
 
-/** What the distribution has, and a newer one beside it. */
+/** The distribution's program, and a newer one beside it. */
 export const containerds = {
   "of the distribution": process.env.IMGMATCH_CONTAINERD_PROGRAM ?? "containerd",
   "2.x": process.env.IMGMATCH_CONTAINERD2_PROGRAM ?? "containerd2",

@@ -1,4 +1,4 @@
-/** What an image takes in a registry by its manifest alone, read with nothing of imgmatch. */
+/** The bytes that an image takes in a registry, by its manifest. Uses nothing of imgmatch. */
 
 interface Descriptor {
   readonly digest: string;
@@ -30,7 +30,7 @@ export async function servedBlobs(repository: string, digest: string): Promise<R
   const sizes = await Promise.all(
     [config, ...layers].map(async (blob) => {
       const { headers } = await fetch(`${url}/blobs/${blob.digest}`, { method: "HEAD" });
-      // What is stored is what the manifest says.
+      // The registry stores as many bytes as the manifest says.
       if (Number(headers.get("content-length")) !== blob.size) throw new Error(`${blob.digest}: other bytes`);
       return [blob.digest.slice(7, 23), blob.size] as const;
     }),

@@ -120,7 +120,7 @@ function withSbin(): { readonly env: NodeJS.ProcessEnv } {
   return { env: { ...process.env, PATH: `${process.env.PATH ?? ""}${delimiter}/usr/sbin${delimiter}/sbin` } };
 }
 
-/** What a job wrote, once it has ended: `sbatch --wait`. */
+/** The output of a job that has ended: `sbatch --wait`. */
 export function typed(line: string, env: NodeJS.ProcessEnv) {
   const { status, stdout, stderr } = spawnSync("/bin/sh", ["-c", line], { env, encoding: "utf8" });
   return { status, stdout, stderr };

@@ -12,7 +12,7 @@ import { whyNoVersion } from "../../support/programs.ts";
 
 const systemd = "/lib/systemd/systemd";
 const groups = "/sys/fs/cgroup";
-/** Where the kernel has one tree of control groups, and where each controller has its own. */
+/** The roots of the control groups: one tree for all controllers, or one for each. */
 const isUnified = existsSync(join(groups, "cgroup.controllers"));
 const trees = isUnified ? [""] : ["systemd", "memory", "unified"];
 
@@ -82,7 +82,7 @@ export async function startSystemd(files: Readonly<Record<string, string>>): Pro
   return { systemctl, show, inside, stop };
 }
 
-/** What every service waits for. */
+/** The unit that every service waits for. */
 const stubs = Object.fromEntries(
   ["sysinit", "basic", "multi-user", "shutdown", "network-online"].map((name) => [
     `units/${name}.target`,

@@ -1,4 +1,4 @@
-/** What must hold after every fault: the lock is whole, and the registry holds no lie. */
+/** The truth after every fault: the lock is whole, and no tag in the registry names a wrong image. */
 
 import type { Digest } from "../../../src/oci/digest.ts";
 import { existsSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What the demo's makers of images are given: the tests' engine and registry. */
+/** The tests' engine and registry, as the demo's makers of images take them. */
 
 import { join } from "node:path";
 import { quietContext } from "../../../demo/context.ts";

@@ -98,7 +98,7 @@ const hwcap2 =
     " ",
   );
 
-/** What {@link hwcapProgram} wrote, in Linux names. */
+/** The output of {@link hwcapProgram}, in Linux names. */
 export function readHwcaps(text: string): ReadonlySet<string> {
   const [one = 0n, two = 0n] = text
     .trim()

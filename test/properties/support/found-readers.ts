@@ -50,7 +50,7 @@ function otherArguments(parameters: string): readonly unknown[] {
   });
 }
 
-/** What stands between the signs of an expression, and in quotes. */
+/** The texts between the signs of an expression, and in quotes. */
 function wordsOf(source: string): readonly string[] {
   const code = source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|^import .*$/gm, "");
   const expressions = [

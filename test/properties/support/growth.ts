@@ -4,7 +4,7 @@ import { countSteps } from "./steps.ts";
 
 const size = 1024;
 const factor = 8;
-/** What sorts grows a little faster than its input, what is squared eight times as fast. */
+/** A sort grows a little faster than its input, a quadratic reader eight times as fast. */
 const mostGrowth = 2 * factor;
 
 export interface Growth {

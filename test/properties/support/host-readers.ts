@@ -1,4 +1,4 @@
-/** What a host says of itself, each with texts that are hard for its reader. */
+/** The readers of a host's own texts, each with texts that are hard for it. */
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 

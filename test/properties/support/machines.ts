@@ -519,7 +519,7 @@ export const nvidiaLock = locksOf(nvidiaImage);
 const steps = ["gpu", "vendor", "code", "tier", "toolkit", "cpu", "targets", "tag"];
 const wishes = ["cuda=none", "accel=rocm-7.2", "cuda=12.8.1", "python=3.12", "python=3.11", "os=none"];
 
-/** What a lock may prefer: up to four steps and values, in any order. */
+/** A lock's `prefer`: up to four steps and values, in any order. */
 export const anyPrefer: fc.Arbitrary<readonly string[]> = fc.uniqueArray(
   fc.constantFrom(...steps, ...wishes),
   { maxLength: 4 },

@@ -1,4 +1,4 @@
-/** What a reader of outside text is given: a beginning, a part that is repeated, an end. */
+/** A text for a reader of outside text: a beginning, a part that is repeated, an end. */
 
 import { ImgmatchError } from "../../../src/errors.ts";
 

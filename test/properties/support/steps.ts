@@ -104,7 +104,7 @@ function countNative(): () => void {
       ),
     ),
   );
-  // What spreads a list or makes a set of it steps through it as this does.
+  // Spreading a list, or making a set of it, takes the same steps as this loop.
   const iterate = replace(
     Array.prototype,
     Symbol.iterator,
