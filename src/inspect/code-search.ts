@@ -1,6 +1,6 @@
 /** A search through a file of any size for the first bytes of code, in one pass for all who look for some. */
 
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "./byte-source.ts";
+import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "./byte-source.ts";
 import type { Elf } from "./elf/elf.ts";
 
 /** Longest pattern, less one byte, so that none is lost between two windows; and one byte before it. */

@@ -5,6 +5,7 @@ import { isBundle } from "./amd/bundle.ts";
 import { isCompressedBundle } from "./amd/compressed-bundle.ts";
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
+import type { CpuNeed } from "./cpu/cpu-need.ts";
 import type { ElfDynamic } from "./elf/dynamic.ts";
 import { isElf } from "./elf/elf.ts";
 import { isContainer } from "./gpu/fatbin.ts";
@@ -38,14 +39,35 @@ export interface ProgramFacts extends ElfDynamic {
   readonly rocm?: string;
 }
 
+/** A file of an image. */
+export interface InspectedFile extends FileInspection {
+  readonly path: string;
+  readonly layer: number;
+  readonly answer: CpuNeed | null;
+  /** The distribution's package that brought this file unchanged, by the checksum in its database; null if none did. */
+  readonly package: string | null;
+}
+
 /** How reasons end that hide nothing but what a file needs of a CPU. */
 export const unreadForCpu = {
   machine: ", which is not read for CPU features",
   instructions: " unknown instructions inside functions",
 } as const;
 
-export function concernsCpuAlone(reason: string): boolean {
-  return Object.values(unreadForCpu).some((end) => reason.endsWith(end));
+export type GpuVendor = "cuda" | "amd";
+
+/**
+ * Whether a part of a file that was not read may hold GPU code of a vendor: not if only the CPU's needs are unknown, or if the damage is
+ * in the other vendor's code.
+ */
+export function mayHideGpuCode(
+  file: Pick<FileInspection, "gpu" | "amd"> | undefined,
+  reason: string,
+  vendor: GpuVendor | "gpu",
+): boolean {
+  if (Object.values(unreadForCpu).some((end) => reason.endsWith(end))) return false;
+  const other = vendor === "cuda" ? file?.amd : vendor === "amd" ? file?.gpu : null;
+  return other?.damage.includes(reason) !== true;
 }
 
 /** So many bytes tell it. */

@@ -1,7 +1,7 @@
 /** The GPU code of a file, of every vendor that is read, in one pass. */
 
-import { amdCodeSearch } from "./amd/find-amd-code.ts";
 import type { AmdCode } from "./amd/amd-inspection.ts";
+import { amdCodeSearch } from "./amd/find-amd-code.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { placesOf, searchCode } from "./code-search.ts";
 import type { Elf } from "./elf/elf.ts";

@@ -1,16 +1,9 @@
 /** Finds one image, in the container engine or in its registry, and reads what it says about itself. */
 
-import { connectDocker } from "../oci/engine/api.ts";
-import { imagePath } from "../oci/engine/engine-answers.ts";
 import { ImgmatchError } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
-import type { RegistryClient } from "../oci/registry/client.ts";
-import {
-  type ImageConfig,
-  parseImageConfig,
-  readImageConfig,
-  readPlatforms,
-} from "../oci/registry/platform-image.ts";
+import { connectDocker } from "../oci/engine/api.ts";
+import { imagePath } from "../oci/engine/engine-answers.ts";
 import {
   formatImageReference,
   type ImageReference,
@@ -18,6 +11,13 @@ import {
   parseImageReference,
   withDefaultTag,
 } from "../oci/reference.ts";
+import type { RegistryClient } from "../oci/registry/client.ts";
+import {
+  type ImageConfig,
+  parseImageConfig,
+  readImageConfig,
+  readPlatforms,
+} from "../oci/registry/platform-image.ts";
 
 export interface FoundImage {
   readonly source: "engine" | "registry";

@@ -11,8 +11,8 @@ import { readX86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
 import { forwardBranches, hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
-import { findCode, type FoundCode } from "./find-code.ts";
 import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
+import { type FoundCode, findCode } from "./find-code.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
 import { readPtxEntry } from "./gpu/ptx-versions.ts";
 

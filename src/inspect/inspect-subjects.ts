@@ -6,7 +6,7 @@ import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import {
   checkSubjects,
   type ExpectationAnswer,
@@ -15,7 +15,7 @@ import {
 } from "./expect/expectation-rules.ts";
 import { noCache } from "./image/layer-cache.ts";
 import { type ImageInspection, inspectionOf } from "./inspection.ts";
-import { openOptions, type OpenChoice, type OpenEvent } from "./open-choice.ts";
+import { type OpenChoice, type OpenEvent, openOptions } from "./open-choice.ts";
 import { openSubject } from "./open-subject.ts";
 
 export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {

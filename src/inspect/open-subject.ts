@@ -3,17 +3,17 @@
 import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { ImgmatchError } from "../errors.ts";
+import type { World } from "../io/world.ts";
 import { connectDocker } from "../oci/engine/api.ts";
 import { imagePath } from "../oci/engine/engine-answers.ts";
-import { ImgmatchError } from "../errors.ts";
 import { isImageId, parseImageReference, withDefaultTag } from "../oci/reference.ts";
-import type { World } from "../io/world.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { isArchive, openFromArchive, saysImage } from "./image/from-archive.ts";
 import { openFromFile, openFromFolder } from "./image/from-folder.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";
 import { openFromRegistry } from "./image/from-registry.ts";
-import type { OpenOptions, OpenedImage } from "./image/open-layers.ts";
+import type { OpenedImage, OpenOptions } from "./image/open-layers.ts";
 
 export interface OpenRequest extends OpenOptions {
   /** The place to look for a name that is no path; by default in the engine first. */

@@ -3,8 +3,8 @@
 import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
-import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { parseCudaVersion } from "../../hardware/driver-version.ts";
+import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import type {
   CudaRequirement,
   DriverRequirement,
@@ -14,19 +14,14 @@ import type {
   RocmRequirement,
 } from "../../lock/lock.ts";
 import { requireOf } from "../../resolve/check-image.ts";
-import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
 import { servedTargets } from "../amd/amd-libraries.ts";
+import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { decidedFloor, loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
+import { cudaTargets } from "../gpu/gpu-inspection.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
-import {
-  gpuOf,
-  holdersOf,
-  type ImageInspection,
-  inspectionOf,
-  type MeasuredDriver,
-  undecidedPath,
-} from "../inspection.ts";
+import { type ImageInspection, inspectionOf } from "../inspection.ts";
+import { holdersOf, type MeasuredDriver, undecidedPath } from "../measured-requirement.ts";
 
 /** Facts that the owner of an image knows and its files may not tell. */
 export interface Statement {
@@ -168,7 +163,7 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const major = String(parseCudaVersion(stated)?.parts[0]);
   const holders = holdersOf(inspection.files);
   const loaded = loadedFiles(holders, inspection.driver, major).map(({ file }) => file);
-  const code = gpuOf(loaded)?.targets.map(({ target }) => target) ?? [];
+  const code = cudaTargets(loaded);
   const minimum = decidedFloor(measureFloor(holders, inspection.driver, major))?.minimum ?? null;
   const own = cuda.driver?.mode === "host" ? null : cuda.driver;
   const host = minimum === null ? null : ({ mode: "host", minimum } as const);

@@ -47,6 +47,12 @@ export function amdOf(files: readonly AmdFile[]): ImageAmd | null {
   };
 }
 
+/** The names of AMD's targets of these files together. */
+export function amdTargets(files: readonly AmdFile[]): readonly string[] {
+  const codes = files.flatMap(({ amd }) => (amd === null ? [] : [amd]));
+  return [...new Set(targetsOf(codes).map(({ target }) => target))];
+}
+
 /** Exact, or by the generic target. Code of one state of xnack or sramecc alone counts: a host may be in that state. */
 function isFor(target: string, { name, generic }: AmdArchitecture): boolean {
   const [processor] = target.split(":");
@@ -111,7 +117,7 @@ export function amdLibraries<File extends AmdFile>(
     const [only] = found;
     return {
       path: found.length === 1 && only !== undefined ? only.path : folder,
-      targets: targetsOf(found.flatMap(({ amd }) => (amd === null ? [] : [amd]))).map(({ target }) => target),
+      targets: amdTargets(found),
       files: found,
     };
   });

@@ -11,7 +11,7 @@ import { type CpuArchitecture, findMarch, neededFeatures } from "../../hardware/
 import type { CpuRequirement } from "../../hardware/requirement.ts";
 import { arm64Rows, undecidedWithSme } from "../cpu/arm64-decoder.ts";
 import { linuxFeature } from "../cpu/x86-features.ts";
-import type { InspectedFile } from "../inspection.ts";
+import type { InspectedFile } from "../file-inspection.ts";
 import type { ImageOrigin } from "./origin.ts";
 
 /**

@@ -4,8 +4,11 @@ import type { Problem } from "../../errors.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import type { CudaRequirement, RocmRequirement } from "../../hardware/requirement.ts";
-import { amdLibraries, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
-import type { ImageInspection, InspectedFile } from "../inspection.ts";
+import { amdLibraries, amdTargets, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
+import type { InspectedFile } from "../file-inspection.ts";
+import { type GpuVendor, mayHideGpuCode } from "../file-inspection.ts";
+import { cudaTargets } from "../gpu/gpu-inspection.ts";
+import type { ImageInspection } from "../inspection.ts";
 import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";
 
@@ -23,9 +26,7 @@ export interface CodeOf {
   /** Programs and libraries that make such code at run time. */
   readonly compiler: RegExp;
   readonly hasUnknown: (inspection: ImageInspection) => boolean;
-  /** Damage that hides no such code, but code of the other vendor. */
-  readonly otherDamage: (file: InspectedFile) => readonly string[];
-  readonly ownDamage: (file: InspectedFile) => readonly string[];
+  readonly vendor: GpuVendor;
   readonly flags: string;
   /** `sm_80×1` */
   readonly countsOf: (file: InspectedFile) => readonly string[];
@@ -44,26 +45,22 @@ function withAllCode({
 
 export const cudaCode = (requires: CudaRequirement): CodeOf => ({
   code: withAllCode(requires),
-  targetsOf: nvidiaTargets,
+  targetsOf: cudaTargets,
   isFound: isFoundNvidia,
   compiler: /\/(?:lib(?:nvrtc|nvJitLink|nvvm|nvptxcompiler)[\w.-]*\.so[\d.]*|nvcc|ptxas|cicc)$/,
   hasUnknown: ({ gpu }) => gpu !== null && gpu.unknownKinds.length > 0,
-  otherDamage: ({ amd }) => amd?.damage ?? [],
-  ownDamage: ({ gpu }) => gpu?.damage ?? [],
+  vendor: "cuda",
   flags: "{{gpu.gencode}}",
   countsOf: ({ gpu }) => (gpu?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`),
 });
 
 export const rocmCode = (requires: RocmRequirement): CodeOf => ({
   code: withAllCode(requires),
-  targetsOf: (files) => [
-    ...new Set(files.flatMap(({ amd }) => (amd?.targets ?? []).map(({ target }) => target))),
-  ],
+  targetsOf: amdTargets,
   isFound: (wanted, found) => found.some((target) => coversAmd(target, wanted)),
   compiler: /\/(?:lib(?:hiprtc|amd_comgr)[\w.-]*\.so[\d.]*|hipcc|amdclang(?:\+\+)?)$/,
   hasUnknown: ({ amd }) => amd !== null && amd.unknown.length > 0,
-  otherDamage: ({ gpu }) => gpu?.damage ?? [],
-  ownDamage: ({ amd }) => amd?.damage ?? [],
+  vendor: "amd",
   flags: "{{gpu.offload}}",
   countsOf: ({ amd }) => (amd?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`),
 });
@@ -179,30 +176,10 @@ function mayCompile(
   return targetsOf(own).length === 0 && files.some(({ path }) => compiler.test(path));
 }
 
-function isUnread({ hasUnknown, otherDamage, ownDamage }: CodeOf, inspection: ImageInspection): boolean {
+function isUnread({ hasUnknown, vendor }: CodeOf, inspection: ImageInspection): boolean {
   if (hasUnknown(inspection)) return true;
   const byPath = new Map(inspection.files.map((file) => [file.path, file]));
-  // Unknown CPU instructions, and programs for other CPUs, were searched for GPU code all the same.
-  const isOther = (path: string, reason: string) => {
-    const file = byPath.get(path);
-    if (file === undefined) return false;
-    if (otherDamage(file).includes(reason)) return true;
-    return (
-      file.program !== null &&
-      /^(\d+ unknown instructions|code for )/.test(reason) &&
-      !ownDamage(file).includes(reason)
-    );
-  };
-  return inspection.unopened.some(({ path, reason }) => !isOther(path, reason));
-}
-
-function nvidiaTargets(files: readonly InspectedFile[]): readonly string[] {
-  const targets = files.flatMap(({ gpu }) => [
-    ...(gpu?.targets ?? []),
-    // Of what the device linker left, the driver takes the PTX.
-    ...(gpu?.relocatable ?? []).filter(({ target }) => isPtx(target)),
-  ]);
-  return [...new Set(targets.map(({ target }) => target))].sort();
+  return inspection.unopened.some(({ path, reason }) => mayHideGpuCode(byPath.get(path), reason, vendor));
 }
 
 function isPtx(target: string): boolean {

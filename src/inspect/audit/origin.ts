@@ -1,9 +1,10 @@
 /** Which files of an image its own layers brought or changed, and which are its base's as they were. */
 
 import { type Checksums, sameChecksums } from "../checksums.ts";
+import type { InspectedFile } from "../file-inspection.ts";
 import { filesOfLayers } from "../image/file-tree.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
-import type { ImageInspection, InspectedFile } from "../inspection.ts";
+import type { ImageInspection } from "../inspection.ts";
 
 /** The base that an image was built on. */
 export type BaseOrigin =

@@ -1,9 +1,9 @@
 /** GPU code that another toolkit made than the one declared. */
 
 import type { Problem } from "../../errors.ts";
-import type { CudaRequirement } from "../../hardware/requirement.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
-import type { InspectedFile } from "../inspection.ts";
+import type { CudaRequirement } from "../../hardware/requirement.ts";
+import type { InspectedFile } from "../file-inspection.ts";
 import type { Findings } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
 

@@ -3,10 +3,10 @@
  * these show one. A sign proves nothing of a single instruction, so that it only ever turns *needed* into *may be used*.
  */
 
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
+import { groupBy } from "../../io/collections.ts";
+import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
-import { groupBy } from "../../io/collections.ts";
 import { u32 } from "../little-endian.ts";
 
 /** gcc and clang's `__builtin_cpu_supports`, glibc, the kernel's auxiliary vector, OpenSSL, PyTorch's cpuinfo. */

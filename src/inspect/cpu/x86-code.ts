@@ -1,7 +1,7 @@
 /** CPU features of x86 instructions, by iced-x86, which knows them for each form of an instruction. */
 
 import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic } from "iced-x86";
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type RegionKind } from "./regions.ts";
 import { linuxFeature } from "./x86-features.ts";

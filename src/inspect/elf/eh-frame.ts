@@ -1,6 +1,6 @@
 /** The bounds of functions from `.eh_frame`, which survives `strip`. Sources: LSB Core, "Exception Frames"; DWARF 5, 6.4.1 and 7.24. */
 
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import type { ElfSection } from "./elf.ts";
 

@@ -1,6 +1,6 @@
 /** Symbols of an ELF file, one after another, so that tables of any size fit. Source: System V ABI, "Symbol Table". */
 
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 

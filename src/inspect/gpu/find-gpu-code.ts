@@ -6,6 +6,7 @@
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import type { CodePattern } from "../code-search.ts";
 import { endOfTables } from "../elf/elf.ts";
+import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
 import { containerMagic, containerOf, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
@@ -17,7 +18,6 @@ import {
   relocatablePlace,
 } from "./gpu-inspection.ts";
 import { decompressLz4, lz4Bound } from "./lz4.ts";
-import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 
 /** The first block of a zstd frame holds at most 128 KiB (RFC 8878, 3.1.1.2.4). */
 const firstBlock = 2 ** 17 + 64;

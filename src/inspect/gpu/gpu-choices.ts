@@ -1,5 +1,6 @@
 /** Code of several CUDA majors in one image, of which the program takes one when it runs: Ollama's `cuda_v12` and `cuda_v13`. */
 
+import { groupBy } from "../../io/collections.ts";
 import type { DriverFiles } from "./driver-files.ts";
 import {
   compareToolkits,
@@ -12,7 +13,6 @@ import {
   runtimesOf,
   runtimesThere,
 } from "./driver-floor.ts";
-import { groupBy } from "../../io/collections.ts";
 
 /** The part of a path that names one CUDA: `cuda_v12`, `cu128`, `cuda_jetpack6`, as a folder or as a part of a file's name. */
 const cudaName =

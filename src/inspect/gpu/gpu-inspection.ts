@@ -1,9 +1,9 @@
 /** The GPU code of a file: targets with the number of modules that have each, toolkits, compression, and code of unknown kind. */
 
-import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
-import { toolkitOfPtx } from "./ptx-versions.ts";
 import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
+import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
+import { toolkitOfPtx } from "./ptx-versions.ts";
 
 export interface GpuCode {
   /** Containers and lone files of code: the driver chooses in each for itself. */
@@ -153,4 +153,57 @@ function sortable(version: string | null): string {
     .split(".")
     .map((part) => part.padStart(4, "0"))
     .join(".");
+}
+
+interface ModuleCounts {
+  readonly modules: number;
+  readonly relocatable: number;
+}
+
+export interface ImageGpu {
+  /**
+   * `files`: in how many files; `modules`: in how many modules of them together, as a file's own `targets` count; `relocatable`: in how
+   * many more that the device linker left, of whose PTX the driver takes what it can.
+   */
+  readonly targets: readonly ({ readonly target: string; readonly files: number } & ModuleCounts)[];
+  readonly lto: readonly string[];
+  /** Kinds of code that this version does not know: any target may be in them. */
+  readonly unknownKinds: readonly number[];
+}
+
+function modulesWith(target: string, counts: readonly TargetCount[]): number {
+  return counts.find((each) => each.target === target)?.modules ?? 0;
+}
+
+/** null for files without GPU code. */
+export function gpuOf(files: readonly { readonly gpu: GpuCode | null }[]): ImageGpu | null {
+  const codes = files.flatMap(({ gpu }) => (gpu === null ? [] : [gpu]));
+  if (codes.length === 0) return null;
+  const targets = new Map<string, { files: number } & ModuleCounts>();
+  for (const { targets: own, relocatable } of codes) {
+    // Of what the device linker left, the driver takes the PTX.
+    const left = relocatable.filter(({ target }) => target.startsWith("compute_"));
+    for (const name of new Set([...own, ...left].map(({ target }) => target))) {
+      const before = targets.get(name) ?? { files: 0, modules: 0, relocatable: 0 };
+      targets.set(name, {
+        files: before.files + 1,
+        modules: before.modules + modulesWith(name, own),
+        relocatable: before.relocatable + modulesWith(name, left),
+      });
+    }
+  }
+  return {
+    targets: [...targets]
+      .map(([target, counts]) => ({ target, ...counts }))
+      .sort((a, b) => compareTargets(a.target, b.target)),
+    lto: [...new Set(codes.flatMap(({ lto }) => lto.map(({ target }) => target)))].sort(compareTargets),
+    unknownKinds: [...new Set(codes.flatMap(({ unknown }) => unknown.map(({ kind }) => kind)))].sort(
+      (a, b) => a - b,
+    ),
+  };
+}
+
+/** The names of NVIDIA's targets of these files together. */
+export function cudaTargets(files: readonly { readonly gpu: GpuCode | null }[]): readonly string[] {
+  return gpuOf(files)?.targets.map(({ target }) => target) ?? [];
 }

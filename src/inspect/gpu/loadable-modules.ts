@@ -1,12 +1,12 @@
 /** GPU code that a driver can be given by itself: one module of each target, out of the files of an image or made here. */
 
-import { supportedTargets, toolkitCompiles, cudaToolkits } from "../../hardware/cuda-toolkits.ts";
+import { cudaToolkits, supportedTargets, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget } from "../../hardware/gpu-target.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { placesOf, searchCode } from "../code-search.ts";
 import { readElf } from "../elf/elf.ts";
 import { headBytes } from "../file-inspection.ts";
-import { closeSpooled, sourceOf, type SpooledFile } from "../image/spool.ts";
+import { closeSpooled, type SpooledFile, sourceOf } from "../image/spool.ts";
 import { alone, type FileInspector } from "../workers/file-inspector.ts";
 import { type FoundPiece, gpuCodeSearch } from "./find-gpu-code.ts";
 import { compareTargets, createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";

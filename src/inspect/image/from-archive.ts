@@ -3,15 +3,15 @@
  * what names the layers stands behind them.
  */
 
+import { isRecord, parseJson, text } from "../../io/json.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { isRecord, parseJson, text } from "../../io/json.ts";
-import { checked, type Chunks, createChunkReader } from "./checked.ts";
+import { entryFor } from "../../oci/platform-entries.ts";
+import { type Chunks, checked, createChunkReader } from "./checked.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
 import { isTar } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
-import { entryFor } from "../../oci/platform-entries.ts";
 import { blobPath, configParts, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./open-layers.ts";
 import { readTar } from "./read-tar.ts";

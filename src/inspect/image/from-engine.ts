@@ -1,9 +1,9 @@
 /** An image of the container engine: as the archive of `docker save`, and its layers. */
 
+import type { Environment } from "../../io/world.ts";
+import { connectDocker } from "../../oci/engine/api.ts";
 import { imagePath } from "../../oci/engine/engine-answers.ts";
 import { readLayers } from "../../oci/engine/read-layers.ts";
-import { connectDocker } from "../../oci/engine/api.ts";
-import type { Environment } from "../../io/world.ts";
 import type { Layer } from "../../oci/image-layers.ts";
 
 /** Throws `ENGINE_…` while it is read. */

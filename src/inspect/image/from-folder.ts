@@ -7,14 +7,14 @@ import { promisify } from "node:util";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
-import { closeSpooled, maxSpool, sourceOf, type SpooledFile } from "./spool.ts";
 import { loaderReader } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
 import { sharedInspector } from "../workers/worker-pool.ts";
 import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
 import { layerChanges } from "./layer.ts";
-import { collect, type FileSink } from "./opened-file.ts";
 import type { OpenedImage, OpenOptions } from "./open-layers.ts";
+import { collect, type FileSink } from "./opened-file.ts";
+import { closeSpooled, maxSpool, type SpooledFile, sourceOf } from "./spool.ts";
 import { chunksOf } from "./zip.ts";
 
 /** Of the system, not of the image, where a running system is looked at. */

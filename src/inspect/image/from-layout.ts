@@ -3,16 +3,16 @@
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Digest } from "../../oci/digest.ts";
-import { digestOf } from "../../oci/digest-of.ts";
 import { isErrno } from "../../io/files.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { entryFor } from "../../oci/platform-entries.ts";
 import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer } from "./layer.ts";
 import { blobPath, configParts, manifestParts } from "./manifest.ts";
-import { type OpenedImage, openLayers, type OpenOptions } from "./open-layers.ts";
+import { type OpenedImage, type OpenOptions, openLayers } from "./open-layers.ts";
 
 const maxJson = 16 * 2 ** 20;
 /** An index may name an index, but not for ever. */

@@ -10,7 +10,7 @@ import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { checked } from "./checked.ts";
 import { inspectLayer } from "./layer.ts";
 import { configParts, manifestParts } from "./manifest.ts";
-import { type OpenedImage, openLayers, type OpenOptions } from "./open-layers.ts";
+import { type OpenedImage, type OpenOptions, openLayers } from "./open-layers.ts";
 
 /** null when the registry has no such reference. Throws what the registry throws, and `IMAGE_INVALID`. */
 export async function openFromRegistry(

@@ -1,10 +1,10 @@
 /** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
 
-import { type Digest, isDigest, isSize } from "../../oci/digest.ts";
-import { digestOf } from "../../oci/digest-of.ts";
 import { attempt } from "../../io/attempt.ts";
 import { canonical } from "../../io/canonical-json.ts";
 import { fieldsOf } from "../../io/json.ts";
+import { type Digest, isDigest, isSize } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { platformName } from "../../oci/platform-entries.ts";
 import { invalidImage } from "./invalid-image.ts";
 import type { OpenedImage } from "./open-layers.ts";

@@ -3,8 +3,8 @@
 import type { Digest } from "../../oci/digest.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 import { invalidImage } from "./invalid-image.ts";
-import type { LayerCache } from "./layer-cache.ts";
 import type { LayerInspection } from "./layer.ts";
+import type { LayerCache } from "./layer-cache.ts";
 
 export async function openLayers<Layer extends { readonly digest: Digest }>(
   layers: readonly Layer[],

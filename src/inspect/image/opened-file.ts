@@ -2,10 +2,10 @@
 
 import type { FileInspection } from "../file-inspection.ts";
 import { type LoaderRecord, scriptRecord } from "../loader/loader-record.ts";
-import { mayBePackaged } from "../packages/unchanged-files.ts";
 import type { PackageRecords } from "../packages/unchanged-files.ts";
-import type { SpooledFile } from "./spool.ts";
+import { mayBePackaged } from "../packages/unchanged-files.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
+import type { SpooledFile } from "./spool.ts";
 
 /** The code at a path, and in archives there: `app.jar!/lib/x.so`. */
 export interface OpenedFile {

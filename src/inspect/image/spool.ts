@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { borrowBuffer, type ByteSource, fileSource, giveBack, memorySource } from "../byte-source.ts";
+import { type ByteSource, borrowBuffer, fileSource, giveBack, memorySource } from "../byte-source.ts";
 import type { Chunks } from "./checked.ts";
 
 /** Most programs. All that are on their way have a bound together. */

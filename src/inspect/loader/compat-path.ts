@@ -6,7 +6,7 @@
  */
 
 import type { OnPath } from "../../hardware/requirement.ts";
-import type { LibraryFile } from "../gpu/driver-files.ts";
+import type { DriverFiles, LibraryFile } from "../gpu/driver-files.ts";
 import type { ImageStart } from "../image/open-layers.ts";
 import { ldFolders } from "./ld-conf.ts";
 import { driverLibrary, type LoaderRecord } from "./loader-record.ts";
@@ -23,6 +23,12 @@ export interface CompatPath {
   readonly loaded: string | null;
   /** Branches of kernel drivers in the note of the package's libcuda; null where it has none. */
   readonly listed: readonly string[] | null;
+}
+
+/** NVIDIA's libraries of an image. */
+export interface ImageDriver extends DriverFiles {
+  /** Whether the image's loader finds the forward-compatibility package; null for an image without one. */
+  readonly compatPath: CompatPath | null;
 }
 
 export interface LoaderView {

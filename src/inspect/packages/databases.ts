@@ -1,7 +1,7 @@
 /** Which files of an image belong to a package database: dpkg's status and lists of checksums, apk's list, rpm's databases. */
 
+import { type RpmDatabase, readRpm } from "./rpm/rpm.ts";
 import type { PackageRecords } from "./unchanged-files.ts";
-import { readRpm, type RpmDatabase } from "./rpm/rpm.ts";
 
 const maintainers = /@(?:[\w-]+\.)*alpinelinux\.org>?\s*$/;
 

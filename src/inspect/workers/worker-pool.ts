@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile } from "../image/spool.ts";
-import { type Question, readAnswer, type Reply, transfersOf } from "./file-answer.ts";
+import { type Question, type Reply, readAnswer, transfersOf } from "./file-answer.ts";
 import { type FileInspector, inThisThread } from "./file-inspector.ts";
 
 interface Job {
