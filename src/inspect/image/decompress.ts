@@ -6,7 +6,7 @@ import { Decompress } from "fzstd";
 import { errnoMessage } from "../../io/files.ts";
 import { u32 } from "../little-endian.ts";
 import { maxFrameHeader, readZstdFrame, rleBlock, type ZstdFrame } from "../zstd-frame.ts";
-import { type ChunkReader, type Chunks, createChunkReader } from "./checked.ts";
+import { type ChunkReader, type Chunks, createChunkReader } from "./chunks.ts";
 import { invalidImage } from "./invalid-image.ts";
 
 export type Compression = "gzip" | "zstd" | null;

@@ -6,13 +6,12 @@
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { entryFor } from "../../oci/platform-entries.ts";
-import { type Chunks, checked, createChunkReader } from "./checked.ts";
+import { type Chunks, checked, createChunkReader } from "./chunks.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
 import { isTar } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
-import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
-import { blobPath, configParts, manifestParts } from "./manifest.ts";
+import { inspectBlob, type LayerInspection, normalPath } from "./layer.ts";
+import { blobPath, configParts, findManifest, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./open-layers.ts";
 import { readTar } from "./read-tar.ts";
 
@@ -93,13 +92,12 @@ async function readParts(
       continue;
     }
     if (!isLayerHead(head)) continue;
-    const blob = checked(reader.behind(head), digest, `${path} of ${name}`);
     const onBytes = (count: number) => {
       bytes += count;
       onProgress({ layer: layers.size, layers: null, bytes });
     };
-    const layer = await inspectLayer(blob.chunks, `${path} of ${name}`, onBytes, inspector);
-    await blob.finish();
+    const blob = { chunks: reader.behind(head), digest };
+    const layer = await inspectBlob(blob, `${path} of ${name}`, onBytes, inspector);
     if (key !== null) await cache.keep(key, layer);
     layers.set(path, layer);
   }
@@ -107,7 +105,12 @@ async function readParts(
   return { json, layers, links };
 }
 
-function assemble(held: Held, name: string, source: ImageSourceKind, platform: string): OpenedImage {
+async function assemble(
+  held: Held,
+  name: string,
+  source: ImageSourceKind,
+  platform: string,
+): Promise<OpenedImage> {
   const read = (path: string) => {
     const bytes = held.json.get(path);
     return bytes === undefined ? undefined : parseJson(bytes);
@@ -121,7 +124,8 @@ function assemble(held: Held, name: string, source: ImageSourceKind, platform: s
     return { ...layer, digest: digestOfBlob(path) };
   };
   const saved = read("manifest.json");
-  const digest = indexDigest(read, platform);
+  const found = await findManifest(read("index.json"), platform, (digest) => read(blobPath(digest)));
+  const digest = "isNot" in found ? null : found.digest;
   const [first] = Array.isArray(saved) ? saved : [];
   if (isRecord(first) && Array.isArray(first.Layers)) {
     if (Array.isArray(saved) && saved.length > 1)
@@ -130,25 +134,12 @@ function assemble(held: Held, name: string, source: ImageSourceKind, platform: s
     const layers = first.Layers.map((path) => layerAt(text(path) ?? ""));
     return { source, name, digest, layers, ...configParts(config) };
   }
-  if (digest === null)
+  if ("isNot" in found || digest === null)
     throw invalidImage(`${name}: is neither an archive of docker save nor an OCI archive for ${platform}`);
-  const parts = manifestParts(read(blobPath(digest)), name);
+  const parts = manifestParts(found.manifest, name);
   const layers = parts.layers.map((layer) => layerAt(blobPath(layer.digest)));
   const config = read(blobPath(parts.config));
   return { source, name, digest, layers, ...configParts(config) };
-}
-
-/** Follows indexes to a manifest that is there. */
-function indexDigest(read: (path: string) => unknown, platform: string): Digest | null {
-  let json = read("index.json");
-  let digest: Digest | null = null;
-  for (let depth = 0; depth < 4 && isRecord(json) && Array.isArray(json.manifests); depth++) {
-    const found = entryFor(json, platform);
-    if (typeof found === "object") return null;
-    digest = found;
-    json = read(blobPath(digest));
-  }
-  return digest;
 }
 
 function digestOfBlob(path: string): Digest | null {

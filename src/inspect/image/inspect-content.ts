@@ -4,13 +4,13 @@ import { ImgmatchError } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { headBytes, holdsCode, holdsCodeFrom } from "../file-inspection.ts";
 import { maxScript } from "../loader/shell-path.ts";
-import { type Chunks, createChunkReader } from "./checked.ts";
+import { type Chunks, chunksOf, createChunkReader } from "./chunks.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
 import { findMark } from "./marks.ts";
 import type { ContentSink } from "./opened-file.ts";
 import { readTar } from "./read-tar.ts";
 import { closeSpooled, maxSpool, type SpooledFile, sourceOf, spool } from "./spool.ts";
-import { chunksOf, endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
+import { endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
 
 /** The bytes that the archives of one layer may still unpack to, and those of the names in them, all together. */
 export interface ArchiveBudget {

@@ -5,7 +5,7 @@ import { compressedMagic, isCompressedBundle } from "../amd/compressed-bundle.ts
 import { elfMachine, elfType } from "../elf/elf.ts";
 import { containerMagic } from "../gpu/fatbin.ts";
 import { u16, u32 } from "../little-endian.ts";
-import { type Chunks, createChunkReader } from "./checked.ts";
+import { type Chunks, createChunkReader } from "./chunks.ts";
 
 /** A file of a zip archive, GPU code, a program or library for a CPU. */
 export type Mark = "zip" | "gpu" | "program";

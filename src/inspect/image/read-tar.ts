@@ -3,7 +3,7 @@
  * numbers in base 256). Nothing is written anywhere, so that names can do no harm.
  */
 
-import { type ChunkReader, type Chunks, createChunkReader } from "./checked.ts";
+import { type ChunkReader, type Chunks, createChunkReader } from "./chunks.ts";
 import { invalidImage } from "./invalid-image.ts";
 
 export interface TarEntry {

@@ -5,7 +5,7 @@ import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ByteSource, borrowBuffer, fileSource, giveBack, memorySource } from "../byte-source.ts";
-import type { Chunks } from "./checked.ts";
+import type { Chunks } from "./chunks.ts";
 
 /** Most programs. All that are on their way have a bound together. */
 const inMemory = 2 * 2 ** 20;

@@ -3,7 +3,7 @@
 import zlib from "node:zlib";
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
-import type { Chunks } from "./checked.ts";
+import { type Chunks, chunksOf } from "./chunks.ts";
 import { through } from "./decompress.ts";
 
 export interface ZipEntry {
@@ -19,7 +19,6 @@ export interface ZipEntry {
 
 const maxEntries = 200_000;
 const maxDirectory = 64 * 2 ** 20;
-const chunkBytes = 2 ** 20;
 const entryMark = 0x02014b50;
 const endMark = Buffer.of(0x50, 0x4b, 5, 6);
 
@@ -128,16 +127,4 @@ export function openZipEntry(source: ByteSource, entry: ZipEntry): Chunks | null
   if (entry.method === 0) return raw;
   if (entry.method !== 8) return null;
   return through(raw, zlib.createInflateRaw({ chunkSize: 2 ** 17 }), (error) => error);
-}
-
-export async function* chunksOf(
-  source: ByteSource,
-  start = 0,
-  length = source.size,
-): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < length; at += chunkBytes) {
-    const bytes = source.read(start + at, Math.min(chunkBytes, length - at));
-    if (bytes.length === 0) return;
-    yield bytes;
-  }
 }

@@ -228,9 +228,12 @@ describe("a layer without an end is refused", () => {
     const open = (path: string) => {
       const changes = Array.from({ length: 50_000 }, () => ({ kind: "file" as const, path }));
       let opened = 0;
-      const read = openLayers(layers, "app", { platform: "", cache: noCache }, async () => {
+      const find = async () => {
         opened++;
         return { changes, size: 0 };
+      };
+      const read = openLayers(layers, "app", { platform: "", cache: { ...noCache, find } }, () => {
+        throw new Error("every layer is in the cache");
       });
       return read.then(
         () => "",
