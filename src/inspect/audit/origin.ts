@@ -1,6 +1,5 @@
 /** Which files of an image its own layers brought or changed, and which are its base's as they were. */
 
-import { type Checksums, sameChecksums } from "../checksums.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import { filesOfLayers } from "../image/file-tree.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
@@ -36,13 +35,9 @@ export function originOf(opened: OpenedImage, inspection: ImageInspection, base:
   const below = base.kind === "layers" ? base.count : 0;
   const layers = base.kind === "image" ? base.image.layers : opened.layers.slice(0, below);
   const found = filesOfLayers(layers);
-  const known = new Map<string, Checksums>(
-    found.files.map(({ path, inspection: { checksums } }) => [path, checksums]),
-  );
-  const isBase = ({ path, layer, checksums }: InspectedFile) => {
-    const same = known.get(path);
-    return layer < below || (same !== undefined && sameChecksums(same, checksums));
-  };
+  const known = new Map(found.files.map(({ path, inspection }) => [path, inspection.checksums.sha256]));
+  const isBase = ({ path, layer, checksums }: InspectedFile) =>
+    layer < below || known.get(path) === checksums.sha256;
   const knownUnopened = new Set(
     base.kind === "image" ? found.unopened.map(({ path, reason }) => `${path}\n${reason}`) : [],
   );

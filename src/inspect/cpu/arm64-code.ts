@@ -1,12 +1,12 @@
 /** CPU features of AArch64 instructions, each word of the code looked up. */
 
-import { type ByteSource, windowBytes, withBuffer } from "../byte-source.ts";
+import { type ByteSource, windowBytes, withWindowAsync } from "../byte-source.ts";
 import { arm64Decoder, arm64Rows, undecidedWithSme, unknownWord } from "./arm64-decoder.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion } from "./regions.ts";
 
 export function readArm64Code(source: ByteSource, regions: Iterable<CodeRegion>): Promise<CpuCode> {
-  return withBuffer(windowBytes, (buffer) => sweep(source, regions, buffer));
+  return withWindowAsync((buffer) => sweep(source, regions, buffer));
 }
 
 async function sweep(

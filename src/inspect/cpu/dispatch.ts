@@ -4,7 +4,7 @@
  */
 
 import { groupBy } from "../../io/collections.ts";
-import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 import { u32 } from "../little-endian.ts";
@@ -66,9 +66,7 @@ export function readDispatchSigns(source: ByteSource, elf: Elf): readonly string
       if (signs.size >= maxSigns) return [...signs].sort();
     }
   }
-  const lent = borrowBuffer(windowBytes);
-  if (hasIndirectRelocation(source, elf, new Uint8Array(lent))) signs.add("IFUNC");
-  giveBack(lent);
+  if (withWindow((buffer) => hasIndirectRelocation(source, elf, buffer))) signs.add("IFUNC");
   return [...signs].sort();
 }
 

@@ -1,42 +1,42 @@
 /** CPU features of x86 instructions, by iced-x86, which knows them for each form of an instruction. */
 
 import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic } from "iced-x86";
-import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, withWindowAsync } from "../byte-source.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type RegionKind } from "./regions.ts";
 import { linuxFeature } from "./x86-features.ts";
 
 /** Bytes of the longest instruction (Intel SDM, 2.3.11). */
 const longest = 15;
-/** Sees other work between windows, each of which takes about 30 ms. */
-export async function readX86Code(
+
+/** Lets other work run between windows, each of which takes about 30 ms. */
+export function readX86Code(
   source: ByteSource,
   regions: Iterable<CodeRegion>,
   bits: 32 | 64,
 ): Promise<CpuCode> {
-  const sweep = createSweep(bits);
-  const lent = borrowBuffer(windowBytes);
-  const buffer = new Uint8Array(lent);
-  try {
-    for (const region of regions) {
-      for (let at = 0; at < region.size; ) {
-        // Of bytes between functions one block at a time is counted: a stripped program in Go has no more than these.
-        const piece = Math.min(region.size - at, blockBytes[region.kind]);
-        if (sweep.needsWindow(region.offset + at, piece)) {
-          sweep.setWindow(source.readOver(region.offset + at, buffer), region.offset + at);
-          await new Promise(setImmediate);
+  return withWindowAsync(async (buffer) => {
+    const sweep = createSweep(bits);
+    try {
+      for (const region of regions) {
+        for (let at = 0; at < region.size; ) {
+          // Bytes between functions are counted block by block: a stripped Go program has no others.
+          const piece = Math.min(region.size - at, blockBytes[region.kind]);
+          if (sweep.needsWindow(region.offset + at, piece)) {
+            sweep.setWindow(source.readOver(region.offset + at, buffer), region.offset + at);
+            await new Promise(setImmediate);
+          }
+          at +=
+            region.kind === "function"
+              ? sweep.countFunction(region.offset + at, region.size - at)
+              : sweep.countBlock(region.offset + at, region.size - at, region.kind);
         }
-        at +=
-          region.kind === "function"
-            ? sweep.countFunction(region.offset + at, region.size - at)
-            : sweep.countBlock(region.offset + at, region.size - at, region.kind);
       }
+      return sweep.result();
+    } finally {
+      sweep.free();
     }
-    return sweep.result();
-  } finally {
-    sweep.free();
-    giveBack(lent);
-  }
+  });
 }
 
 function invalid(counts: Uint32Array): number {

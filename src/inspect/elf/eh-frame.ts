@@ -1,6 +1,6 @@
 /** The bounds of functions from `.eh_frame`, which survives `strip`. Sources: LSB Core, "Exception Frames"; DWARF 5, 6.4.1 and 7.24. */
 
-import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import type { ElfSection } from "./elf.ts";
 
@@ -15,12 +15,7 @@ const relativeToPlace = 0x10;
  * outside functions.
  */
 export function readEhFrame(source: ByteSource, section: ElfSection, use: UseRange): void {
-  const lent = borrowBuffer(windowBytes);
-  try {
-    records(source, section, new Uint8Array(lent), use);
-  } finally {
-    giveBack(lent);
-  }
+  withWindow((buffer) => records(source, section, buffer, use));
 }
 
 type UseRange = (address: number, size: number) => void;
