@@ -1,11 +1,11 @@
-/** The options of commands that open images: for which platform, and who hears how far they are. */
+/** The options of commands that open images: the platform and the progress. */
 
 import type { Watching, World } from "../io/world.ts";
 import { cacheFolder, folderCache } from "./image/layer-cache.ts";
 import type { OpenOptions, OpenProgress } from "./image/open-layers.ts";
 
 export interface OpenChoice {
-  /** Of an index, the image for this platform. Default: of this machine. */
+  /** The image of an index to open. Default: the platform of this machine. */
   readonly platform?: string;
 }
 
@@ -26,7 +26,7 @@ export function openOptions(
 
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", ppc64: "ppc64le" };
 
-/** `linux/amd64`: of this machine, whatever its system. */
+/** `linux/amd64`: the architecture of this machine, whatever its system. */
 function ownPlatform(): string {
   return `linux/${architectures[process.arch] ?? process.arch}`;
 }

@@ -1,6 +1,6 @@
 /**
- * An image as one tar stream: of `docker save` (moby image-spec v1.2: `manifest.json`), of an engine, or of an OCI layout. One pass:
- * what names the layers stands behind them.
+ * Opens an image in one tar stream: of `docker save` (moby image-spec v1.2: `manifest.json`), of an engine, or of an OCI layout. It takes
+ * one pass, as the manifest stands behind the layers.
  */
 
 import { isRecord, parseJson, text } from "../../io/json.ts";
@@ -15,7 +15,7 @@ import { blobPath, configParts, findManifest, manifestParts } from "./manifest.t
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./open-layers.ts";
 import { readTar } from "./read-tar.ts";
 
-/** Manifests and configurations: anything else that is so short and is JSON is held too. */
+/** Every JSON file of this length is held: it may be a manifest or a configuration. */
 const maxJson = 4 * 2 ** 20;
 const maxHeld = 64 * 2 ** 20;
 const maxLinks = 20;
@@ -26,7 +26,7 @@ interface Held {
   readonly links: ReadonlyMap<string, string>;
 }
 
-/** Whether the file is a tar archive, compressed or not. Throws `IMAGE_INVALID` for damaged compression. */
+/** Tells tar archives, compressed or not, from other files. Throws `IMAGE_INVALID` for damaged compression. */
 export async function isArchive(chunks: Chunks, name: string): Promise<boolean> {
   const reader = createChunkReader(unpacked(chunks, name));
   try {
@@ -36,10 +36,10 @@ export async function isArchive(chunks: Chunks, name: string): Promise<boolean> 
   }
 }
 
-/** Files at the top of an archive that say that it is an image. */
+/** Files at the top of an archive that make it an image. */
 const imageFiles = new Set(["manifest.json", "index.json", "oci-layout"]);
 
-/** Throws `IMAGE_INVALID` for an archive that is damaged before that is told. */
+/** Whether an archive claims to be an image. Throws `IMAGE_INVALID` for damage before the answer is known. */
 export async function saysImage(chunks: Chunks, name: string): Promise<boolean> {
   for await (const { path } of readTar(unpacked(chunks, name), name))
     if (imageFiles.has(normalPath(path))) return true;
@@ -146,7 +146,7 @@ function digestOfBlob(path: string): Digest | null {
   return digestIn(path, /^blobs\/sha256\/([0-9a-f]{64})$/);
 }
 
-/** Podman and Buildah name layers by their digests. Others' archives may have any file under such a name. */
+/** Podman and Buildah name layers by their digests. Only an engine's archive is trusted to do so. */
 function digestBySaving(path: string): Digest | null {
   return digestIn(path, /^([0-9a-f]{64})\.tar$/);
 }
@@ -158,14 +158,14 @@ function digestIn(path: string, pattern: RegExp): Digest | null {
 
 /**
  * Before Docker 25 the folder of a layer is named by a hash over the digests of it and all below (moby `image/v1/imagev1.go`, CreateID):
- * the same name is the same layer, as long as it is the engine that says so. The key is no digest of any blob.
+ * in an engine's archive the same name is the same layer. The key is no digest of a blob.
  */
 function keyBySaving(path: string): Digest | null {
   const id = /^([0-9a-f]{64})\/layer\.tar$/.exec(path)?.[1];
   return id === undefined ? null : digestOf(Buffer.from(`layer of docker save ${id}`));
 }
 
-/** A tar archive, compressed or not; an empty layer is two empty blocks. */
+/** A layer is a tar archive, compressed or not. An empty one has only empty blocks. */
 function isLayerHead(head: Uint8Array): boolean {
   if (compressionBy(head) !== null) return true;
   return head.length === 512 && (head.every((byte) => byte === 0) || isTar(head));

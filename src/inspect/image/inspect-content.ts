@@ -1,4 +1,4 @@
-/** Opens what a file of an image holds: code, or an archive with code in it, to a bound. */
+/** Opens the content of a file: code, or archives with code in them, within bounds. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
@@ -12,9 +12,10 @@ import { readTar } from "./read-tar.ts";
 import { closeSpooled, maxSpool, type SpooledFile, sourceOf, spool } from "./spool.ts";
 import { endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
 
-/** The bytes that the archives of one layer may still unpack to, and those of the names in them, all together. */
+/** What all archives of one layer together may still unpack to, in bytes. */
 export interface ArchiveBudget {
   left: number;
+  /** Bytes of the names in them. */
   names: number;
 }
 
@@ -24,26 +25,27 @@ export function archiveBudget(): ArchiveBudget {
 
 const maxArchives = 16 * 2 ** 30;
 const maxNames = 64 * 2 ** 20;
-/** Programs shrink to a third, logs to a twentieth; zlib cannot do more than 1:1032 at once (zlib's technical details). */
+/** Programs shrink to a third, logs to a twentieth. zlib reaches 1:1032 at most (zlib's technical details). */
 const maxRatio = 200;
-/** Small archives of nearly nothing but zeros are none that do harm. */
+/** So much may always be unpacked: small archives of zeros do no harm. */
 const freeBytes = 256 * 2 ** 20;
 
-/** One file of the layer: who is told of it, what it has, and what it has unpacked to so far, together with all archives in it. */
+/** One file of the layer, with all archives in it. */
 interface Opening {
   readonly sink: ContentSink;
   readonly layer: ArchiveBudget;
+  /** Bytes that were read of the file. */
   packed: number;
+  /** Bytes that they unpacked to. */
   unpacked: number;
 }
 
-/** A wheel in a zip in a jar: nobody has seen more. */
+/** The deepest nesting that was seen: a wheel in a zip in a jar. */
 const maxDepth = 3;
 const tooDeep = `an archive inside ${maxDepth} others`;
-/** Twice the longest file that is read by place. */
 const maxSearched = 2 * maxSpool;
 const behindScript = "bytes behind a script, which it may unpack when it runs";
-/** Formats that hold programs and are not read, by their first bytes as hexadecimal digits. */
+/** Formats that may hold programs and are not read, by the hexadecimal digits of their first bytes. */
 const closed: readonly (readonly [string, RegExp])[] = [
   ["xz", /^fd377a585a00/],
   ["bzip2", /^425a683[1-9]314159265359/],
@@ -61,12 +63,12 @@ const closed: readonly (readonly [string, RegExp])[] = [
   ["squashfs", /^68737173/],
   ["kpack", /^4b50414b/],
 ];
-/** A static library is no program, but a package of Debian is an `ar` archive as well. */
+/** Debian's packages are `ar` archives, as static libraries are: the name tells them apart. */
 const debianPackage = { name: /\.deb$/, head: /^213c617263683e0a/ };
 
 /**
- * Does not throw for what is in the file: what cannot be opened is told. `path` is where it stands inside the file of an image, `name`
- * what tells packages by their names. Throws what reading the image throws.
+ * Opens a file. A fault of its content goes to `sink.unopened`; errors of reading the image are thrown. `path` is its place inside the
+ * file of the image, `name` tells Debian's packages.
  */
 export async function inspectContent(
   path: string,
@@ -85,7 +87,7 @@ export async function inspectContent(
   await openBytes(path, counted(), own, name, 0);
 }
 
-/** The same of a program that lies where it can be read by place. Takes the file over. */
+/** As {@link inspectContent} for a program that can be read by place. Takes the file over. */
 export async function inspectProgram(
   file: SpooledFile,
   sink: ContentSink,
@@ -119,7 +121,7 @@ async function openContent(
   if (!isArchive) {
     const format = closedFormat(head, name);
     if (format === null) return openUnmarked(path, head, whole, own, depth);
-    // A page of a manual is too short to hold a program.
+    // A compressed manual page is too short to hold a program.
     if (await isLong(whole)) sink.unopened(path, `packed in a format that is not read (${format})`);
     return;
   }
@@ -136,7 +138,7 @@ async function openContent(
   }
 }
 
-/** Throws what is no fault of the content. */
+/** Reports a fault of the content, and throws any other error. */
 function tellDamage(path: string, error: unknown, { sink }: Opening): void {
   if (!isDamage(error)) throw error;
   sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
@@ -157,14 +159,14 @@ async function openFile(path: string, chunks: Chunks, own: Opening, depth: numbe
   if (file !== null) await openProgram(path, file, own, depth);
 }
 
-/** null for what is longer than any file that would be opened, which is told. */
+/** null for a file that is too long, which is reported. */
 async function spooled(path: string, chunks: Chunks, { sink }: Opening): Promise<SpooledFile | null> {
   const file = await spool(chunks);
   if (file === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
   return file;
 }
 
-/** And the zip archive at its end, if it has one. Takes the file over. */
+/** Opens a program, and the zip archive at its end. Takes the file over. */
 async function openProgram(path: string, file: SpooledFile, own: Opening, depth: number): Promise<void> {
   try {
     await openZipAtEnd(path, sourceOf(file), own, depth);
@@ -175,7 +177,7 @@ async function openProgram(path: string, file: SpooledFile, own: Opening, depth:
   await own.sink.file(path, file);
 }
 
-/** Answers whether there is one. A fault of it hides nothing else of the file. */
+/** Returns whether there is one. Its faults do not hide the rest of the file. */
 async function openZipAtEnd(path: string, source: ByteSource, own: Opening, depth: number): Promise<boolean> {
   if (!endsWithZip(source)) return false;
   if (depth >= maxDepth) own.sink.unopened(path, tooDeep);
@@ -183,7 +185,7 @@ async function openZipAtEnd(path: string, source: ByteSource, own: Opening, dept
   return true;
 }
 
-/** Opens a file that begins with no mark: a script, data, somebody's own archive. Nothing is kept of it before the first mark. */
+/** Opens a file that begins with no mark: a script, data, an unknown archive. It is held only from its first mark on. */
 async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own: Opening, depth: number) {
   const { sink } = own;
   const isScript = head[0] === 0x23 && head[1] === 0x21;
@@ -216,7 +218,7 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
   try {
     const source = sourceOf(file);
     const hasZip = await openZipAtEnd(path, source, own, depth);
-    // A text has no zeros, and packed bytes have some in every thousand.
+    // A text has no zeros; of a thousand packed bytes some are zero.
     if ((hasZip && first.mark === "zip" ? first.at : seen.bytes) - seen.firstZero >= holdsCodeFrom)
       sink.unopened(path, behindScript);
     const program = hasZip && first.mark !== "program" ? null : await findMark(chunksOf(source), ["program"]);
@@ -285,7 +287,7 @@ async function* within(own: Opening, chunks: Chunks): AsyncGenerator<Uint8Array>
   }
 }
 
-/** Also of what is not opened, as it is told. */
+/** Names of entries that are not opened count too: they are reported. */
 function countName({ layer }: Opening, name: string): void {
   layer.names -= name.length;
   if (layer.names < 0)
@@ -296,7 +298,7 @@ class ArchiveBomb extends Error {
   override readonly name = "ArchiveBomb";
 }
 
-/** Whether the content is at fault, and not the disk or the registry: our own words for it, zlib's, or a bomb. */
+/** A fault of the content, and not of the disk or the registry. */
 function isDamage(error: unknown): error is Error {
   if (error instanceof ImgmatchError) return error.code === "IMAGE_INVALID";
   if (error instanceof ArchiveBomb) return true;

@@ -1,4 +1,4 @@
-/** The program of a thread that opens files, one after the other. */
+/** The program of the thread that opens files. */
 
 import { parentPort } from "node:worker_threads";
 import { sourceOf } from "../image/spool.ts";
