@@ -1,6 +1,6 @@
 /**
- * Notes of ELF files: what the linker says that a program needs. Sources: System V ABI, "Note Section"; Linux Extensions to gABI
- * (`.note.gnu.property`); glibc `elf.h` (`NT_GNU_ABI_TAG`).
+ * Reads the notes of ELF files, in which linkers write what a program needs. Sources: System V ABI, "Note Section"; Linux Extensions to
+ * gABI (`.note.gnu.property`); glibc `elf.h` (`NT_GNU_ABI_TAG`).
  */
 
 import { fieldsOf, parseJson } from "../../io/json.ts";
@@ -15,18 +15,16 @@ export interface ElfNote {
 }
 
 const maxNoteBytes = 2 ** 20;
-
 const maxNotes = 1000;
-
 const maxPlaces = 100;
 
-/** Every note of the file, of its sections where it has them. */
+/** The notes of all sections; without such sections, those of all segments. */
 export function readNotes(source: ByteSource, elf: Elf): readonly ElfNote[] {
   const sections = elf.sections.filter(({ type }) => type === sectionType.note);
   const places =
     sections.length > 0 ? sections : elf.segments.filter(({ type }) => type === segmentType.note);
   return places.slice(0, maxPlaces).flatMap((place) => {
-    // Both 4 and 8 are in use for 64 bit; `.note.gnu.property` alone is padded to 8.
+    // In 64-bit files only `.note.gnu.property` is padded to 8 bytes.
     const isProperty = "name" in place && place.name === ".note.gnu.property";
     const bytes = source.read(place.offset, Math.min(place.size, maxNoteBytes));
     return notesIn(bytes, isProperty && elf.bits === 64 ? 8 : 4);
@@ -52,7 +50,7 @@ function notesIn(bytes: Uint8Array, alignment: number): ElfNote[] {
 }
 
 /**
- * Branches of kernel drivers on which a libcuda says it may be used as a forward-compatibility package. Source: nvidia-container-toolkit,
+ * Branches of kernel drivers on which a libcuda may serve as a forward-compatibility package, by its note. Source: nvidia-container-toolkit,
  * `cmd/nvidia-cdi-hook/cudacompat/cuda-elf-header.go`: JSON in `.note.cuda.fwd_compatibility`.
  */
 export function forwardBranches(notes: readonly ElfNote[]): readonly string[] | null {
@@ -65,10 +63,10 @@ export function forwardBranches(notes: readonly ElfNote[]): readonly string[] | 
 
 const noteType = { abiTag: 1, property: 5 } as const;
 
-/** `GNU_PROPERTY_X86_ISA_1_NEEDED`. The first number that gcc 10 used for it had other bits, and glibc ignores it too. */
+/** `GNU_PROPERTY_X86_ISA_1_NEEDED`. gcc 10 first used another number with other bits, which glibc ignores too. */
 const isaNeeded = 0xc000_8002;
 
-/** Highest bit first. Bit 0 is the baseline, which every x86-64 CPU has. */
+/** Highest bit first. Bit 0 is the baseline of every x86-64 CPU. */
 const levels = [
   [8, "x86-64-v4"],
   [4, "x86-64-v3"],
@@ -83,9 +81,9 @@ export function readGnuNotes(notes: readonly ElfNote[]) {
   const tag = gnu.find(({ type, content }) => type === noteType.abiTag && content.length >= 16);
   const isLinux = tag !== undefined && u32(tag.content, 0) === 0;
   return {
-    /** psABI level that the loader asks of the CPU: `x86-64-v3`; null where the file says nothing or the baseline only. */
+    /** The psABI level that the loader asks of the CPU: `x86-64-v3`; null for the baseline, and without a note. */
     neededLevel: levels.find(([bit]) => (needed & bit) !== 0)?.[1] ?? null,
-    /** Oldest Linux kernel by `.note.ABI-tag`: `3.2.0`. */
+    /** The oldest Linux kernel by `.note.ABI-tag`: `3.2.0`. */
     kernel: isLinux ? [4, 8, 12].map((at) => u32(tag.content, at)).join(".") : null,
   };
 }

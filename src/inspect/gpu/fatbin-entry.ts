@@ -1,8 +1,8 @@
-/** One piece of GPU code by its header of 64 bytes, in a container or in the table of a concatenated entry. Sources: `fatbin.ts`. */
+/** Reads the header of one piece of GPU code, which has 64 bytes. Sources: `fatbin.ts`. */
 
 import { u16, u32, u64 } from "../little-endian.ts";
 
-/** Without options. */
+/** Bytes of a header without options. */
 export const entryHeader = 64;
 
 export type FatbinKind = "ptx" | "cubin" | "lto" | "unknown";
@@ -10,18 +10,18 @@ export type FatbinCompression = "none" | "lz4" | "zstd" | "zlib" | "unknown";
 
 export interface FatbinEntry {
   readonly kind: FatbinKind;
-  /** The number of the kind: `unknown` is never the same as absent. */
+  /** The kind's number, which an unknown kind has too. */
   readonly rawKind: number;
   /** 90 for `sm_90` and `compute_90`. */
   readonly arch: number;
   readonly suffix: "" | "a" | "f";
-  /** PTX: the PTX ISA. Machine code: 1.7 and 1.8 are the two formats of a cubin. */
+  /** The PTX ISA; of machine code 1.7 or 1.8, the two formats of a cubin. */
   readonly version: { readonly major: number; readonly minor: number };
   readonly compression: FatbinCompression;
   readonly isDebug: boolean;
   /** The place of the payload, compressed or not; null inside a concatenated entry. */
   readonly payload: { readonly at: number; readonly size: number } | null;
-  /** The place of header and payload together; absent if they do not stand by themselves. */
+  /** The place of header and payload; absent inside a concatenated entry. */
   readonly whole?: { readonly at: number; readonly size: number };
 }
 
@@ -36,7 +36,6 @@ const kinds: Readonly<Record<number, FatbinKind>> = {
 
 const flag = { debug: 0x2, zlib: 0x1000, lz4: 0x2000, zstd: 0x8000, specific: 0x10_0000, family: 0x20_0000 };
 
-/** One entry by its header, which may stand alone or in the table of a concatenated one. */
 export function readEntry(
   bytes: Uint8Array,
   at: number,
@@ -53,7 +52,7 @@ export function readEntry(
     version: { major: u16(bytes, at + 26), minor: u16(bytes, at + 24) },
     compression: compressionOf(flags, compressedSize),
     isDebug: has(flags, flag.debug),
-    // Padded to 8 bytes; the length that was compressed is exact.
+    // The size counts padding to 8 bytes; the compressed size does not.
     payload: payload && { at: payload.at, size: Math.min(payload.size, compressedSize || payload.size) },
   };
 }
@@ -65,7 +64,7 @@ export function compressionOf(flags: number, compressedSize: number): FatbinComp
   return compressedSize === 0 ? "none" : "unknown";
 }
 
-/** Flags have 64 bits, of which JavaScript's operators see 32: all known ones are among the lowest. */
+/** JavaScript's operators see 32 of the 64 bits: all known flags are among them. */
 function has(flags: number, bit: number): boolean {
   return ((flags % 2 ** 32) & bit) !== 0;
 }

@@ -1,5 +1,5 @@
 /**
- * NVIDIA's container of GPU code. Layout: fatbinary.h of CUDA 10 and earlier (magic, headers, offsets), RWTH-ACS/cricket
+ * Reads fatbins, NVIDIA's containers of GPU code. Layout: fatbinary.h of CUDA 10 and earlier (magic, headers, offsets), RWTH-ACS/cricket
  * `cpu-elf2.c` and vosen/ZLUDA (flags and compression); the bits of `a` and `f` and concatenated entries are measured against
  * cuobjdump 13.5. Only headers are read.
  */
@@ -10,7 +10,7 @@ import { compressionOf, entryHeader, entryKind, type FatbinEntry, readEntry } fr
 
 export interface FatbinContainer {
   readonly at: number;
-  /** With its header. */
+  /** Bytes with its header. */
   readonly size: number;
   readonly entries: readonly FatbinEntry[];
   /** The reasons why parts of it could not be read. */
@@ -28,7 +28,7 @@ export function isContainer(head: Uint8Array): boolean {
   return containerMagic.every((byte, index) => head[index] === byte);
 }
 
-/** A container of one entry, as it stands in another. */
+/** Makes a container of one entry. */
 export function containerOf(entry: Uint8Array): Uint8Array {
   const head = Buffer.alloc(containerHeader);
   head.set(containerMagic);
@@ -36,7 +36,7 @@ export function containerOf(entry: Uint8Array): Uint8Array {
   return Buffer.concat([head, entry]);
 }
 
-/** null where no container begins. */
+/** null if no container begins there. */
 export function readContainer(source: ByteSource, at: number): FatbinContainer | null {
   const head = readExactly(source, at, containerHeader);
   if (head === null || !isContainer(head)) return null;
@@ -79,14 +79,13 @@ function* readEntries(
   if (at < end) damage.push(`${end - at} bytes after the last GPU code of a container`);
 }
 
-/** Of a concatenated entry. */
+/** Entries in a concatenated one. */
 const maxConcatenated = 2 ** 12;
 
 /**
- * Concatenated entries (kind 0x100): many entries compressed as one, by `nvcc --concat` and `fatbinary --concat` of CUDA 13.5.
- * No document describes them: the layout was measured, and every target agreed with cuobjdump 13.5. After the header stand the
- * number of entries and the size of this table, then their headers, one after another, whose second word is the place in the
- * decompressed whole. If the table does not add up, it is one entry of unknown kind: it holds code, nobody knows which.
+ * Reads a concatenated entry (kind 0x100): many entries compressed as one, by `nvcc --concat` and `fatbinary --concat` of CUDA 13.5.
+ * No document describes it: the layout was measured, and every target agreed with cuobjdump 13.5. The number of entries and the size of
+ * the table follow the header, then the entries' headers. A table that does not add up counts as one entry of unknown kind.
  */
 function* readConcatenated(
   source: ByteSource,
@@ -121,7 +120,7 @@ function entriesOf(table: Uint8Array, count: number): readonly FatbinEntry[] | n
   return at === table.length ? entries : null;
 }
 
-/** 64, or more where the options of ptxas or compatibility records follow: their length stands behind the header. */
+/** 64 bytes, and those of ptxas options or compatibility records, whose length stands behind the header. */
 function sizeOf(table: Uint8Array, at: number): number {
   const options = u32(table, at + 20);
   if (options === 0) return entryHeader;
