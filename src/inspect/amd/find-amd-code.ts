@@ -1,6 +1,6 @@
 /**
- * Finds AMD GPU code anywhere in a file: bundles, plain and compressed, and lone code objects, whatever section they stand in, or none.
- * A name of a bundle's entry says nothing: targets are those of the objects' own headers.
+ * Finds AMD's GPU code anywhere in a file: bundles, plain and compressed, and lone code objects. Targets are those of the objects'
+ * headers, not those of the bundles' entries.
  */
 
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
@@ -16,16 +16,16 @@ interface Search {
   readonly source: ByteSource;
   readonly tally: AmdTally;
   readonly place: (at: number) => string;
-  /** Bytes that its compressed bundles may still be decompressed to. */
+  /** Bytes to which its compressed bundles may still be decompressed. */
   readonly budget: { left: number };
 }
 
-/** Of a file: as much as {@link readCompressedBundle} takes of its bundles, and no more than the archives of a layer unpack to. */
+/** For one file: as much as {@link readCompressedBundle} allows its bundles, and no more than the archives of a layer unpack to. */
 const budgetOf = (size: number) => Math.min(2 ** 34, 2 ** 28 + 64 * size);
 
 const bundleSection = ".hip_fatbin";
 
-/** `result` answers null for a file without any. */
+/** `result` returns null for a file without GPU code of AMD. */
 export function amdCodeSearch(
   source: ByteSource,
   elf: Elf | null,
@@ -75,7 +75,7 @@ export function amdCodeSearch(
   };
 }
 
-/** Linkers set one bundle after another at multiples of so much, so that only headers are read of a section of a gigabyte. */
+/** Linkers align bundles to so many bytes, so that a section of a gigabyte is read by its headers alone. */
 const bundleStep = 4096;
 
 function foundBundle({ source, tally, place }: Search, at: number): number {
@@ -83,7 +83,7 @@ function foundBundle({ source, tally, place }: Search, at: number): number {
     const bundle = readBundle(partOf(source, next, source.size - next), next);
     if (bundle === null) return end;
     tally.complain(bundle.damage);
-    // It stands there as it is, so that the search goes on inside it.
+    // The search goes on inside it.
     if (bundle.hasMore) return next + 1;
     const bytes = Math.min(bundle.end, source.size - next);
     if (bundle.images.length > 0) tally.add({ place: place(next), bytes, images: bundle.images });

@@ -1,6 +1,6 @@
 /**
- * References to archives of GPU code beside a program (`.kpack`, from ROCm 7.14 on): its own bundles are then empty. The archives are not
- * read. Source: ROCm/TheRock, docs of rocm-kpack: `.rocm_kpack_ref` holds MessagePack with `kpack_search_paths`.
+ * Finds references to archives of GPU code beside a program (`.kpack`, from ROCm 7.14 on), whose own bundles are then empty. The archives
+ * are not read. Source: ROCm/TheRock, docs of rocm-kpack: `.rocm_kpack_ref` holds MessagePack with `kpack_search_paths`.
  */
 
 import type { ByteSource } from "../byte-source.ts";
@@ -14,7 +14,7 @@ const wrapperBytes = 24;
 const kpackWrapper = 0x4b504948;
 const maxRead = 2 ** 16;
 
-/** The reason why not all GPU code of a program is in it; null where nothing says so. */
+/** The reason why a program's GPU code is elsewhere; null if it has no such reference. */
 export function archivesBeside(source: ByteSource, elf: Elf | null): string | null {
   const bytesOf = (wanted: string) => {
     const section = elf?.sections.find(({ name, size }) => name === wanted && size > 0);
@@ -32,7 +32,7 @@ function hasWrapper(wrappers: Uint8Array | undefined): boolean {
   return false;
 }
 
-/** Short strings of MessagePack: their length stands in their first byte, or behind 0xd9. */
+/** Reads short strings of MessagePack: their length stands in the first byte, or behind 0xd9. */
 function* pathsIn(bytes: Uint8Array): Generator<string> {
   for (let at = 0; at < bytes.length; at++) {
     const first = bytes[at] ?? 0;

@@ -1,4 +1,4 @@
-/** The features that a file asks of a CPU: needed, may be used, or neither. Never a guess: a feature that cannot be told apart *may be used*. */
+/** Tells which features a file needs of a CPU, and which it may use. A feature in doubt may be used. */
 
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
@@ -8,19 +8,19 @@ import type { CpuCode } from "./cpu-code.ts";
 export type FeatureNeed = "needed" | "mayBeUsed";
 
 export interface CpuNeed {
-  /** By Linux name, sorted. A feature that is not here is not used. */
+  /** By Linux name, sorted. Other features are not used. */
   readonly features: Readonly<Record<string, FeatureNeed>>;
-  /** Why features are not called needed: `cpuid`, `IFUNC`, `getauxval`, or that the file is one of several. */
+  /** Why features may be used and are not needed: `cpuid`, `IFUNC`, `getauxval`, or that the file is one of several. */
   readonly asks: readonly string[];
 }
 
 /**
- * Of a file's functions that compute with vectors, so many without an instruction of before AVX mean that it was compiled for
- * AVX, whatever it asks the CPU: measured from 0.75 on for such files, and at most 0.5 for files that choose, but 0.72 for libmvec.
+ * A file with such a share of {@link CpuCode.vexOnly} was compiled for AVX, whatever it asks the CPU. Such files have 0.75 and more; files
+ * that choose at run time have at most 0.5, and libmvec 0.72.
  */
 const compiledForAvx = 0.85;
 
-/** `neededLevel` is that of the file's note, which the loader enforces. `isVariant`: see `dispatch.ts`. */
+/** The loader enforces `neededLevel`, the level of the file's note. `isVariant`: see `dispatch.ts`. */
 export function findCpuNeed(cpu: CpuCode, isVariant: boolean, neededLevel: string | null): CpuNeed {
   const asks = isVariant ? [...cpu.asks, "one of several files"] : cpu.asks;
   const enforced = new Set(neededLevel === null ? [] : (findMarch(neededLevel)?.features ?? []));
