@@ -1,4 +1,4 @@
-/** GPU targets that are declared and nowhere in the image, or not in all its libraries. */
+/** Finds GPU targets that are declared and not in the image, or not in all its libraries. */
 
 import type { Problem } from "../../errors.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
@@ -17,7 +17,7 @@ export interface Findings {
   readonly notes: readonly Problem[];
 }
 
-/** The GPU code of one vendor, as declared and as found. */
+/** The declared code of one vendor, and how it is found in files. */
 export interface CodeOf {
   /** Declared targets. */
   readonly code: readonly string[];
@@ -32,7 +32,7 @@ export interface CodeOf {
   readonly countsOf: (file: InspectedFile) => readonly string[];
 }
 
-/** Of an image that carries several, each has its code in it. */
+/** An image that carries several alternatives has the code of all. */
 function withAllCode({
   code,
   or = [],
@@ -66,9 +66,9 @@ export const rocmCode = (requires: RocmRequirement): CodeOf => ({
 });
 
 /**
- * A declared target is a lie where no file has it, and a note where only files of the base have it, while the image's own files hold code
- * for others. Nothing is said where something could hide: a kind of code that this version does not know, a file that could not be
- * opened, and, in images whose own files hold no GPU code, a compiler that makes it at run time.
+ * A declared target is a lie if no file has it. It is a note if only files of the base have it, while the image's own have others. It is
+ * neither if code may be hidden: an unknown kind of code, a file that could not be opened, and, without GPU code in the image's own files,
+ * a compiler that makes it at run time.
  */
 export function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): Findings {
   const inOwn = of.targetsOf(origin.own);
@@ -104,8 +104,8 @@ export function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageO
 }
 
 /**
- * Libraries without code for a declared target of AMD that others have: the program fails there when it first calls one. A library of the
- * image's own is a lie, one of its base a note, as the program may never call it.
+ * Finds libraries without code for a declared target of AMD that others have: a program fails there when it calls one. One of the image's
+ * own libraries is a lie; one of its base is a note, as the program may never call it.
  */
 export function libraryLies({ code }: CodeOf, { amd }: ImageInspection, { own }: ImageOrigin): Findings {
   const ownLibraries = new Set(amdLibraries(own).map(({ path }) => path));
@@ -135,10 +135,7 @@ export function libraryLies({ code }: CodeOf, { amd }: ImageInspection, { own }:
   return { lies: problem(true), notes: problem(false) };
 }
 
-/**
- * Declared targets that no file has, of an image with programs of its own and a compiler that may make them at run time: no lie, but nobody
- * has compiled these targets.
- */
+/** Declared targets that no file has, if the image has programs and a compiler that may make them at run time: no lie, but not compiled yet. */
 export function uncompiledTargets(
   of: CodeOf,
   inspection: ImageInspection,
@@ -153,7 +150,7 @@ function missingIn({ code, isFound }: CodeOf, found: readonly string[]): readonl
   return code.filter((target) => !isFound(target, found));
 }
 
-/** The declared code too where some may be where nobody has looked. */
+/** The code that was found, with the declared code if some may be hidden. */
 export function measuredCode(
   of: CodeOf,
   found: readonly string[],
@@ -163,7 +160,6 @@ export function measuredCode(
   return [...new Set([...found, ...(mayHideCode(of, inspection, origin) ? of.code : [])])].sort();
 }
 
-/** Whether GPU code may be where nobody has looked. */
 function mayHideCode(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): boolean {
   return isUnread(of, inspection) || mayCompile(of, inspection, origin);
 }
@@ -186,7 +182,7 @@ function isPtx(target: string): boolean {
   return target.startsWith("compute_");
 }
 
-/** By name. Plain code may have a suffix that runs on all the same devices, and a lone cubin of `sm_100f` says `sm_100`. */
+/** By name; or by code with a suffix that runs on the same devices; or by a lone cubin of `sm_100f`, which says `sm_100`. */
 function isFoundNvidia(wanted: string, found: readonly string[]): boolean {
   if (found.includes(wanted)) return true;
   const target = parseGpuTarget(wanted);
@@ -216,7 +212,7 @@ function covers(found: GpuTarget, wanted: GpuTarget): boolean {
 
 const shown = 5;
 
-/** The files that decide, the image's own first. */
+/** Files with such code, the image's own first. */
 function holders({ countsOf }: CodeOf, { own, base }: ImageOrigin): readonly string[] {
   return [...own, ...base]
     .map((file) => ({ path: file.path, counts: countsOf(file) }))

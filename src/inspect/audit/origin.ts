@@ -1,4 +1,4 @@
-/** Which files of an image its own layers brought or changed, and which are its base's as they were. */
+/** Tells the files that an image's own layers brought or changed from the unchanged files of its base. */
 
 import type { InspectedFile } from "../file-inspection.ts";
 import { filesOfLayers } from "../image/file-tree.ts";
@@ -7,22 +7,22 @@ import type { ImageInspection } from "../inspection.ts";
 
 /** The base that an image was built on. */
 export type BaseOrigin =
-  /** `FROM scratch`: everything is the image's own. */
+  /** `FROM scratch`: all files are the image's own. */
   | { readonly kind: "none" }
-  /** So many of its layers, from the lowest on, are the base's. */
+  /** The base has this many of its layers, from the lowest on. */
   | { readonly kind: "layers"; readonly count: number }
-  /** Its layers were written anew; files are compared with those of the base itself. */
+  /** A builder wrote its layers anew: its files are compared with those of the base. */
   | { readonly kind: "image"; readonly image: OpenedImage };
 
 export interface ImageOrigin {
-  /** Brought or changed by the image's own layers. A base's file that was only copied up (`chmod -R`) is the base's. */
+  /** Files that the image's own layers brought or changed. A file that was only copied up (`chmod -R`) is the base's. */
   readonly own: readonly InspectedFile[];
   readonly base: readonly InspectedFile[];
   /** The image's own files that could not be opened. */
   readonly ownUnopened: ImageInspection["unopened"];
 }
 
-/** How many layers of an image are its base's; null where they are not the same layers. */
+/** The number of an image's layers that are its base's; null if it does not begin with the base's layers. */
 export function sharedLayers(
   diffIds: readonly string[] | null,
   base: readonly string[] | null,
@@ -41,13 +41,14 @@ export function originOf(opened: OpenedImage, inspection: ImageInspection, base:
   const knownUnopened = new Set(
     base.kind === "image" ? found.unopened.map(({ path, reason }) => `${path}\n${reason}`) : [],
   );
-  const files = new Map<string, boolean>(inspection.files.map((file) => [file.path, isBase(file)]));
+  const baseFiles = inspection.files.filter(isBase);
+  const basePaths = new Set(baseFiles.map(({ path }) => path));
   return {
-    own: inspection.files.filter(({ path }) => files.get(path) === false),
-    base: inspection.files.filter(({ path }) => files.get(path) === true),
+    own: inspection.files.filter(({ path }) => !basePaths.has(path)),
+    base: baseFiles,
     ownUnopened: inspection.unopened.filter(
       ({ path, layer, reason }) =>
-        layer >= below && files.get(path) !== true && !knownUnopened.has(`${path}\n${reason}`),
+        layer >= below && !basePaths.has(path) && !knownUnopened.has(`${path}\n${reason}`),
     ),
   };
 }

@@ -1,4 +1,4 @@
-/** GPU code that another toolkit made than the one declared. */
+/** Finds GPU code that another toolkit made than the declared one. */
 
 import type { Problem } from "../../errors.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
@@ -8,9 +8,8 @@ import type { Findings } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
 
 /**
- * Looks at the image's own files whose toolkit is known for sure. One that the declared toolkit made is enough. Else another one made
- * them: a lie for what the image compiled itself. A Python package from elsewhere may be made by another minor of the same major, which
- * the driver takes as well: that is a note.
+ * Looks at the image's own files whose toolkit is known exactly. One file of the declared toolkit is enough. Code that the image compiled
+ * itself by another toolkit is a lie. A Python package may come from another minor of the same major, which the driver loads too: a note.
  */
 export function toolkitLies({ toolkit }: CudaRequirement, { own }: ImageOrigin): Findings {
   const made = own
@@ -36,7 +35,7 @@ export function toolkitLies({ toolkit }: CudaRequirement, { own }: ImageOrigin):
 
 const shown = 5;
 
-/** `12.8`, where both ends of what is known are one. */
+/** `12.8`: both ends of the known range are equal. */
 function exactToolkits({ gpu }: InspectedFile): readonly string[] {
   const exact = (gpu?.toolkits ?? []).flatMap(({ minimum, maximum }) =>
     minimum !== null && minimum === maximum ? [minimum] : [],
