@@ -27,7 +27,7 @@ export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";
 export type { Checksums } from "./inspect/checksums.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
 export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";
-export type { ImageCpu } from "./inspect/cpu/image-cpu.ts";
+export type { ImageCpu } from "./inspect/cpu/cpu-need.ts";
 export type { ElfDynamic, LibcNeed } from "./inspect/elf/dynamic.ts";
 export type {
   ExpectationAnswer,
@@ -38,7 +38,7 @@ export type { Expectation } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FindImageOptions, FoundImage } from "./inspect/find-image.ts";
 export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";
-export type { FatbinCompression } from "./inspect/gpu/fatbin-entry.ts";
+export type { FatbinCompression } from "./inspect/gpu/fatbin.ts";
 export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
 export type { LayerCache } from "./inspect/image/layer-cache.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
@@ -50,7 +50,7 @@ export type {
   MeasuredDriver,
   MeasuredRequirement,
 } from "./inspect/measured-requirement.ts";
-export type { OpenChoice, OpenEvent } from "./inspect/open-choice.ts";
+export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
 export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export type { FetchOptions } from "./lock/fetch-lock.ts";

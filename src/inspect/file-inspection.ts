@@ -58,7 +58,7 @@ export const unreadForCpu = {
 export type GpuVendor = "cuda" | "amd";
 
 /**
- * Whether a part of a file that was not read may hold GPU code of a vendor: not if only the CPU's needs are unknown, or if the damage is
+ * True if an unread part of a file may hold GPU code of a vendor: not if only the CPU's needs are unknown, or if the damage is
  * in the other vendor's code.
  */
 export function mayHideGpuCode(

@@ -3,7 +3,7 @@
 import { amdOf, type ImageAmd } from "./amd/amd-libraries.ts";
 import { findCpuNeed } from "./cpu/cpu-need.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
-import { cpuOf, type ImageCpu } from "./cpu/image-cpu.ts";
+import { cpuOf, type ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import { driverFiles } from "./gpu/driver-files.ts";
 import { gpuOf, type ImageGpu } from "./gpu/gpu-inspection.ts";

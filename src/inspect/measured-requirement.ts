@@ -1,10 +1,10 @@
-/** What an image's files ask of a host, in the words of a lock's requirement. */
+/** Derives the needs of an image from its files, in the words of a lock's requirement. */
 
 import { levelNeeded } from "../hardware/cpu-marches.ts";
 import type { OnPath } from "../hardware/requirement.ts";
 import type { ImageAmd } from "./amd/amd-libraries.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
-import type { ImageCpu } from "./cpu/image-cpu.ts";
+import type { ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import { decidedFloor, measureFloor } from "./gpu/driver-floor.ts";
 import { gpuChoices } from "./gpu/gpu-choices.ts";

@@ -4,15 +4,43 @@ import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import type { World } from "../io/world.ts";
+import type { Watching, World } from "../io/world.ts";
 import { isImageId, parseImageReference, withDefaultTag } from "../oci/reference.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { isArchive, openFromArchive, saysImage } from "./image/from-archive.ts";
 import { openFromEngine } from "./image/from-engine.ts";
 import { openFromFile, openFromFolder } from "./image/from-folder.ts";
+import { cacheFolder, folderCache } from "./image/layer-cache.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";
 import { openFromRegistry } from "./image/from-registry.ts";
-import type { OpenedImage, OpenOptions } from "./image/open-layers.ts";
+import type { OpenedImage, OpenOptions, OpenProgress } from "./image/open-layers.ts";
+
+export interface OpenChoice {
+  /** The image of an index to open. Default: the platform of this machine. */
+  readonly platform?: string;
+}
+
+export interface OpenEvent extends OpenProgress {
+  readonly type: "open";
+}
+
+export function openOptions(
+  { platform = ownPlatform(), onEvent }: OpenChoice & Watching<OpenEvent>,
+  { env }: World,
+): OpenOptions {
+  return {
+    platform,
+    cache: folderCache(cacheFolder(env)),
+    onProgress: (progress) => onEvent?.({ type: "open", ...progress }),
+  };
+}
+
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", ppc64: "ppc64le" };
+
+/** `linux/amd64`: the architecture of this machine, whatever its system. */
+function ownPlatform(): string {
+  return `linux/${architectures[process.arch] ?? process.arch}`;
+}
 
 export interface OpenRequest extends OpenOptions {
   /** The only place to look for a name that is no path. Default: the engine, then the registry. */

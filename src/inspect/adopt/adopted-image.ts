@@ -162,9 +162,9 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const loaded = loadedFiles(holders, inspection.driver, major).map(({ file }) => file);
   const code = cudaTargets(loaded);
   const minimum = decidedFloor(measureFloor(holders, inspection.driver, major))?.minimum ?? null;
-  const own = cuda.driver?.mode === "host" ? null : cuda.driver;
+  const ownDriver = cuda.driver?.mode === "host" ? null : cuda.driver;
   const host = minimum === null ? null : ({ mode: "host", minimum } as const);
-  const driver = own === null ? host : driverOf(own);
+  const driver = ownDriver === null ? host : driverOf(ownDriver);
   if (driver === null || code.length === 0)
     throw usageError(
       `${inspection.subject} has no GPU code of CUDA ${major} that can be told from its files`,

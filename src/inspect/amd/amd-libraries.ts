@@ -53,20 +53,20 @@ export function amdTargets(files: readonly AmdFile[]): readonly string[] {
   return [...new Set(targetsOf(codes).map(({ target }) => target))];
 }
 
-/** Whether a target is the card's, or its generic one. Code for one state of xnack or sramecc counts: a host may be in that state. */
+/** True for the card's own target and its generic one. Code for one state of xnack or sramecc counts: a host may be in that state. */
 function isFor(target: string, { name, generic }: AmdArchitecture): boolean {
   const [processor] = target.split(":");
   return processor === name || processor === generic;
 }
 
-/** Whether code for `found` runs on every host that runs code for `wanted`: it asks for no further state of xnack or sramecc. */
+/** True if code for `found` runs on every host that runs code for `wanted`: it asks for no further state of xnack or sramecc. */
 export function coversAmd(found: string, wanted: string): boolean {
   const [name, ...asked] = found.split(":");
   const [other, ...states] = wanted.split(":");
   return name === other && asked.every((state) => states.includes(state));
 }
 
-/** Whether a library has code for all GPUs of a target. */
+/** True if a library has code for all GPUs of a target. */
 export function servesTarget(targets: readonly string[], wanted: string): boolean {
   if (targets.some((target) => target === spirvTarget || coversAmd(target, wanted))) return true;
   const [name, ...states] = wanted.split(":");

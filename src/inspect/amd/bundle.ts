@@ -66,7 +66,7 @@ export function readBundle(source: ByteSource, at: number): Bundle | null {
   return { images, hasMore, end: Math.max(end, Math.min(next, source.size)), damage };
 }
 
-/** With version 1, the only one that LLVM 22 reads. */
+/** The last bytes are version 1, the only one that LLVM 22 reads. */
 export const offloadMagic = Buffer.of(0x10, 0xff, 0x10, 0xad, 1, 0, 0, 0);
 const binaryHeader = 32;
 const binaryEntry = 40;

@@ -23,7 +23,7 @@ const hsa = 64;
 /** `EI_ABIVERSION` of code object V3 to V6; V2 names its target elsewhere, and no compiler of today writes it. */
 const abi = { v3: 1, v6: 4 } as const;
 
-/** By the lowest byte of `e_flags`. */
+/** The keys are lowest bytes of `e_flags`. */
 const processors: ReadonlyMap<number, Processor> = new Map(
   [...amdArchitectures, ...amdGenerics].map((row) => [Number(row.machine), row]),
 );

@@ -35,12 +35,12 @@ const runtimeName = /\/lib(?:amdhip64|hsa-runtime64)\b[^/]*\.so[^/]*$/;
 /** Empty if it is unknown, several if the files disagree. A release has two parts if files disagree only behind them. */
 export function rocmReleases(files: readonly ReleaseFile[]): readonly string[] {
   const compiled = (of: readonly ReleaseFile[]) => of.flatMap(({ program }) => program?.rocm ?? []);
-  const told = [
+  const found = [
     files.flatMap(({ path }) => coreRelease(path) ?? []),
     compiled(files.filter(({ path }) => runtimeName.test(path))),
     compiled(files.filter(({ amd }) => amd !== null)),
   ].find((releases) => releases.length > 0);
-  const full = [...new Set(told)].sort();
+  const full = [...new Set(found)].sort();
   if (full.length < 2) return full;
   return [...new Set(full.map((release) => release.split(".").slice(0, 2).join(".")))];
 }

@@ -50,7 +50,7 @@ export interface ImageEffect {
   readonly code: Digest | null;
   /** Digest of all layers; null if they are unknown. Images with other layers may have the same files. */
   readonly layers: Digest | null;
-  /** As {@link OpenedImage.settings}. */
+  /** {@link OpenedImage.settings}. */
   readonly settings: Digest | null;
   /** The image's own programs use no feature of its march. */
   readonly ignoresMarch: boolean;
@@ -115,11 +115,11 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
 
 /** Without the distribution's packages: they change from day to day, whatever the cell. */
 function codeDigest(origin: ImageOrigin): Digest | null {
-  const own = compiledOf(origin);
+  const compiled = compiledOf(origin);
   const read = new Set(origin.own.map(({ path }) => path));
-  if (own.length === 0 || origin.ownUnopened.some(({ path }) => !read.has(path))) return null;
+  if (compiled.length === 0 || origin.ownUnopened.some(({ path }) => !read.has(path))) return null;
   return digestOf(
-    [...origin.base, ...own].map(({ path, checksums }) => `${path}\n${checksums.sha256}\n`).join(""),
+    [...origin.base, ...compiled].map(({ path, checksums }) => `${path}\n${checksums.sha256}\n`).join(""),
   );
 }
 

@@ -41,7 +41,7 @@ export function unusedFeatures(
 }
 
 /**
- * Whether the image's own programs have no instruction beyond their architecture's baseline, although their march has AVX or SVE, which
+ * True if the image's own programs have no instruction beyond their architecture's baseline, although their march has AVX or SVE, which
  * compilers write wherever they compute. Lesser marches prove nothing: gcc writes hardly any SSE4 by itself. False without such a program,
  * and if one may not have been read.
  */
@@ -50,14 +50,14 @@ export function ignoresMarch(
   { features }: CpuRequirement,
   architecture: CpuArchitecture,
 ): boolean {
-  const own = compiledOf(origin).filter((file) => runsOn(file, architecture));
-  if (own.length === 0 || couldHide(origin, architecture)) return false;
+  const programs = compiledOf(origin).filter((file) => runsOn(file, architecture));
+  if (programs.length === 0 || couldHide(origin, architecture)) return false;
   const decided = decidedFeatures(architecture);
   const baseline = new Set([...x86Baseline, ...(findMarch("armv8-a")?.features ?? [])]);
   const beyond = [...nameableFeatures(architecture)].filter(
     (each) => decided.has(each) && !baseline.has(each),
   );
-  const used = new Set(own.flatMap((file) => [...executed(file), ...needed(file)]));
+  const used = new Set(programs.flatMap((file) => [...executed(file), ...needed(file)]));
   const hasVectors = features.includes("avx") || features.includes("sve");
   return hasVectors && !beyond.some((each) => used.has(each));
 }
@@ -137,7 +137,7 @@ function runsOn({ cpu }: InspectedFile, architecture: CpuArchitecture): boolean 
   return cpu !== null && (machines[architecture] as readonly string[]).includes(cpu.architecture);
 }
 
-/** Whether unread parts of the image's own files may hold code for this CPU. */
+/** True if unread parts of the image's own files may hold code for this CPU. */
 function couldHide({ own, ownUnopened }: ImageOrigin, architecture: CpuArchitecture): boolean {
   const files = new Map(own.map((file) => [file.path, file]));
   return ownUnopened.some(({ path, reason }) => {

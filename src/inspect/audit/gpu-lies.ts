@@ -182,7 +182,7 @@ function isPtx(target: string): boolean {
   return target.startsWith("compute_");
 }
 
-/** By name; or by code with a suffix that runs on the same devices; or by a lone cubin of `sm_100f`, which says `sm_100`. */
+/** True for the same name, for a suffix that runs on the same devices, and for a lone cubin of `sm_100f`, which says `sm_100`. */
 function isFoundNvidia(wanted: string, found: readonly string[]): boolean {
   if (found.includes(wanted)) return true;
   const target = parseGpuTarget(wanted);

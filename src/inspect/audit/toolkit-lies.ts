@@ -12,22 +12,22 @@ import type { ImageOrigin } from "./origin.ts";
  * itself by another toolkit is a lie. A Python package may come from another minor of the same major, which the driver loads too: a note.
  */
 export function toolkitLies({ toolkit }: CudaRequirement, { own }: ImageOrigin): Findings {
-  const made = own
+  const dated = own
     .map((file) => ({ file, toolkits: exactToolkits(file) }))
     .filter(({ toolkits }) => toolkits.length > 0);
-  const compiled = made.filter(({ file }) => !isPackaged(file));
-  const looked = compiled.length > 0 ? compiled : made;
+  const compiled = dated.filter(({ file }) => !isPackaged(file));
+  const looked = compiled.length > 0 ? compiled : dated;
   const declared = minorOf(toolkit);
-  const all = [...new Set(looked.flatMap(({ toolkits }) => toolkits))];
+  const toolkits = [...new Set(looked.flatMap(({ toolkits }) => toolkits))];
   const [first] = looked;
-  if (first === undefined || all.includes(declared)) return { lies: [], notes: [] };
+  if (first === undefined || toolkits.includes(declared)) return { lies: [], notes: [] };
   const problem: Problem = {
     code: "AUDIT_TOOLKIT_OTHER",
     message: `CUDA ${toolkit} is declared, and ${first.file.path} was compiled by CUDA ${first.toolkits.join(" and ")}`,
     details: looked.slice(0, shown).map(({ file, toolkits }) => `    ${file.path}: ${toolkits.join(", ")}`),
     fix: "build on the base of the cuda value ({{base}} in the template), or declare the toolkit that compiles",
   };
-  const isOtherMajor = all.every((each) => each.split(".")[0] !== declared.split(".")[0]);
+  const isOtherMajor = toolkits.every((each) => each.split(".")[0] !== declared.split(".")[0]);
   return compiled.length > 0 || isOtherMajor
     ? { lies: [problem], notes: [] }
     : { lies: [], notes: [problem] };

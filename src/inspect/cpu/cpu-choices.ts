@@ -39,17 +39,18 @@ export function cpuChoices(files: readonly VariantFile[], needed: readonly strin
       })
       .sort(leastFirst),
   );
-  const found = new Map<string, CpuChoice & { readonly own: string }>();
+  const found = new Map<string, CpuChoice & { readonly variant: string }>();
   const variants = families.flat().sort((a, b) => b.features.length - a.features.length);
   for (const { by, isPlain } of new Map(variants.map((each) => [each.by, each])).values()) {
     const taken = families.flatMap((family) => family.find((each) => each.by === by) ?? family[0] ?? []);
-    const own = withImplied(taken.flatMap((each) => each.features));
-    const features = withImplied([...needed, ...own]);
+    const variant = withImplied(taken.flatMap((each) => each.features));
+    const features = withImplied([...needed, ...variant]);
     const paths = taken.flatMap((each) => each.files).sort();
     const alike = found.get(features.join());
-    if (alike === undefined) found.set(features.join(), { by, features, files: paths, own: own.join() });
+    if (alike === undefined)
+      found.set(features.join(), { by, features, files: paths, variant: variant.join() });
     // Two names that use the same features are one choice.
-    else if (alike.own === own.join() && !isPlain)
+    else if (alike.variant === variant.join() && !isPlain)
       found.set(features.join(), {
         ...alike,
         by: `${alike.by} or ${by}`,
@@ -78,17 +79,17 @@ function leastFirst(a: CpuChoice, b: CpuChoice): number {
  */
 function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): readonly string[] {
   // gcc's helpers ask before they use atomics (libgcc, config/aarch64/lse-init.c).
-  const asked = new Set((cpu?.asks ?? []).includes("__aarch64_have_lse_atomics") ? ["atomics"] : []);
+  const guarded = new Set((cpu?.asks ?? []).includes("__aarch64_have_lse_atomics") ? ["atomics"] : []);
   const used = Object.entries(cpu?.features ?? {}).flatMap(([feature, { instructions }]) =>
-    instructions > 0 && !neverNeededFeatures.has(feature) && !asked.has(feature) ? [feature] : [],
+    instructions > 0 && !neverNeededFeatures.has(feature) && !guarded.has(feature) ? [feature] : [],
   );
   const named = findMarch(name) ?? findMarch(otherNames[name] ?? "");
-  const own = new Set(named?.features);
+  const ofName = new Set(named?.features);
   const isHeld = named !== null && (cpu?.asks ?? []).length > 0;
   const enforced = [neededLevel, path.includes("/glibc-hwcaps/") ? name : null].flatMap(
     (level) => (level === null ? null : findMarch(level))?.features ?? [],
   );
-  const counted = [...(isHeld ? used.filter((feature) => own.has(feature)) : used), ...enforced];
+  const counted = [...(isHeld ? used.filter((feature) => ofName.has(feature)) : used), ...enforced];
   return withImplied(counted.filter((feature) => !x86Baseline.has(feature)));
 }
 

@@ -15,7 +15,6 @@ import type { ImageInspection } from "../inspection.ts";
 
 export type Operator = "" | "<=" | ">=" | "==";
 
-/** What a check looks at. */
 export interface Artifact {
   readonly inspection: ImageInspection;
   /** Each library with GPU code must have the targets. */
@@ -121,8 +120,8 @@ export function targetIsNowhere(vendor: GpuVendor, isMeant: (target: string) => 
   return ({ inspection }) => {
     const holders = libraries(inspection.files).flatMap(({ files }) => files);
     const found = holders.flatMap((file): Finding[] => {
-      const meant = targets([file]).filter(isMeant);
-      if (meant.length > 0) return [{ file: file.path, found: meant.join(" ") }];
+      const matching = targets([file]).filter(isMeant);
+      if (matching.length > 0) return [{ file: file.path, found: matching.join(" ") }];
       const kinds = unknownKinds(file);
       if (kinds.length === 0) return [];
       return [unknown(file.path, `${unknownText} (${kinds.join(", ")}): any target may be in it`)];

@@ -9,7 +9,7 @@ import { endOfTables } from "../elf/elf.ts";
 import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
 import { containerMagic, containerOf, readContainer } from "./fatbin.ts";
-import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
+import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
 import {
   createGpuTally,
   type GpuCode,

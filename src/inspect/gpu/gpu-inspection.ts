@@ -2,7 +2,7 @@
 
 import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
-import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
+import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
 import { toolkitOfPtx } from "./ptx-versions.ts";
 
 export interface GpuCode {

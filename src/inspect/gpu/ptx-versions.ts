@@ -1,6 +1,6 @@
 /** Maps each PTX ISA to its first toolkit: a driver must know that toolkit's CUDA to compile the PTX. */
 
-import { entryKind, type FatbinEntry } from "./fatbin-entry.ts";
+import { entryKind, type FatbinEntry } from "./fatbin.ts";
 
 /** Source: PTX ISA, "Release Notes", table of the release history; NVIDIA/cuda-python `_ptx_utils.py`; 9.2 and 9.5: ptxas itself. */
 const toolkits: Readonly<Record<string, string>> = {

@@ -51,7 +51,7 @@ const maxParts = 2048;
 /** OCI image-spec, `layer.md`: whiteouts act on lower layers only. */
 export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
   const root = emptyNode();
-  const made = () => {
+  const newNode = () => {
     if (++nodes > maxNodes) throw invalidImage(`its layers have more than ${maxNodes} files and folders`);
     return emptyNode();
   };
@@ -64,7 +64,7 @@ export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
     }
     for (const change of changes) {
       if (change.kind === "removed" || change.kind === "opaque") continue;
-      const node = place(root, change.path, made);
+      const node = place(root, change.path, newNode);
       if (node === null) continue;
       const source = change.kind === "hardlink" ? find(root, change.target) : null;
       node.children.clear();
@@ -120,12 +120,12 @@ function emptyNode(): Node {
 }
 
 /** The node of a path, which is made if it does not exist; null if links lead in circles. */
-function place(root: Node, path: string, made: () => Node): Node | null {
+function place(root: Node, path: string, newNode: () => Node): Node | null {
   const parts = realFolder(root, path);
   if (parts === null) return null;
   let node = root;
   for (const part of parts) {
-    const child = node.children.get(part) ?? made();
+    const child = node.children.get(part) ?? newNode();
     node.children.set(part, child);
     node = child;
   }

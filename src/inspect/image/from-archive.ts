@@ -6,21 +6,20 @@
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { type Chunks, checked, createChunkReader } from "./chunks.ts";
+import { type Chunks, createChunkReader } from "./chunks.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
-import { isTar } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectBlob, type LayerInspection, normalPath } from "./layer.ts";
 import { blobPath, configParts, findManifest, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./open-layers.ts";
-import { readTar } from "./read-tar.ts";
+import { isTar, readTar } from "./read-tar.ts";
 
 /** Every JSON file of this length is held: it may be a manifest or a configuration. */
 const maxJson = 4 * 2 ** 20;
 const maxHeld = 64 * 2 ** 20;
 const maxLinks = 20;
 
-interface Held {
+interface ArchiveParts {
   readonly json: ReadonlyMap<string, Uint8Array>;
   readonly layers: ReadonlyMap<string, LayerInspection>;
   readonly links: ReadonlyMap<string, string>;
@@ -39,7 +38,7 @@ export async function isArchive(chunks: Chunks, name: string): Promise<boolean> 
 /** Files at the top of an archive that make it an image. */
 const imageFiles = new Set(["manifest.json", "index.json", "oci-layout"]);
 
-/** Whether an archive claims to be an image. Throws `IMAGE_INVALID` for damage before the answer is known. */
+/** True for an archive that claims to be an image. Throws `IMAGE_INVALID` for damage before the answer is known. */
 export async function saysImage(chunks: Chunks, name: string): Promise<boolean> {
   for await (const { path } of readTar(unpacked(chunks, name), name))
     if (imageFiles.has(normalPath(path))) return true;
@@ -53,8 +52,8 @@ export async function openFromArchive(
   source: ImageSourceKind,
   options: OpenOptions,
 ): Promise<OpenedImage> {
-  const held = await readParts(unpacked(chunks, name), name, source, options);
-  return assemble(held, name, source, options.platform);
+  const archive = await readParts(unpacked(chunks, name), name, source, options);
+  return assemble(archive, name, source, options.platform);
 }
 
 async function readParts(
@@ -62,7 +61,7 @@ async function readParts(
   name: string,
   source: ImageSourceKind,
   { cache, inspector, onProgress = () => {} }: OpenOptions,
-): Promise<Held> {
+): Promise<ArchiveParts> {
   const json = new Map<string, Uint8Array>();
   const layers = new Map<string, LayerInspection>();
   const links = new Map<string, string>();
@@ -106,20 +105,20 @@ async function readParts(
 }
 
 async function assemble(
-  held: Held,
+  archive: ArchiveParts,
   name: string,
   source: ImageSourceKind,
   platform: string,
 ): Promise<OpenedImage> {
   const read = (path: string) => {
-    const bytes = held.json.get(path);
+    const bytes = archive.json.get(path);
     return bytes === undefined ? undefined : parseJson(bytes);
   };
   const layerAt = (given: string) => {
     let path = normalPath(given);
-    for (let count = 0; count < maxLinks && held.links.has(path); count++)
-      path = held.links.get(path) ?? path;
-    const layer = held.layers.get(path);
+    for (let count = 0; count < maxLinks && archive.links.has(path); count++)
+      path = archive.links.get(path) ?? path;
+    const layer = archive.layers.get(path);
     if (layer === undefined) throw invalidImage(`${name}: its layer ${given} is not in it`);
     return { ...layer, digest: digestOfBlob(path) };
   };

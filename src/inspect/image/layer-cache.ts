@@ -32,12 +32,12 @@ const maxUnpacked = 512 * 2 ** 20;
 
 /** A folder that others may write is not read: an entry without a feature would let an image run on hosts on which it crashes. */
 export function folderCache(folder: string): LayerCache {
-  const own = join(folder, `layers-${analyserVersion}`);
-  const fileOf = (digest: Digest) => join(own, `${digest.slice("sha256:".length)}.gz`);
+  const layers = join(folder, `layers-${analyserVersion}`);
+  const fileOf = (digest: Digest) => join(layers, `${digest.slice("sha256:".length)}.gz`);
   return {
     async find(digest) {
       const file = fileOf(digest);
-      if (findWritableByOthers([file, own, folder]) !== null) return null;
+      if (findWritableByOthers([file, layers, folder]) !== null) return null;
       try {
         const bytes = await promisify(gunzip)(await readFile(file), { maxOutputLength: maxUnpacked });
         return unsealed(bytes.toString("utf8"));
@@ -51,7 +51,7 @@ export function folderCache(folder: string): LayerCache {
       const draft = `${file}.${randomUUID()}`;
       try {
         // The umask must not let others write: the entry would not be read again.
-        makeFolders(own, 0o755);
+        makeFolders(layers, 0o755);
         await writeFile(draft, await promisify(gzip)(sealed(layer)), { mode: 0o644 });
         await rename(draft, file);
       } catch {

@@ -5,7 +5,8 @@ import type { FileInspector } from "../workers/file-inspector.ts";
 import { sharedInspector } from "../workers/thread-inspector.ts";
 import { type Chunks, checked, createChunkReader } from "./chunks.ts";
 import { unpacked } from "./decompress.ts";
-import { archiveBudget, inspectContent } from "./inspect-content.ts";
+import { archiveBudget } from "./archive-budget.ts";
+import { inspectContent } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { collect, type OpenedFile } from "./opened-file.ts";
 import { readTar } from "./read-tar.ts";
@@ -31,7 +32,7 @@ export interface LayerBlob {
   readonly digest: Digest | null;
 }
 
-/** As {@link inspectLayer}. Throws `IMAGE_INVALID` also for another digest: then nothing that was found counts. */
+/** Opens a layer, and compares its digest at the end. Throws `IMAGE_INVALID`. */
 export async function inspectBlob(
   { chunks, digest }: LayerBlob,
   name: string,

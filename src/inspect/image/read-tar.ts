@@ -189,3 +189,7 @@ function text(bytes: Uint8Array): string {
   const end = bytes.indexOf(0);
   return Buffer.from(bytes.buffer, bytes.byteOffset, end === -1 ? bytes.length : end).toString("utf8");
 }
+
+export function isTar(head: Uint8Array): boolean {
+  return Buffer.from(head.subarray(257, 262)).toString("latin1") === "ustar";
+}

@@ -64,7 +64,7 @@ export function sourceOf(file: SpooledFile): ByteSource {
     : fileSource(file.descriptor, file.size);
 }
 
-/** Whoever owns the file calls this once. */
+/** The owner of the file calls this once. */
 export function closeSpooled(file: SpooledFile): void {
   if (file.kind === "memory") giveBack(file.buffer);
   else closeSync(file.descriptor);

@@ -28,7 +28,7 @@ export interface CompatPath {
 
 /** NVIDIA's libraries of an image. */
 export interface ImageDriver extends DriverFiles {
-  /** Whether the image's loader finds the forward-compatibility package; null for an image without one. */
+  /** How the image's loader finds the forward-compatibility package; null for an image without one. */
   readonly compatPath: CompatPath | null;
 }
 
@@ -91,31 +91,31 @@ function byScripts(view: LoaderView): Found | null {
   );
   if (start === undefined || scripts.length === 0) return null;
   const words = start.command.flatMap((word) => pathsOf(word, start).map((path) => view.realPath(path)));
-  const own = scripts.find(({ path }) => words.includes(path));
-  for (const { value, isConditional } of own?.settings ?? []) {
-    const said = settle({ value, isConditional }, view, start);
-    if (said !== null) return { onPath: said, reason: `LD_LIBRARY_PATH in ${own?.path}` };
+  const startScript = scripts.find(({ path }) => words.includes(path));
+  for (const { value, isConditional } of startScript?.settings ?? []) {
+    const onPath = settle({ value, isConditional }, view, start);
+    if (onPath !== null) return { onPath, reason: `LD_LIBRARY_PATH in ${startScript?.path}` };
   }
-  const undecided = own ?? scripts.find(() => startsScript(view, start));
+  const undecided = startScript ?? scripts.find(() => startsScript(view, start));
   if (undecided === undefined) return null;
-  const why = own === undefined ? "which may run or not" : "which depends on what it finds";
+  const why = startScript === undefined ? "which may run or not" : "which depends on what it finds";
   return { onPath: null, reason: `${undecided.path} says where libraries are, ${why}` };
 }
 
 /** null if it is unknown. */
 function settle({ value, isConditional }: PathSetting, view: LoaderView, { env }: ImageStart): OnPath | null {
   if (isConditional) return null;
-  const own = env.LD_LIBRARY_PATH ?? "";
+  const inherited = env.LD_LIBRARY_PATH ?? "";
   const text = value
-    .replace(/\$\{LD_LIBRARY_PATH:?\+[^{}]*(?:\{[^{}]*\}[^{}]*)?\}/g, own && `:${own}`)
+    .replace(/\$\{LD_LIBRARY_PATH:?\+[^{}]*(?:\{[^{}]*\}[^{}]*)?\}/g, inherited && `:${inherited}`)
     .replace(/\$(?:\{(\w+)\}|(\w+))/g, (whole, braced?: string, plain?: string) => {
       const name = braced ?? plain ?? "";
-      return name === "LD_LIBRARY_PATH" ? own : (env[name] ?? whole);
+      return name === "LD_LIBRARY_PATH" ? inherited : (env[name] ?? whole);
     });
   return !/[$`]/.test(text) && isBefore(view, folders(text)) === true ? "always" : null;
 }
 
-/** Whether the image starts a script, or its shell reads one. */
+/** True if the image starts a script, or its shell reads one. */
 function startsScript({ realPath, programs }: LoaderView, start: ImageStart): boolean {
   if (start.env.BASH_ENV !== undefined || start.env.ENV !== undefined) return true;
   const [first] = start.command;
@@ -186,7 +186,7 @@ function byConf(view: Omit<LoaderView, "start">): Found {
   };
 }
 
-/** Whether a search along the folders finds the package first; null if it finds nothing. */
+/** True if a search along the folders finds the package first; null if it finds nothing. */
 function isBefore(view: Pick<LoaderView, "compat" | "realPath">, path: readonly string[]): boolean | null {
   for (const folder of path) {
     if (isSystem(view, folder)) return false;

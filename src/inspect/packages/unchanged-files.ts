@@ -41,7 +41,7 @@ function keyOf(path: string): string {
   return path.replace(/^\/?(?:usr\/(?=(?:s?bin|lib\w*)\/))?/, "");
 }
 
-/** Whether a package may have brought a path, which has no leading slash. */
+/** True for a path that a package may have brought. It has no leading slash. */
 export function mayBePackaged(path: string): boolean {
   return /^(?:bin|sbin|lib\w*|usr(?!\/local\/)|boot|etc|var)\//.test(path);
 }

@@ -27,13 +27,13 @@ export function threadInspector(program: URL): FileInspector {
   const accepted: Job[] = [];
   let worker: Worker | null = null;
   let running: Job | null = null;
-  let held = 0;
+  let heldBytes = 0;
 
   const pump = () => {
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      if (held > 0 && held + next.bytes > maxBytes) break;
+      if (heldBytes > 0 && heldBytes + next.bytes > maxBytes) break;
       waiting.shift();
-      held += next.bytes;
+      heldBytes += next.bytes;
       accepted.push(next);
       next.accept();
     }
@@ -50,7 +50,7 @@ export function threadInspector(program: URL): FileInspector {
     if (job === null) return;
     running = null;
     worker?.unref();
-    held -= job.bytes;
+    heldBytes -= job.bytes;
     if (file !== null) closeSpooled(file);
     job.settle(answer);
     pump();

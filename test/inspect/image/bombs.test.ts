@@ -3,7 +3,8 @@
 import { deflateRawSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { filesOfLayers } from "../../../src/inspect/image/file-tree.ts";
-import { archiveBudget, inspectContent } from "../../../src/inspect/image/inspect-content.ts";
+import { archiveBudget } from "../../../src/inspect/image/archive-budget.ts";
+import { inspectContent } from "../../../src/inspect/image/inspect-content.ts";
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
 import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { openLayers } from "../../../src/inspect/image/open-layers.ts";

@@ -35,12 +35,13 @@ export function readRpm(bytes: Uint8Array, kind: RpmDatabase): PackageRecords {
       const header = readRpmHeader(blob);
       if (header === null || header.name === "" || !vendors.has(header.vendor)) continue;
       distribution.add(header.name);
-      const own = remember(files, header.name, (): Record<string, string> => ({}));
+      const checksums = remember(files, header.name, (): Record<string, string> => ({}));
       for (const [path, checksum] of header.files()) {
         names += path.length + checksum.length;
         if (names > maxNames) throw new DamagedDatabase(`its names have more than ${maxNames} bytes`);
         // Documentation holds no code.
-        if (!path.startsWith("usr/share/doc/") && !path.startsWith("usr/share/man/")) own[path] = checksum;
+        if (!path.startsWith("usr/share/doc/") && !path.startsWith("usr/share/man/"))
+          checksums[path] = checksum;
       }
     }
   } catch (error) {
