@@ -56,7 +56,7 @@ async function gpuHeaders(folder: string, path: string): Promise<void> {
   mkdirSync(folder);
   const copy = join(folder, "library.so");
   copyFileSync(path, copy);
-  const { findCode } = await import("../src/inspect/find-code.ts");
+  const { findCode } = await import("../src/inspect/inspect-file.ts");
   const { memorySource } = await import("../src/inspect/byte-source.ts");
   const { readElf } = await import("../src/inspect/elf/elf.ts");
   const source = memorySource(readFileSync(copy));

@@ -27,30 +27,30 @@ export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";
 export type { Checksums } from "./inspect/checksums.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
 export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";
+export type { ImageCpu } from "./inspect/cpu/cpu-need.ts";
 export type { ElfDynamic, LibcNeed } from "./inspect/elf/dynamic.ts";
-export type { FailedExpectation } from "./inspect/expect/check-expectations.ts";
-export type { ExpectationAnswer, UnmetExpectation } from "./inspect/expect/expectation-rules.ts";
+export type {
+  ExpectationAnswer,
+  FailedExpectation,
+  UnmetExpectation,
+} from "./inspect/expect/expectation-rules.ts";
 export type { Expectation } from "./inspect/expect/parse-expectations.ts";
-export type { FileInspection, ProgramFacts } from "./inspect/file-inspection.ts";
+export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FindImageOptions, FoundImage } from "./inspect/find-image.ts";
 export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";
-export type { FatbinCompression } from "./inspect/gpu/fatbin-entry.ts";
-export type { GpuCode, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
+export type { FatbinCompression } from "./inspect/gpu/fatbin.ts";
+export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
 export type { LayerCache } from "./inspect/image/layer-cache.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";
 export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
+export type { ImageInspection, ImageLayer } from "./inspect/inspection.ts";
 export type {
-  ImageCpu,
-  ImageGpu,
-  ImageInspection,
-  ImageLayer,
-  InspectedFile,
   MeasuredDriver,
   MeasuredRequirement,
-} from "./inspect/inspection.ts";
-export type { OpenChoice, OpenEvent } from "./inspect/open-choice.ts";
+} from "./inspect/measured-requirement.ts";
+export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
 export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export type { FetchOptions } from "./lock/fetch-lock.ts";

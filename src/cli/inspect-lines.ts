@@ -2,7 +2,8 @@
 
 import { formatPlace } from "../errors.ts";
 import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
-import type { ImageInspection, InspectedFile } from "../inspect/inspection.ts";
+import type { InspectedFile } from "../inspect/file-inspection.ts";
+import type { ImageInspection } from "../inspect/inspection.ts";
 import type { CompatPath } from "../inspect/loader/compat-path.ts";
 import type { AmdCode, AmdTargetCount } from "../inspect/amd/amd-inspection.ts";
 import type { ImageAmd } from "../inspect/amd/amd-libraries.ts";

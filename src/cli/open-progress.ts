@@ -1,6 +1,6 @@
 /** How far a command is that opens images: one line that is drawn over, on a terminal alone. */
 
-import type { OpenEvent } from "../inspect/open-choice.ts";
+import type { OpenEvent } from "../inspect/open-subject.ts";
 import type { CommandContext } from "./command-context.ts";
 import { mark } from "./report/terminal-text.ts";
 

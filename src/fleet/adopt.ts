@@ -6,7 +6,7 @@ import { compileTagPattern, parseAxes } from "../inspect/adopt/tag-pattern.ts";
 import { openFromRegistry } from "../inspect/image/from-registry.ts";
 import { lockPath, lockSchemaVersion, type Lock, type LockedImage, type Requirement } from "../lock/lock.ts";
 import type { OpenOptions } from "../inspect/image/open-layers.ts";
-import { openOptions, type OpenChoice, type OpenEvent } from "../inspect/open-choice.ts";
+import { openOptions, type OpenChoice, type OpenEvent } from "../inspect/open-subject.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";

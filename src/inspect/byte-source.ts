@@ -1,12 +1,12 @@
-/** Bytes that are read by place: of a file on the disk or in memory, so that no file has to be held whole. */
+/** Reads bytes by their place, of a file on the disk or in memory: no file is held whole. */
 
 import { readSync } from "node:fs";
 
 export interface ByteSource {
   readonly size: number;
-  /** At most `length` bytes from `at` on; fewer where the source ends, none outside it. They stay as they are. */
+  /** At most `length` bytes from `at` on; fewer at the end of the source, none outside it. */
   read(at: number, length: number): Uint8Array;
-  /** As many as the buffer has, and perhaps in it, so that they are gone with its next use. For who goes through a file in pieces. */
+  /** As many bytes as the buffer holds. They may be in it, so that its next use overwrites them. */
   readOver(at: number, buffer: Uint8Array): Uint8Array;
 }
 
@@ -22,7 +22,7 @@ export function memorySource(bytes: Uint8Array): ByteSource {
   };
 }
 
-/** An open file; whoever opened it closes it. */
+/** An open file; the caller closes it. */
 export function fileSource(descriptor: number, size: number): ByteSource {
   const fill = (at: number, bytes: Uint8Array) => {
     let filled = 0;
@@ -41,7 +41,7 @@ export function fileSource(descriptor: number, size: number): ByteSource {
   };
 }
 
-/** A part of a source, as a source that is cut where the whole ends. */
+/** A part of a source. It ends no later than the whole. */
 export function partOf(source: ByteSource, start: number, length: number): ByteSource {
   const size = isInside(start, source.size) ? Math.max(0, Math.min(length, source.size - start)) : 0;
   return {
@@ -52,7 +52,7 @@ export function partOf(source: ByteSource, start: number, length: number): ByteS
   };
 }
 
-/** Exactly `length` bytes, or null where the source does not have them. */
+/** Exactly `length` bytes; null if the source does not have them. */
 export function readExactly(source: ByteSource, at: number, length: number): Uint8Array | null {
   if (!isInside(at, source.size) || length > source.size - at) return null;
   const bytes = source.read(at, length);
@@ -63,15 +63,15 @@ function isInside(at: number, size: number): boolean {
   return at >= 0 && at < size;
 }
 
-/** The bytes that are read of a file at once. All readers take this length, so that a buffer serves one after the other. */
+/** Readers go through a file in windows of this length, so that one buffer serves them all. */
 export const windowBytes = 2 ** 20;
 
 const free: ArrayBuffer[] = [];
 
-/** More at once are rare; what is given back beyond it is let go. */
+/** More buffers are rarely in use at once. */
 const maxFree = 4;
 
-/** With whatever was in it before. */
+/** Its old content is still in it. */
 export function borrowBuffer(length: number): ArrayBuffer {
   const index = free.findIndex(({ byteLength }) => byteLength === length);
   return index === -1 ? new ArrayBuffer(length) : (free.splice(index, 1)[0] ?? new ArrayBuffer(length));
@@ -81,12 +81,18 @@ export function giveBack(buffer: ArrayBuffer): void {
   if (free.length < maxFree) free.push(buffer);
 }
 
-/** A buffer for as long as something is done with it. */
-export async function withBuffer<Result>(
-  length: number,
-  use: (buffer: Uint8Array) => Promise<Result>,
-): Promise<Result> {
-  const buffer = borrowBuffer(length);
+/** Lends a buffer of {@link windowBytes} until `use` ends. */
+export function withWindow<Result>(use: (window: Uint8Array) => Result): Result {
+  const buffer = borrowBuffer(windowBytes);
+  try {
+    return use(new Uint8Array(buffer));
+  } finally {
+    giveBack(buffer);
+  }
+}
+
+export async function withWindowAsync<Result>(use: (window: Uint8Array) => Promise<Result>): Promise<Result> {
+  const buffer = borrowBuffer(windowBytes);
   try {
     return await use(new Uint8Array(buffer));
   } finally {

@@ -1,24 +1,24 @@
-/** The checksums by which package databases know a file: MD5 for dpkg, SHA-1 for apk, SHA-256 for rpm. No proof against malice, and none is asked of them. */
+/** The checksums of a file in package databases: MD5 for dpkg, SHA-1 for apk, SHA-256 for rpm. They are no proof against malice. */
 
 import { createHash, type Hash } from "node:crypto";
-import { type ByteSource, windowBytes, withBuffer } from "./byte-source.ts";
+import { type ByteSource, withWindowAsync } from "./byte-source.ts";
 
-/** In hexadecimal digits. MD5 and SHA-1 are null for what no package of a distribution can have brought. */
+/** In hexadecimal digits. MD5 and SHA-1 are null for a file that no package of a distribution brings. */
 export interface Checksums {
   readonly md5: string | null;
   readonly sha1: string | null;
   readonly sha256: string;
 }
 
-/** Small enough for a processor's cache, so that the next checksum need not wait for memory. */
+/** Fits into a processor's cache, so that the next checksum does not wait for memory. */
 const pieceBytes = 2 ** 18;
 const restBytes = 4 * 2 ** 20;
 
-/** All in one reading. Sees other work now and then. */
+/** Reads the file once for all three, and lets other work run in between. */
 export async function checksumsOf(source: ByteSource, mayBePackaged: boolean): Promise<Checksums> {
   const sha256 = createHash("sha256");
   const [md5, sha1] = mayBePackaged ? [createHash("md5"), createHash("sha1")] : [null, null];
-  await withBuffer(windowBytes, async (window) => {
+  await withWindowAsync(async (window) => {
     const buffer = window.subarray(0, pieceBytes);
     for (let at = 0; at < source.size; at += pieceBytes) {
       const piece = source.readOver(at, buffer);
@@ -30,8 +30,4 @@ export async function checksumsOf(source: ByteSource, mayBePackaged: boolean): P
   });
   const digits = (hash: Hash | null) => hash?.digest("hex") ?? null;
   return { md5: digits(md5), sha1: digits(sha1), sha256: sha256.digest("hex") };
-}
-
-export function sameChecksums(a: Checksums, b: Checksums): boolean {
-  return a.sha256 === b.sha256;
 }

@@ -1,31 +1,30 @@
-/** A search through a file of any size for the first bytes of code, in one pass for all who look for some. */
+/** Searches a file of any size for the first bytes of code: one pass serves all patterns. */
 
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "./byte-source.ts";
+import { type ByteSource, windowBytes, withWindow } from "./byte-source.ts";
 import type { Elf } from "./elf/elf.ts";
 
-/** Longest pattern, less one byte, so that none is lost between two windows; and one byte before it. */
+/** Windows overlap by the longest pattern, so that none is lost between two, and by one byte before it. */
 const overlap = 16;
 const stepBytes = windowBytes - overlap;
 
 export interface CodePattern {
-  /** Searched for from its rarest byte on, which is so many bytes after the beginning. */
+  /** The search is for the pattern from its rarest byte on; so many bytes of the code stand before it. */
   readonly lead: number;
-  /** Fewer than eight: Node searches for longer ones in another way, which takes five times as long here. */
+  /** Fewer than eight: Node's search for longer ones takes five times as long. */
   readonly bytes: Buffer;
-  /** One of these has to follow. */
+  /** One of these pairs of bytes must follow; null for any. */
   readonly endings: readonly (readonly [number, number])[] | null;
-  /** Answers where what begins here ends; the place itself when it is nothing. */
+  /** Returns the end of the code that begins at a place; the place itself if there is none. */
   readonly found: (at: number) => number;
 }
 
 export function searchCode(source: ByteSource, patterns: readonly CodePattern[]): void {
-  const lent = borrowBuffer(windowBytes);
-  const buffer = new Uint8Array(lent);
-  for (let at = 0; at < source.size; ) at = searchWindow(source.readOver(at, buffer), at, patterns);
-  giveBack(lent);
+  withWindow((window) => {
+    for (let at = 0; at < source.size; ) at = searchWindow(source.readOver(at, window), at, patterns);
+  });
 }
 
-/** Answers where to go on: behind this window, or behind a container that is larger. */
+/** Returns where the search goes on: behind this window, or behind a container that is larger. */
 function searchWindow(bytes: Uint8Array, start: number, patterns: readonly CodePattern[]): number {
   const window = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const next = patterns.map((pattern) => indexFrom(window, pattern, 0));
@@ -50,7 +49,7 @@ function indexFrom(window: Buffer, { bytes, lead, endings }: CodePattern, from: 
   return Number.POSITIVE_INFINITY;
 }
 
-/** The name of the section that holds a place, by halving: a hostile file has as many of both as it likes. */
+/** Finds the name of the section that holds a place. By bisection: a hostile file may have many of both. */
 export function placesOf(elf: Elf | null): (at: number) => string {
   const sections = (elf?.sections ?? [])
     .filter(({ size, name }) => size > 0 && name !== "")

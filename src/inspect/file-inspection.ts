@@ -1,10 +1,11 @@
-/** The findings in one file: plain data, as it goes between threads and into the cache. */
+/** The findings in one file: plain data for the other thread and for the cache. */
 
 import type { AmdCode } from "./amd/amd-inspection.ts";
 import { isBundle } from "./amd/bundle.ts";
 import { isCompressedBundle } from "./amd/compressed-bundle.ts";
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
+import type { CpuNeed } from "./cpu/cpu-need.ts";
 import type { ElfDynamic } from "./elf/dynamic.ts";
 import { isElf } from "./elf/elf.ts";
 import { isContainer } from "./gpu/fatbin.ts";
@@ -17,10 +18,11 @@ export interface FileInspection {
   readonly checksums: Checksums;
   readonly program: ProgramFacts | null;
   readonly cpu: CpuCode | null;
-  /** NVIDIA's. */
+  /** NVIDIA's GPU code. */
   readonly gpu: GpuCode | null;
+  /** AMD's GPU code. */
   readonly amd: AmdCode | null;
-  /** Bytes of SYCL code by its kind, `spir64`, or `spir64_gen` for GPUs of Intel. It is named, and nobody judges it. */
+  /** Bytes of SYCL code by its kind: `spir64`, or `spir64_gen` for Intel's GPUs. No rule judges it. */
   readonly sycl: Readonly<Record<string, number>>;
   /** The reasons why parts of it could not be read. */
   readonly unopened: readonly string[];
@@ -32,32 +34,53 @@ export interface ProgramFacts extends ElfDynamic {
   /** psABI level that the loader enforces. */
   readonly neededLevel: string | null;
   readonly kernel: string | null;
-  /** Of NVIDIA's libcuda: on which branches of kernel drivers it may serve as a forward-compatibility package. */
+  /** Branches of kernel drivers on which NVIDIA's libcuda may serve as a forward-compatibility package. */
   readonly branches?: readonly string[];
   /** Release of the AMD compiler that made it: `6.4.4`. */
   readonly rocm?: string;
 }
 
-/** How reasons end that hide nothing but what a file needs of a CPU. */
+/** A file of an image. */
+export interface InspectedFile extends FileInspection {
+  readonly path: string;
+  readonly layer: number;
+  readonly answer: CpuNeed | null;
+  /** The distribution's package that brought this file unchanged, by the checksum in its database; null if none did. */
+  readonly package: string | null;
+}
+
+/** Endings of reasons that leave only the needs of a CPU unknown. */
 export const unreadForCpu = {
   machine: ", which is not read for CPU features",
   instructions: " unknown instructions inside functions",
 } as const;
 
-export function concernsCpuAlone(reason: string): boolean {
-  return Object.values(unreadForCpu).some((end) => reason.endsWith(end));
+export type GpuVendor = "cuda" | "amd";
+
+/**
+ * True if an unread part of a file may hold GPU code of a vendor: not if only the CPU's needs are unknown, or if the damage is
+ * in the other vendor's code.
+ */
+export function mayHideGpuCode(
+  file: Pick<FileInspection, "gpu" | "amd"> | undefined,
+  reason: string,
+  vendor: GpuVendor | "gpu",
+): boolean {
+  if (Object.values(unreadForCpu).some((end) => reason.endsWith(end))) return false;
+  const other = vendor === "cuda" ? file?.amd : vendor === "amd" ? file?.gpu : null;
+  return other?.damage.includes(reason) !== true;
 }
 
-/** So many bytes tell it. */
+/** So many bytes tell the kind of a file. */
 export const headBytes = 4096;
 
 /**
- * Unreadable bytes are reported from so many on. A shared library of one function by gcc 12, without libc and stripped, has 580 in xz;
- * short signatures and the additions of tools at the end of a file have fewer.
+ * So many unread bytes may hold code, and are reported. A stripped library of one function by gcc 12 has 580 in xz. Signatures and other
+ * additions at the end of a file have fewer.
  */
 export const holdsCodeFrom = 512;
 
-/** Whether a file that begins so holds code itself. */
+/** Tells from its head whether a file holds code itself. */
 export function holdsCode(head: Uint8Array): boolean {
   return (
     isElf(head) ||

@@ -1,16 +1,7 @@
-/** Finds one image, in the container engine or in its registry, and reads what it says about itself. */
+/** Finds one image in the container engine or in its registry, and reads its configuration. */
 
-import { connectDocker } from "../oci/engine/api.ts";
-import { imagePath } from "../oci/engine/engine-answers.ts";
 import { ImgmatchError } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
-import type { RegistryClient } from "../oci/registry/client.ts";
-import {
-  type ImageConfig,
-  parseImageConfig,
-  readImageConfig,
-  readPlatforms,
-} from "../oci/registry/platform-image.ts";
 import {
   formatImageReference,
   type ImageReference,
@@ -18,13 +9,21 @@ import {
   parseImageReference,
   withDefaultTag,
 } from "../oci/reference.ts";
+import type { RegistryClient } from "../oci/registry/client.ts";
+import {
+  type ImageConfig,
+  parseImageConfig,
+  readImageConfig,
+  readPlatforms,
+} from "../oci/registry/platform-image.ts";
+import { findInEngine } from "./image/from-engine.ts";
 
 export interface FoundImage {
   readonly source: "engine" | "registry";
-  /** As it was asked for, the tag made `latest` where there was none. */
+  /** The name as the caller wrote it; the registry's with the tag `latest` if it had none. */
   readonly reference: string;
   readonly platform: string;
-  /** Of the manifest, where it is known. */
+  /** Digest of the manifest; null if it is unknown. */
   readonly digest: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly env: readonly string[];
@@ -33,9 +32,9 @@ export interface FoundImage {
 export interface FindImageOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob">;
-  /** Of an index, the image for this platform: `os/architecture`. */
+  /** The image of an index to take: `os/architecture`. */
   readonly platform: string;
-  /** The place to look first. An engine runs its images, a registry serves every other machine. */
+  /** The place to look first. */
   readonly first: "engine" | "registry";
 }
 
@@ -78,19 +77,12 @@ async function registryThenEngine(
 }
 
 async function fromEngine(name: string, { env }: FindImageOptions): Promise<FoundImage | null> {
-  let json: unknown;
-  try {
-    const api = await connectDocker(env);
-    json = await api.json("GET", `${imagePath(name)}/json`);
-  } catch (error) {
-    // No engine, or one without this image: the registry has the answer.
-    if (error instanceof ImgmatchError) return null;
-    throw error;
-  }
-  const config = engineConfig(json);
+  const found = await findInEngine(env, name);
+  if (found === null) return null;
+  const config = engineConfig(found.description);
   return config === null
     ? null
-    : { source: "engine", reference: name, digest: engineDigest(json), ...config };
+    : { source: "engine", reference: name, digest: engineDigest(found.description), ...config };
 }
 
 /** The engine's answer has the fields of an OCI configuration under names with capitals. */
@@ -114,7 +106,7 @@ async function fromRegistry(
 ): Promise<FoundImage | null> {
   const platforms = await readPlatforms(registry, reference);
   if (platforms === null) return null;
-  // An index without this platform still says for which others there is an image: that is the verdict, not an error.
+  // Without an image for this platform the verdict names another platform: that is no error.
   const wanted = platforms.some((each) => each === platform || each.startsWith(`${platform}/`))
     ? platform
     : (platforms[0] ?? platform);

@@ -1,8 +1,11 @@
-/** One file, opened: what it is, which CPU and which GPU its code is for, and what could not be read. */
+/** Opens one file: which CPU and which GPU its code is for, and which parts could not be read. */
 
+import type { AmdCode } from "./amd/amd-inspection.ts";
+import { amdCodeSearch } from "./amd/find-amd-code.ts";
 import { compilerRelease } from "./amd/rocm-release.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { checksumsOf } from "./checksums.ts";
+import { placesOf, searchCode } from "./code-search.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
@@ -10,9 +13,10 @@ import { codeRegions } from "./cpu/regions.ts";
 import { readX86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
-import { forwardBranches, hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
-import { findCode, type FoundCode } from "./find-code.ts";
+import { hiddenPayloads } from "./elf/hidden-payloads.ts";
+import { forwardBranches, readGnuNotes, readNotes } from "./elf/notes.ts";
 import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
+import { gpuCodeSearch } from "./gpu/find-gpu-code.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
 import { readPtxEntry } from "./gpu/ptx-versions.ts";
 
@@ -25,8 +29,8 @@ const machineNames: Readonly<Record<number, string>> = {
 };
 
 /**
- * null for a file that no loader and no driver takes: text, pictures, objects that are not linked yet. A file that begins with no known
- * mark is searched for GPU code.
+ * null for a file that no loader and no driver takes: text, pictures, objects that are not linked yet. A file without a known beginning
+ * is searched for GPU code.
  */
 export async function inspectFile(
   source: ByteSource,
@@ -50,6 +54,19 @@ export async function inspectFile(
   };
 }
 
+interface FoundCode {
+  readonly gpu: GpuCode | null;
+  readonly amd: AmdCode | null;
+}
+
+/** The GPU code of a file, of both vendors, in one pass. */
+export function findCode(source: ByteSource, elf: Elf | null): FoundCode {
+  const place = placesOf(elf);
+  const [gpu, amd] = [gpuCodeSearch(source, place), amdCodeSearch(source, elf, place)];
+  searchCode(source, [...gpu.patterns, ...amd.patterns]);
+  return { gpu: gpu.result(), amd: amd.result() };
+}
+
 function damageOf({ gpu, amd }: FoundCode): readonly string[] {
   return [...(gpu?.damage ?? []), ...(amd?.damage ?? [])];
 }
@@ -63,8 +80,7 @@ async function inspectElf(
   if (!isLoaded && elf.damage.length === 0) return null;
   const code = findCode(source, elf);
   const unopened = [...elf.damage, ...damageOf(code)];
-  if (isPacked(source, elf)) unopened.push("packed by UPX: the code is unpacked when it runs");
-  if (elf.damage.length === 0) unopened.push(...hiddenPayloads(source, elf));
+  unopened.push(...hiddenPayloads(source, elf));
   const found = elf.damage.length > 0 ? null : await cpuCode(source, elf);
   const signs = found === null ? [] : readDispatchSigns(source, elf);
   const cpu = found && { ...found, asks: [...new Set([...found.asks, ...signs])].sort() };
@@ -92,7 +108,7 @@ async function inspectElf(
 
 const syclSection = "__CLANG_OFFLOAD_BUNDLE__sycl-";
 
-/** In sections that the compiler names by what they are for. */
+/** The names of the sections tell the kind. */
 function syclCode({ sections }: Elf): FileInspection["sycl"] {
   const found = sections.filter(({ name, size }) => name.startsWith(syclSection) && size > 0);
   return Object.fromEntries(found.map(({ name, size }) => [name.slice(syclSection.length), size]));
@@ -102,12 +118,6 @@ function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode> | null {
   if (elf.machine === elfMachine.x86_64) return readX86Code(source, codeRegions(source, elf), 64);
   if (elf.machine === elfMachine.x86) return readX86Code(source, codeRegions(source, elf), 32);
   return elf.machine === elfMachine.aarch64 ? readArm64Code(source, codeRegions(source, elf)) : null;
-}
-
-/** UPX leaves no sections, and its mark behind the program headers (upx `src/p_lx_elf.cpp`). */
-function isPacked(source: ByteSource, elf: Elf): boolean {
-  if (elf.sections.length > 0) return false;
-  return Buffer.from(source.read(0, headBytes)).includes("UPX!");
 }
 
 function ptxCode(head: Uint8Array, bytes: number): GpuCode | null {

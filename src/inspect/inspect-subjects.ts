@@ -1,4 +1,4 @@
-/** The inspection of images, wheels, libraries and folders, and whether they are as expected. */
+/** Inspects images, wheels, libraries and folders, and checks them against expectations. */
 
 import { resolve } from "node:path";
 import { usageError } from "../errors.ts";
@@ -6,7 +6,7 @@ import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import {
   checkSubjects,
   type ExpectationAnswer,
@@ -15,29 +15,28 @@ import {
 } from "./expect/expectation-rules.ts";
 import { noCache } from "./image/layer-cache.ts";
 import { type ImageInspection, inspectionOf } from "./inspection.ts";
-import { openOptions, type OpenChoice, type OpenEvent } from "./open-choice.ts";
-import { openSubject } from "./open-subject.ts";
+import { type OpenChoice, type OpenEvent, openOptions, openSubject } from "./open-subject.ts";
 
 export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {
   /** References, images of the engine, archives, layouts, folders, wheels, libraries. */
   readonly subjects: readonly string[];
-  /** The promises of each of them: `sm_80 !sm_70 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
+  /** The words that each of them must meet: `sm_80 !sm_70 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
   readonly expect?: string;
-  /** A file that says it by patterns of their names. */
+  /** A file with such words by patterns of names. */
   readonly expectFile?: string;
-  /** Write what is not met to this file too, as SARIF 2.1.0. */
+  /** Also write the words that are not met to this file, as SARIF 2.1.0. */
   readonly sarif?: string;
-  /** The place to look for a name that is no path; by default in the engine first. */
+  /** The only place to look for a name that is no path. Default: the engine, then the registry. */
   readonly from?: "engine" | "registry";
-  /** False: open layers again that were opened before. */
+  /** False opens layers again that are in the cache. */
   readonly cache?: boolean;
 }
 
 export interface InspectAnswer {
   readonly schemaVersion: 1;
-  /** In the order that they were asked for. */
+  /** In the order of the options. */
   readonly subjects: readonly ImageInspection[];
-  /** null where nothing is expected. */
+  /** null without expectations. */
   readonly expected: ExpectationAnswer | null;
 }
 
@@ -75,7 +74,7 @@ export async function inspect(asked: InspectOptions, given?: Partial<World>): Pr
   return { schemaVersion: 1, subjects, expected };
 }
 
-/** null where nothing is expected. Loads the reader of YAML for a file alone. */
+/** null without expectations. Only a file loads the reader of YAML. */
 async function rulesOf(
   { expect, expectFile }: Pick<InspectOptions, "expect" | "expectFile">,
   { cwd }: Pick<World, "cwd">,

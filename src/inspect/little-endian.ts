@@ -1,4 +1,4 @@
-/** Numbers in bytes, lowest byte first. A number that is not wholly there is 0: callers look at the length first. */
+/** Reads numbers, lowest byte first. Missing bytes count as 0: callers check the length. */
 
 export function u16(bytes: Uint8Array, at: number): number {
   return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
@@ -8,12 +8,12 @@ export function u32(bytes: Uint8Array, at: number): number {
   return (u16(bytes, at) | (u16(bytes, at + 2) << 16)) >>> 0;
 }
 
-/** Beyond 2^53 the number is not exact, and larger than every file: a comparison with a size refuses it. */
+/** Numbers beyond 2^53 are not exact. They are larger than every file, so that comparisons with a size refuse them. */
 export function u64(bytes: Uint8Array, at: number): number {
   return u32(bytes, at) + u32(bytes, at + 4) * 2 ** 32;
 }
 
-/** The text up to the first zero byte, at most `limit` bytes, as Latin-1: names of files and symbols may be anything. */
+/** The text up to the first zero byte, at most `limit` bytes. Latin-1, as names may have any bytes. */
 export function textAt(bytes: Uint8Array, at: number, limit = 4096): string {
   if (at < 0 || at >= bytes.length) return "";
   const end = bytes.indexOf(0, at);
@@ -21,7 +21,7 @@ export function textAt(bytes: Uint8Array, at: number, limit = 4096): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + at, stop - at).toString("latin1");
 }
 
-/** Numbers in bytes, highest byte first. A number that is not wholly there counts its missing bytes as 0. */
+/** Highest byte first. */
 export function u16be(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }

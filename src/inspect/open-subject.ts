@@ -1,22 +1,49 @@
-/** Opens what somebody calls by a name: a file or folder, an image of the engine, a reference in a registry. */
+/** Opens a subject by its name: a file, a folder, an image of the engine, a reference in a registry. */
 
 import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { connectDocker } from "../oci/engine/api.ts";
-import { imagePath } from "../oci/engine/engine-answers.ts";
 import { ImgmatchError } from "../errors.ts";
+import type { Watching, World } from "../io/world.ts";
 import { isImageId, parseImageReference, withDefaultTag } from "../oci/reference.ts";
-import type { World } from "../io/world.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { isArchive, openFromArchive, saysImage } from "./image/from-archive.ts";
+import { openFromEngine } from "./image/from-engine.ts";
 import { openFromFile, openFromFolder } from "./image/from-folder.ts";
+import { cacheFolder, folderCache } from "./image/layer-cache.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";
 import { openFromRegistry } from "./image/from-registry.ts";
-import type { OpenOptions, OpenedImage } from "./image/open-layers.ts";
+import type { OpenedImage, OpenOptions, OpenProgress } from "./image/open-layers.ts";
+
+export interface OpenChoice {
+  /** The image of an index to open. Default: the platform of this machine. */
+  readonly platform?: string;
+}
+
+export interface OpenEvent extends OpenProgress {
+  readonly type: "open";
+}
+
+export function openOptions(
+  { platform = ownPlatform(), onEvent }: OpenChoice & Watching<OpenEvent>,
+  { env }: World,
+): OpenOptions {
+  return {
+    platform,
+    cache: folderCache(cacheFolder(env)),
+    onProgress: (progress) => onEvent?.({ type: "open", ...progress }),
+  };
+}
+
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", ppc64: "ppc64le" };
+
+/** `linux/amd64`: the architecture of this machine, whatever its system. */
+function ownPlatform(): string {
+  return `linux/${architectures[process.arch] ?? process.arch}`;
+}
 
 export interface OpenRequest extends OpenOptions {
-  /** The place to look for a name that is no path; by default in the engine first. */
+  /** The only place to look for a name that is no path. Default: the engine, then the registry. */
   readonly from?: "engine" | "registry";
   readonly env: World["env"];
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
@@ -33,7 +60,7 @@ export async function openSubject(subject: string, cwd: string, request: OpenReq
 
 const fileNames = /\.(tar|tgz|tar\.\w+|whl|zip|jar|so(\.\d+)*|cubin|fatbin|ptx|co|hsaco)$/;
 
-/** Null for a name: `from` says where to look for one. */
+/** null for a name, which `from` looks up. */
 function pathOf(subject: string, cwd: string, from: OpenRequest["from"]): string | null {
   const path = resolve(cwd, subject);
   if (/^(\.{0,2}\/|\.{1,2}$)/.test(subject) || fileNames.test(subject)) return path;
@@ -41,9 +68,13 @@ function pathOf(subject: string, cwd: string, from: OpenRequest["from"]): string
 }
 
 async function openImage(name: string, request: OpenRequest): Promise<OpenedImage> {
+  const { env, from, registry } = request;
+  const inEngine = from === "registry" ? null : await openFromEngine(env, name, request);
   const found =
-    (request.from === "registry" ? null : await openFromEngine(name, request)) ??
-    (request.from === "engine" || isImageId(name) ? null : await openReference(name, request));
+    inEngine ??
+    (from === "engine" || isImageId(name)
+      ? null
+      : await openFromRegistry(registry, withDefaultTag(parseImageReference(name)), request));
   if (found !== null) return found;
   throw new ImgmatchError({
     code: "IMAGE_NOT_FOUND",
@@ -64,7 +95,7 @@ async function openPath(path: string, request: OpenRequest): Promise<OpenedImage
   return (await isLayout(path)) ? openFromLayout(path, request) : openFromFolder(path, request);
 }
 
-/** An archive that does not say that it is an image is a file with others in it, as every other file. */
+/** An archive that names no image in it is opened as a file with other files in it. */
 async function openArchive(path: string, request: OpenRequest): Promise<OpenedImage> {
   const read = () => createReadStream(path, { highWaterMark: 2 ** 18 });
   if (!(await isArchive(read(), path))) return openFromFile(path, request);
@@ -75,22 +106,4 @@ async function openArchive(path: string, request: OpenRequest): Promise<OpenedIm
     if (await saysImage(read(), path).catch(() => true)) throw error;
     return openFromFile(path, request);
   }
-}
-
-function openReference(name: string, request: OpenRequest): Promise<OpenedImage | null> {
-  return openFromRegistry(request.registry, withDefaultTag(parseImageReference(name)), request);
-}
-
-/** null where there is no engine, or none with this image. */
-async function openFromEngine(name: string, request: OpenRequest): Promise<OpenedImage | null> {
-  const path = imagePath(name);
-  let api: Awaited<ReturnType<typeof connectDocker>>;
-  try {
-    api = await connectDocker(request.env);
-    await api.json("GET", `${path}/json`);
-  } catch (error) {
-    if (error instanceof ImgmatchError) return null;
-    throw error;
-  }
-  return openFromArchive(api.bytes("GET", `${path}/get`), name, "engine", request);
 }

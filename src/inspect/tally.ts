@@ -1,4 +1,4 @@
-/** The part of a count of GPU code that is the same for every vendor. */
+/** Counts GPU code as all vendors' readers do. */
 
 import { compareFirst } from "../io/collections.ts";
 
@@ -9,7 +9,7 @@ export function createCodeTally() {
   const damage: string[] = [];
   let [modules, bytes] = [0, 0];
   return {
-    /** A module, and the bytes that it takes up in the file. */
+    /** Counts a module with its bytes in the file. */
     add(place: string, size: number) {
       modules++;
       bytes += size;
@@ -18,9 +18,9 @@ export function createCodeTally() {
     complain(found: readonly string[]) {
       damage.push(...found.slice(0, maxDamage - damage.length));
     },
-    /** The modules of a section so far. */
+    /** Modules of a section so far. */
     modulesIn: (place: string) => places.get(place) ?? 0,
-    /** With what a vendor counts besides; null when there was nothing at all. */
+    /** Adds `more`, the counts of one vendor; null if nothing was found. */
     result: <More extends object>(more: More) =>
       modules === 0 && damage.length === 0
         ? null

@@ -1,4 +1,4 @@
-/** The header of a zstd frame, so that nobody decompresses what claims more memory than there is. Source: RFC 8878, 3.1.1. */
+/** Reads zstd frames within bounds: a header may claim any amount of memory. Source: RFC 8878, 3.1.1. */
 
 import { Decompress, decompress } from "fzstd";
 import type { ByteSource } from "./byte-source.ts";
@@ -6,19 +6,19 @@ import { u16, u32, u64 } from "./little-endian.ts";
 
 export interface ZstdFrame {
   readonly headerSize: number;
-  /** Bytes that the decompressor keeps: as much as it allocates at once. 0 for a frame that is to be skipped. */
+  /** Bytes that a decompressor allocates at once; 0 for a skippable frame. */
   readonly window: number;
-  /** Bytes of its content, where the header claims it. */
+  /** Bytes of its content; null if the header does not tell. */
   readonly content: number | null;
   readonly hasChecksum: boolean;
-  /** Length of a frame that holds no data, for tools; null for one that does. */
+  /** Length of a skippable frame, which holds no data; null for any other. */
   readonly skip: number | null;
 }
 
-/** Longest header there is, so that as many bytes always suffice. */
+/** Length of the longest header. */
 export const maxFrameHeader = 18;
 
-/** null for what begins no frame, or too few bytes. */
+/** null if no frame begins there, or its header is cut off. */
 export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
   const magic = u32(bytes, at);
   if (magic >>> 4 === 0x184d2a5 && bytes.length >= at + 8)
@@ -44,8 +44,8 @@ export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
 export const rleBlock = 1;
 
 /**
- * The end of a frame, counted from its beginning: behind its last block and its checksum (RFC 8878, 3.1.1.2). null if that is not in its
- * first `most` bytes. `read` gives bytes of it by their place.
+ * Length of a frame with its last block and its checksum (RFC 8878, 3.1.1.2); null if it is longer than `most`. `read` reads bytes of the
+ * frame.
  */
 function endOfZstdFrame(
   read: (at: number, length: number) => Uint8Array,
@@ -70,15 +70,15 @@ function contentSize(bytes: Uint8Array, at: number, length: number): number {
   return length === 4 ? u32(bytes, at) : u64(bytes, at);
 }
 
-/** The largest cubins are some ten million bytes, and a frame of one segment claims its whole content. */
+/** The largest cubins have some ten million bytes, and a frame of one segment claims its whole content. */
 const maxWindow = 64 * 2 ** 20;
 
-/** The first `most` bytes of the frame that begins the input, fewer where it holds fewer; null for what is no zstd frame, or a damaged one. */
+/** Decompresses at most `most` bytes of the frame that begins the input; null without a frame, or for a damaged one. */
 export function decompressZstd(input: Uint8Array, most: number): Uint8Array | null {
   const frame = readZstdFrame(input);
   if (frame === null || frame.skip !== null || frame.window > maxWindow) return null;
   const limit = Math.min(most, frame.content || most);
-  // The library takes what stands behind for another frame.
+  // The library takes bytes behind the frame for another one.
   const end = endOfZstdFrame((at, length) => input.subarray(at, at + length), frame, input.length);
   const output = new Uint8Array(limit);
   let filled = 0;
@@ -97,13 +97,13 @@ export function decompressZstd(input: Uint8Array, most: number): Uint8Array | nu
   return filled === 0 ? null : output.subarray(0, filled);
 }
 
-/** Blocks of clang's bundles hold 43 KB and more. Each may claim 128 KiB, whatever the frame claims. */
+/** A frame of many small blocks costs much time: blocks of clang's bundles hold 43 KB and more. */
 const smallBlocks = 64;
 const bytesPerBlock = 4096;
 
 /**
- * The frame that begins the input, whole, where it holds exactly `size` bytes, and how long it is; null for what is not. Takes no memory
- * but for them, however large its window is.
+ * Decompresses the whole frame that begins the input, and tells its length. null if it does not hold exactly `size` bytes. It takes no
+ * memory but for these, however large the frame's window is.
  */
 export function inflateZstd(
   input: Uint8Array,
@@ -126,7 +126,7 @@ export function inflateZstd(
   }
 }
 
-/** Of the frame that begins at a place, what `most` bytes of content can take, and nothing behind it: a library has thousands. */
+/** Reads as much of the frame at a place as `most` bytes of content may take, and nothing behind the frame. */
 export function readZstdBytes(source: ByteSource, at: number, most: number): Uint8Array {
   const frame = readZstdFrame(source.read(at, maxFrameHeader));
   // Blocks that cannot be compressed stand as they are, 128 KiB behind three bytes (`ZSTD_COMPRESSBOUND`, zstd.h).

@@ -12,8 +12,7 @@ import {
   type ModuleFacts,
 } from "../inspect/gpu/loadable-modules.ts";
 import { noCache } from "../inspect/image/layer-cache.ts";
-import { openOptions, type OpenChoice, type OpenEvent } from "../inspect/open-choice.ts";
-import { openSubject } from "../inspect/open-subject.ts";
+import { type OpenChoice, type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
 import { type ProvedVariant, proveVariants } from "./prove-variants.ts";

@@ -2,7 +2,6 @@
 
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
-import { inspectLayer } from "../../src/inspect/image/layer.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import { openLayers } from "../../src/inspect/image/open-layers.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
@@ -36,9 +35,10 @@ async function* repeated(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 
 const layers = ["a", "b"].map((name) => ({ name, digest: digestOf(Buffer.from(name)) }));
 const options = { platform: "linux/amd64", cache: noCache };
-const opened = await openLayers(layers, "image", options, (each, name, onBytes) =>
-  inspectLayer(layer(each.name), name, onBytes),
-);
+const opened = await openLayers(layers, "image", options, (each) => ({
+  chunks: layer(each.name),
+  digest: null,
+}));
 const { files } = filesOfLayers(opened);
 const status = readFileSync("/proc/self/status", "utf8");
 console.log(

@@ -1,10 +1,10 @@
-/** An opened image that others built, and what its owner states → what a lock says of it. Pure. */
+/** Turns an opened image that others built, and its owner's statement, into the facts of a lock. Pure. */
 
 import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
-import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { parseCudaVersion } from "../../hardware/driver-version.ts";
+import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import type {
   CudaRequirement,
   DriverRequirement,
@@ -14,25 +14,20 @@ import type {
   RocmRequirement,
 } from "../../lock/lock.ts";
 import { requireOf } from "../../resolve/check-image.ts";
-import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
 import { servedTargets } from "../amd/amd-libraries.ts";
+import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { decidedFloor, loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
+import { cudaTargets } from "../gpu/gpu-inspection.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
-import {
-  gpuOf,
-  holdersOf,
-  type ImageInspection,
-  inspectionOf,
-  type MeasuredDriver,
-  undecidedPath,
-} from "../inspection.ts";
+import { type ImageInspection, inspectionOf } from "../inspection.ts";
+import { holdersOf, type MeasuredDriver, undecidedPath } from "../measured-requirement.ts";
 
-/** Facts that the owner of an image knows and its files may not tell. */
+/** Facts that the owner of an image knows, and its files may not tell. */
 export interface Statement {
-  /** The march that it was compiled for; without it the CPU requirement is estimated. */
+  /** The march that it was compiled for. Without it the CPU requirement is estimated. */
   readonly march?: string;
-  /** Features of that march which it does without, as in a matrix. */
+  /** Features of that march that it does not need, as in a matrix. */
   readonly without?: readonly string[];
   /** The CUDA toolkit whose code is loaded: `12.8.1`, `12.8`. */
   readonly cuda?: string;
@@ -45,15 +40,13 @@ export interface AdoptedImage {
   readonly requires: Requirement;
   readonly adopted: LockedAdoption;
   readonly measured?: Measured;
-  /** Needs that nobody knows: it may need more than is said. */
+  /** Unknown needs: it may need more than `requires`. */
   readonly undecided: readonly string[];
-  /** Files that could not be opened, and choices to look at: it may need more than is said. */
+  /** Files that could not be opened, and choices to look at: it may need more than `requires`. */
   readonly notes: readonly string[];
 }
 
-/**
- * Throws `ADOPT_UNDECIDED` where the files do not say what a lock has to, and `AUDIT_…` where they contradict what is stated.
- */
+/** Throws `ADOPT_UNDECIDED` if the files do not tell what a lock needs, and `AUDIT_…` if they contradict the statement. */
 export function adoptedImage(opened: OpenedImage, statement: Statement): AdoptedImage {
   const inspection = inspectionOf(opened);
   const platform = opened.platform ?? "";
@@ -97,14 +90,14 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
   };
 }
 
-/** The axes that a matrix would have for it: of an image with code of both vendors both. */
+/** The accelerator axes that a matrix would have for it. An image with code of both vendors has both. */
 export function acceleratorOf({ cuda, rocm }: Requirement): Readonly<Record<string, string>> {
   if (rocm === undefined) return { cuda: cuda?.toolkit ?? "none" };
   const accel = `rocm-${rocm.release.split(".").slice(0, 2).join(".")}`;
   return cuda === null ? { accel } : { cuda: cuda.toolkit, accel };
 }
 
-/** By what the choice is known: somebody who knows the program can say that it chooses otherwise. */
+/** Tells which files a choice was read from: somebody who knows the program may know better. */
 function choiceNotes(
   { requires: { choices } }: ImageInspection,
   { cpu, cuda }: Requirement,
@@ -123,7 +116,6 @@ function cpuOf(
   platform: string,
 ): Requirement["cpu"] {
   const { level, features } = inspection.requires.cpu;
-  // No level has it all: the features say it alone.
   if (name === undefined) {
     if (without.length > 0)
       throw usageError(
@@ -168,11 +160,11 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const major = String(parseCudaVersion(stated)?.parts[0]);
   const holders = holdersOf(inspection.files);
   const loaded = loadedFiles(holders, inspection.driver, major).map(({ file }) => file);
-  const code = gpuOf(loaded)?.targets.map(({ target }) => target) ?? [];
+  const code = cudaTargets(loaded);
   const minimum = decidedFloor(measureFloor(holders, inspection.driver, major))?.minimum ?? null;
-  const own = cuda.driver?.mode === "host" ? null : cuda.driver;
+  const ownDriver = cuda.driver?.mode === "host" ? null : cuda.driver;
   const host = minimum === null ? null : ({ mode: "host", minimum } as const);
-  const driver = own === null ? host : driverOf(own);
+  const driver = ownDriver === null ? host : driverOf(ownDriver);
   if (driver === null || code.length === 0)
     throw usageError(
       `${inspection.subject} has no GPU code of CUDA ${major} that can be told from its files`,
@@ -191,7 +183,7 @@ function decided(
   return { toolkit, code, driver };
 }
 
-/** Code runs only with a runtime, which no host brings: without one a part for AMD in an image for NVIDIA is left out. Throws `ADOPT_UNDECIDED`. */
+/** AMD's code needs a runtime in the image. An image for NVIDIA without it counts as one for NVIDIA alone. Throws `ADOPT_UNDECIDED`. */
 function rocmOf(
   { amd, files, subject }: ImageInspection,
   { rocm: stated }: Statement,
@@ -239,7 +231,7 @@ function withRequire(cuda: CudaRequirement | null, { start }: OpenedImage): Cuda
   return { ...cuda, require, ...(or && { or: or.map((other) => ({ ...other, require })) }) };
 }
 
-/** null for a forward-compatibility package that the tables do not have. */
+/** null for an unknown forward-compatibility package. */
 function driverOf(found: MeasuredDriver): DriverRequirement | null {
   if (found.mode !== "compat") return found;
   const known = findCompatPackage(cudaOfDriver(found.package) ?? "");

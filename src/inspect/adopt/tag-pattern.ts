@@ -1,4 +1,4 @@
-/** `{pytorch}-cuda*-{flavor}`: axes out of the tags that others gave. */
+/** Reads axes out of the tags of others' images by a pattern: `{pytorch}-cuda*-{flavor}`. */
 
 import { usageError } from "../../errors.ts";
 import { hardwareAxes } from "../../resolve/unasked.ts";
@@ -10,11 +10,11 @@ type Part =
   /** null for `*`, which is no axis. */
   | { readonly kind: "value"; readonly axis: string | null };
 
-/** The axes of a tag; null for a tag that the pattern does not describe. */
+/** Returns the axes of a tag; null for a tag that does not match. */
 export type ReadTag = (tag: string) => Readonly<Record<string, string>> | null;
 
 /**
- * `{name}` and `*` stand for one character or more, up to the first place where the text behind them stands. Throws `USAGE`.
+ * `{name}` and `*` match one character or more, up to the first place of the text behind them. Throws `USAGE`.
  *
  * @example
  * compileTagPattern("{pytorch}-cuda*-{flavor}")("2.5.1-cuda12.4-runtime"); // { pytorch: "2.5.1", flavor: "runtime" }
@@ -49,7 +49,7 @@ function read(parts: readonly Part[], tag: string): Readonly<Record<string, stri
       continue;
     }
     const after = parts[index + 1];
-    // The last text stands at the end, whatever else looks like it.
+    // The last text must stand at the end of the tag.
     const isLast = index + 2 >= parts.length;
     const end =
       after?.kind !== "text" ? rest.length : isLast ? endOf(rest, after.text) : rest.indexOf(after.text, 1);

@@ -1,20 +1,20 @@
-/** The AMD GPU code of a file: targets with the number of modules that have each, and what is not known of it. */
+/** Counts AMD's GPU code of a file: targets, and code that is unknown. */
 
 import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
 import type { AmdImage } from "./code-object.ts";
 
 export interface AmdCode {
-  /** Bundles and lone code objects: the runtime chooses in each for itself. */
+  /** Bundles and lone code objects: the runtime chooses in each of them. */
   readonly modules: number;
-  /** That it takes up in the file. */
+  /** Bytes in the file. */
   readonly bytes: number;
   readonly targets: readonly AmdTargetCount[];
-  /** LLVM IR and objects for the device linker that were left in the file, which no GPU runs. */
+  /** LLVM IR and objects for the device linker: no GPU runs them. */
   readonly unlinked: number;
-  /** Code objects that this version does not know, by the reason: `machine value 0x7f`. They may be for any target. */
+  /** Unknown code objects by their reason, `machine value 0x7f`: they may be for any target. */
   readonly unknown: Readonly<Record<string, number>>;
-  /** Modules by section; `file` for what stands in none. */
+  /** Modules by section; `file` stands for no section. */
   readonly places: Readonly<Record<string, number>>;
   readonly damage: readonly string[];
 }
@@ -22,7 +22,7 @@ export interface AmdCode {
 export interface AmdTargetCount {
   /** `gfx90a:sramecc+:xnack-`, `gfx11-generic`, `amdgcnspirv`. */
   readonly target: string;
-  /** Of a generic target: a GPU that joined it in a newer one does not run this code. null for every other. */
+  /** The version of a generic target: a GPU that joined in a newer version does not run this code. null for other targets. */
   readonly version: number | null;
   readonly modules: number;
 }
@@ -70,12 +70,12 @@ export function byAmdTarget(a: AmdTargetCount, b: AmdTargetCount): number {
   return compareAmdTargets(a.target, b.target) || (a.version ?? 0) - (b.version ?? 0);
 }
 
-/** By generation (9 before 10), then by name; SPIR-V, which has none, last. */
+/** By generation (9 before 10), then by name. SPIR-V has no generation and comes last. */
 export function compareAmdTargets(a: string, b: string): number {
   return generationOf(a) - generationOf(b) || compareText(a, b);
 }
 
-/** The last two digits of a name are minor and stepping: `gfx90a` is of 9, `gfx1201` of 12. */
+/** A name ends with two digits for minor and stepping: `gfx90a` is of generation 9, `gfx1201` of 12. */
 function generationOf(target: string): number {
   const [, digits = "", generic] = /^gfx([0-9a-f]+)(-)?/.exec(target) ?? [];
   if (digits === "") return Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
 /**
- * The AMD GPU code of an image, library by library: a program runs on a card only where all the libraries that it calls have code for it.
+ * AMD's GPU code of an image, library by library: a program runs on a card only if all the libraries that it calls have code for the card.
  * Loose code objects of one folder are one library: rocBLAS has a thousand of them, each for one target.
  */
 
@@ -13,13 +13,13 @@ import { compareFirst, groupBy } from "../../io/collections.ts";
 import { type AmdCode, type AmdTargetCount, byAmdTarget, compareAmdTargets } from "./amd-inspection.ts";
 
 export interface ImageAmd {
-  /** `files`: in how many files; `modules`: in how many modules of them together. */
+  /** The numbers of files and of modules with each target. */
   readonly targets: readonly (AmdTargetCount & { readonly files: number })[];
-  /** Code objects that this version does not know, by the reason: they may be for any target. */
+  /** Unknown code objects by their reason: they may be for any target. */
   readonly unknown: readonly string[];
-  /** Each with code, by its path; loose code objects together by their folder, in which `*` stands for the name of a target. */
+  /** Libraries with GPU code. The path of loose code objects is their folder, with `*` for the name of a target. */
   readonly libraries: readonly { readonly path: string; readonly targets: readonly string[] }[];
-  /** GPU targets for which some library has machine code, and the libraries that have none for it, which fail there. */
+  /** GPUs that some library has machine code for, and the libraries without it, which fail there. */
   readonly cards: readonly { readonly target: string; readonly without: readonly string[] }[];
 }
 
@@ -28,7 +28,7 @@ interface AmdFile {
   readonly amd: AmdCode | null;
 }
 
-/** null for files without any. */
+/** null for files without GPU code of AMD. */
 export function amdOf(files: readonly AmdFile[]): ImageAmd | null {
   const holders = files.flatMap(({ path, amd }) => (amd === null ? [] : [{ path, amd }]));
   if (holders.length === 0) return null;
@@ -47,20 +47,26 @@ export function amdOf(files: readonly AmdFile[]): ImageAmd | null {
   };
 }
 
-/** Exact, or by the generic target. Code of one state of xnack or sramecc alone counts: a host may be in that state. */
+/** The names of AMD's targets of these files together. */
+export function amdTargets(files: readonly AmdFile[]): readonly string[] {
+  const codes = files.flatMap(({ amd }) => (amd === null ? [] : [amd]));
+  return [...new Set(targetsOf(codes).map(({ target }) => target))];
+}
+
+/** True for the card's own target and its generic one. Code for one state of xnack or sramecc counts: a host may be in that state. */
 function isFor(target: string, { name, generic }: AmdArchitecture): boolean {
   const [processor] = target.split(":");
   return processor === name || processor === generic;
 }
 
-/** Whether code of a target runs wherever code of another one would: it asks for no state of a feature of which that one asks nothing. */
+/** True if code for `found` runs on every host that runs code for `wanted`: it asks for no further state of xnack or sramecc. */
 export function coversAmd(found: string, wanted: string): boolean {
   const [name, ...asked] = found.split(":");
   const [other, ...states] = wanted.split(":");
   return name === other && asked.every((state) => states.includes(state));
 }
 
-/** Whether a library has code for all GPUs of a target. */
+/** True if a library has code for all GPUs of a target. */
 export function servesTarget(targets: readonly string[], wanted: string): boolean {
   if (targets.some((target) => target === spirvTarget || coversAmd(target, wanted))) return true;
   const [name, ...states] = wanted.split(":");
@@ -72,7 +78,7 @@ export function servesTarget(targets: readonly string[], wanted: string): boolea
   return cards.length > 0 && cards.every(isServed);
 }
 
-/** Targets of which all libraries have code. */
+/** Targets that all libraries have code for. */
 export function targetsOfAll({ targets, libraries }: ImageAmd): readonly string[] {
   const all = [...new Set(targets.map(({ target }) => target))];
   return all.filter((target) => libraries.every((library) => servesTarget(library.targets, target)));
@@ -96,7 +102,7 @@ function targetsOf(codes: readonly AmdCode[]): ImageAmd["targets"] {
     .sort(byAmdTarget);
 }
 
-/** Those that hold code that a GPU runs, or that may. */
+/** Libraries with code that a GPU runs, or may run. */
 export function amdLibraries<File extends AmdFile>(
   files: readonly File[],
 ): readonly {
@@ -111,7 +117,7 @@ export function amdLibraries<File extends AmdFile>(
     const [only] = found;
     return {
       path: found.length === 1 && only !== undefined ? only.path : folder,
-      targets: targetsOf(found.flatMap(({ amd }) => (amd === null ? [] : [amd]))).map(({ target }) => target),
+      targets: amdTargets(found),
       files: found,
     };
   });
@@ -125,10 +131,9 @@ function libraryOf(path: string): string {
 }
 
 /**
- * The targets of hosts that run all: of `gfx11-generic` in one library and `gfx1100` in another only `gfx1100` is left. Empty where no
- * host runs all.
+ * The targets of hosts that run all libraries: `gfx11-generic` in one and `gfx1100` in another leave `gfx1100`. Empty if no host does.
  *
- * @param libraries the targets of each, with code for some
+ * @param libraries the targets of each library
  */
 export function servedTargets(libraries: readonly (readonly string[])[]): readonly string[] {
   const [first = [], ...others] = libraries;
@@ -139,7 +144,7 @@ export function servedTargets(libraries: readonly (readonly string[])[]): readon
   return [...served].sort(compareAmdTargets);
 }
 
-/** Without those that another one covers. */
+/** Leaves out targets that another one covers. */
 function widest(targets: readonly string[]): readonly string[] {
   const all = [...new Set(targets)];
   return all.filter((target) => !all.some((other) => other !== target && meet(target, other) === target));
@@ -152,7 +157,7 @@ function meet(a: string, b: string): string | null {
   const [[first = "", ...ofFirst], [second = "", ...ofSecond]] = [a.split(":"), b.split(":")];
   const processor = isWider(first, second) ? second : isWider(second, first) ? first : null;
   const features = [...new Set([...ofFirst, ...ofSecond])].sort();
-  // One state of a feature and the other.
+  // The two ask for different states of a feature.
   const isTorn = new Set(features.map((feature) => feature.slice(0, -1))).size < features.length;
   return processor === null || isTorn ? null : [processor, ...features].join(":");
 }

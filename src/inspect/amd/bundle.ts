@@ -1,5 +1,5 @@
 /**
- * Bundles of code objects, as clang-offload-bundler writes them. Layout: LLVM 22.1.8, clang/docs/ClangOffloadBundler.rst and
+ * Reads bundles of code objects, as clang-offload-bundler writes them. Layout: LLVM 22.1.8, clang/docs/ClangOffloadBundler.rst and
  * llvm/lib/Object/OffloadBundle.cpp. Only the table and the headers of the objects are read.
  */
 
@@ -10,14 +10,14 @@ import { type AmdImage, imageHead, readAmdImage } from "./code-object.ts";
 export const bundleMagic = Buffer.from("__CLANG_OFFLOAD_BUNDLE__");
 const header = bundleMagic.length + 8;
 const entryHeader = 24;
-/** Sixty targets have a table of 5 KiB. */
+/** The table of sixty targets has 5 KiB. */
 const maxTable = 2 ** 16;
 
 export interface Bundle {
   readonly images: readonly AmdImage[];
-  /** It holds code of others, or more than its table says: what is in it has to be looked for. */
+  /** It holds more than AMD's code, or its table is damaged: its bytes must be searched. */
   readonly hasMore: boolean;
-  /** Of its last object, counted from its beginning. */
+  /** The end of its last object, counted from its beginning. */
   readonly end: number;
   /** The reasons why parts of it could not be read. */
   readonly damage: readonly string[];
@@ -25,16 +25,16 @@ export interface Bundle {
 
 const maxId = 1024;
 
-/** Whether a bundle begins here, and not only its text, which stands in every program that knows bundles. */
+/** Tells a bundle from its magic alone, which stands in every program that knows bundles. */
 export function isBundle(head: Uint8Array): boolean {
   if (!bundleMagic.equals(head.subarray(0, bundleMagic.length))) return false;
   const [count, length] = [u64(head, header - 8), u64(head, header + 16)];
   const isSane = count > 0 && count <= maxTable / entryHeader && length > 0 && length <= maxId;
-  // Of the first entry: `host-x86_64-unknown-linux-gnu-`.
+  // The first entry's id: `host-x86_64-unknown-linux-gnu-`.
   return isSane && /^[a-z][a-z0-9]*-/.test(textAt(head, header + entryHeader, Math.min(length, 16)));
 }
 
-/** The bundle that begins a source; null where none does. `at` is its place in the file, for messages. */
+/** The bundle that begins a source; null without one. Messages call its place in the file `at`. */
 export function readBundle(source: ByteSource, at: number): Bundle | null {
   const table = source.read(0, maxTable);
   if (!isBundle(table)) return null;
@@ -66,15 +66,15 @@ export function readBundle(source: ByteSource, at: number): Bundle | null {
   return { images, hasMore, end: Math.max(end, Math.min(next, source.size)), damage };
 }
 
-/** With version 1, the only one that LLVM 22 reads. */
+/** The last bytes are version 1, the only one that LLVM 22 reads. */
 export const offloadMagic = Buffer.of(0x10, 0xff, 0x10, 0xad, 1, 0, 0, 0);
 const binaryHeader = 32;
 const binaryEntry = 40;
 const maxStrings = 16;
 
 /**
- * Images that `clang -fgpu-rdc` and OpenMP leave in `.llvm.offloading`: one image with its words, as LLVM 22.1.8 writes it
- * (llvm/include/llvm/Object/OffloadBinary.h). null where none begins, and for one whose image is not for AMD GPUs.
+ * Reads an image that `clang -fgpu-rdc` or OpenMP leaves in `.llvm.offloading`, with its strings, as LLVM 22.1.8 writes it
+ * (llvm/include/llvm/Object/OffloadBinary.h). null if none begins there, or it is not for AMD GPUs.
  */
 export function readOffloadBinary(
   source: ByteSource,

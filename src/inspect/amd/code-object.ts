@@ -1,5 +1,5 @@
 /**
- * One code object for AMD GPUs, by the header of its ELF file. Source: LLVM 22.1.8, llvm/docs/AMDGPUUsage.rst, "Code Object" (OS ABI,
+ * Reads a code object for AMD GPUs by its ELF header. Source: LLVM 22.1.8, llvm/docs/AMDGPUUsage.rst, "Code Object" (OS ABI,
  * ABI versions, `e_flags`); every target and feature bit agreed with objects of clang 22.
  */
 
@@ -8,7 +8,7 @@ import { spirvTarget } from "../../hardware/amd-generics.ts";
 import { elfMachine, elfType, isElf } from "../elf/elf.ts";
 import { u16, u32 } from "../little-endian.ts";
 
-/** The purpose of one piece of a bundle, or of a whole file. */
+/** One piece of a bundle, or a whole file. */
 export type AmdImage =
   /** `gfx90a:sramecc+:xnack-`, or `gfx11-generic` with the version of this generic target; `amdgcnspirv` for SPIR-V. */
   | { readonly kind: "code"; readonly target: string; readonly version: number | null }
@@ -16,14 +16,14 @@ export type AmdImage =
   | { readonly kind: "unlinked" }
   | { readonly kind: "unknown"; readonly what: string };
 
-/** So many bytes tell it. */
+/** Enough bytes to tell an image. */
 export const imageHead = 64;
 
 const hsa = 64;
 /** `EI_ABIVERSION` of code object V3 to V6; V2 names its target elsewhere, and no compiler of today writes it. */
 const abi = { v3: 1, v6: 4 } as const;
 
-/** The targets by the lowest byte of `e_flags`. */
+/** The keys are lowest bytes of `e_flags`. */
 const processors: ReadonlyMap<number, Processor> = new Map(
   [...amdArchitectures, ...amdGenerics].map((row) => [Number(row.machine), row]),
 );
@@ -36,7 +36,7 @@ interface Processor {
 
 const generics: ReadonlySet<string> = new Set(amdGenerics.map(({ name }) => name));
 
-/** null for what is no ELF file for AMD GPUs. A value that no table has is unknown, and never a guess. */
+/** null for a file that is no ELF file for AMD GPUs. A value that no table has is unknown. */
 export function readCodeObject(head: Uint8Array): AmdImage | null {
   if (head.length < imageHead || !isElf(head) || head[4] !== 2 || head[5] !== 1) return null;
   if (u16(head, 18) !== elfMachine.amdgpu) return null;
@@ -57,9 +57,9 @@ export function readCodeObject(head: Uint8Array): AmdImage | null {
 const off = 2;
 const on = 3;
 
-/** By the alphabet, as the compiler writes them. Neither on nor off: it does not matter, or the processor has no such thing. */
+/** Sorted, as the compiler writes them. A feature is left out if its state does not matter, or the processor has none. */
 function featuresOf(flags: number, version: number, { sramecc, xnack }: Processor): readonly string[] {
-  // V3 has a bit for what is on. Where it is not, it is off, unless the processor has no such thing.
+  // V3 has one bit for "on". Without it the feature is off, if the processor has it.
   const old = (bit: number, has: boolean | null | undefined) =>
     (flags & bit) !== 0 ? on : has === true ? off : 0;
   const states =
@@ -72,8 +72,8 @@ function featuresOf(flags: number, version: number, { sramecc, xnack }: Processo
 }
 
 /**
- * By its first bytes. `name` is the bundle's word for it: it tells for whose GPUs SPIR-V is, and never the target of machine code. null
- * for what is not for AMD GPUs.
+ * Reads an image by its first bytes. `name` is its id in the bundle: it tells whose GPUs SPIR-V is for, but never the target of machine
+ * code. null for an image that is not for AMD GPUs.
  */
 export function readAmdImage(head: Uint8Array, name: string): AmdImage | null {
   const object = readCodeObject(head);

@@ -1,5 +1,5 @@
 /**
- * Compressed bundles: `CCOB`, its version and method, sizes, and a bundle in one frame of zlib or zstd. Layout: LLVM 22.1.8,
+ * Reads compressed bundles: `CCOB`, version, method, sizes, and a bundle in one frame of zlib or zstd. Layout: LLVM 22.1.8,
  * llvm/lib/Object/OffloadBundle.cpp (CompressedOffloadBundle); all three versions were measured.
  */
 
@@ -9,26 +9,27 @@ import { u16, u32, u64 } from "../little-endian.ts";
 import { inflateZstd } from "../zstd-frame.ts";
 
 export const compressedMagic = Buffer.from("CCOB");
-/** The bytes that tell it. */
+/** Bytes of the longest header. */
 const compressedHead = 32;
 
-/** More is not held in memory. The largest that was seen has 171 MB: a file of Debian's libhipblaslt1 7.1.1. */
+/** The largest bundle that was seen has 171 MB: a file of Debian's libhipblaslt1 7.1.1. */
 const maxPlain = 256 * 2 ** 20;
-/** 67 times is the most that was seen of a library, of empty kernels more: a small bundle may be whatever it claims. */
+/** Bundles of libraries unpack to 67 times their size at most. */
 const maxRatio = 128;
+/** Those of empty kernels unpack to more: so many bytes are always allowed. */
 const freePlain = 16 * 2 ** 20;
 
 interface Header {
   readonly bytes: number;
-  /** With the header; null in version 1, which does not say it. */
+  /** Bytes with the header; null in version 1, which does not tell. */
   readonly total: number | null;
   readonly plain: number;
 }
 
 export interface CompressedBundle {
-  /** That it takes up in the file, as far as it is known. */
+  /** Bytes in the file, as far as they are known. */
   readonly bytes: number;
-  /** null where it could not be decompressed, and `damage` says why. */
+  /** null if it could not be decompressed; `damage` tells why. */
   readonly plain: Uint8Array | null;
   readonly damage: readonly string[];
 }
@@ -52,7 +53,7 @@ function readHeader(head: Uint8Array): Header | null {
   }
 }
 
-/** null where none begins. `budget` is what a file may still be decompressed to. */
+/** null if none begins there. `budget` is the bytes that bundles of the file may still be decompressed to. */
 export function readCompressedBundle(
   source: ByteSource,
   at: number,
@@ -83,7 +84,7 @@ export function readCompressedBundle(
 
 function inflateZlib(packed: Uint8Array, size: number): { plain: Uint8Array; used: number } | null {
   try {
-    // With `info` it answers with the engine, which counts what it took (nodejs.org/api/zlib.html, "Class: Options").
+    // With `info` it also returns its engine, which counts the input (nodejs.org/api/zlib.html, "Class: Options").
     const { buffer, engine } = inflateSync(packed, {
       info: true,
       maxOutputLength: Math.max(1, size),

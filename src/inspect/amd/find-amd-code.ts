@@ -1,31 +1,34 @@
 /**
- * Finds AMD GPU code anywhere in a file: bundles, plain and compressed, and lone code objects, whatever section they stand in, or none.
- * A name of a bundle's entry says nothing: targets are those of the objects' own headers.
+ * Finds AMD's GPU code anywhere in a file: bundles, plain and compressed, and lone code objects. Targets are those of the objects'
+ * headers, not those of the bundles' entries.
+ *
+ * From ROCm 7.14 on a program may refer to archives beside it (`.kpack`), which are not read: its own bundles are empty then. Source:
+ * ROCm/TheRock, docs of rocm-kpack: `.rocm_kpack_ref` holds MessagePack with `kpack_search_paths`.
  */
 
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import type { CodePattern } from "../code-search.ts";
 import { type Elf, endOfTables } from "../elf/elf.ts";
+import { u32 } from "../little-endian.ts";
 import { type AmdCode, type AmdTally, createAmdTally } from "./amd-inspection.ts";
 import { bundleMagic, offloadMagic, readBundle, readOffloadBinary } from "./bundle.ts";
 import { imageHead, readCodeObject } from "./code-object.ts";
 import { compressedMagic, readCompressedBundle } from "./compressed-bundle.ts";
-import { archivesBeside } from "./kpack.ts";
 
 interface Search {
   readonly source: ByteSource;
   readonly tally: AmdTally;
   readonly place: (at: number) => string;
-  /** Bytes that its compressed bundles may still be decompressed to. */
+  /** Bytes to which its compressed bundles may still be decompressed. */
   readonly budget: { left: number };
 }
 
-/** Of a file: as much as {@link readCompressedBundle} takes of its bundles, and no more than the archives of a layer unpack to. */
+/** For one file: as much as {@link readCompressedBundle} allows its bundles, and no more than the archives of a layer unpack to. */
 const budgetOf = (size: number) => Math.min(2 ** 34, 2 ** 28 + 64 * size);
 
 const bundleSection = ".hip_fatbin";
 
-/** `result` answers null for a file without any. */
+/** `result` returns null for a file without GPU code of AMD. */
 export function amdCodeSearch(
   source: ByteSource,
   elf: Elf | null,
@@ -75,7 +78,7 @@ export function amdCodeSearch(
   };
 }
 
-/** Linkers set one bundle after another at multiples of so much, so that only headers are read of a section of a gigabyte. */
+/** Linkers align bundles to so many bytes, so that a section of a gigabyte is read by its headers alone. */
 const bundleStep = 4096;
 
 function foundBundle({ source, tally, place }: Search, at: number): number {
@@ -83,7 +86,7 @@ function foundBundle({ source, tally, place }: Search, at: number): number {
     const bundle = readBundle(partOf(source, next, source.size - next), next);
     if (bundle === null) return end;
     tally.complain(bundle.damage);
-    // It stands there as it is, so that the search goes on inside it.
+    // The search goes on inside it.
     if (bundle.hasMore) return next + 1;
     const bytes = Math.min(bundle.end, source.size - next);
     if (bundle.images.length > 0) tally.add({ place: place(next), bytes, images: bundle.images });
@@ -117,4 +120,40 @@ function foundObject({ source, tally, place }: Search, at: number): number {
   if (image === null) return at;
   tally.add({ place: place(at), bytes: Math.min(endOfTables(head), source.size - at), images: [image] });
   return at + imageHead;
+}
+
+const referenceSection = ".rocm_kpack_ref";
+const wrapperSection = ".hipFatBinSegment";
+const wrapperBytes = 24;
+/** `HIPK` in place of `HIPF`. */
+const kpackWrapper = 0x4b504948;
+const maxRead = 2 ** 16;
+
+/** The reason why a program's GPU code is elsewhere; null if it has no such reference. */
+function archivesBeside(source: ByteSource, elf: Elf | null): string | null {
+  const bytesOf = (wanted: string) => {
+    const section = elf?.sections.find(({ name, size }) => name === wanted && size > 0);
+    return section && source.read(section.offset, Math.min(section.size, maxRead));
+  };
+  const reference = bytesOf(referenceSection);
+  const paths = reference === undefined ? [] : [...new Set(pathsIn(reference))].sort();
+  if (reference === undefined && !hasWrapper(bytesOf(wrapperSection))) return null;
+  return `its GPU code is in archives beside it, which are not read${paths.length === 0 ? "" : `: ${paths.join(", ")}`}`;
+}
+
+function hasWrapper(wrappers: Uint8Array | undefined): boolean {
+  for (let at = 0; wrappers !== undefined && at < wrappers.length; at += wrapperBytes)
+    if (u32(wrappers, at) === kpackWrapper) return true;
+  return false;
+}
+
+/** Reads short strings of MessagePack: their length stands in the first byte, or behind 0xd9. */
+function* pathsIn(bytes: Uint8Array): Generator<string> {
+  for (let at = 0; at < bytes.length; at++) {
+    const first = bytes[at] ?? 0;
+    const [start, length] = first === 0xd9 ? [at + 2, bytes[at + 1] ?? 0] : [at + 1, first & 0x1f];
+    if (first !== 0xd9 && first >> 5 !== 5) continue;
+    const text = Buffer.from(bytes.subarray(start, start + length)).toString("latin1");
+    if (text.length === length && /^[\w@./+-]+\.kpack$/.test(text)) yield text;
+  }
 }

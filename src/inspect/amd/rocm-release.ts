@@ -1,11 +1,11 @@
-/** The release of ROCm by an image's files: of its installation, of its runtime, and of the compiler of its libraries. */
+/** Finds the ROCm release of an image, by its installation, its runtime, and the compiler of its libraries. */
 
 import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
 
 const maxComment = 2 ** 16;
 
-/** AMD's compiler leaves its release in the files that it makes, as in `AMD clang version 19.0.0git (… roc-6.4.4 25224 …)`. null where several are there. */
+/** AMD's compiler writes its release into files: `AMD clang version 19.0.0git (… roc-6.4.4 25224 …)`. null for none, and for several. */
 export function compilerRelease(source: ByteSource, { sections }: Pick<Elf, "sections">): string | null {
   const comment = sections.find(({ name }) => name === ".comment");
   if (comment === undefined) return null;
@@ -25,22 +25,22 @@ interface ReleaseFile {
   readonly amd: unknown;
 }
 
-/** Without it no AMD GPU code runs: ROCm's, below HIP and OpenMP. */
+/** Without ROCm's runtime, which HIP and OpenMP need, no AMD GPU code runs. */
 export function hasRocmRuntime(files: readonly Pick<ReleaseFile, "path">[]): boolean {
   return files.some(({ path }) => runtimeName.test(path));
 }
 
 const runtimeName = /\/lib(?:amdhip64|hsa-runtime64)\b[^/]*\.so[^/]*$/;
 
-/** Empty where nothing tells it, several where it is not decided. The full number, or its first two parts where files differ behind them. */
+/** Empty if it is unknown, several if the files disagree. A release has two parts if files disagree only behind them. */
 export function rocmReleases(files: readonly ReleaseFile[]): readonly string[] {
   const compiled = (of: readonly ReleaseFile[]) => of.flatMap(({ program }) => program?.rocm ?? []);
-  const told = [
+  const found = [
     files.flatMap(({ path }) => coreRelease(path) ?? []),
     compiled(files.filter(({ path }) => runtimeName.test(path))),
     compiled(files.filter(({ amd }) => amd !== null)),
   ].find((releases) => releases.length > 0);
-  const full = [...new Set(told)].sort();
+  const full = [...new Set(found)].sort();
   if (full.length < 2) return full;
   return [...new Set(full.map((release) => release.split(".").slice(0, 2).join(".")))];
 }

@@ -1,4 +1,4 @@
-/** The declared requirement of an image beside its files: features that it does without, and declarations that are not true. Pure. */
+/** Compares the declared requirement of an image with its files: unused features, and declarations that are not true. Pure. */
 
 import type { Problem } from "../../errors.ts";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
@@ -17,9 +17,10 @@ import { targetsOfAll } from "../amd/amd-libraries.ts";
 import type { LibraryFile } from "../gpu/driver-files.ts";
 import { decidedFloor, type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
-import { holdersOf, type ImageInspection, inspectionOf } from "../inspection.ts";
+import { type ImageInspection, inspectionOf } from "../inspection.ts";
 import type { CompatPath } from "../loader/compat-path.ts";
-import { beyondDeclared, type BeyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
+import { holdersOf } from "../measured-requirement.ts";
+import { type BeyondDeclared, beyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
 import { codeLies, cudaCode, libraryLies, measuredCode, rocmCode, uncompiledTargets } from "./gpu-lies.ts";
 import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
 import { toolkitLies } from "./toolkit-lies.ts";
@@ -28,7 +29,7 @@ export interface AuditRequest {
   readonly base: BaseOrigin;
   /** The declared requirement. */
   readonly requires: Requirement;
-  /** CPU features that the base is declared to need (`cpuFloor`), Linux names. */
+  /** CPU features that the base declares to need (`cpuFloor`), Linux names. */
   readonly floor: readonly string[];
   /** `linux/amd64`. */
   readonly platform: string;
@@ -36,24 +37,24 @@ export interface AuditRequest {
 
 export interface ImageAudit {
   readonly measured: Measured;
-  /** `AUDIT_…`: declarations that are not true. One that is unknown, or whose files could not be opened, is never here. */
+  /** `AUDIT_…`: declarations that are not true. An unknown declaration, or one about unread files, is not here. */
   readonly lies: readonly Problem[];
-  /** Declarations that may be right, and that somebody should look at. */
+  /** Declarations that may be true and need a look. */
   readonly notes: readonly Problem[];
   readonly effect: ImageEffect;
 }
 
-/** The signs whether an axis made a difference to an image: little enough to be kept for each cell of a large fleet. */
+/** Tells whether an axis made a difference to an image. It is small: a large fleet keeps one for each cell. */
 export interface ImageEffect {
-  /** Digest of all programs and libraries; null where some could not be read, and for an image that brings none. */
+  /** Digest of all programs and libraries; null if some could not be read, or the image brings none. */
   readonly code: Digest | null;
-  /** Digest of all layers; null where they are not known. Images of other layers may have the same files. */
+  /** Digest of all layers; null if they are unknown. Images with other layers may have the same files. */
   readonly layers: Digest | null;
-  /** As {@link OpenedImage.settings}. */
+  /** {@link OpenedImage.settings}. */
   readonly settings: Digest | null;
-  /** Its own programs use nothing of its march. */
+  /** The image's own programs use no feature of its march. */
   readonly ignoresMarch: boolean;
-  /** Declared GPU targets that no file has, although a compiler in the image could make them at run time. */
+  /** Declared GPU targets that no file has, but that a compiler in the image could make at run time. */
   readonly uncompiled: readonly string[];
 }
 
@@ -112,13 +113,13 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
   };
 }
 
-/** Packages of the distribution are as the day's mirror has them, whatever the cell. */
+/** Without the distribution's packages: they change from day to day, whatever the cell. */
 function codeDigest(origin: ImageOrigin): Digest | null {
-  const own = compiledOf(origin);
+  const compiled = compiledOf(origin);
   const read = new Set(origin.own.map(({ path }) => path));
-  if (own.length === 0 || origin.ownUnopened.some(({ path }) => !read.has(path))) return null;
+  if (compiled.length === 0 || origin.ownUnopened.some(({ path }) => !read.has(path))) return null;
   return digestOf(
-    [...origin.base, ...own].map(({ path, checksums }) => `${path}\n${checksums.sha256}\n`).join(""),
+    [...origin.base, ...compiled].map(({ path, checksums }) => `${path}\n${checksums.sha256}\n`).join(""),
   );
 }
 
@@ -130,7 +131,7 @@ function architectureOf(platform: string): CpuArchitecture | null {
 
 const shown = 5;
 
-/** One problem for the image, with the files and how many instructions each has. */
+/** One problem for the image, with its files and their numbers of instructions. */
 function describeBeyond(
   found: readonly BeyondDeclared[],
   { march }: CpuRequirement,
@@ -164,7 +165,7 @@ function describeFile({ file, features }: BeyondDeclared): string {
   return `    ${file.path}: ${counts.join(", ")}`;
 }
 
-/** `floor` is null where the files do not decide it. */
+/** `floor` is null if the files do not decide it. */
 function driverLies(
   { driver, toolkit }: CudaRequirement,
   inspection: ImageInspection,
@@ -197,7 +198,7 @@ function driverLies(
   }
 }
 
-/** null where one of both is no version. */
+/** null if one of them is no version. */
 function compare(a: string, b: string): number | null {
   const [left, right] = [parseDriverVersion(a), parseDriverVersion(b)];
   return left === null || right === null ? null : compareDriverVersions(left, right);
@@ -214,7 +215,6 @@ function unasked(found: readonly LibraryFile[]): Problem {
   );
 }
 
-/** The host's driver is declared, and the image looks for its package first. */
 function shadowed(found: readonly LibraryFile[], onPath: OnPath, path: CompatPath | null): Problem {
   return otherDriver(
     `the driver of the host is declared, and the image puts its forward-compatibility package ${versionsOf(found)} before it: ${path?.reason}`,

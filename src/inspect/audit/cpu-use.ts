@@ -1,4 +1,4 @@
-/** Which declared CPU features an image's files do without, and which files go beyond what is declared. */
+/** Compares declared CPU features with an image's files: features that no file uses, and files that go beyond them. */
 
 import { CpuidFeature } from "iced-x86";
 import {
@@ -11,15 +11,15 @@ import { type CpuArchitecture, findMarch, neededFeatures } from "../../hardware/
 import type { CpuRequirement } from "../../hardware/requirement.ts";
 import { arm64Rows, undecidedWithSme } from "../cpu/arm64-decoder.ts";
 import { linuxFeature } from "../cpu/x86-features.ts";
-import type { InspectedFile } from "../inspection.ts";
+import type { InspectedFile } from "../file-inspection.ts";
 import type { ImageOrigin } from "./origin.ts";
 
 /**
- * Declared features that no file that counts uses, sorted. Nothing is dropped if one of the image's own files could not be opened.
+ * Declared features that no file uses, sorted. Empty if one of the image's own files could not be opened.
  *
- * Files of its own layers count with every instruction they have. Files of the base, and unchanged files of the distribution's packages,
- * were made to run wherever base or distribution run: of them count the features that a file uses without asking the CPU.
- * The features below a used one are used (`avx` below AVX2), and those of `floor`, the declared need of the base, are never dropped.
+ * The image's own files count with every instruction. Files of the base, and unchanged files of the distribution's packages, run wherever
+ * base or distribution run: they count with the features that they use without asking the CPU. A used feature makes those below it used
+ * (`avx` below AVX2), and the features of `floor`, the declared need of the base, always count as used.
  */
 export function unusedFeatures(
   origin: ImageOrigin,
@@ -41,47 +41,47 @@ export function unusedFeatures(
 }
 
 /**
- * Whether the image's own programs have no instruction beyond the baseline of their architecture, although their march has vectors that
- * compilers write wherever they compute: AVX, with which every floating-point operation is encoded, or SVE. Of lesser marches that proves
- * nothing: gcc writes hardly any SSE4 by itself. False where there is no such program, and where one could be that nobody has read.
+ * True if the image's own programs have no instruction beyond their architecture's baseline, although their march has AVX or SVE, which
+ * compilers write wherever they compute. Lesser marches prove nothing: gcc writes hardly any SSE4 by itself. False without such a program,
+ * and if one may not have been read.
  */
 export function ignoresMarch(
   origin: ImageOrigin,
   { features }: CpuRequirement,
   architecture: CpuArchitecture,
 ): boolean {
-  const own = compiledOf(origin).filter((file) => runsOn(file, architecture));
-  if (own.length === 0 || couldHide(origin, architecture)) return false;
+  const programs = compiledOf(origin).filter((file) => runsOn(file, architecture));
+  if (programs.length === 0 || couldHide(origin, architecture)) return false;
   const decided = decidedFeatures(architecture);
   const baseline = new Set([...x86Baseline, ...(findMarch("armv8-a")?.features ?? [])]);
   const beyond = [...nameableFeatures(architecture)].filter(
     (each) => decided.has(each) && !baseline.has(each),
   );
-  const used = new Set(own.flatMap((file) => [...executed(file), ...needed(file)]));
+  const used = new Set(programs.flatMap((file) => [...executed(file), ...needed(file)]));
   const hasVectors = features.includes("avx") || features.includes("sve");
   return hasVectors && !beyond.some((each) => used.has(each));
 }
 
-/** Programs and libraries that the image brings, less those of the distribution's packages. */
+/** The image's own programs and libraries, without those of the distribution's packages. */
 export function compiledOf({ own }: ImageOrigin): readonly InspectedFile[] {
   return own.filter((file) => file.package === null && (file.cpu !== null || file.gpu !== null));
 }
 
-/** gcc writes TZCNT for every CPU, as older ones execute it as `rep bsf`: no flag is needed for it. */
+/** gcc writes TZCNT for every CPU, as older ones execute it as `rep bsf`: it does not show a march. */
 function executed({ cpu }: InspectedFile): readonly string[] {
   return Object.entries(cpu?.features ?? {}).flatMap(([name, { instructions }]) =>
     instructions === 0 && name === "bmi1" ? [] : [name],
   );
 }
 
-/** Code that goes beyond the declared features in files that never ask the CPU, a file with its features. */
+/** A file with code beyond the declared features that never asks the CPU. */
 export interface BeyondDeclared {
   readonly file: InspectedFile;
   /** Linux names, sorted. */
   readonly features: readonly string[];
 }
 
-/** Unchanged files of the distribution's packages are passed over: they run wherever the distribution does. */
+/** Without unchanged files of the distribution's packages: they run wherever the distribution does. */
 export function beyondDeclared(
   files: readonly InspectedFile[],
   { features }: CpuRequirement,
@@ -117,9 +117,7 @@ function needed({ answer }: InspectedFile): readonly string[] {
   );
 }
 
-/**
- * Features that a file uses without asking the CPU, and those that the loader demands for it: no estimate, as some of {@link needed} are.
- */
+/** Features that a file uses without asking the CPU, and those that the loader demands for it. Some of {@link needed} are estimates. */
 function unasked(file: InspectedFile): readonly string[] {
   const level = file.program?.neededLevel ?? null;
   const enforced = new Set(level === null ? [] : findMarch(level)?.features);
@@ -127,7 +125,7 @@ function unasked(file: InspectedFile): readonly string[] {
   return needed(file).filter((feature) => !asks || enforced.has(feature));
 }
 
-/** Whose code is read. */
+/** Machines whose code is read. */
 const machines = {
   amd64: ["x86_64", "x86"],
   arm64: ["aarch64"],
@@ -139,13 +137,13 @@ function runsOn({ cpu }: InspectedFile, architecture: CpuArchitecture): boolean 
   return cpu !== null && (machines[architecture] as readonly string[]).includes(cpu.architecture);
 }
 
-/** Whether something of the image's own may hold code for this CPU that was not read. */
+/** True if unread parts of the image's own files may hold code for this CPU. */
 function couldHide({ own, ownUnopened }: ImageOrigin, architecture: CpuArchitecture): boolean {
   const files = new Map(own.map((file) => [file.path, file]));
   return ownUnopened.some(({ path, reason }) => {
     const file = files.get(path);
     if (file === undefined) return true;
-    // A fault of its GPU code is no matter of the CPU, nor is a program for another one.
+    // Damaged GPU code, and programs for another CPU, do not matter.
     if (file.gpu?.damage.includes(reason)) return false;
     const machine = file.program?.machine;
     return machine === undefined || !isForeign(machine, architecture);
@@ -157,14 +155,14 @@ function isForeign(machine: string, architecture: CpuArchitecture): boolean {
   return runs.length > 0 && !runs.includes(machine);
 }
 
-/** The feature itself and all that goes when it goes. */
+/** The feature, and all features that need it. */
 function dependents(feature: string, architecture: CpuArchitecture): readonly string[] {
   if (architecture !== "arm64") return withoutX86Feature(feature);
   const extension = armExtension(feature);
   return extension === null ? [feature] : [feature, ...withoutArmExtension(extension)];
 }
 
-/** Linux names. */
+/** The features that an inspection can find, Linux names. */
 export function decidedFeatures(architecture: CpuArchitecture): ReadonlySet<string> {
   switch (architecture) {
     case "amd64":

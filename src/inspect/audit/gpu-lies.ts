@@ -1,11 +1,14 @@
-/** GPU targets that are declared and nowhere in the image, or not in all its libraries. */
+/** Finds GPU targets that are declared and not in the image, or not in all its libraries. */
 
 import type { Problem } from "../../errors.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import type { CudaRequirement, RocmRequirement } from "../../hardware/requirement.ts";
-import { amdLibraries, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
-import type { ImageInspection, InspectedFile } from "../inspection.ts";
+import { amdLibraries, amdTargets, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
+import type { InspectedFile } from "../file-inspection.ts";
+import { type GpuVendor, mayHideGpuCode } from "../file-inspection.ts";
+import { cudaTargets } from "../gpu/gpu-inspection.ts";
+import type { ImageInspection } from "../inspection.ts";
 import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";
 
@@ -14,7 +17,7 @@ export interface Findings {
   readonly notes: readonly Problem[];
 }
 
-/** The GPU code of one vendor, as declared and as found. */
+/** The declared code of one vendor, and how it is found in files. */
 export interface CodeOf {
   /** Declared targets. */
   readonly code: readonly string[];
@@ -23,15 +26,13 @@ export interface CodeOf {
   /** Programs and libraries that make such code at run time. */
   readonly compiler: RegExp;
   readonly hasUnknown: (inspection: ImageInspection) => boolean;
-  /** Damage that hides no such code, but code of the other vendor. */
-  readonly otherDamage: (file: InspectedFile) => readonly string[];
-  readonly ownDamage: (file: InspectedFile) => readonly string[];
+  readonly vendor: GpuVendor;
   readonly flags: string;
   /** `sm_80×1` */
   readonly countsOf: (file: InspectedFile) => readonly string[];
 }
 
-/** Of an image that carries several, each has its code in it. */
+/** An image that carries several alternatives has the code of all. */
 function withAllCode({
   code,
   or = [],
@@ -44,34 +45,30 @@ function withAllCode({
 
 export const cudaCode = (requires: CudaRequirement): CodeOf => ({
   code: withAllCode(requires),
-  targetsOf: nvidiaTargets,
+  targetsOf: cudaTargets,
   isFound: isFoundNvidia,
   compiler: /\/(?:lib(?:nvrtc|nvJitLink|nvvm|nvptxcompiler)[\w.-]*\.so[\d.]*|nvcc|ptxas|cicc)$/,
   hasUnknown: ({ gpu }) => gpu !== null && gpu.unknownKinds.length > 0,
-  otherDamage: ({ amd }) => amd?.damage ?? [],
-  ownDamage: ({ gpu }) => gpu?.damage ?? [],
+  vendor: "cuda",
   flags: "{{gpu.gencode}}",
   countsOf: ({ gpu }) => (gpu?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`),
 });
 
 export const rocmCode = (requires: RocmRequirement): CodeOf => ({
   code: withAllCode(requires),
-  targetsOf: (files) => [
-    ...new Set(files.flatMap(({ amd }) => (amd?.targets ?? []).map(({ target }) => target))),
-  ],
+  targetsOf: amdTargets,
   isFound: (wanted, found) => found.some((target) => coversAmd(target, wanted)),
   compiler: /\/(?:lib(?:hiprtc|amd_comgr)[\w.-]*\.so[\d.]*|hipcc|amdclang(?:\+\+)?)$/,
   hasUnknown: ({ amd }) => amd !== null && amd.unknown.length > 0,
-  otherDamage: ({ gpu }) => gpu?.damage ?? [],
-  ownDamage: ({ amd }) => amd?.damage ?? [],
+  vendor: "amd",
   flags: "{{gpu.offload}}",
   countsOf: ({ amd }) => (amd?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`),
 });
 
 /**
- * A declared target is a lie where no file has it, and a note where only files of the base have it, while the image's own files hold code
- * for others. Nothing is said where something could hide: a kind of code that this version does not know, a file that could not be
- * opened, and, in images whose own files hold no GPU code, a compiler that makes it at run time.
+ * A declared target is a lie if no file has it. It is a note if only files of the base have it, while the image's own have others. It is
+ * neither if code may be hidden: an unknown kind of code, a file that could not be opened, and, without GPU code in the image's own files,
+ * a compiler that makes it at run time.
  */
 export function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): Findings {
   const inOwn = of.targetsOf(origin.own);
@@ -107,8 +104,8 @@ export function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageO
 }
 
 /**
- * Libraries without code for a declared target of AMD that others have: the program fails there when it first calls one. A library of the
- * image's own is a lie, one of its base a note, as the program may never call it.
+ * Finds libraries without code for a declared target of AMD that others have: a program fails there when it calls one. One of the image's
+ * own libraries is a lie; one of its base is a note, as the program may never call it.
  */
 export function libraryLies({ code }: CodeOf, { amd }: ImageInspection, { own }: ImageOrigin): Findings {
   const ownLibraries = new Set(amdLibraries(own).map(({ path }) => path));
@@ -138,10 +135,7 @@ export function libraryLies({ code }: CodeOf, { amd }: ImageInspection, { own }:
   return { lies: problem(true), notes: problem(false) };
 }
 
-/**
- * Declared targets that no file has, of an image with programs of its own and a compiler that may make them at run time: no lie, but nobody
- * has compiled these targets.
- */
+/** Declared targets that no file has, if the image has programs and a compiler that may make them at run time: no lie, but not compiled yet. */
 export function uncompiledTargets(
   of: CodeOf,
   inspection: ImageInspection,
@@ -156,7 +150,7 @@ function missingIn({ code, isFound }: CodeOf, found: readonly string[]): readonl
   return code.filter((target) => !isFound(target, found));
 }
 
-/** The declared code too where some may be where nobody has looked. */
+/** The code that was found, with the declared code if some may be hidden. */
 export function measuredCode(
   of: CodeOf,
   found: readonly string[],
@@ -166,7 +160,6 @@ export function measuredCode(
   return [...new Set([...found, ...(mayHideCode(of, inspection, origin) ? of.code : [])])].sort();
 }
 
-/** Whether GPU code may be where nobody has looked. */
 function mayHideCode(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): boolean {
   return isUnread(of, inspection) || mayCompile(of, inspection, origin);
 }
@@ -179,37 +172,17 @@ function mayCompile(
   return targetsOf(own).length === 0 && files.some(({ path }) => compiler.test(path));
 }
 
-function isUnread({ hasUnknown, otherDamage, ownDamage }: CodeOf, inspection: ImageInspection): boolean {
+function isUnread({ hasUnknown, vendor }: CodeOf, inspection: ImageInspection): boolean {
   if (hasUnknown(inspection)) return true;
   const byPath = new Map(inspection.files.map((file) => [file.path, file]));
-  // Unknown CPU instructions, and programs for other CPUs, were searched for GPU code all the same.
-  const isOther = (path: string, reason: string) => {
-    const file = byPath.get(path);
-    if (file === undefined) return false;
-    if (otherDamage(file).includes(reason)) return true;
-    return (
-      file.program !== null &&
-      /^(\d+ unknown instructions|code for )/.test(reason) &&
-      !ownDamage(file).includes(reason)
-    );
-  };
-  return inspection.unopened.some(({ path, reason }) => !isOther(path, reason));
-}
-
-function nvidiaTargets(files: readonly InspectedFile[]): readonly string[] {
-  const targets = files.flatMap(({ gpu }) => [
-    ...(gpu?.targets ?? []),
-    // Of what the device linker left, the driver takes the PTX.
-    ...(gpu?.relocatable ?? []).filter(({ target }) => isPtx(target)),
-  ]);
-  return [...new Set(targets.map(({ target }) => target))].sort();
+  return inspection.unopened.some(({ path, reason }) => mayHideGpuCode(byPath.get(path), reason, vendor));
 }
 
 function isPtx(target: string): boolean {
   return target.startsWith("compute_");
 }
 
-/** By name. Plain code may have a suffix that runs on all the same devices, and a lone cubin of `sm_100f` says `sm_100`. */
+/** True for the same name, for a suffix that runs on the same devices, and for a lone cubin of `sm_100f`, which says `sm_100`. */
 function isFoundNvidia(wanted: string, found: readonly string[]): boolean {
   if (found.includes(wanted)) return true;
   const target = parseGpuTarget(wanted);
@@ -239,7 +212,7 @@ function covers(found: GpuTarget, wanted: GpuTarget): boolean {
 
 const shown = 5;
 
-/** The files that decide, the image's own first. */
+/** Files with such code, the image's own first. */
 function holders({ countsOf }: CodeOf, { own, base }: ImageOrigin): readonly string[] {
   return [...own, ...base]
     .map((file) => ({ path: file.path, counts: countsOf(file) }))

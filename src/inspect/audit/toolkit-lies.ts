@@ -1,34 +1,33 @@
-/** GPU code that another toolkit made than the one declared. */
+/** Finds GPU code that another toolkit made than the declared one. */
 
 import type { Problem } from "../../errors.ts";
-import type { CudaRequirement } from "../../hardware/requirement.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
-import type { InspectedFile } from "../inspection.ts";
+import type { CudaRequirement } from "../../hardware/requirement.ts";
+import type { InspectedFile } from "../file-inspection.ts";
 import type { Findings } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
 
 /**
- * Looks at the image's own files whose toolkit is known for sure. One that the declared toolkit made is enough. Else another one made
- * them: a lie for what the image compiled itself. A Python package from elsewhere may be made by another minor of the same major, which
- * the driver takes as well: that is a note.
+ * Looks at the image's own files whose toolkit is known exactly. One file of the declared toolkit is enough. Code that the image compiled
+ * itself by another toolkit is a lie. A Python package may come from another minor of the same major, which the driver loads too: a note.
  */
 export function toolkitLies({ toolkit }: CudaRequirement, { own }: ImageOrigin): Findings {
-  const made = own
+  const dated = own
     .map((file) => ({ file, toolkits: exactToolkits(file) }))
     .filter(({ toolkits }) => toolkits.length > 0);
-  const compiled = made.filter(({ file }) => !isPackaged(file));
-  const looked = compiled.length > 0 ? compiled : made;
+  const compiled = dated.filter(({ file }) => !isPackaged(file));
+  const looked = compiled.length > 0 ? compiled : dated;
   const declared = minorOf(toolkit);
-  const all = [...new Set(looked.flatMap(({ toolkits }) => toolkits))];
+  const toolkits = [...new Set(looked.flatMap(({ toolkits }) => toolkits))];
   const [first] = looked;
-  if (first === undefined || all.includes(declared)) return { lies: [], notes: [] };
+  if (first === undefined || toolkits.includes(declared)) return { lies: [], notes: [] };
   const problem: Problem = {
     code: "AUDIT_TOOLKIT_OTHER",
     message: `CUDA ${toolkit} is declared, and ${first.file.path} was compiled by CUDA ${first.toolkits.join(" and ")}`,
     details: looked.slice(0, shown).map(({ file, toolkits }) => `    ${file.path}: ${toolkits.join(", ")}`),
     fix: "build on the base of the cuda value ({{base}} in the template), or declare the toolkit that compiles",
   };
-  const isOtherMajor = all.every((each) => each.split(".")[0] !== declared.split(".")[0]);
+  const isOtherMajor = toolkits.every((each) => each.split(".")[0] !== declared.split(".")[0]);
   return compiled.length > 0 || isOtherMajor
     ? { lies: [problem], notes: [] }
     : { lies: [], notes: [problem] };
@@ -36,7 +35,7 @@ export function toolkitLies({ toolkit }: CudaRequirement, { own }: ImageOrigin):
 
 const shown = 5;
 
-/** `12.8`, where both ends of what is known are one. */
+/** `12.8`: both ends of the known range are equal. */
 function exactToolkits({ gpu }: InspectedFile): readonly string[] {
   const exact = (gpu?.toolkits ?? []).flatMap(({ minimum, maximum }) =>
     minimum !== null && minimum === maximum ? [minimum] : [],

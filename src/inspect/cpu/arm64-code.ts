@@ -1,12 +1,12 @@
-/** CPU features of AArch64 instructions, each word of the code looked up. */
+/** Finds the CPU features of AArch64 code: every word of it is looked up. */
 
-import { type ByteSource, windowBytes, withBuffer } from "../byte-source.ts";
+import { type ByteSource, windowBytes, withWindowAsync } from "../byte-source.ts";
 import { arm64Decoder, arm64Rows, undecidedWithSme, unknownWord } from "./arm64-decoder.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion } from "./regions.ts";
 
 export function readArm64Code(source: ByteSource, regions: Iterable<CodeRegion>): Promise<CpuCode> {
-  return withBuffer(windowBytes, (buffer) => sweep(source, regions, buffer));
+  return withWindowAsync((buffer) => sweep(source, regions, buffer));
 }
 
 async function sweep(
@@ -18,7 +18,7 @@ async function sweep(
   const doubtful = new Uint32Array(arm64Rows.length);
   const ignored = new Uint32Array(arm64Rows.length);
   const block = new Uint32Array(arm64Rows.length);
-  /** Rows in `block`: most gaps are a word or two. */
+  /** Rows in `block`: most gaps have a word or two. */
   const touched: number[] = [];
   let codeBytes = 0;
   let sinceRest = 0;
@@ -56,7 +56,7 @@ async function sweep(
   };
 }
 
-/** Answers how many of the words are no instruction that is known. */
+/** Returns the number of unknown instructions. */
 function countWords(bytes: Uint8Array, counts: Uint32Array, touched: number[] | null): number {
   const decode = arm64Decoder();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

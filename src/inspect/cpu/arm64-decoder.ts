@@ -1,6 +1,6 @@
 /**
- * Which AArch64 instruction a word is, as far as the features that it needs go. Every word is one of Armv8.0-A, one of a known
- * extension, or unknown: then it may need anything.
+ * Decodes AArch64 words as far as the features that they need. A word is of Armv8.0-A, of a known extension, or unknown: then it may need
+ * anything.
  */
 
 import base from "./arm64-base.json" with { type: "json" };
@@ -8,20 +8,17 @@ import features from "./arm64-features.json" with { type: "json" };
 import sve from "./arm64-sve.json" with { type: "json" };
 import system from "./arm64-system.json" with { type: "json" };
 
-/** Words that equal `value` under `mask`, and the features that they need, by Linux name with spaces between; none for Armv8.0-A. */
+/** Words that equal `value` under `mask`, and the features that they need: Linux names with spaces, none for Armv8.0-A. */
 type Arm64Row = readonly [mask: number, value: number, features: string, trait?: Arm64Trait];
 
-/** `asks`: reads what the CPU has. `unproven`: stands in programs that do without the feature, which never come there without it. */
+/** `asks` reads the CPU's features. `unproven` also stands in programs that run without the feature, and do not reach it then. */
 type Arm64Trait = "asks" | "unproven";
 
-/**
- * Tables that scripts/arm64-table.mjs writes: `["0xffffcc00", "0x4e284800", "aes", "aese aesd aesmc aesimc"]`, of which the last are the first
- * of its instructions.
- */
+/** scripts/arm64-table.mjs writes rows `["0xffffcc00", "0x4e284800", "aes", "aese aesd aesmc aesimc"]`: mask, value, features, instructions. */
 const readRows = ({ rows }: { readonly rows: readonly (readonly string[])[] }): readonly Arm64Row[] =>
   rows.map(([mask, value, needed = ""]) => [Number(mask), Number(value), needed]);
 
-/** To or from a general register, whichever it is: bit 21 is the direction. */
+/** MRS and MSR of a system register with any general register: bit 21 is the direction. */
 function registerRow(name: string, features: string): Arm64Row {
   const [op0 = 0, op1 = 0, n = 0, m = 0, op2 = 0] = name.split("_").map(Number);
   const value = 0xd5000000 + op0 * 2 ** 19 + op1 * 2 ** 16 + n * 2 ** 12 + m * 2 ** 8 + op2 * 2 ** 5;
@@ -29,10 +26,9 @@ function registerRow(name: string, features: string): Arm64Row {
 }
 
 /**
- * Registers and instructions of the system, of which one encoding holds all (DDI 0487, C5.2, C5.3 and D24): what programs may use, by feature.
- * Whatever is not there and is of the kernel raises an exception in every program, or Linux answers for it
- * (`Documentation/arch/arm64/cpu-feature-registers.rst`): it is passed over. Another register of programs is unknown. In the order of the
- * file: of two that match the first counts.
+ * System registers and instructions that programs may use (DDI 0487, C5.2, C5.3 and D24). The kernel's raise an exception in a program, or
+ * Linux emulates them (`Documentation/arch/arm64/cpu-feature-registers.rst`): they need nothing. Other registers of programs are unknown.
+ * The first row that matches counts.
  */
 const systemRows: readonly Arm64Row[] = [
   ...system.registers.map(([name = "", features = ""]) => registerRow(name, features)),
@@ -44,8 +40,8 @@ const systemRows: readonly Arm64Row[] = [
 
 /** The first that fits counts. */
 export const arm64Rows: readonly Arm64Row[] = [
-  // To keep or drop what another function has in ZA: of LLVM's libunwind, compiler-rt and libgcc, in every program that they are linked
-  // with. They ask before, and who uses SME also starts it (SMSTART) or computes (AAPCS64, "SME support routines").
+  // LLVM's libunwind, compiler-rt and libgcc save ZA with these in every program. They ask the CPU first, and a program that uses SME
+  // also has SMSTART or computes with it (AAPCS64, "SME support routines").
   [0xffdfffe0, 0xd51bd0a0, "sme", "unproven"], // MRS, MSR TPIDR2_EL0
   [0xffffffe0, 0xd53b4240, "sme", "unproven"], // MRS SVCR
   [0xfffff1ff, 0xd503407f, "sme", "unproven"], // SMSTOP
@@ -53,22 +49,22 @@ export const arm64Rows: readonly Arm64Row[] = [
   [0xffe0f800, 0x04205800, "sme", "unproven"], // ADDSVL
   [0xfffff800, 0x04bf5800, "sme", "unproven"], // RDSVL
   ...systemRows,
-  // Before the longer one that it looks like: RETAASPPC with the number of no register.
+  // Before RETAASPPC, whose row matches it too.
   [0xfffffbff, 0xd65f0bff, "paca"], // RETAA, RETAB
-  // How long vectors are, for who unwinds the stack of a function with SVE: libgcc's code for exceptions, in every C++ program.
+  // libgcc reads the length of vectors to unwind stacks, in every C++ program.
   [0xffffffe0, 0x04e0e3e0, "sve", "unproven"], // CNTD
   // Beyond Armv8.0-A, without SVE and SME.
   ...readRows(features),
   ...readRows(sve),
-  // Of every CPU of Armv8.0-A with floating point and Advanced SIMD.
+  // Armv8.0-A with floating point and Advanced SIMD.
   ...readRows(base),
-  // No CPU ever executes UDF (C6.2): compilers write it where nothing arrives.
+  // UDF is undefined on every CPU (C6.2): compilers write it where no program arrives.
   [0xffff0000, 0x00000000, ""],
-  // The whole group of SME (C4.1.1), whose parts are not told apart.
+  // The whole group of SME (C4.1.1).
   [0x9e000000, 0x80000000, "sme"],
 ];
 
-/** Parts of SME: where it is, they may be. */
+/** Parts of SME, which the rows do not tell apart: code with SME may use them. */
 export const undecidedWithSme: readonly string[] =
   "sme2 sme2p1 smeb16b16 smeb16f32 smebi32i32 smef16f16 smef16f32 smef32f32 smef64f64 smef8f16 smef8f32 smefa64 smei16i32 smei16i64 smei8i32 smelutv2".split(
     " ",
@@ -76,7 +72,7 @@ export const undecidedWithSme: readonly string[] =
 
 export const unknownWord = -1;
 
-/** The row of a word, or {@link unknownWord}. Made at first use: about 0.1 s. */
+/** Finds the row of a word, or {@link unknownWord}. Its first use takes about 0.1 s. */
 export function arm64Decoder(): (word: number) => number {
   decoder ??= createDecoder();
   return decoder;
@@ -84,7 +80,7 @@ export function arm64Decoder(): (word: number) => number {
 
 let decoder: ((word: number) => number) | null = null;
 
-/** Bits 31 to 21 and 15 to 10, in which nearly all instructions differ. */
+/** The index has bits 31 to 21 and 15 to 10, in which nearly all instructions differ. */
 const highBits = 11;
 const lowBits = 6;
 
@@ -102,7 +98,7 @@ function createDecoder(): (word: number) => number {
   };
 }
 
-/** For each value of the index bits the rows that a word with them can be, one list behind another. */
+/** The rows that match each value of the index bits, one list behind another. */
 function createIndex(): { starts: Uint32Array; candidates: Uint16Array } {
   const starts = new Uint32Array(2 ** (highBits + lowBits) + 1);
   eachBucket((bucket) => {

@@ -1,4 +1,4 @@
-/** The needs of each CPU variant that an image carries. The image takes one of them when it runs. */
+/** Finds the needs of each CPU variant in an image, which takes one of them when it runs. */
 
 import { neverNeededFeatures, withImplied, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
@@ -6,9 +6,9 @@ import type { CpuCode } from "./cpu-code.ts";
 import { variantFamilies } from "./dispatch.ts";
 
 export interface CpuChoice {
-  /** As the files' names say it: `haswell`. */
+  /** The name in the files' names: `haswell`. */
   readonly by: string;
-  /** Linux names, sorted: what the image needs in any case, and what these files need. */
+  /** Needs of the image in any case and of these files: Linux names, sorted. */
   readonly features: readonly string[];
   /** Paths, sorted. */
   readonly files: readonly string[];
@@ -17,16 +17,16 @@ export interface CpuChoice {
 export interface VariantFile {
   readonly path: string;
   readonly cpu: CpuCode | null;
-  /** Its note, which the loader enforces. */
+  /** The level of its note, which the loader enforces. */
   readonly neededLevel: string | null;
 }
 
-/** As many as a requirement holds. */
+/** A requirement holds no more. */
 const mostChoices = 16;
 
 /**
- * Best first; empty where no file is one of several. Families of files are chosen from apart: for each name all of them have to run, by that
- * name or by their least demanding one. `needed` is what the image needs in any case.
+ * Best first; empty without variants. A program chooses one file of every family: for each name that is the file of this name, or else
+ * the least demanding one. `needed` is the image's needs in any case.
  */
 export function cpuChoices(files: readonly VariantFile[], needed: readonly string[]): readonly CpuChoice[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
@@ -39,17 +39,18 @@ export function cpuChoices(files: readonly VariantFile[], needed: readonly strin
       })
       .sort(leastFirst),
   );
-  const found = new Map<string, CpuChoice & { readonly own: string }>();
+  const found = new Map<string, CpuChoice & { readonly variant: string }>();
   const variants = families.flat().sort((a, b) => b.features.length - a.features.length);
   for (const { by, isPlain } of new Map(variants.map((each) => [each.by, each])).values()) {
     const taken = families.flatMap((family) => family.find((each) => each.by === by) ?? family[0] ?? []);
-    const own = withImplied(taken.flatMap((each) => each.features));
-    const features = withImplied([...needed, ...own]);
+    const variant = withImplied(taken.flatMap((each) => each.features));
+    const features = withImplied([...needed, ...variant]);
     const paths = taken.flatMap((each) => each.files).sort();
     const alike = found.get(features.join());
-    if (alike === undefined) found.set(features.join(), { by, features, files: paths, own: own.join() });
-    // Which of two that use the same is taken, nobody can tell apart; of others the first uses more.
-    else if (alike.own === own.join() && !isPlain)
+    if (alike === undefined)
+      found.set(features.join(), { by, features, files: paths, variant: variant.join() });
+    // Two names that use the same features are one choice.
+    else if (alike.variant === variant.join() && !isPlain)
       found.set(features.join(), {
         ...alike,
         by: `${alike.by} or ${by}`,
@@ -73,26 +74,26 @@ function leastFirst(a: CpuChoice, b: CpuChoice): number {
 }
 
 /**
- * The features that a file uses when it is taken. One that asks the CPU, as llama.cpp's ask whether they are to be taken at all, is held to the CPU in its
- * name, where that is known.
+ * The features that a file uses when it is taken. A file that asks the CPU, as llama.cpp's do before they are taken, counts only those of
+ * the CPU in its name, if that is known.
  */
 function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): readonly string[] {
-  // gcc's helpers have both ways, and ask once for all (libgcc, config/aarch64/lse-init.c).
-  const asked = new Set((cpu?.asks ?? []).includes("__aarch64_have_lse_atomics") ? ["atomics"] : []);
+  // gcc's helpers ask before they use atomics (libgcc, config/aarch64/lse-init.c).
+  const guarded = new Set((cpu?.asks ?? []).includes("__aarch64_have_lse_atomics") ? ["atomics"] : []);
   const used = Object.entries(cpu?.features ?? {}).flatMap(([feature, { instructions }]) =>
-    instructions > 0 && !neverNeededFeatures.has(feature) && !asked.has(feature) ? [feature] : [],
+    instructions > 0 && !neverNeededFeatures.has(feature) && !guarded.has(feature) ? [feature] : [],
   );
   const named = findMarch(name) ?? findMarch(otherNames[name] ?? "");
-  const own = new Set(named?.features);
+  const ofName = new Set(named?.features);
   const isHeld = named !== null && (cpu?.asks ?? []).length > 0;
   const enforced = [neededLevel, path.includes("/glibc-hwcaps/") ? name : null].flatMap(
     (level) => (level === null ? null : findMarch(level))?.features ?? [],
   );
-  const counted = [...(isHeld ? used.filter((feature) => own.has(feature)) : used), ...enforced];
+  const counted = [...(isHeld ? used.filter((feature) => ofName.has(feature)) : used), ...enforced];
   return withImplied(counted.filter((feature) => !x86Baseline.has(feature)));
 }
 
-/** Names of llama.cpp's variants (ggml/src/CMakeLists.txt, ggml_add_cpu_backend_variant) that are no compiler's, and the CPUs that they mean. */
+/** The marches of llama.cpp's names for variants (ggml/src/CMakeLists.txt, ggml_add_cpu_backend_variant). */
 const otherNames: Readonly<Record<string, string>> = {
   sse42: "x86-64-v2",
   piledriver: "bdver2",

@@ -1,31 +1,30 @@
-/** Which CPU features the instructions of a file belong to, and how sure that is. */
+/** The CPU features of a file's instructions, and how sure they are. */
 
 import { compareFirst } from "../../io/collections.ts";
 
 export interface CpuCode {
   readonly architecture: CodeArchitecture;
-  /** Bytes of executable sections that were looked at. */
+  /** Bytes of code that were decoded. */
   readonly codeBytes: number;
-  /** By Linux name, sorted; without what every CPU of the architecture has. */
+  /** By Linux name, sorted. Features of every CPU of the architecture are left out. */
   readonly features: Readonly<Record<string, FeatureUse>>;
-  /** Of the functions that compute with vectors, the share that holds no SSE instruction of before AVX; null where none does. */
+  /** The share of functions with vectors that have no SSE instruction older than AVX; null without such functions. */
   readonly vexOnly: number | null;
-  /** Inside functions: code for a CPU that this version does not know. */
+  /** Unknown instructions inside functions: code for a newer CPU. */
   readonly unknownInstructions: number;
-  /** Instructions that ask the CPU what it has: `cpuid`, `xgetbv`. */
+  /** Instructions and symbols that ask for the CPU's features: `cpuid`, `getauxval`. */
   readonly asks: readonly string[];
 }
 
 export type CodeArchitecture = "x86_64" | "x86" | "aarch64";
 
 export interface FeatureUse {
-  /** Inside functions, or outside with nothing around that is no code. */
+  /** Instructions in functions, and between functions if all bytes around are code. */
   readonly instructions: number;
-  /** Among bytes that may be data, or instructions that do no harm on a CPU without the feature. */
+  /** Instructions in bytes that may be data, or that do no harm on a CPU without the feature. */
   readonly doubtful: number;
 }
 
-/** Counts by name, sorted in the end. */
 export function createFeatureTally(): {
   add(name: string, use: keyof FeatureUse, count: number): void;
   result(): CpuCode["features"];

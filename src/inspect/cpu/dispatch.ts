@@ -1,12 +1,12 @@
 /**
- * Signs that a file can ask the CPU what it has, before it uses it. Of Debian 12's 1,691 files 94 hold more than SSE3, and 93 of
- * these show one. A sign proves nothing of a single instruction, so that it only ever turns *needed* into *may be used*.
+ * Finds signs that a file asks for the CPU's features before it uses them. 94 of Debian 12's 1,691 files hold more than SSE3, and 93 of
+ * these show a sign. A sign says nothing about a single instruction: it only turns *needed* into *may be used*.
  */
 
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
+import { groupBy } from "../../io/collections.ts";
+import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
-import { groupBy } from "../../io/collections.ts";
 import { u32 } from "../little-endian.ts";
 
 /** gcc and clang's `__builtin_cpu_supports`, glibc, the kernel's auxiliary vector, OpenSSL, PyTorch's cpuinfo. */
@@ -35,23 +35,20 @@ const askingHeads: ReadonlySet<number> = new Set(
   [...askingNames, ...askingPrefixes].map((name) => u32(Buffer.from(name, "latin1"), 0)),
 );
 
-/** R_X86_64_IRELATIVE and R_AARCH64_IRELATIVE: a function that chooses another when the program starts. */
+/** R_X86_64_IRELATIVE and R_AARCH64_IRELATIVE: a function chooses another when the program starts. */
 const indirectRelocation: Readonly<Record<number, number>> = {
   [elfMachine.x86_64]: 37,
   [elfMachine.aarch64]: 1032,
 };
 
 const relocationSections: ReadonlySet<string> = new Set([".rela.iplt", ".rela.plt", ".rela.dyn"]);
-
 const relocationSize = 24;
-
 const maxRelocations = 64 * 2 ** 20;
-
 const pieceBytes = Math.floor(windowBytes / relocationSize) * relocationSize;
 
 const maxSigns = 20;
 
-/** Sorted; empty for a file that takes the CPU as it is. */
+/** Sorted; empty for a file that asks for nothing. */
 export function readDispatchSigns(source: ByteSource, elf: Elf): readonly string[] {
   const signs = new Set<string>();
   for (const table of ["dynamicSymbols", "symbols"] as const) {
@@ -66,9 +63,7 @@ export function readDispatchSigns(source: ByteSource, elf: Elf): readonly string
       if (signs.size >= maxSigns) return [...signs].sort();
     }
   }
-  const lent = borrowBuffer(windowBytes);
-  if (hasIndirectRelocation(source, elf, new Uint8Array(lent))) signs.add("IFUNC");
-  giveBack(lent);
+  if (withWindow((buffer) => hasIndirectRelocation(source, elf, buffer))) signs.add("IFUNC");
   return [...signs].sort();
 }
 
@@ -89,26 +84,26 @@ function hasIndirectRelocation(source: ByteSource, elf: Elf, buffer: Uint8Array)
   return false;
 }
 
-/** The loader takes the folder of the highest level that the CPU has (glibc, ld.so(8), "glibc-hwcaps"). */
+/** The loader takes the folder of the CPU's highest level (glibc, ld.so(8), "glibc-hwcaps"). */
 const loaderFolder = /^(.*\/)?glibc-hwcaps\/([^/]+)\/(.+)$/;
 
 const cpuName =
   /(^|[-_.])(avx\w*|sse\d?\w*|fma\d?|haswell|sandybridge|ivybridge|piledriver|skylake\w*|cannonlake|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89](?:\.\d)?\w*|x86-64-v[234])(?=[-_.]|$)/i;
 
-/** The word in that place of the name for every other CPU. */
+/** The word in that place of the name of the file for every CPU. */
 const plainName = /(^|[-_.])(def|default|generic|base|baseline|scalar|x64|x86-64|common)(?=[-_.]|$)/i;
 
-/** One of several files, of which a program or its loader takes one. */
+/** One of several files: a program or its loader takes one of them. */
 export interface Variant {
   readonly path: string;
-  /** The CPU or the extension in its name; of the one for every CPU the word in that place, or `plain`. */
+  /** The CPU or the extension in its name. The file for every CPU has another word in that place, or is `plain`. */
   readonly name: string;
   readonly isPlain: boolean;
 }
 
 /**
- * The files that are one of several, by what their paths have in common: files of one folder whose names have the name of a CPU or an
- * extension in one place, together with that for every CPU; and those in `glibc-hwcaps`. One alone is no choice: it is what will run.
+ * Variants by their family. A family is the files of one folder whose names differ in the name of a CPU or an extension, with the file for
+ * every CPU; or the files in `glibc-hwcaps` with one name. A file alone is no variant: it is what will run.
  */
 export function variantFamilies(paths: Iterable<string>): ReadonlyMap<string, readonly Variant[]> {
   const all = new Set(paths);
@@ -131,21 +126,21 @@ export function variantFamilies(paths: Iterable<string>): ReadonlyMap<string, re
   return families;
 }
 
-/** Of these paths those that are one of several, less those for every CPU. */
+/** The paths of variants, without those for every CPU. */
 export function variantsAmong(paths: Iterable<string>): ReadonlySet<string> {
   const all = [...variantFamilies(paths).values()].flat();
   return new Set(all.flatMap(({ path, isPlain }) => (isPlain ? [] : [path])));
 }
 
 interface NamedPlace extends Variant {
-  /** The path with a star in that place. */
+  /** The path with `*` in place of the name. */
   readonly family: string;
-  /** Of the file without any name there. */
+  /** The path without the name. */
   readonly plainPath: string;
   readonly isByLoader: boolean;
 }
 
-/** null for a path that has no such place. */
+/** null for a path without the name of a CPU. */
 function placeOf(path: string): NamedPlace | null {
   const [, before = "", level, rest] = loaderFolder.exec(path) ?? [];
   if (level !== undefined)

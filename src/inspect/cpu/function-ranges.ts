@@ -1,14 +1,14 @@
-/** The functions of a file, by address and length, as columns: a library has a million, and a hostile file more. */
+/** Lists the functions of a file by address and length, in columns: a library has a million, and a hostile file more. */
 
 import type { ByteSource } from "../byte-source.ts";
 import { readEhFrame } from "../elf/eh-frame.ts";
 import type { Elf } from "../elf/elf.ts";
 import { readSymbols, symbolType } from "../elf/symbols.ts";
 
-/** The largest library seen has one million. Further ones count as code outside functions. */
+/** The largest library that was seen has one million. More count as code outside functions. */
 export const maxFunctions = 4_000_000;
 
-/** From unwinding data, which survives `strip`, and from symbols: by address, one for each beginning, the longest. */
+/** Reads unwinding data, which survives `strip`, and symbols. Sorted by address; of functions with one address the longest counts. */
 export function readFunctionRanges(source: ByteSource, elf: Elf) {
   const found = createColumns();
   const unwinding = elf.sections.find(({ name }) => name === ".eh_frame");
@@ -70,10 +70,10 @@ function longestOf(addresses: Float64Array, sizes: Float64Array) {
   }
   return {
     count,
-    /** The address of the range; behind everything for a range that does not exist. */
+    /** Infinity for a range that does not exist. */
     addressAt: (index: number) => (index < count ? (starts[index] ?? 0) : Number.POSITIVE_INFINITY),
     sizeAt: (index: number) => longest[index] ?? 0,
-    /** Number of the first range from an address on. */
+    /** The index of the first range from an address on. */
     firstFrom,
   };
 }

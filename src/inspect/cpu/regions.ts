@@ -1,4 +1,4 @@
-/** Executable bytes of a file in pieces: functions, what stands between them, and what runs though it is called data. */
+/** Cuts the executable bytes of a file into regions: functions, gaps between them, and executable bytes outside code sections. */
 
 import type { ByteSource } from "../byte-source.ts";
 import {
@@ -21,15 +21,14 @@ export interface CodeRegion {
 }
 
 /**
- * `function` and `gap` (between functions, code or data) stand in executable sections. `stray` bytes stand outside, but a segment makes
- * them executable, so that they may be code. So are `constants`, which linkers without `-z separate-code` put there only because they
- * are not written to.
+ * Executable sections have `function` and `gap` regions; a gap may be code or data. `stray` bytes stand outside these sections, in an
+ * executable segment, and may be code. So do `constants`, which linkers without `-z separate-code` put there as they are read-only.
  */
 export type RegionKind = "function" | "gap" | "stray" | "constants";
 
 /**
- * Bytes that are counted at once outside functions: with one byte that is no instruction a block of a gap may be data, and one of constants
- * is data. Of 256 random bytes one in 300 are instructions all the way.
+ * Bytes outside functions are counted in blocks. A block of a gap with a byte that is no instruction may be data; such a block of constants
+ * is data. One block in 300 of 256 random bytes has only instructions.
  */
 export const blockBytes: Readonly<Record<RegionKind, number>> = {
   function: Number.POSITIVE_INFINITY,
@@ -42,11 +41,11 @@ interface Area {
   readonly address: number;
   readonly offset: number;
   readonly size: number;
-  /** The kind of its bytes if no function is known. */
+  /** The kind of its bytes outside functions. */
   readonly kind: Exclude<RegionKind, "function">;
 }
 
-/** In the order of the file, each byte in one region, cut wherever a function begins. */
+/** In the order of the file. Each byte is in one region, and a region ends where a function begins. */
 export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion> {
   const functions = readFunctionRanges(source, elf);
   for (const area of executableAreas(elf)) {
@@ -61,7 +60,7 @@ export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion
       const address = functions.addressAt(index);
       if (address >= end) break;
       if (address > at) yield region(at, address, false);
-      // A function may begin inside another: that one then goes on behind it.
+      // A function may begin inside another, which then goes on behind it.
       const next = Math.min(functions.addressAt(index + 1), end);
       const stop = Math.min(address + functions.sizeAt(index), next);
       if (stop > Math.max(at, address)) yield region(Math.max(at, address), stop, true);
@@ -71,7 +70,7 @@ export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion
   }
 }
 
-/** Sections with code, and what else is in executable segments: all of them where a file has no sections. No byte of the file twice. */
+/** Sections with code, and the other bytes of executable segments. No byte is in two areas. */
 function executableAreas(elf: Elf): readonly Area[] {
   const segments = disjoint(
     elf.segments.filter(({ type, flags }) => type === segmentType.load && (flags & executableSegment) !== 0),
@@ -89,7 +88,7 @@ function executableAreas(elf: Elf): readonly Area[] {
   return [...code, ...stray].sort((a, b) => a.offset - b.offset);
 }
 
-/** As sections, so that nobody takes them for code. */
+/** The header and its tables as sections: they are no code. */
 function tablesOf(elf: Elf): readonly ElfSection[] {
   return elf.tables.map((table) => ({
     ...table,
@@ -101,10 +100,10 @@ function tablesOf(elf: Elf): readonly ElfSection[] {
   }));
 }
 
-/** Known formats of unwinding data, and GPU code, which is searched for elsewhere and is most of many a library. */
+/** Unwinding data, and GPU code, which is searched elsewhere. */
 const noCode = /^(\.eh_frame|\.gcc_except_table|\.interp$|\.nv|__nv_|\.hip)/;
 
-/** null for what is no code: symbols, relocations, notes. */
+/** null for sections that are no code: symbols, relocations, notes. */
 function kindOf({ type, name }: ElfSection, segment: ElfSegment): "stray" | "constants" | null {
   if (type !== sectionType.program || noCode.test(name)) return null;
   return (segment.flags & writableSegment) === 0 ? "constants" : "stray";
@@ -112,7 +111,7 @@ function kindOf({ type, name }: ElfSection, segment: ElfSegment): "stray" | "con
 
 type Place = Pick<Area, "address" | "offset" | "size">;
 
-/** By their places in the file, each without what an earlier one has. */
+/** Sorted by their places in the file, each without the bytes of an earlier one. */
 function disjoint<Each extends Place>(places: readonly Each[]): readonly Each[] {
   const cut: Each[] = [];
   let done = 0;
@@ -124,7 +123,7 @@ function disjoint<Each extends Place>(places: readonly Each[]): readonly Each[] 
   return cut;
 }
 
-/** Each place in parts: with the one of the others that has it, or null. Both are disjoint, and in order. */
+/** Splits places at the borders of others, and names the other that holds each part. Both lists are sorted and disjoint. */
 function split<Each extends Place, Other extends Place>(
   places: readonly Each[],
   others: readonly Other[],

@@ -1,42 +1,42 @@
-/** CPU features of x86 instructions, by iced-x86, which knows them for each form of an instruction. */
+/** Finds the CPU features of x86 code with iced-x86, which knows them for each form of an instruction. */
 
 import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic } from "iced-x86";
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, withWindowAsync } from "../byte-source.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type RegionKind } from "./regions.ts";
 import { linuxFeature } from "./x86-features.ts";
 
 /** Bytes of the longest instruction (Intel SDM, 2.3.11). */
 const longest = 15;
-/** Sees other work between windows, each of which takes about 30 ms. */
-export async function readX86Code(
+
+/** Lets other work run between windows, each of which takes about 30 ms. */
+export function readX86Code(
   source: ByteSource,
   regions: Iterable<CodeRegion>,
   bits: 32 | 64,
 ): Promise<CpuCode> {
-  const sweep = createSweep(bits);
-  const lent = borrowBuffer(windowBytes);
-  const buffer = new Uint8Array(lent);
-  try {
-    for (const region of regions) {
-      for (let at = 0; at < region.size; ) {
-        // Of bytes between functions one block at a time is counted: a stripped program in Go has no more than these.
-        const piece = Math.min(region.size - at, blockBytes[region.kind]);
-        if (sweep.needsWindow(region.offset + at, piece)) {
-          sweep.setWindow(source.readOver(region.offset + at, buffer), region.offset + at);
-          await new Promise(setImmediate);
+  return withWindowAsync(async (buffer) => {
+    const sweep = createSweep(bits);
+    try {
+      for (const region of regions) {
+        for (let at = 0; at < region.size; ) {
+          // Bytes between functions are counted block by block: a stripped Go program has no others.
+          const piece = Math.min(region.size - at, blockBytes[region.kind]);
+          if (sweep.needsWindow(region.offset + at, piece)) {
+            sweep.setWindow(source.readOver(region.offset + at, buffer), region.offset + at);
+            await new Promise(setImmediate);
+          }
+          at +=
+            region.kind === "function"
+              ? sweep.countFunction(region.offset + at, region.size - at)
+              : sweep.countBlock(region.offset + at, region.size - at, region.kind);
         }
-        at +=
-          region.kind === "function"
-            ? sweep.countFunction(region.offset + at, region.size - at)
-            : sweep.countBlock(region.offset + at, region.size - at, region.kind);
       }
+      return sweep.result();
+    } finally {
+      sweep.free();
     }
-    return sweep.result();
-  } finally {
-    sweep.free();
-    giveBack(lent);
-  }
+  });
 }
 
 function invalid(counts: Uint32Array): number {
@@ -51,7 +51,7 @@ function createSweep(bits: 32 | 64) {
   const countsFor = (place: RegionKind, isCode: boolean) =>
     place === "gap" ? (isCode ? sure : doubtful) : isCode || place === "stray" ? stray : null;
   const block = counters();
-  /** Codes in `block`: most gaps are three bytes long, and thousands of codes are not looked at for them. */
+  /** Codes in `block`: most gaps have three bytes, and looking through all codes would take longer. */
   const touched: number[] = [];
   let decoder: Decoder | null = null;
   let start = 0;
@@ -61,16 +61,16 @@ function createSweep(bits: 32 | 64) {
   let vexOnly = 0;
   let vectors = 0;
   let seen = 0;
-  /** The place of the decoder: most regions begin where the one before them ends. */
+  /** The place of the decoder: most regions begin where the last one ends. */
   let reached = 0;
-  /** Decodes from one place in the window to another, and answers where the last instruction ends. */
+  /** Decodes from one place in the window to another, and returns the end of the last instruction. */
   const decode = (from: number, to: number, counts: Uint32Array): number => {
     seen = 0;
     if (decoder === null) return to;
     if (reached !== from) decoder.position = from;
     let position = from;
     while (position < to) {
-      // So many do not reach beyond the end, however long they are: where the decoder stands is asked once for all of them.
+      // So many instructions cannot pass the end: the decoder's position is read once for all of them.
       for (let sure = Math.max(1, Math.floor((to - position) / longest)); sure > 0; sure--) {
         decoder.decodeOut(instruction);
         const code = instruction.code;
@@ -85,7 +85,7 @@ function createSweep(bits: 32 | 64) {
     reached = position;
     return position;
   };
-  /** As far as the window goes, a whole last instruction included. */
+  /** The end of the region in the window, where the last instruction must be whole. */
   const reach = (offset: number, size: number) =>
     Math.min(
       offset - start + size,
@@ -144,7 +144,7 @@ function createSweep(bits: 32 | 64) {
   }
 }
 
-/** Counted by form of an instruction; told by feature of the CPU. Stray bytes ask nothing: they may be a number. */
+/** Turns counts by form of an instruction into counts by feature. Stray bytes ask nothing: they may be a number. */
 function countFeatures(
   sure: Uint32Array,
   doubtful: Uint32Array,
@@ -167,10 +167,10 @@ function countFeatures(
   return { features: tally.result(), asks: [...asks].sort() };
 }
 
-/** Bits of what a function computes vectors with. */
+/** Bits for the vector instructions of a function. */
 const kind = { vex: 1, sse: 2 } as const;
 const sseNames = new Set(["SSE", "SSE2", "SSE3", "SSSE3", "SSE4_1", "SSE4_2", "SSE4A"]);
-/** No arithmetic: compilers write them beside AVX as well. */
+/** Compilers write these, which are no arithmetic, beside AVX too. */
 const notArithmetic = new Set<Mnemonic>([
   Mnemonic.Prefetchnta,
   Mnemonic.Prefetcht0,
@@ -187,7 +187,7 @@ const notArithmetic = new Set<Mnemonic>([
 
 interface KnownCode {
   readonly features: readonly string[];
-  /** On a CPU without the feature it does something else, but never kills: TZCNT is `rep bsf` there. */
+  /** Raises no exception on a CPU without the feature: TZCNT is `rep bsf` there. */
   readonly isHarmless: boolean;
   readonly asks: string | null;
 }
@@ -196,7 +196,7 @@ const codes = Object.values(Code).filter((value) => typeof value === "number").l
 const counters = () => new Uint32Array(codes);
 const known = createCodes();
 
-/** Facts about each form of an instruction, asked of the library once. */
+/** Facts about each form of an instruction; the library is asked once. */
 function createCodes() {
   const kinds = new Uint8Array(codes);
   const learned = new Map<number, KnownCode>();

@@ -1,9 +1,9 @@
 /**
- * iced's names of CPUID features in the words of Linux. Sources: iced-x86 1.21 `CpuidFeature`; Linux
+ * Translates iced's names of CPUID features into Linux names. Sources: iced-x86 1.21 `CpuidFeature`; Linux
  * `arch/x86/include/asm/cpufeatures.h`.
  */
 
-/** The name in lower case is Linux's, unless it stands here. */
+/** Other names are the same in lower case. */
 const renamed: Readonly<Record<string, string>> = {
   AESKLE: "kl",
   AVX512_IFMA: "avx512ifma",
@@ -13,7 +13,7 @@ const renamed: Readonly<Record<string, string>> = {
   CMPXCHG16B: "cx16",
   D3NOW: "3dnow",
   D3NOWEXT: "3dnowext",
-  // XTEST, which a CPU with either has.
+  // XTEST: a CPU with either feature has it.
   HLE_or_RTM: "rtm",
   LZCNT: "abm",
   MONITORX: "mwaitx",
@@ -29,7 +29,7 @@ const renamed: Readonly<Record<string, string>> = {
   WIDE_KL: "widekl",
 };
 
-/** Every x86-64 CPU has them, or ignores them: ENDBR, PAUSE and the long NOP are NOPs where they mean nothing (Intel SDM). */
+/** Every x86-64 CPU has these, or runs them as NOPs: ENDBR, PAUSE, the long NOP (Intel SDM). */
 const everywhere = new Set(
   (
     "INTEL8086 INTEL8086_ONLY INTEL186 INTEL286 INTEL286_ONLY INTEL386 INTEL386_ONLY INTEL386_A0_ONLY INTEL486 " +
@@ -38,10 +38,7 @@ const everywhere = new Set(
   ).split(" "),
 );
 
-/**
- * Raise an exception in every program: where they stand in one, they are data, or the program looks for a hypervisor
- * (Intel SDM and AMD APM: CPL 0 alone).
- */
+/** These raise an exception in every program (Intel SDM and AMD APM: CPL 0 alone): they are data, or look for a hypervisor. */
 const privileged = new Set(
   (
     "CL1INVMB CYRIX_SMM FRED HRESET INVEPT INVLPGB INVPCID INVVPID LKGS MCOMMIT MONITOR MSR MSRLIST PCONFIG RDPMC RMPQUERY " +
@@ -49,7 +46,7 @@ const privileged = new Set(
   ).split(" "),
 );
 
-/** null for what no program has to ask for. */
+/** null for a feature that no program needs. */
 export function linuxFeature(icedName: string): string | null {
   if (everywhere.has(icedName) || privileged.has(icedName)) return null;
   return renamed[icedName] ?? icedName.toLowerCase();

@@ -1,7 +1,4 @@
-/**
- * The demands of an ELF file on the loader: libraries, its interpreter, its libc. Source: System V ABI, "Dynamic Linking"; LSB, "Symbol
- * Versioning".
- */
+/** Reads what an ELF file asks of the loader: libraries, interpreter, libc. Source: System V ABI, "Dynamic Linking"; LSB, "Symbol Versioning". */
 
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import type { ByteSource } from "../byte-source.ts";
@@ -12,19 +9,19 @@ export interface ElfDynamic {
   readonly needed: readonly string[];
   readonly soname: string | null;
   readonly interpreter: string | null;
-  /** `DT_RUNPATH`, or `DT_RPATH` where it has none. Absent where it has neither. */
+  /** `DT_RUNPATH`, or else `DT_RPATH`. Absent without both. */
   readonly runPath?: string;
-  /** null for what names none: static programs, and libraries that others bring their libc to. */
+  /** null for a file that names none: a static program, or a library that relies on the program's libc. */
   readonly libc: LibcNeed | null;
 }
 
 export interface LibcNeed {
   readonly name: "glibc" | "musl";
-  /** Of glibc, the newest version of its symbols that the file asks for: `2.28`. musl has none. */
+  /** The newest glibc version among the symbols that the file asks for: `2.28`. musl has none. */
   readonly version: string | null;
 }
 
-/** The last is `DT_VERNEED` of the LSB ("Symbol Version Table"). */
+/** `versions` is `DT_VERNEED` of the LSB ("Symbol Version Table"). */
 const tag = {
   end: 0,
   needed: 1,
@@ -36,7 +33,6 @@ const tag = {
 } as const;
 
 const maxTable = 2 ** 20;
-
 const maxNames = 10_000;
 
 export function readDynamic(source: ByteSource, elf: Elf): ElfDynamic {
@@ -67,7 +63,7 @@ export function readDynamic(source: ByteSource, elf: Elf): ElfDynamic {
   };
 }
 
-/** The loader refuses a file that asks for a version which no library has, whatever library it names. */
+/** Versions of all libraries count: the loader refuses a file that asks for one that no library has. */
 function libcOf(names: readonly string[], versions: readonly string[]): LibcNeed | null {
   const glibc = versions
     .map((version) => glibcMarks[version] ?? /^GLIBC_(\d+(?:\.\d+)+)$/.exec(version)?.[1])
@@ -75,21 +71,21 @@ function libcOf(names: readonly string[], versions: readonly string[]): LibcNeed
     .sort((a, b) => compareVersions(parseVersion(b) ?? [], parseVersion(a) ?? []));
   if (glibc[0] !== undefined || names.some((name) => /(^|\/)(libc\.so\.6|ld-linux[\w.-]*)$/.test(name)))
     return { name: "glibc", version: glibc[0] ?? null };
-  // Alpine names its libc by the architecture, musl's own compilers do not; Android's `libc.so` has versions.
+  // Alpine's libc has the architecture in its name, musl's own has not. Android's `libc.so` has versions.
   const isMusl = names.some((name) => /(^|\/)(libc\.musl-[\w-]+\.so\.1|ld-musl-[\w-]+\.so\.1)$/.test(name));
   return isMusl || (names.includes("libc.so") && versions.length === 0)
     ? { name: "musl", version: null }
     : null;
 }
 
-/** Marks of abilities that a loader must have beside symbols, with the glibc that brought each (glibc NEWS, 2.36 and 2.42). */
+/** Versions that stand for an ability of the loader, with the glibc that brought it (glibc NEWS, 2.36 and 2.42). */
 const glibcMarks: Readonly<Record<string, string>> = {
   GLIBC_ABI_DT_RELR: "2.36",
   GLIBC_ABI_GNU_TLS: "2.42",
   GLIBC_ABI_GNU2_TLS: "2.42",
 };
 
-/** Versions of symbols that the file takes from libraries, of all of them. */
+/** Versions of the symbols that the file takes from any library. */
 function versionNames(
   source: ByteSource,
   elf: Elf,

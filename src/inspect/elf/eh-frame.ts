@@ -1,26 +1,18 @@
-/** The bounds of functions from `.eh_frame`, which survives `strip`. Sources: LSB Core, "Exception Frames"; DWARF 5, 6.4.1 and 7.24. */
+/** Reads the bounds of functions from `.eh_frame`, which survives `strip`. Sources: LSB Core, "Exception Frames"; DWARF 5, 6.4.1 and 7.24. */
 
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import type { ElfSection } from "./elf.ts";
 
 const maxRecord = windowBytes / 2;
 
-/** How a pointer is written: low four bits the format, the next three what it counts from. */
+/** The encoding of a pointer: four bits for its format, and three for the place that it counts from. */
 const format = { absolute: 0, u2: 2, u4: 3, u8: 4, s2: 10, s4: 11, s8: 12 } as const;
 const relativeToPlace = 0x10;
 
-/**
- * Hands over the address and the size of every function. Ends quietly where the section is damaged: what is not found here counts as code
- * outside functions.
- */
+/** Calls `use` for every function. It stops at damage: code behind it counts as code outside functions. */
 export function readEhFrame(source: ByteSource, section: ElfSection, use: UseRange): void {
-  const lent = borrowBuffer(windowBytes);
-  try {
-    records(source, section, new Uint8Array(lent), use);
-  } finally {
-    giveBack(lent);
-  }
+  withWindow((buffer) => records(source, section, buffer, use));
 }
 
 type UseRange = (address: number, size: number) => void;
@@ -47,7 +39,7 @@ function records(source: ByteSource, section: ElfSection, buffer: Uint8Array, us
   }
 }
 
-/** The encoding of pointers that the records of this one share; null where it cannot be told. */
+/** The encoding of pointers in the records that refer to this one; null if it is unknown. */
 function cieEncoding(record: Uint8Array): number | null {
   const version = record[4] ?? 0;
   const end = record.indexOf(0, 5);
@@ -55,7 +47,7 @@ function cieEncoding(record: Uint8Array): number | null {
   const augmentation = Buffer.from(record.buffer, record.byteOffset + 5, end - 5).toString("latin1");
   if (augmentation === "") return format.absolute;
   if (!augmentation.startsWith("z")) return null;
-  // Code alignment, data alignment and, from version 3 on, the return register have no fixed length; then that of what follows.
+  // Numbers without a fixed length: code alignment, data alignment, the return register from version 3 on, the augmentation's length.
   let at = end + 1;
   for (let skipped = 0; skipped < (version === 1 ? 2 : 3); skipped++) at = behindLeb(record, at);
   if (version === 1) at++;
@@ -69,7 +61,7 @@ function cieEncoding(record: Uint8Array): number | null {
   return format.absolute;
 }
 
-/** Of a record that begins at a place of the window; `address` is that of its first pointer. */
+/** Reads the function of a record in the window. `address` is the address of the record's first pointer. */
 function useRange(
   window: Uint8Array,
   record: number,

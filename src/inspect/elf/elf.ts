@@ -1,6 +1,6 @@
 /**
- * The frame of an ELF file: header, sections and segments. Source: System V ABI, chapters 4 and 5 ("Object Files", "Program
- * Loading"). A false claim of a file goes into `damage`, and is never an exception.
+ * Reads header, sections and segments of an ELF file. Source: System V ABI, chapters 4 and 5 ("Object Files", "Program Loading"). A false
+ * claim of the file goes into `damage` and throws nothing.
  */
 
 import { type ByteSource, readExactly } from "../byte-source.ts";
@@ -13,13 +13,13 @@ export interface Elf {
   readonly osAbi: number;
   readonly abiVersion: number;
   readonly flags: number;
-  /** `e_version`: NVIDIA writes its toolkit there. */
+  /** `e_version`: NVIDIA writes the toolkit there. */
   readonly version: number;
   readonly sections: readonly ElfSection[];
   readonly segments: readonly ElfSegment[];
   /** The places of the header, of the table of segments and of the table of sections. */
   readonly tables: readonly { readonly offset: number; readonly size: number }[];
-  /** Claims of the headers that cannot be read. Empty for a whole file. */
+  /** Claims of the headers that are false. Empty for a whole file. */
   readonly damage: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface ElfSection {
   readonly flags: number;
   readonly address: number;
   readonly offset: number;
-  /** In the file: 0 for sections without content there. */
+  /** Bytes in the file: 0 for a section without content. */
   readonly size: number;
   readonly link: number;
 }
@@ -62,33 +62,27 @@ export const sectionType = {
 export const segmentType = { load: 1, dynamic: 2, interpreter: 3, note: 4 } as const;
 
 export const executableSection = 0x4;
-
 export const executableSegment = 0x1;
-
 export const writableSegment = 0x2;
 
-/** The largest that linkers write is some ten thousand; beyond it a table is an attack. */
+/** Linkers write some ten thousand at most. */
 const maxSections = 100_000;
-
-/** Headers may grow in a later ABI, but not without end. */
+/** Headers may grow in a later ABI. */
 const maxEntry = 1024;
-
 const maxDamage = 100;
-
 const maxNameTable = 16 * 2 ** 20;
 
-/** Whether these first bytes are those of an ELF file. */
 export function isElf(head: Uint8Array): boolean {
   return head[0] === 0x7f && head[1] === 0x45 && head[2] === 0x4c && head[3] === 0x46;
 }
 
-/** The end of the tables that the header of a 64-bit file names: linkers write them last, and nothing holds them to it. */
+/** The end of the tables of a 64-bit file. Linkers write them last, though no rule says so. */
 export function endOfTables(head: Uint8Array): number {
   const sections = u64(head, 40) + u16(head, 58) * u16(head, 60);
   return Math.max(sections, u64(head, 32) + u16(head, 54) * u16(head, 56));
 }
 
-/** null for what is no ELF file at all. */
+/** null for a file that is no ELF file. */
 export function readElf(source: ByteSource): Elf | null {
   const head = source.read(0, 64);
   if (!isElf(head)) return null;
@@ -137,7 +131,7 @@ function readSections(source: ByteSource, head: Uint8Array, bits: 32 | 64, damag
     damage.push(`the section table at ${offset} is beyond the end`);
     return [];
   }
-  // More than 65,279 sections: the numbers stand in the first section's own header.
+  // With more than 65,279 sections the numbers stand in the first section's header.
   const count = u16(head, bits === 64 ? 60 : 48) || rawSection(first, 0, bits).size;
   const nameIndex = u16(head, bits === 64 ? 62 : 50);
   const table = count > maxSections ? null : readExactly(source, offset, count * entry);
@@ -162,7 +156,7 @@ function nameBytes(source: ByteSource, section: { offset: number; size: number }
 }
 
 function rawSection(bytes: Uint8Array, at: number, bits: 32 | 64) {
-  // From the flags on to the link, each is as wide as an address.
+  // The fields from flags to size are as wide as an address.
   const [wide, width] = bits === 64 ? [u64, 8] : [u32, 4];
   return {
     nameAt: u32(bytes, at),
@@ -211,7 +205,7 @@ function rawSegment(bytes: Uint8Array, at: number, bits: 32 | 64): ElfSegment {
       };
 }
 
-/** The place in the file of an address of the running program; null if no segment holds it. */
+/** The place in the file of an address; null if no segment holds it. */
 export function offsetOfAddress(elf: Elf, address: number): number | null {
   const holder = elf.segments.find(
     (segment) =>

@@ -1,12 +1,10 @@
 /**
- * Notes of ELF files: what the linker says that a program needs. Sources: System V ABI, "Note Section"; Linux Extensions to gABI
- * (`.note.gnu.property`); glibc `elf.h` (`NT_GNU_ABI_TAG`).
+ * Reads the notes of ELF files, in which linkers write what a program needs. Sources: System V ABI, "Note Section"; Linux Extensions to
+ * gABI (`.note.gnu.property`); glibc `elf.h` (`NT_GNU_ABI_TAG`).
  */
 
 import { fieldsOf, parseJson } from "../../io/json.ts";
 import type { ByteSource } from "../byte-source.ts";
-import { holdsCodeFrom } from "../file-inspection.ts";
-import { readZip } from "../image/zip.ts";
 import { textAt, u32 } from "../little-endian.ts";
 import { type Elf, sectionType, segmentType } from "./elf.ts";
 
@@ -17,18 +15,16 @@ export interface ElfNote {
 }
 
 const maxNoteBytes = 2 ** 20;
-
 const maxNotes = 1000;
-
 const maxPlaces = 100;
 
-/** Every note of the file, of its sections where it has them. */
+/** The notes of all sections; without such sections, those of all segments. */
 export function readNotes(source: ByteSource, elf: Elf): readonly ElfNote[] {
   const sections = elf.sections.filter(({ type }) => type === sectionType.note);
   const places =
     sections.length > 0 ? sections : elf.segments.filter(({ type }) => type === segmentType.note);
   return places.slice(0, maxPlaces).flatMap((place) => {
-    // Both 4 and 8 are in use for 64 bit; `.note.gnu.property` alone is padded to 8.
+    // In 64-bit files only `.note.gnu.property` is padded to 8 bytes.
     const isProperty = "name" in place && place.name === ".note.gnu.property";
     const bytes = source.read(place.offset, Math.min(place.size, maxNoteBytes));
     return notesIn(bytes, isProperty && elf.bits === 64 ? 8 : 4);
@@ -54,7 +50,7 @@ function notesIn(bytes: Uint8Array, alignment: number): ElfNote[] {
 }
 
 /**
- * Branches of kernel drivers on which a libcuda says it may be used as a forward-compatibility package. Source: nvidia-container-toolkit,
+ * Branches of kernel drivers on which a libcuda may serve as a forward-compatibility package, by its note. Source: nvidia-container-toolkit,
  * `cmd/nvidia-cdi-hook/cudacompat/cuda-elf-header.go`: JSON in `.note.cuda.fwd_compatibility`.
  */
 export function forwardBranches(notes: readonly ElfNote[]): readonly string[] | null {
@@ -67,10 +63,10 @@ export function forwardBranches(notes: readonly ElfNote[]): readonly string[] | 
 
 const noteType = { abiTag: 1, property: 5 } as const;
 
-/** `GNU_PROPERTY_X86_ISA_1_NEEDED`. The first number that gcc 10 used for it had other bits, and glibc ignores it too. */
+/** `GNU_PROPERTY_X86_ISA_1_NEEDED`. gcc 10 first used another number with other bits, which glibc ignores too. */
 const isaNeeded = 0xc000_8002;
 
-/** Highest bit first. Bit 0 is the baseline, which every x86-64 CPU has. */
+/** Highest bit first. Bit 0 is the baseline of every x86-64 CPU. */
 const levels = [
   [8, "x86-64-v4"],
   [4, "x86-64-v3"],
@@ -85,9 +81,9 @@ export function readGnuNotes(notes: readonly ElfNote[]) {
   const tag = gnu.find(({ type, content }) => type === noteType.abiTag && content.length >= 16);
   const isLinux = tag !== undefined && u32(tag.content, 0) === 0;
   return {
-    /** psABI level that the loader asks of the CPU: `x86-64-v3`; null where the file says nothing or the baseline only. */
+    /** The psABI level that the loader asks of the CPU: `x86-64-v3`; null for the baseline, and without a note. */
     neededLevel: levels.find(([bit]) => (needed & bit) !== 0)?.[1] ?? null,
-    /** Oldest Linux kernel by `.note.ABI-tag`: `3.2.0`. */
+    /** The oldest Linux kernel by `.note.ABI-tag`: `3.2.0`. */
     kernel: isLinux ? [4, 8, 12].map((at) => u32(tag.content, at)).join(".") : null,
   };
 }
@@ -104,63 +100,4 @@ function propertyBits(content: Uint8Array, wanted: number): number {
 
 function align(value: number, to: number): number {
   return Math.ceil(value / to) * to;
-}
-
-const loaded = 0x2;
-
-const stepBytes = 2 ** 16;
-
-const zeros = Buffer.alloc(stepBytes);
-
-/** In words, as what was not opened. A zip archive at the end is opened on its own, and is none. */
-export function hiddenPayloads(source: ByteSource, elf: Elf): readonly string[] {
-  const hidden: string[] = [];
-  // Names without a dot are an application's own (System V ABI, "Special Sections"): PyInstaller writes `pydata`.
-  for (const { name, type, flags, size } of elf.sections)
-    if (
-      type === sectionType.program &&
-      (flags & loaded) === 0 &&
-      !name.startsWith(".") &&
-      size >= holdsCodeFrom
-    )
-      hidden.push(`${size} bytes in section ${name}, which is not loaded`);
-  const end = endOf(elf);
-  if (source.size - end < holdsCodeFrom) return hidden;
-  const size = withoutZeros(source, end, startOfZip(source, end));
-  if (size >= holdsCodeFrom)
-    hidden.push(`${size} bytes behind the program, which it may unpack when it runs`);
-  return hidden;
-}
-
-/** The end of everything that the headers tell of. */
-function endOf({ sections, segments, tables }: Elf): number {
-  let end = 0;
-  for (const list of [sections, segments, tables])
-    for (const { offset, size } of list) if (size > 0) end = Math.max(end, offset + size);
-  return end;
-}
-
-/** From `end` on; the end of the file where none stands there. */
-function startOfZip(source: ByteSource, end: number): number {
-  let start = source.size;
-  for (const { headerAt } of readZip(source) ?? []) if (headerAt >= end) start = Math.min(start, headerAt);
-  return start;
-}
-
-/** From the first byte that is none to the last one: zeros fill up to a page, and hold nothing. */
-function withoutZeros(source: ByteSource, start: number, end: number): number {
-  const windowAt = (from: number, to: number) => source.read(from, Math.min(stepBytes, to - from));
-  const isZero = (bytes: Uint8Array) => zeros.subarray(0, bytes.length).equals(bytes);
-  let first = start;
-  while (first < end && isZero(windowAt(first, end))) first += stepBytes;
-  if (first >= end) return 0;
-  first += windowAt(first, end).findIndex((byte) => byte !== 0);
-  let last = end;
-  while (last > first) {
-    const from = Math.max(first, last - stepBytes);
-    const bytes = windowAt(from, last);
-    if (!isZero(bytes)) return from + bytes.findLastIndex((byte) => byte !== 0) + 1 - first;
-    last = from;
-  }
-  return 0;
 }

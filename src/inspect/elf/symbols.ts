@@ -1,27 +1,26 @@
-/** Symbols of an ELF file, one after another, so that tables of any size fit. Source: System V ABI, "Symbol Table". */
+/** Reads the symbols of an ELF file one by one: tables of any size fit into memory. Source: System V ABI, "Symbol Table". */
 
-import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
+import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 
 export interface ElfSymbol {
-  /** The place of its name in the table of names, which {@link symbolNames} reads: most names are never looked at. */
+  /** The place of its name, which {@link symbolNames} reads: most names are never needed. */
   readonly nameAt: number;
   readonly type: number;
   readonly address: number;
   readonly size: number;
-  /** Of another file: this one only asks for it. */
+  /** Another file defines it. */
   readonly isImport: boolean;
 }
 
 export const symbolType = { object: 1, function: 2, indirectFunction: 10 } as const;
 
-/** The names of a large C++ library; a longer table is read without its names. */
+/** A large C++ library has so many bytes of names. A longer table is read without them. */
 const maxStrings = 64 * 2 ** 20;
 
 type Table = "dynamicSymbols" | "symbols";
 
-/** Symbols of the dynamic table, or of the full one. */
 export function* readSymbols(source: ByteSource, elf: Elf, table: Table): Generator<ElfSymbol> {
   const section = sectionOf(elf, table);
   if (section === undefined) return;
@@ -39,7 +38,7 @@ export function* readSymbols(source: ByteSource, elf: Elf, table: Table): Genera
   }
 }
 
-/** The names of a table's symbols, read with the first that is asked for. */
+/** Reads the names of a table's symbols, with the first call. */
 export function symbolNames(source: ByteSource, elf: Elf, table: Table) {
   const strings = elf.sections[sectionOf(elf, table)?.link ?? -1];
   let read: Uint8Array | null = null;
@@ -52,12 +51,12 @@ export function symbolNames(source: ByteSource, elf: Elf, table: Table) {
   };
   return {
     text: (nameAt: number) => textAt(bytes(), nameAt, 512),
-    /** The first four bytes as a number, lowest first: tells nearly all names apart from those that are looked for. */
+    /** The first four bytes as a number: a fast test for a wanted name. */
     head: (nameAt: number) => u32(bytes(), nameAt),
   };
 }
 
-/** A file has one of each ("Special Sections"). */
+/** A file has one section of each kind ("Special Sections"). */
 function sectionOf(elf: Elf, table: Table): ElfSection | undefined {
   return elf.sections.find(({ type }) => type === sectionType[table]);
 }

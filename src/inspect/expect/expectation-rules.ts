@@ -1,10 +1,9 @@
-/** The expectations of artifacts, by `--expect` or by the patterns of a file, and those that are not met. */
+/** Checks artifacts against expectations: the words of `--expect`, or the patterns of a file. */
 
 import { type Place, throwProblems } from "../../errors.ts";
 import { quoteLine } from "../../io/limits.ts";
 import type { ImageInspection } from "../inspection.ts";
-import { checkExpectations, type FailedExpectation } from "./check-expectations.ts";
-import { type Expectations, parseExpectations, wordsIn } from "./parse-expectations.ts";
+import { type Expectation, type Expectations, parseExpectations, wordsIn } from "./parse-expectations.ts";
 
 export type ExpectationRules = readonly ExpectationRule[];
 
@@ -28,15 +27,27 @@ export function rulesOfWords(text: string): ExpectationRules {
 }
 
 export interface ExpectationAnswer {
-  /** Every word that is not met, of every subject, and every pattern that is about none. */
+  /** Every word that a subject does not meet, and every pattern that matches no subject. */
   readonly failures: readonly UnmetExpectation[];
-  /** Subjects that no pattern of the file is about. */
+  /** Subjects that no pattern of the file matches. */
   readonly unmatched: readonly string[];
+}
+
+export interface FailedExpectation {
+  readonly kind: Expectation["kind"];
+  /** The word, as it was written. */
+  readonly expected: string;
+  readonly found: string;
+  /** The file that shows it; null for all files together. */
+  readonly file: string | null;
+  /** The artifact may meet the word: nobody can tell. */
+  readonly isUnknown: boolean;
+  readonly at: Place;
 }
 
 export interface UnmetExpectation extends Omit<FailedExpectation, "kind"> {
   readonly kind: FailedExpectation["kind"] | "pattern";
-  /** null for a pattern that is about none of them. */
+  /** null for a pattern that matches none. */
   readonly subject: string | null;
 }
 
@@ -68,6 +79,20 @@ export function checkSubjects(
     failures: [...ofSubjects, ...unused],
     unmatched: names.filter((name) => rulesFor(name).length === 0),
   };
+}
+
+/** In the order of the words. */
+export function checkExpectations(
+  inspection: ImageInspection,
+  { words, perLibrary }: Expectations,
+): readonly FailedExpectation[] {
+  return words.flatMap(({ kind, word, at, check }) => {
+    const values = words.filter((each) => each.kind === kind).map(({ value }) => value);
+    const findings = check({ inspection, perLibrary, values });
+    return findings.map(({ found, file, isUnknown = false }) => {
+      return { kind, expected: word, found, file, isUnknown, at };
+    });
+  });
 }
 
 /** One sentence. */

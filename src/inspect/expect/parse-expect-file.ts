@@ -1,4 +1,4 @@
-/** `expect.yaml` → what is expected of which artifact, every mistake with its place. */
+/** Parses `expect.yaml`: patterns of names, each with its words. Every mistake has its place. */
 
 import { type Place, type Problem, throwProblems } from "../../errors.ts";
 import { matchesGlob } from "../../io/glob.ts";
@@ -49,25 +49,25 @@ function quoted(problem: Problem): Problem {
   return { ...problem, fix: `YAML reads ! as a tag: write "${word}" in quotation marks` };
 }
 
-/** A text of words, or a list of them. Anything else says nothing. */
+/** A text of words, or a list of texts; empty for anything else. */
 function textsOf(words: unknown): readonly string[] {
   if (typeof words === "string") return [words];
   return Array.isArray(words) && words.every((each) => typeof each === "string") ? words : [];
 }
 
-/** A word is looked for in the line of its text. The value's own place where the text is written in another way than it reads. */
+/** The place of a word in its line; the value's own place if YAML writes the text with escapes. */
 function placeOfWord(text: string, offset: number, value: Place): Place {
   const word = /^\S*/.exec(text.slice(offset, offset + longestWord))?.[0] ?? "";
   const { column = 1, text: line = "" } = value;
-  // Behind a quotation mark the text stands one further.
+  // A quotation mark before the text shifts it by one.
   const at = [0, 1].map((quotes) => column - 1 + quotes + offset).find((each) => line.startsWith(word, each));
   return at === undefined || word === "" ? value : { ...value, column: at + 1 };
 }
 
-/** Enough to know it again. */
+/** Enough characters to find the word in its line. */
 const longestWord = 100;
 
-/** By its last part, unless the pattern has a slash: `dist/app-1.0.whl` is `app-*.whl`. */
+/** A pattern without a slash matches the last part of a name: `app-*.whl` matches `dist/app-1.0.whl`. */
 function aboutSubjects(pattern: string): (subject: string) => boolean {
   return (subject) => {
     const name = subject.replace(/\/+$/, "");

@@ -1,99 +1,49 @@
-/** The words of `--expect`: `sm_80 !sm_70 ptx>=90 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
+/** Parses the words of `--expect`: `sm_80 !sm_70 ptx>=90 march<=x86-64-v3 driver<=550 glibc<=2.28`. */
 
 import type { Place, Problem } from "../../errors.ts";
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
-import { type ComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
-import { findMarch, marchNames } from "../../hardware/cpu-marches.ts";
-import { parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
+import { marchNames } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { didYouMean, suggest, suggestMarch } from "../../io/suggest.ts";
+import { type Check, isPtx, type Operator, targetIsNowhere, targetIsThere } from "./checks.ts";
+import { type ExpectationWord, expectationWords, isExpectationWord } from "./expectation-words.ts";
 
 export interface Expectations {
   readonly words: readonly Expectation[];
-  /** Each library with GPU code has to meet the words about targets, not all of them together. */
+  /** Each library with GPU code must meet the words about targets; otherwise all libraries together must. */
   readonly perLibrary: boolean;
 }
 
-export type Expectation = Meaning & {
+export interface Expectation extends WrittenWord {
+  readonly kind: "target" | ExpectationWord;
+  /** The text behind the operator; empty for a word without one. */
+  readonly value: string;
+  readonly check: Check;
+}
+
+export interface WrittenWord {
   /** As it was written. */
   readonly word: string;
   readonly at: Place;
-};
-
-type Meaning =
-  /** `sm_90a`, `compute_90` or `gfx90a:xnack-`, which has to be there, or must not be. */
-  | { readonly kind: "target"; readonly target: string; readonly isThere: boolean }
-  | { readonly kind: "ptx"; readonly isThere: boolean; readonly from: ComputeCapability | null }
-  | { readonly kind: "no-gpu-code" | "musl" }
-  | { readonly kind: "gpu-code"; readonly most: number }
-  | { readonly kind: "cuda"; readonly operator: Operator; readonly version: VersionParts }
-  | { readonly kind: "driver" | "glibc"; readonly most: VersionParts }
-  | { readonly kind: "march" | "may-use"; readonly march: string };
-
-export type Operator = "" | "<=" | ">=" | "==";
-
-/** The form of a word, and the meaning of its value; null for a wrong value. */
-interface Word {
-  readonly operators: readonly Operator[];
-  readonly example: string;
-  read(value: string, operator: Operator): Meaning | null;
 }
 
 const perLibrary = "per-library";
-
-const words: Readonly<Record<string, Word>> = {
-  ptx: {
-    operators: ["", ">="],
-    example: "ptx>=90",
-    read(value, operator) {
-      const from = operator === "" ? null : computeOf(value);
-      return operator !== "" && from === null ? null : { kind: "ptx", isThere: true, from };
-    },
-  },
-  "no-gpu-code": { operators: [""], example: "no-gpu-code", read: () => ({ kind: "no-gpu-code" }) },
-  "gpu-code": {
-    operators: ["<="],
-    example: "gpu-code<=500MB",
-    read(value) {
-      const most = bytesOf(value);
-      return most === null ? null : { kind: "gpu-code", most };
-    },
-  },
-  cuda: {
-    operators: ["==", "<=", ">="],
-    example: "cuda==12",
-    read(value, operator) {
-      const version = parseVersion(value);
-      return version === null ? null : { kind: "cuda", operator, version };
-    },
-  },
-  driver: { operators: ["<="], example: "driver<=550", read: atMost("driver") },
-  glibc: { operators: ["<="], example: "glibc<=2.28", read: atMost("glibc") },
-  musl: { operators: [""], example: "musl", read: () => ({ kind: "musl" }) },
-  march: { operators: ["<="], example: "march<=x86-64-v3", read: levelOf("march") },
-  "may-use": { operators: ["<="], example: "may-use<=x86-64-v4", read: levelOf("may-use") },
-};
 
 const examples = [
   "sm_80",
   "!sm_70",
   "compute_90",
   "gfx90a",
-  ...Object.values(words).map(({ example }) => example),
+  ...Object.values(expectationWords).map(({ example }) => example),
   perLibrary,
 ];
 
-export interface WrittenWord {
-  readonly word: string;
-  readonly at: Place;
-}
-
-/** The words of a text; `placeOf` is where one that begins at a character of it stands. */
+/** The words of a text; `placeOf` maps a character of the text to its place. */
 export function wordsIn(text: string, placeOf: (offset: number) => Place): readonly WrittenWord[] {
   return [...text.matchAll(/\S+/g)].map(({ 0: word, index }) => ({ word, at: placeOf(index) }));
 }
 
-/** `whole` is the place of all of them. Answers every mistake. */
+/** `whole` is the place of all words together. Returns every mistake. */
 export function parseExpectations(
   written: readonly WrittenWord[],
   whole: Place,
@@ -106,9 +56,9 @@ export function parseExpectations(
       isPerLibrary = at;
       continue;
     }
-    const meaning = meaningOf(word);
-    if (Array.isArray(meaning)) found.push(...meaning.map((each) => ({ ...each, word, at })));
-    else problems.push({ code: "EXPECT_INVALID", ...meaning, at });
+    const parsed = parseWord(word);
+    if (Array.isArray(parsed)) found.push(...parsed.map((each) => ({ ...each, word, at })));
+    else problems.push({ code: "EXPECT_INVALID", ...parsed, at });
   }
   if (problems.length === 0 && found.length === 0)
     problems.push({
@@ -127,38 +77,43 @@ export function parseExpectations(
   return { expectations: { words: found, perLibrary: isPerLibrary !== null }, problems };
 }
 
+type ParsedWord = Omit<Expectation, keyof WrittenWord>;
 type Mistake = Pick<Problem, "message"> & { readonly fix: string };
 
-function meaningOf(word: string): Meaning[] | Mistake {
+function parseWord(word: string): ParsedWord[] | Mistake {
   const isThere = !word.startsWith("!");
   const plain = isThere ? word : word.slice(1);
   const targets = readTargets(/^\d{2,3}[af]?$/.test(plain) ? `sm_${plain}` : plain);
-  if (targets !== null)
-    return targets.map((target) => ({ kind: "target", target: formatGpuTarget(target), isThere }));
-  if (isAmdTarget(plain)) return [{ kind: "target", target: plain, isThere }];
-  if (word === "!ptx") return [{ kind: "ptx", isThere, from: null }];
+  if (targets !== null) return targets.map((target) => targetWord("cuda", formatGpuTarget(target), isThere));
+  // A target that the tables have, in its canonical form.
+  if (parseAmdTarget(plain) === plain) return [targetWord("amd", plain, isThere)];
+  if (word === "!ptx") return [{ kind: "ptx", value: "", check: targetIsNowhere("cuda", isPtx) }];
   const [, name = "", operator = "", value = ""] = /^([^<>=]*)([<>=]*)(.*)$/.exec(word) ?? [];
-  const known = Object.hasOwn(words, name) ? words[name] : undefined;
-  if (known === undefined) return unknownWord(word, name, `${operator}${value}`);
-  if (!isOperator(operator) || !known.operators.includes(operator) || (operator === "" && value !== ""))
-    return { message: `${word} is not understood`, fix: `${name} is written ${known.example}` };
-  const meaning = known.read(value, operator);
-  if (meaning !== null) return [meaning];
+  if (!isExpectationWord(name)) return unknownWord(word, name, `${operator}${value}`);
+  const { example, operators, check } = expectationWords[name];
+  const known = (operators as readonly Operator[]).find((each) => each === operator);
+  if (known === undefined || (known === "" && value !== ""))
+    return { message: `${word} is not understood`, fix: `${name} is written ${example}` };
+  const found = check(value, known);
+  if (found !== null) return [{ kind: name, value, check: found }];
   const near = name === "march" || name === "may-use" ? suggestMarch(value, marchNames()) : null;
   return {
     message: `${word}: ${JSON.stringify(value)} is no value of ${name}`,
-    fix: `${didYouMean(near && `${name}${operator}${near}`)}${name} is written ${known.example}`,
+    fix: `${didYouMean(near && `${name}${operator}${near}`)}${name} is written ${example}`,
   };
 }
 
-/** One that the tables have, in its canonical form. */
-export function isAmdTarget(name: string): boolean {
-  return parseAmdTarget(name) === name;
+function targetWord(vendor: "cuda" | "amd", target: string, isThere: boolean): ParsedWord {
+  const isMeant = (name: string) => name === target;
+  // `!gfx90a` excludes every state of xnack and sramecc; `gfx90a` asks for the code without a state.
+  const isExcluded = (name: string) => isMeant(name) || (vendor === "amd" && name.startsWith(`${target}:`));
+  const check = isThere ? targetIsThere(vendor, isMeant) : targetIsNowhere(vendor, isExcluded);
+  return { kind: "target", value: target, check };
 }
 
 function unknownWord(word: string, name: string, rest: string): Mistake {
-  const near = nearTarget(word) ?? suggest(name, [...Object.keys(words), perLibrary]);
-  const isWhole = near !== null && Object.hasOwn(words, near) && rest !== "";
+  const near = nearTarget(word) ?? suggest(name, [...Object.keys(expectationWords), perLibrary]);
+  const isWhole = near !== null && isExpectationWord(near) && rest !== "";
   return {
     message: `${word} is no word that --expect knows`,
     fix: `${didYouMean(isWhole ? `${near}${rest}` : near)}the words are ${examples.join(" ")}`,
@@ -169,41 +124,4 @@ function unknownWord(word: string, name: string, rest: string): Mistake {
 function nearTarget(word: string): string | null {
   const [, not, kind = "", number] = /^(!?)(sm|compute)[_-]?(\d{2,3}[af]?)$/i.exec(word) ?? [];
   return number === undefined ? null : `${not}${kind.toLowerCase()}_${number}`;
-}
-
-function isOperator(text: string): text is Operator {
-  return ["", "<=", ">=", "=="].includes(text);
-}
-
-/** `9.0`, `90`, `sm_90`, `compute_90`. */
-function computeOf(text: string): ComputeCapability | null {
-  const [, major, minor] = /^(?:sm_|compute_)?(\d{1,2})\.?(\d)$/.exec(text) ?? [];
-  return parseComputeCapability(`${major}.${minor}`);
-}
-
-const units: Readonly<Record<string, number>> = {
-  B: 1,
-  KB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  KIB: 2 ** 10,
-  MIB: 2 ** 20,
-  GIB: 2 ** 30,
-};
-
-function bytesOf(text: string): number | null {
-  const [, number, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)([a-z]{1,3})$/i.exec(text) ?? [];
-  const bytes = units[unit.toUpperCase()];
-  return number === undefined || bytes === undefined ? null : Number(number) * bytes;
-}
-
-function atMost(kind: "driver" | "glibc"): Word["read"] {
-  return (value) => {
-    const most = parseVersion(value);
-    return most === null ? null : { kind, most };
-  };
-}
-
-function levelOf(kind: "march" | "may-use"): Word["read"] {
-  return (march) => (findMarch(march) === null ? null : { kind, march });
 }

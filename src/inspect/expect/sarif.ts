@@ -1,33 +1,25 @@
-/** Failed expectations for readers of SARIF: code scanning, editors. Source: OASIS, "SARIF Version 2.1.0". */
+/** Writes failed expectations as SARIF, for code scanning and editors. Source: OASIS, "SARIF Version 2.1.0". */
 
 import type { OwnFile } from "../../io/replace-own-file.ts";
 import { version } from "../../version.ts";
 import { type ExpectationAnswer, type UnmetExpectation, unmetText } from "./expectation-rules.ts";
+import { expectationWords } from "./expectation-words.ts";
 
 const $schema = "https://json.schemastore.org/sarif-2.1.0.json";
 
 export const sarifFile: OwnFile = { start: `{\n  "$schema": "${$schema}",\n`, what: "SARIF report" };
 
-const rules: Readonly<Record<UnmetExpectation["kind"], string>> = {
-  target: "GPU code for a target",
-  ptx: "PTX that a newer driver compiles",
-  "no-gpu-code": "No GPU code",
-  "gpu-code": "Size of the GPU code",
-  cuda: "Version of CUDA",
-  driver: "Oldest NVIDIA driver",
-  march: "What the code needs of a CPU",
-  "may-use": "What the code may use of a CPU",
-  glibc: "Oldest glibc",
-  musl: "Code for musl",
-  pattern: "Artifacts that are expected",
-};
+function titleOf(kind: UnmetExpectation["kind"]): string {
+  if (kind === "target") return "GPU code for a target";
+  return kind === "pattern" ? "Artifacts that are expected" : expectationWords[kind].title;
+}
 
 export function sarifOf({ failures }: ExpectationAnswer): string {
   const kinds = [...new Set(failures.map(({ kind }) => kind))].sort();
   const driver = {
     name: "imgmatch",
     version,
-    rules: kinds.map((id) => ({ id, shortDescription: { text: rules[id] } })),
+    rules: kinds.map((id) => ({ id, shortDescription: { text: titleOf(id) } })),
   };
   const log = {
     $schema,
@@ -52,13 +44,13 @@ function resultOf(unmet: UnmetExpectation, kinds: readonly string[]): object {
   };
 }
 
-/** Of the word in its file, which lies in the repository; the artifact itself, which has no lines, where the word came from a flag. */
+/** The word in its file; for a word of a flag the artifact itself, which has no lines. */
 function placeOf({ subject, at }: UnmetExpectation): object {
   const { file, line = 1, column = 1 } = at.line === undefined ? { file: subject ?? "" } : at;
   return { artifactLocation: { uri: uriOf(file) }, region: { startLine: line, startColumn: column } };
 }
 
-/** Relative to wherever it is read, as SARIF's readers expect. */
+/** SARIF's readers expect relative paths. */
 function uriOf(path: string): string {
   const uri = encodeURI(path.replace(/^\.\//, "")).replace(/[?#]/g, encodeURIComponent);
   return path.startsWith("/") ? `file://${uri}` : uri;

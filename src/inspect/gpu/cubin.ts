@@ -1,5 +1,5 @@
 /**
- * Machine code of one GPU target: an ELF file of machine 190. Sources: LLVM BinaryFormat/ELF.h and openxla/xla
+ * Reads cubins, NVIDIA's machine code for one GPU target: ELF files of machine 190. Sources: LLVM BinaryFormat/ELF.h and openxla/xla
  * (`EF_CUDA_…`); extended by measuring ptxas 10.2 to 13.5, with cuobjdump as the other witness.
  */
 
@@ -9,22 +9,22 @@ import { readNotes } from "../elf/notes.ts";
 import { u16 } from "../little-endian.ts";
 
 export interface CubinHeader {
-  /** Format of the file: 7 until CUDA 12.9, 8 from then on, and for sm_100 and later since 12.8. */
+  /** The file's format: 7 up to CUDA 12.9, then 8; for sm_100 and later 8 since CUDA 12.8. */
   readonly abi: 7 | 8;
   /** 90 for sm_90. */
   readonly arch: number;
-  /** null: the header alone does not tell, see {@link readCubin}. */
+  /** null if the header does not tell; {@link readCubin} does. */
   readonly isSpecific: boolean | null;
-  /** `12.9`, where the header says it. */
+  /** `12.9`; null if the header does not tell. */
   readonly toolkit: string | null;
-  /** Not linked for the device yet: no driver runs it as it is. */
+  /** Input of the device linker, which no driver loads. */
   readonly isRelocatable: boolean;
 }
 
 export interface Cubin extends CubinHeader {
   readonly isSpecific: boolean;
   readonly suffix: "" | "a" | "f";
-  /** No section that it names is beyond its end. */
+  /** No section is beyond its end. */
   readonly isWhole: boolean;
 }
 
@@ -34,14 +34,14 @@ const specificFlag = { 7: 0x800, 8: 0x8 } as const;
 /** `.nv.compat`: CUDA_ACCELERATOR_TARGET, 1 = `a` (name by cuobjdump -elf). */
 const acceleratorTarget = 9;
 
-/** The first 64 bytes are enough. null for what is no cubin, or one of a format that is not known. */
+/** Reads the first 64 bytes. null for other files, and for an unknown format. */
 export function readCubinHeader(head: Uint8Array): CubinHeader | null {
   if (head.length < 64) return null;
   const elf = readElf(memorySource(head));
   return elf === null ? null : headerOf(elf);
 }
 
-/** With the sections and notes of the whole file. */
+/** Reads the whole file, with its sections and notes. */
 export function readCubin(source: ByteSource): Cubin | null {
   const elf = readElf(source);
   const header = elf === null ? null : headerOf(elf);
@@ -53,7 +53,7 @@ export function readCubin(source: ByteSource): Cubin | null {
     .map(({ content }) => Buffer.from(content).toString("latin1"))
     .join(" ");
   const isSpecific = header.isSpecific ?? compatSays(source, elf, acceleratorTarget) === 1;
-  // sm_100 and sm_100f differ in nothing but the command that ptxas notes down.
+  // sm_100 and sm_100f differ only in the command that ptxas notes down.
   const isFamily = new RegExp(`-arch[ =]sm_${header.arch}f\\b`).test(command);
   return {
     ...header,
@@ -73,7 +73,7 @@ function headerOf(elf: Elf): CubinHeader | null {
   return {
     abi,
     arch,
-    // CUDA 13 notes `a` in another section: a flag that is not set says nothing there.
+    // CUDA 13 notes `a` in another section: a missing flag proves nothing.
     isSpecific: abi === 7 || isFlagged ? isFlagged : null,
     toolkit: abi === 7 ? toolkitOf(elf.version) : null,
     isRelocatable: elf.type === 1,
@@ -85,7 +85,7 @@ function toolkitOf(number: number): string | null {
   return number >= 50 && number < 1000 ? `${Math.floor(number / 10)}.${number % 10}` : null;
 }
 
-/** Value of an attribute of `.nv.compat`, in records of four bytes, or longer where the first byte is 4. */
+/** An attribute of `.nv.compat`. Its records have four bytes, and more if the first byte is 4. */
 function compatSays(source: ByteSource, elf: Elf, wanted: number): number | null {
   const section = elf.sections.find(({ name }) => name === ".nv.compat");
   if (section === undefined) return null;

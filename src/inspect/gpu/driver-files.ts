@@ -1,4 +1,4 @@
-/** NVIDIA's libraries in an image, by their file names: what the image brings, and what it expects of the host. */
+/** Finds NVIDIA's driver and runtime libraries in an image, by their file names. */
 
 export interface LibraryFile {
   /** `libcudart`. */
@@ -8,9 +8,9 @@ export interface LibraryFile {
 }
 
 export interface DriverFiles {
-  /** User-space drivers that only the kernel module of the same version serves. */
+  /** User-space drivers, which need the kernel module of the same version. */
   readonly bundled: readonly LibraryFile[];
-  /** Of NVIDIA's forward-compatibility package, below a folder `compat`. */
+  /** User-space drivers of the forward-compatibility package, below a folder `compat`. */
   readonly compat: readonly LibraryFile[];
   /** Runtime libraries: cudart, cuBLAS, cuDNN, NCCL, … */
   readonly runtime: readonly LibraryFile[];

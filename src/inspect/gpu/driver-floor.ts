@@ -1,4 +1,4 @@
-/** The oldest driver that loads the code of an image, by the toolkits that wrote it and how they compressed it. */
+/** Finds the oldest driver that loads an image's GPU code, by the code's toolkit and compression. */
 
 import { driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
@@ -12,10 +12,10 @@ export interface GpuFile {
 }
 
 export interface MeasuredFloor {
-  /** Newest toolkit among the code that counts: `12.8`. */
+  /** The newest toolkit that made the loaded code: `12.8`. */
   readonly toolkit: string;
   readonly minimum: string;
-  /** The code that raises the floor above that of the toolkit's major; null if none does. */
+  /** Why it is newer than the toolkit's major asks for; null if it is not. */
   readonly raisedBy: string | null;
 }
 
@@ -28,8 +28,8 @@ export type FloorAnswer = MeasuredFloor | { readonly unknown: string };
 const zstdFloor = { before: "13.0", minimum: "550.54.14" } as const;
 
 /**
- * Files whose GPU code the image's own runtime library can load; all that have some where there is none or several, and nobody
- * states the `major` of the toolkit that is loaded.
+ * Files whose GPU code the image's runtime library can load, or the runtime of the stated `major`. All files with GPU code if there is no
+ * runtime library, or several.
  */
 export function loadedFiles<File extends GpuFile>(
   files: readonly File[],
@@ -67,28 +67,28 @@ export function measureFloor(
     : { toolkit, minimum: floor.minimum, raisedBy: null };
 }
 
-/** null where it is not decided. */
+/** null if the files do not decide it. */
 export function decidedFloor(floor: FloorAnswer | null): MeasuredFloor | null {
   return floor !== null && "minimum" in floor ? floor : null;
 }
 
-/** Of libcudart as files name it, or as it lies there. */
+/** The majors of libcudart: of the libraries in the image, or else of those that files name. */
 export function runtimeMajors(files: readonly GpuFile[], driver: DriverFiles): ReadonlySet<string> {
   const lying = runtimesThere(driver);
   return new Set(lying.length > 0 ? lying : files.flatMap(runtimesOf));
 }
 
-/** The majors of the libcudart that lie in the image. */
+/** The majors of the libcudart in the image. */
 export function runtimesThere({ runtime }: DriverFiles): readonly string[] {
   return runtime.filter(({ library }) => library === "libcudart").map(({ version }) => majorOf(version));
 }
 
-/** Those that a file names. */
+/** The majors of the libcudart that a file names. */
 export function runtimesOf({ needed }: GpuFile): readonly string[] {
   return needed.flatMap((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1] ?? []);
 }
 
-/** A file that names another runtime than the one there is cannot be loaded. */
+/** A file that names another runtime cannot be loaded. */
 function isLoaded(file: GpuFile, majors: ReadonlySet<string>, stated: string | undefined): boolean {
   const newest = newestToolkit(file.gpu.toolkits);
   const [wanted] = runtimesOf(file);
@@ -102,7 +102,7 @@ export function newestToolkit(toolkits: readonly ToolkitCount[]): string | null 
 }
 
 function isBefore13({ minimum, maximum }: ToolkitCount): boolean {
-  // Nobody knows whether 12.8 or 13 wrote the code of sm_100 in a format of both: CUDA 12's rule is the stricter one then.
+  // CUDA 12.8 and 13 write sm_100 in the same format: then CUDA 12's rule, the stricter one, counts.
   const known = maximum ?? minimum;
   return known !== null && compareToolkits(known, zstdFloor.before) < 0;
 }

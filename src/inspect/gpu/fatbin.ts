@@ -1,16 +1,15 @@
 /**
- * NVIDIA's container of GPU code. Layout: fatbinary.h of CUDA 10 and earlier (magic, headers, offsets), RWTH-ACS/cricket
+ * Reads fatbins, NVIDIA's containers of GPU code. Layout: fatbinary.h of CUDA 10 and earlier (magic, headers, offsets), RWTH-ACS/cricket
  * `cpu-elf2.c` and vosen/ZLUDA (flags and compression); the bits of `a` and `f` and concatenated entries are measured against
  * cuobjdump 13.5. Only headers are read.
  */
 
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
-import { compressionOf, entryHeader, entryKind, type FatbinEntry, readEntry } from "./fatbin-entry.ts";
 
 export interface FatbinContainer {
   readonly at: number;
-  /** With its header. */
+  /** Bytes with its header. */
   readonly size: number;
   readonly entries: readonly FatbinEntry[];
   /** The reasons why parts of it could not be read. */
@@ -28,7 +27,7 @@ export function isContainer(head: Uint8Array): boolean {
   return containerMagic.every((byte, index) => head[index] === byte);
 }
 
-/** A container of one entry, as it stands in another. */
+/** Makes a container of one entry. */
 export function containerOf(entry: Uint8Array): Uint8Array {
   const head = Buffer.alloc(containerHeader);
   head.set(containerMagic);
@@ -36,7 +35,7 @@ export function containerOf(entry: Uint8Array): Uint8Array {
   return Buffer.concat([head, entry]);
 }
 
-/** null where no container begins. */
+/** null if no container begins there. */
 export function readContainer(source: ByteSource, at: number): FatbinContainer | null {
   const head = readExactly(source, at, containerHeader);
   if (head === null || !isContainer(head)) return null;
@@ -79,14 +78,13 @@ function* readEntries(
   if (at < end) damage.push(`${end - at} bytes after the last GPU code of a container`);
 }
 
-/** Of a concatenated entry. */
+/** Entries in a concatenated one. */
 const maxConcatenated = 2 ** 12;
 
 /**
- * Concatenated entries (kind 0x100): many entries compressed as one, by `nvcc --concat` and `fatbinary --concat` of CUDA 13.5.
- * No document describes them: the layout was measured, and every target agreed with cuobjdump 13.5. After the header stand the
- * number of entries and the size of this table, then their headers, one after another, whose second word is the place in the
- * decompressed whole. If the table does not add up, it is one entry of unknown kind: it holds code, nobody knows which.
+ * Reads a concatenated entry (kind 0x100): many entries compressed as one, by `nvcc --concat` and `fatbinary --concat` of CUDA 13.5.
+ * No document describes it: the layout was measured, and every target agreed with cuobjdump 13.5. The number of entries and the size of
+ * the table follow the header, then the entries' headers. A table that does not add up counts as one entry of unknown kind.
  */
 function* readConcatenated(
   source: ByteSource,
@@ -121,9 +119,72 @@ function entriesOf(table: Uint8Array, count: number): readonly FatbinEntry[] | n
   return at === table.length ? entries : null;
 }
 
-/** 64, or more where the options of ptxas or compatibility records follow: their length stands behind the header. */
+/** 64 bytes, and those of ptxas options or compatibility records, whose length stands behind the header. */
 function sizeOf(table: Uint8Array, at: number): number {
   const options = u32(table, at + 20);
   if (options === 0) return entryHeader;
   return Math.ceil((options + 8 + u32(table, at + options + 4) + 1) / 8) * 8;
+}
+
+/** Bytes of a header without options. */
+const entryHeader = 64;
+
+type FatbinKind = "ptx" | "cubin" | "lto" | "unknown";
+export type FatbinCompression = "none" | "lz4" | "zstd" | "zlib" | "unknown";
+
+export interface FatbinEntry {
+  readonly kind: FatbinKind;
+  /** The kind's number, which an unknown kind has too. */
+  readonly rawKind: number;
+  /** 90 for `sm_90` and `compute_90`. */
+  readonly arch: number;
+  readonly suffix: "" | "a" | "f";
+  /** The PTX ISA; of machine code 1.7 or 1.8, the two formats of a cubin. */
+  readonly version: { readonly major: number; readonly minor: number };
+  readonly compression: FatbinCompression;
+  readonly isDebug: boolean;
+  /** The place of the payload, compressed or not; null inside a concatenated entry. */
+  readonly payload: { readonly at: number; readonly size: number } | null;
+  /** The place of header and payload; absent inside a concatenated entry. */
+  readonly whole?: { readonly at: number; readonly size: number };
+}
+
+export const entryKind = { ptx: 1, cubin: 2, oldCubin: 4, lto: 8, concatenated: 0x100 } as const;
+
+const kinds: Readonly<Record<number, FatbinKind>> = {
+  [entryKind.ptx]: "ptx",
+  [entryKind.cubin]: "cubin",
+  [entryKind.oldCubin]: "cubin",
+  [entryKind.lto]: "lto",
+};
+
+const flag = { debug: 0x2, zlib: 0x1000, lz4: 0x2000, zstd: 0x8000, specific: 0x10_0000, family: 0x20_0000 };
+
+function readEntry(bytes: Uint8Array, at: number, payload: { at: number; size: number } | null): FatbinEntry {
+  const rawKind = u16(bytes, at);
+  const flags = u64(bytes, at + 40);
+  const compressedSize = u32(bytes, at + 16);
+  return {
+    kind: kinds[rawKind] ?? "unknown",
+    rawKind,
+    arch: u32(bytes, at + 28),
+    suffix: has(flags, flag.specific) ? "a" : has(flags, flag.family) ? "f" : "",
+    version: { major: u16(bytes, at + 26), minor: u16(bytes, at + 24) },
+    compression: compressionOf(flags, compressedSize),
+    isDebug: has(flags, flag.debug),
+    // The size counts padding to 8 bytes; the compressed size does not.
+    payload: payload && { at: payload.at, size: Math.min(payload.size, compressedSize || payload.size) },
+  };
+}
+
+function compressionOf(flags: number, compressedSize: number): FatbinCompression {
+  if (has(flags, flag.zstd)) return "zstd";
+  if (has(flags, flag.lz4)) return "lz4";
+  if (has(flags, flag.zlib)) return "zlib";
+  return compressedSize === 0 ? "none" : "unknown";
+}
+
+/** JavaScript's operators see 32 of the 64 bits: all known flags are among them. */
+function has(flags: number, bit: number): boolean {
+  return ((flags % 2 ** 32) & bit) !== 0;
 }

@@ -1,14 +1,15 @@
 /**
- * Finds GPU code anywhere in a file: containers by their first eight bytes, lone cubins by theirs, also compressed ones. Vendor
- * libraries keep code outside `.nv_fatbin` (`.cask_resource`, `.ldata`, C arrays in `.rodata`), where cuobjdump does not look.
+ * Finds NVIDIA's GPU code anywhere in a file: containers and lone cubins, also compressed ones, by their first bytes. Vendor libraries
+ * keep code outside `.nv_fatbin` (`.cask_resource`, `.ldata`, C arrays in `.rodata`), where cuobjdump does not look.
  */
 
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import type { CodePattern } from "../code-search.ts";
 import { endOfTables } from "../elf/elf.ts";
+import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
 import { containerMagic, containerOf, readContainer } from "./fatbin.ts";
-import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
+import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
 import {
   createGpuTally,
   type GpuCode,
@@ -17,19 +18,18 @@ import {
   relocatablePlace,
 } from "./gpu-inspection.ts";
 import { decompressLz4, lz4Bound } from "./lz4.ts";
-import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 
 /** The first block of a zstd frame holds at most 128 KiB (RFC 8878, 3.1.1.2.4). */
 const firstBlock = 2 ** 17 + 64;
 const largestCubin = 64 * 2 ** 20;
 const maxCompressed = largestCubin / 4;
-/** Frames that turn out to be something else, and code that is decompressed to be read: each file has so much. */
+/** zstd frames without GPU code that are tried in one file. */
 const maxFailures = 2000;
-/** A library of 0.75 GB has 0.1 GB of them, which are a gigabyte (cuBLASLt 12.9). */
+/** Bytes to which compressed cubins of one file may always be decompressed. cuBLASLt 12.9 of 0.75 GB needs a gigabyte. */
 const freeDecompressed = 256 * 2 ** 20;
 const maxRatio = 4;
 
-/** One piece of code, as it is found. `read` is null where its bytes do not stand by themselves. */
+/** One piece of code. `read` is null if its bytes do not stand by themselves. */
 export interface FoundPiece {
   readonly place: string;
   readonly entry: GpuModule["entries"][number];
@@ -37,7 +37,7 @@ export interface FoundPiece {
   readonly read: (() => Uint8Array) | null;
 }
 
-/** `result` answers null for a file without any. `onPiece` hears of each piece. */
+/** `result` returns null for a file without GPU code. `onPiece` gets every piece. */
 export function gpuCodeSearch(
   source: ByteSource,
   place: (at: number) => string,
@@ -73,13 +73,13 @@ interface Search {
   readonly tally: GpuTally;
   readonly onPiece: (piece: FoundPiece) => void;
   readonly place: (at: number) => string;
-  /** How many payloads of the file may still be decompressed. */
+  /** Payloads of the file that may still be decompressed. */
   samples: number;
   failures: number;
   decompressed: number;
 }
 
-/** A place of code, and the bytes that it takes up there. */
+/** The place of code, and its bytes there. */
 interface Piece {
   readonly at: number;
   readonly bytes: number;
@@ -97,14 +97,14 @@ function foundContainer(search: Search, at: number): number {
     onPiece({ place: place(at), entry, size: whole?.size ?? 0, read });
   }
   tally.complain(container.damage);
-  // Behind a damaged one the search goes on inside it.
+  // The search goes on inside a damaged container.
   return container.damage.length > 0 ? at : at + container.size;
 }
 
-/** Enough for most modules; the notes of a larger one are not worth its decompression. */
+/** Larger modules are not decompressed for their notes alone. */
 const maxSample = 4 * 2 ** 20;
 
-/** The toolkit of machine code, from its payload: headers of a container tell a range only. */
+/** The toolkit of machine code, from its payload: the container's header tells only a range. */
 function exactToolkit(search: Search, entry: FatbinEntry): string | null {
   if (entry.kind !== "cubin" || entry.payload === null) return null;
   const payload = partOf(search.source, entry.payload.at, entry.payload.size);
@@ -131,12 +131,12 @@ function foundCubin(search: Search, at: number): number {
     addCubin(search, { at, bytes: Math.min(end, source.size - at) }, cubin, "none");
     return at + 64;
   }
-  // Compressed, its first bytes stand as they are behind the length of a literal.
+  // In an LZ4 block the first bytes stand uncompressed behind the length of a literal.
   const start = at - 1;
   const beginning = decompressLz4(source.read(start, 512), 64);
   const header = beginning === null ? null : readCubinHeader(beginning);
   if (beginning === null || header === null) return at;
-  // Nobody writes down where a block of LZ4 ends: it takes no more than its content.
+  // No field tells where an LZ4 block ends: it is no longer than its content.
   const end = endOfTables(beginning);
   addCompressed(
     search,
@@ -169,8 +169,8 @@ function foundFrame(search: Search, at: number): number {
 }
 
 /**
- * A cubin of CUDA 13 says in its middle whether it is for one device only. So all of it is needed there: as far as its tables reach, and
- * further only if they do not stand last.
+ * A cubin of CUDA 13 notes in its middle whether it is for one device only, so that all of it is decompressed: up to the end of its
+ * tables, and further only if they do not stand last.
  */
 function addCompressed(
   search: Search,

@@ -1,5 +1,6 @@
-/** Code of several CUDA majors in one image, of which the program takes one when it runs: Ollama's `cuda_v12` and `cuda_v13`. */
+/** Finds code of several CUDA majors, of which a program takes one when it runs: Ollama's `cuda_v12` and `cuda_v13`. */
 
+import { groupBy } from "../../io/collections.ts";
 import type { DriverFiles } from "./driver-files.ts";
 import {
   compareToolkits,
@@ -12,26 +13,25 @@ import {
   runtimesOf,
   runtimesThere,
 } from "./driver-floor.ts";
-import { groupBy } from "../../io/collections.ts";
 
 /** The part of a path that names one CUDA: `cuda_v12`, `cu128`, `cuda_jetpack6`, as a folder or as a part of a file's name. */
 const cudaName =
   /(?:^|[-_.])(cuda[-_]?(?:v?\d{1,2}(?:[._]\d{1,2})?|\d{3,4}|jetpack\d)|cu\d{2,4})(?=[-_.]|$)/i;
 
 export interface GpuChoice<File extends GpuFile> extends MeasuredFloor {
-  /** As the paths say it: `cuda_v12`; `CUDA 12` where they say several of one major. */
+  /** The name in the paths: `cuda_v12`; `CUDA 12` if one major has several names. */
   readonly by: string;
   readonly files: readonly File[];
 }
 
 export type GpuChoices<File extends GpuFile> =
   | { readonly choices: readonly GpuChoice<File>[] }
-  /** Why nobody can tell what is taken. */
+  /** Why the files do not tell what is taken. */
   | { readonly unknown: string };
 
 /**
- * Newest first; none where one runtime library or one major decides. Every file of them has to say by its path which CUDA it is for, and
- * its runtime library has to be there: else something that nobody sees decides.
+ * Newest first; none if one runtime library or one major decides. Every file must name its CUDA in its path, and its runtime library must
+ * be in the image: otherwise something outside the files decides.
  */
 export function gpuChoices<File extends GpuFile>(
   files: readonly File[],
@@ -63,7 +63,7 @@ function majorOfFile({ gpu }: GpuFile): string {
   return majorOf(newestToolkit(gpu.toolkits) ?? "");
 }
 
-/** The nearest to the file; null for a path without one. */
+/** The last such name of a path; null without one. */
 function nameOf({ path }: GpuFile): string | null {
   const parts = path.split("/").map((part) => cudaName.exec(part)?.[1]);
   return parts.findLast((name) => name !== undefined) ?? null;

@@ -1,27 +1,27 @@
-/** The GPU code of a file: targets with the number of modules that have each, toolkits, compression, and code of unknown kind. */
+/** Counts NVIDIA's GPU code of a file, and of an image: targets, toolkits, compression, code of unknown kind. */
 
-import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
-import { toolkitOfPtx } from "./ptx-versions.ts";
 import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
+import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
+import { toolkitOfPtx } from "./ptx-versions.ts";
 
 export interface GpuCode {
   /** Containers and lone files of code: the driver chooses in each for itself. */
   readonly modules: number;
-  /** That it takes up in the file. */
+  /** Bytes in the file. */
   readonly bytes: number;
   /** Machine code and PTX that the driver loads: `sm_90a`, `compute_90`. */
   readonly targets: readonly TargetCount[];
-  /** Input of the device linker (`-rdc`) that was left in the file. */
+  /** Input of the device linker (`-rdc`) that is left in the file. */
   readonly relocatable: readonly TargetCount[];
   /** Code for nvJitLink alone: neither machine code nor PTX. */
   readonly lto: readonly TargetCount[];
-  /** Kinds that this version does not know: code may be in them for any target. */
+  /** Unknown kinds: they may hold code for any target. */
   readonly unknown: readonly { readonly kind: number; readonly entries: number }[];
   /** Entries by compression. */
   readonly compression: Readonly<Partial<Record<FatbinCompression, number>>>;
   readonly toolkits: readonly ToolkitCount[];
-  /** Modules by section; `file` for what stands in none. */
+  /** Modules by section; `file` stands for no section. */
   readonly places: Readonly<Record<string, number>>;
   readonly damage: readonly string[];
 }
@@ -31,7 +31,7 @@ export interface TargetCount {
   readonly modules: number;
 }
 
-/** The toolkit that made code: exactly, when both ends are equal, or a range as far as the code tells. */
+/** The range of toolkits that may have made code. It is one toolkit if both ends are equal. */
 export interface ToolkitCount {
   readonly code: "ptx" | "sass";
   readonly minimum: string | null;
@@ -40,14 +40,14 @@ export interface ToolkitCount {
   readonly entries: number;
 }
 
-/** A module by its entries. `exact` is the toolkit of an entry, where somebody has looked into its payload. */
+/** A module by its entries. `exact` is the toolkit in an entry's payload. */
 export interface GpuModule {
   readonly place: string;
   readonly bytes: number;
   readonly entries: readonly (FatbinEntry & { readonly exact?: string | null })[];
 }
 
-/** The section whose code only the device linker takes. */
+/** The section with input of the device linker. */
 export const relocatablePlace = "__nv_relfatbin";
 
 export type GpuTally = ReturnType<typeof createGpuTally>;
@@ -99,7 +99,6 @@ export function createGpuTally() {
   };
 }
 
-/** The name of an entry's target, whose suffix counts for both kinds. */
 function targetOf({ kind, arch, suffix }: FatbinEntry): string {
   return `${kind === "cubin" ? "sm" : "compute"}_${arch}${suffix}`;
 }
@@ -115,7 +114,7 @@ function toolkitOf(entry: FatbinEntry, exact: string | null): Omit<ToolkitCount,
   return { code: "sass", ...range, isZstd };
 }
 
-/** CUDA 12.9 was the last to write format 1.7, and for sm_100 and later 12.8 the first to write 1.8. */
+/** CUDA 12.9 was the last to write format 1.7. For sm_100 and later, 12.8 was the first to write 1.8. */
 function rangeOf({ version, arch }: FatbinEntry): Pick<ToolkitCount, "minimum" | "maximum"> {
   if (version.major !== 1) return { minimum: null, maximum: null };
   if (version.minor <= 7) return { minimum: null, maximum: "12.9" };
@@ -153,4 +152,56 @@ function sortable(version: string | null): string {
     .split(".")
     .map((part) => part.padStart(4, "0"))
     .join(".");
+}
+
+interface ModuleCounts {
+  readonly modules: number;
+  readonly relocatable: number;
+}
+
+export interface ImageGpu {
+  /**
+   * The numbers of files and of modules with each target. `relocatable` counts modules that the device linker left: the driver takes only
+   * their PTX.
+   */
+  readonly targets: readonly ({ readonly target: string; readonly files: number } & ModuleCounts)[];
+  readonly lto: readonly string[];
+  /** Unknown kinds of code: they may hold any target. */
+  readonly unknownKinds: readonly number[];
+}
+
+function modulesWith(target: string, counts: readonly TargetCount[]): number {
+  return counts.find((each) => each.target === target)?.modules ?? 0;
+}
+
+/** The GPU code of an image's files; null without any. */
+export function gpuOf(files: readonly { readonly gpu: GpuCode | null }[]): ImageGpu | null {
+  const codes = files.flatMap(({ gpu }) => (gpu === null ? [] : [gpu]));
+  if (codes.length === 0) return null;
+  const targets = new Map<string, { files: number } & ModuleCounts>();
+  for (const { targets: own, relocatable } of codes) {
+    const left = relocatable.filter(({ target }) => target.startsWith("compute_"));
+    for (const name of new Set([...own, ...left].map(({ target }) => target))) {
+      const before = targets.get(name) ?? { files: 0, modules: 0, relocatable: 0 };
+      targets.set(name, {
+        files: before.files + 1,
+        modules: before.modules + modulesWith(name, own),
+        relocatable: before.relocatable + modulesWith(name, left),
+      });
+    }
+  }
+  return {
+    targets: [...targets]
+      .map(([target, counts]) => ({ target, ...counts }))
+      .sort((a, b) => compareTargets(a.target, b.target)),
+    lto: [...new Set(codes.flatMap(({ lto }) => lto.map(({ target }) => target)))].sort(compareTargets),
+    unknownKinds: [...new Set(codes.flatMap(({ unknown }) => unknown.map(({ kind }) => kind)))].sort(
+      (a, b) => a - b,
+    ),
+  };
+}
+
+/** The names of NVIDIA's targets of these files together. */
+export function cudaTargets(files: readonly { readonly gpu: GpuCode | null }[]): readonly string[] {
+  return gpuOf(files)?.targets.map(({ target }) => target) ?? [];
 }

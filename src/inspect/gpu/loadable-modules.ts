@@ -1,12 +1,12 @@
-/** GPU code that a driver can be given by itself: one module of each target, out of the files of an image or made here. */
+/** Collects GPU modules to load into a driver: one for each target, out of an image's files or made here. */
 
-import { supportedTargets, toolkitCompiles, cudaToolkits } from "../../hardware/cuda-toolkits.ts";
+import { cudaToolkits, supportedTargets, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget } from "../../hardware/gpu-target.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { placesOf, searchCode } from "../code-search.ts";
 import { readElf } from "../elf/elf.ts";
 import { headBytes } from "../file-inspection.ts";
-import { closeSpooled, sourceOf, type SpooledFile } from "../image/spool.ts";
+import { closeSpooled, type SpooledFile, sourceOf } from "../image/spool.ts";
 import { alone, type FileInspector } from "../workers/file-inspector.ts";
 import { type FoundPiece, gpuCodeSearch } from "./find-gpu-code.ts";
 import { compareTargets, createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
@@ -16,9 +16,9 @@ import { ptxOfToolkit, readPtxEntry } from "./ptx-versions.ts";
 export interface ModuleFacts {
   /** `sm_90a`, `compute_90` */
   readonly target: string;
-  /** PTX ISA, or 1.7 and 1.8 for the formats of machine code. */
+  /** The PTX ISA; of machine code its format, 1.7 or 1.8. */
   readonly version: string;
-  /** The toolkit that made it; null if nothing tells. */
+  /** The toolkit that made it; null if it is unknown. */
   readonly made: Omit<ToolkitCount, "entries"> | null;
 }
 
@@ -26,7 +26,7 @@ export interface LoadableModule extends ModuleFacts {
   readonly bytes: Uint8Array;
 }
 
-/** Of each target the smallest is taken, and none that is larger: what the driver says of it does not depend on what it computes. */
+/** The smallest module of each target is enough: the driver's verdict does not depend on what it computes. */
 const maxModule = 4 * 2 ** 20;
 /** Real images have some dozen, of some kilobytes each. */
 const maxModules = 256;
@@ -60,10 +60,10 @@ export function collectModules() {
   const modules = (): readonly LoadableModule[] =>
     [...found.values()].sort((a, b) => compareTargets(a.target, b.target));
   return {
-    /** Opens files in place of who inspects them, and finds nothing but modules. */
+    /** Takes the place of the inspector of files, and finds only modules. */
     inspector: { inspect: (file) => alone(open(file)) } satisfies FileInspector,
     modules,
-    /** Targets whose code stands by itself nowhere, or is too large. */
+    /** Targets whose code is too large, or never stands by itself. */
     leftOut: () => {
       const taken = new Set(modules().map(({ target }) => target));
       return [...targets].filter((target) => !taken.has(target)).sort(compareTargets);
@@ -77,7 +77,7 @@ function searchFile(source: ByteSource, onPiece: (piece: FoundPiece) => void): v
   else onPiece({ place: "file", entry, size: source.size, read: () => source.read(0, source.size) });
 }
 
-/** null for what no driver loads. */
+/** null for code that no driver loads. */
 function factsOf(entry: FoundPiece["entry"]): ModuleFacts | null {
   const tally = createGpuTally();
   tally.add({ place: "", bytes: 0, entries: [entry] });
@@ -88,10 +88,7 @@ function factsOf(entry: FoundPiece["entry"]): ModuleFacts | null {
   return { target: target.target, version: `${entry.version.major}.${entry.version.minor}`, made };
 }
 
-/**
- * Empty kernels in PTX: one of each target, by the first toolkit that has it, and one of each PTX ISA, for the oldest target of its
- * toolkit.
- */
+/** Empty kernels in PTX: one for each target, of its first toolkit, and one for each PTX ISA, for the oldest target of its toolkit. */
 export function carriedModules(): readonly LoadableModule[] {
   const modules = new Map<string, LoadableModule>();
   const targets = new Set<string>();

@@ -1,19 +1,16 @@
-/** LZ4 blocks without a frame, as fat binaries hold them. Source: lz4 `doc/lz4_Block_format.md`. */
+/** Decompresses LZ4 blocks without a frame, as fatbins hold them. Source: lz4 `doc/lz4_Block_format.md`. */
 
-/** So many bytes of input at most make so many of output: `LZ4_compressBound` (lz4.h). */
+/** The longest block that holds so many bytes: `LZ4_compressBound` (lz4.h). */
 export function lz4Bound(bytes: number): number {
   return bytes + Math.floor(bytes / 255) + 16;
 }
 
-/**
- * Decompresses until the input ends or `limit` bytes are there, so that the beginning alone costs little; null for what is no
- * LZ4 block.
- */
+/** Decompresses at most `limit` bytes; null if the input is no LZ4 block. */
 export function decompressLz4(input: Uint8Array, limit: number): Uint8Array | null {
   const output = new Uint8Array(limit);
   let at = 0;
   let filled = 0;
-  /** Lengths of 15 go on in further bytes, as long as these are 255. */
+  /** A length of 15 goes on in further bytes until one is not 255. */
   const lengthFrom = (nibble: number): number => {
     let length = nibble;
     for (let more = nibble === 15; more; ) {
@@ -36,7 +33,7 @@ export function decompressLz4(input: Uint8Array, limit: number): Uint8Array | nu
     at += 2;
     if (distance === 0 || distance > filled) return null;
     const stop = Math.min(limit, filled + lengthFrom(token & 15) + 4);
-    // Byte by byte: what is copied may be what was just written.
+    // Byte by byte, as the source may overlap its copy.
     for (; filled < stop; filled++) output[filled] = output[filled - distance] ?? 0;
   }
   return output.subarray(0, filled);

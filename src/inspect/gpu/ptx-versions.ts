@@ -1,6 +1,6 @@
-/** Which toolkit first wrote a PTX ISA: the driver must know that toolkit's CUDA to compile it. */
+/** Maps each PTX ISA to its first toolkit: a driver must know that toolkit's CUDA to compile the PTX. */
 
-import { entryKind, type FatbinEntry } from "./fatbin-entry.ts";
+import { entryKind, type FatbinEntry } from "./fatbin.ts";
 
 /** Source: PTX ISA, "Release Notes", table of the release history; NVIDIA/cuda-python `_ptx_utils.py`; 9.2 and 9.5: ptxas itself. */
 const toolkits: Readonly<Record<string, string>> = {
@@ -37,19 +37,19 @@ const toolkits: Readonly<Record<string, string>> = {
   "9.5": "13.5",
 };
 
-/** null for a PTX ISA that the table does not have: newer than it, perhaps. */
+/** null for an unknown PTX ISA. */
 export function toolkitOfPtx(version: string): string | null {
   return toolkits[version] ?? null;
 }
 
-/** The PTX ISA that a toolkit (`12.8`) was the first to write; null where that was an older one, or is not known. */
+/** The PTX ISA that a toolkit (`12.8`) was the first to write; null if it brought none, or is unknown. */
 export function ptxOfToolkit(toolkit: string): string | null {
   return Object.keys(toolkits).find((version) => toolkits[version] === toolkit) ?? null;
 }
 
 /**
- * PTX that stands alone, as an entry of a container would say it: text that begins with `.version` and `.target` (PTX ISA, "PTX Module
- * Directives"). The first some thousand bytes are enough; null for what is no PTX.
+ * Reads PTX that stands alone: text that begins with `.version` and `.target` (PTX ISA, "PTX Module Directives"). The head of the file is
+ * enough; null for other files.
  */
 export function readPtxEntry(head: Uint8Array): FatbinEntry | null {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString("latin1");

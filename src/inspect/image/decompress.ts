@@ -1,4 +1,4 @@
-/** Undoes the compression of a layer or of a file in it, by its first bytes. */
+/** Decompresses a layer, or a file in it. */
 
 import { Readable } from "node:stream";
 import zlib from "node:zlib";
@@ -6,7 +6,7 @@ import { Decompress } from "fzstd";
 import { errnoMessage } from "../../io/files.ts";
 import { u32 } from "../little-endian.ts";
 import { maxFrameHeader, readZstdFrame, rleBlock, type ZstdFrame } from "../zstd-frame.ts";
-import { type ChunkReader, type Chunks, createChunkReader } from "./checked.ts";
+import { type ChunkReader, type Chunks, createChunkReader } from "./chunks.ts";
 import { invalidImage } from "./invalid-image.ts";
 
 export type Compression = "gzip" | "zstd" | null;
@@ -16,7 +16,7 @@ export function compressionBy(head: Uint8Array): Compression {
   return readZstdFrame(head) !== null || u32(head, 0) === 0xfd2fb528 ? "zstd" : null;
 }
 
-/** Decompresses by the compression that the first bytes tell. Throws as {@link decompressed}. */
+/** Decompresses a stream by its first bytes. Throws as {@link decompressed}. */
 export async function* unpacked(chunks: Chunks, name: string): AsyncGenerator<Uint8Array> {
   const reader = createChunkReader(chunks);
   try {
@@ -27,7 +27,7 @@ export async function* unpacked(chunks: Chunks, name: string): AsyncGenerator<Ui
   }
 }
 
-/** Throws `IMAGE_INVALID` for damaged input; `name` is what the message calls it. */
+/** Throws `IMAGE_INVALID` for damaged input, which the message calls `name`. */
 export async function* decompressed(
   chunks: Chunks,
   compression: Compression,
@@ -40,14 +40,14 @@ export async function* decompressed(
   else yield* throughFzstd(chunks, name);
 }
 
-/** Each turn of the decompressor is a task for another thread, and it goes on while what came before is read. */
+/** zlib works in another thread: large buffers keep it busy while their reader is. */
 const buffers = { chunkSize: 2 ** 16, readableHighWaterMark: 2 ** 18 };
 
-/** From Node 22.15 and 23.8 on. */
+/** Node has it since 22.15 and 23.8. */
 const createZstd = (zlib as { readonly createZstdDecompress?: (options: zlib.ZlibOptions) => zlib.Gunzip })
   .createZstdDecompress;
 
-/** `faultOf` is the error for damaged input. */
+/** `faultOf` makes the error for damaged input. */
 export async function* through(
   chunks: Chunks,
   stream: zlib.Gunzip | zlib.InflateRaw,
@@ -55,7 +55,7 @@ export async function* through(
 ): AsyncGenerator<Uint8Array> {
   const input = Readable.from(chunks, { objectMode: false, highWaterMark: 2 ** 18 });
   let cause: unknown = null;
-  // An error of the source goes on as it is, not as one of the compression.
+  // An error of the source is no fault of the compression.
   input.on("error", (error) => {
     cause = error;
     stream.destroy(error);
@@ -92,12 +92,12 @@ interface FramePiece {
   readonly bytes: Uint8Array;
 }
 
-/** `zstd --long` writes 128 MiB; what writes more asks its readers to say that they can. */
+/** `zstd --long` needs 128 MiB. zstd itself refuses to read more without an option. */
 const maxWindow = 2 ** 27;
 
 /**
- * Cuts a zstd stream into blocks of its frames (RFC 8878, 3.1.1), for a decompressor that takes one frame and allocates what its
- * header claims. Frames that are to be skipped are.
+ * Cuts a zstd stream into the blocks of its frames (RFC 8878, 3.1.1): fzstd takes one frame, and allocates what its header claims.
+ * Skippable frames are left out.
  */
 async function* zstdFrames(chunks: Chunks, name: string): AsyncGenerator<FramePiece> {
   const reader = createChunkReader(chunks);
@@ -123,7 +123,7 @@ async function readHeader(
 ): Promise<{ frame: ZstdFrame; bytes: Uint8Array } | null> {
   const start = await reader.take(5);
   if (start.length === 0) return null;
-  // The fifth byte says how long the header is; whatever stands in the others is read with the rest.
+  // The fifth byte tells the length of the header.
   const known = readZstdFrame(Buffer.concat([start, new Uint8Array(maxFrameHeader)]));
   if (start.length < 5 || known === null) throw invalidImage(`${name}: no zstd frame where one should begin`);
   const bytes = Buffer.concat([start, await reader.take(known.headerSize - start.length)]);

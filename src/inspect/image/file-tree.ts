@@ -1,4 +1,4 @@
-/** The files of an image after all its layers: later ones replace, whiteouts remove, links of folders lead elsewhere. */
+/** Puts the files of all layers together: later layers replace, whiteouts remove, links of folders lead elsewhere. */
 
 import type { FileInspection } from "../file-inspection.ts";
 import { confPath } from "../loader/ld-conf.ts";
@@ -9,9 +9,9 @@ import { type LayerInspection, normalPath } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";
 
 export interface FoundFile {
-  /** With a leading `/`; behind `!/` stands the path in an archive. */
+  /** Begins with `/`. `!/` stands before a path in an archive. */
   readonly path: string;
-  /** Number of the layer that it comes from, the lowest is 0. */
+  /** Number of its layer; the lowest is 0. */
   readonly layer: number;
   readonly inspection: FileInspection;
 }
@@ -25,47 +25,46 @@ export interface UnopenedFile {
 export interface ImageFiles {
   readonly files: readonly FoundFile[];
   readonly unopened: readonly UnopenedFile[];
-  /** Of the package databases, as they are in the end. */
   readonly packages: readonly PackageRecords[];
   /** Package databases that could not be read. */
   readonly unread: readonly UnopenedFile[];
-  /** Files that tell a loader where libraries are, by path. */
+  /** Settings of loaders, by the path of their file. */
   readonly loader: ReadonlyMap<string, LoaderRecord>;
-  /** The path behind all links; null if nothing is there. */
+  /** The path behind all links; null for a path that does not exist. */
   readonly realPath: (path: string) => string | null;
 }
 
 interface Node {
   readonly children: Map<string, Node>;
   opened: { readonly layer: number; readonly file: OpenedFile } | null;
-  /** Target of a symbolic link. */
+  /** Target, if it is a symbolic link. */
   link: string | null;
 }
 
-/** Linux gives up after as many links (path_resolution(7)). */
+/** Linux follows no more links (path_resolution(7)). */
 const maxLinks = 40;
-/** Files and folders of all layers: so many fit into memory. */
+/** Files and folders of all layers that fit into memory. */
 const maxNodes = 1_500_000;
-/** PATH_MAX, in parts of one letter. */
+/** `PATH_MAX` in parts of one letter. */
 const maxParts = 2048;
 
 /** OCI image-spec, `layer.md`: whiteouts act on lower layers only. */
 export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
   const root = emptyNode();
-  const made = () => {
+  const newNode = () => {
     if (++nodes > maxNodes) throw invalidImage(`its layers have more than ${maxNodes} files and folders`);
     return emptyNode();
   };
   let nodes = 0;
   for (const [layer, { changes }] of layers.entries()) {
-    // This layer removes its files before it adds any, wherever in it the whiteout stands.
+    // A layer removes files before it adds any, wherever the whiteout stands.
     for (const { kind, path } of changes) {
       if (kind === "removed") remove(root, path);
       else if (kind === "opaque") find(root, path)?.children.clear();
     }
     for (const change of changes) {
       if (change.kind === "removed" || change.kind === "opaque") continue;
-      const node = place(root, change.path, made);
+      const node = place(root, change.path, newNode);
       if (node === null) continue;
       const source = change.kind === "hardlink" ? find(root, change.target) : null;
       node.children.clear();
@@ -97,7 +96,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
       const reason = file.packages?.unread;
       if (reason !== undefined) unread.push({ path, layer, reason });
     }
-    // As ldconfig reads it, which follows the link.
+    // ldconfig follows the link.
     if (node.link !== null && confPath.test(path.slice(1)))
       loader.set(path, { kind: "conf", lines: [`include ${linked(path, node.link)}`] });
     for (const [name, child] of node.children) open.push({ node: child, path: `${path}/${name}` });
@@ -120,13 +119,13 @@ function emptyNode(): Node {
   return { children: new Map(), opened: null, link: null };
 }
 
-/** The node of a path, made where it is not there; null where links lead in circles. */
-function place(root: Node, path: string, made: () => Node): Node | null {
+/** The node of a path, which is made if it does not exist; null if links lead in circles. */
+function place(root: Node, path: string, newNode: () => Node): Node | null {
   const parts = realFolder(root, path);
   if (parts === null) return null;
   let node = root;
   for (const part of parts) {
-    const child = node.children.get(part) ?? made();
+    const child = node.children.get(part) ?? newNode();
     node.children.set(part, child);
     node = child;
   }
@@ -137,7 +136,7 @@ function find(root: Node, path: string): Node | null {
   return walk(root, realFolder(root, path) ?? []);
 }
 
-/** A part behind it has its own link followed as well. */
+/** `/_` makes the last part of the path a folder, whose link is followed too. */
 function realPath(root: Node, path: string): string | null {
   const parts = realFolder(root, `${path}/_`)?.slice(0, -1) ?? null;
   return parts === null || walk(root, parts) === null ? null : `/${parts.join("/")}`;
@@ -155,7 +154,7 @@ function walk(root: Node, parts: readonly string[]): Node | null {
   return node ?? null;
 }
 
-/** The parts of a path, links of its folders followed; its last part is taken as it is. */
+/** The parts of a path after the links of its folders. The last part is not followed. */
 function realFolder(root: Node, path: string): string[] | null {
   let open = normalPath(path).split("/").filter(Boolean).reverse();
   const done: string[] = [];

@@ -1,33 +1,31 @@
 /**
- * An image as one tar stream: of `docker save` (moby image-spec v1.2: `manifest.json`), of an engine, or of an OCI layout. One pass:
- * what names the layers stands behind them.
+ * Opens an image in one tar stream: of `docker save` (moby image-spec v1.2: `manifest.json`), of an engine, or of an OCI layout. It takes
+ * one pass, as the manifest stands behind the layers.
  */
 
+import { isRecord, parseJson, text } from "../../io/json.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { isRecord, parseJson, text } from "../../io/json.ts";
-import { checked, type Chunks, createChunkReader } from "./checked.ts";
+import { type Chunks, createChunkReader } from "./chunks.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
-import { isTar } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
-import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
-import { entryFor } from "../../oci/platform-entries.ts";
-import { blobPath, configParts, manifestParts } from "./manifest.ts";
+import { inspectBlob, type LayerInspection, normalPath } from "./layer.ts";
+import { blobPath, configParts, findManifest, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./open-layers.ts";
-import { readTar } from "./read-tar.ts";
+import { isTar, readTar } from "./read-tar.ts";
 
-/** Manifests and configurations: anything else that is so short and is JSON is held too. */
+/** Every JSON file of this length is held: it may be a manifest or a configuration. */
 const maxJson = 4 * 2 ** 20;
 const maxHeld = 64 * 2 ** 20;
 const maxLinks = 20;
 
-interface Held {
+interface ArchiveParts {
   readonly json: ReadonlyMap<string, Uint8Array>;
   readonly layers: ReadonlyMap<string, LayerInspection>;
   readonly links: ReadonlyMap<string, string>;
 }
 
-/** Whether the file is a tar archive, compressed or not. Throws `IMAGE_INVALID` for damaged compression. */
+/** Tells tar archives, compressed or not, from other files. Throws `IMAGE_INVALID` for damaged compression. */
 export async function isArchive(chunks: Chunks, name: string): Promise<boolean> {
   const reader = createChunkReader(unpacked(chunks, name));
   try {
@@ -37,10 +35,10 @@ export async function isArchive(chunks: Chunks, name: string): Promise<boolean> 
   }
 }
 
-/** Files at the top of an archive that say that it is an image. */
+/** Files at the top of an archive that make it an image. */
 const imageFiles = new Set(["manifest.json", "index.json", "oci-layout"]);
 
-/** Throws `IMAGE_INVALID` for an archive that is damaged before that is told. */
+/** True for an archive that claims to be an image. Throws `IMAGE_INVALID` for damage before the answer is known. */
 export async function saysImage(chunks: Chunks, name: string): Promise<boolean> {
   for await (const { path } of readTar(unpacked(chunks, name), name))
     if (imageFiles.has(normalPath(path))) return true;
@@ -54,8 +52,8 @@ export async function openFromArchive(
   source: ImageSourceKind,
   options: OpenOptions,
 ): Promise<OpenedImage> {
-  const held = await readParts(unpacked(chunks, name), name, source, options);
-  return assemble(held, name, source, options.platform);
+  const archive = await readParts(unpacked(chunks, name), name, source, options);
+  return assemble(archive, name, source, options.platform);
 }
 
 async function readParts(
@@ -63,7 +61,7 @@ async function readParts(
   name: string,
   source: ImageSourceKind,
   { cache, inspector, onProgress = () => {} }: OpenOptions,
-): Promise<Held> {
+): Promise<ArchiveParts> {
   const json = new Map<string, Uint8Array>();
   const layers = new Map<string, LayerInspection>();
   const links = new Map<string, string>();
@@ -93,13 +91,12 @@ async function readParts(
       continue;
     }
     if (!isLayerHead(head)) continue;
-    const blob = checked(reader.behind(head), digest, `${path} of ${name}`);
     const onBytes = (count: number) => {
       bytes += count;
       onProgress({ layer: layers.size, layers: null, bytes });
     };
-    const layer = await inspectLayer(blob.chunks, `${path} of ${name}`, onBytes, inspector);
-    await blob.finish();
+    const blob = { chunks: reader.behind(head), digest };
+    const layer = await inspectBlob(blob, `${path} of ${name}`, onBytes, inspector);
     if (key !== null) await cache.keep(key, layer);
     layers.set(path, layer);
   }
@@ -107,21 +104,27 @@ async function readParts(
   return { json, layers, links };
 }
 
-function assemble(held: Held, name: string, source: ImageSourceKind, platform: string): OpenedImage {
+async function assemble(
+  archive: ArchiveParts,
+  name: string,
+  source: ImageSourceKind,
+  platform: string,
+): Promise<OpenedImage> {
   const read = (path: string) => {
-    const bytes = held.json.get(path);
+    const bytes = archive.json.get(path);
     return bytes === undefined ? undefined : parseJson(bytes);
   };
   const layerAt = (given: string) => {
     let path = normalPath(given);
-    for (let count = 0; count < maxLinks && held.links.has(path); count++)
-      path = held.links.get(path) ?? path;
-    const layer = held.layers.get(path);
+    for (let count = 0; count < maxLinks && archive.links.has(path); count++)
+      path = archive.links.get(path) ?? path;
+    const layer = archive.layers.get(path);
     if (layer === undefined) throw invalidImage(`${name}: its layer ${given} is not in it`);
     return { ...layer, digest: digestOfBlob(path) };
   };
   const saved = read("manifest.json");
-  const digest = indexDigest(read, platform);
+  const found = await findManifest(read("index.json"), platform, (digest) => read(blobPath(digest)));
+  const digest = "isNot" in found ? null : found.digest;
   const [first] = Array.isArray(saved) ? saved : [];
   if (isRecord(first) && Array.isArray(first.Layers)) {
     if (Array.isArray(saved) && saved.length > 1)
@@ -130,32 +133,19 @@ function assemble(held: Held, name: string, source: ImageSourceKind, platform: s
     const layers = first.Layers.map((path) => layerAt(text(path) ?? ""));
     return { source, name, digest, layers, ...configParts(config) };
   }
-  if (digest === null)
+  if ("isNot" in found || digest === null)
     throw invalidImage(`${name}: is neither an archive of docker save nor an OCI archive for ${platform}`);
-  const parts = manifestParts(read(blobPath(digest)), name);
+  const parts = manifestParts(found.manifest, name);
   const layers = parts.layers.map((layer) => layerAt(blobPath(layer.digest)));
   const config = read(blobPath(parts.config));
   return { source, name, digest, layers, ...configParts(config) };
-}
-
-/** Follows indexes to a manifest that is there. */
-function indexDigest(read: (path: string) => unknown, platform: string): Digest | null {
-  let json = read("index.json");
-  let digest: Digest | null = null;
-  for (let depth = 0; depth < 4 && isRecord(json) && Array.isArray(json.manifests); depth++) {
-    const found = entryFor(json, platform);
-    if (typeof found === "object") return null;
-    digest = found;
-    json = read(blobPath(digest));
-  }
-  return digest;
 }
 
 function digestOfBlob(path: string): Digest | null {
   return digestIn(path, /^blobs\/sha256\/([0-9a-f]{64})$/);
 }
 
-/** Podman and Buildah name layers by their digests. Others' archives may have any file under such a name. */
+/** Podman and Buildah name layers by their digests. Only an engine's archive is trusted to do so. */
 function digestBySaving(path: string): Digest | null {
   return digestIn(path, /^([0-9a-f]{64})\.tar$/);
 }
@@ -167,14 +157,14 @@ function digestIn(path: string, pattern: RegExp): Digest | null {
 
 /**
  * Before Docker 25 the folder of a layer is named by a hash over the digests of it and all below (moby `image/v1/imagev1.go`, CreateID):
- * the same name is the same layer, as long as it is the engine that says so. The key is no digest of any blob.
+ * in an engine's archive the same name is the same layer. The key is no digest of a blob.
  */
 function keyBySaving(path: string): Digest | null {
   const id = /^([0-9a-f]{64})\/layer\.tar$/.exec(path)?.[1];
   return id === undefined ? null : digestOf(Buffer.from(`layer of docker save ${id}`));
 }
 
-/** A tar archive, compressed or not; an empty layer is two empty blocks. */
+/** A layer is a tar archive, compressed or not. An empty one has only empty blocks. */
 function isLayerHead(head: Uint8Array): boolean {
   if (compressionBy(head) !== null) return true;
   return head.length === 512 && (head.every((byte) => byte === 0) || isTar(head));

@@ -1,10 +1,34 @@
-/** An image of the container engine: as the archive of `docker save`, and its layers. */
+/** Opens an image of the container engine: its archive, as `docker save` writes it, or its layers. */
 
+import { ImgmatchError } from "../../errors.ts";
+import type { Environment } from "../../io/world.ts";
+import { connectDocker } from "../../oci/engine/api.ts";
 import { imagePath } from "../../oci/engine/engine-answers.ts";
 import { readLayers } from "../../oci/engine/read-layers.ts";
-import { connectDocker } from "../../oci/engine/api.ts";
-import type { Environment } from "../../io/world.ts";
 import type { Layer } from "../../oci/image-layers.ts";
+import { openFromArchive } from "./from-archive.ts";
+import type { OpenedImage, OpenOptions } from "./open-layers.ts";
+
+/** The engine, and its description of an image. null without an engine, or if it has no such image. */
+export async function findInEngine(env: Environment, name: string) {
+  try {
+    const api = await connectDocker(env);
+    return { api, description: await api.json("GET", `${imagePath(name)}/json`) };
+  } catch (error) {
+    if (error instanceof ImgmatchError) return null;
+    throw error;
+  }
+}
+
+/** null without an engine, or if it has no such image. */
+export async function openFromEngine(
+  env: Environment,
+  name: string,
+  options: OpenOptions,
+): Promise<OpenedImage | null> {
+  const found = await findInEngine(env, name);
+  return found && openFromArchive(found.api.bytes("GET", `${imagePath(name)}/get`), name, "engine", options);
+}
 
 /** Throws `ENGINE_…` while it is read. */
 export async function* engineArchive(
@@ -16,7 +40,7 @@ export async function* engineArchive(
   yield* api.bytes("GET", `${imagePath(name)}/get`, { signal });
 }
 
-/** Throws `ENGINE_…`, also where it has no image of this name. */
+/** Throws `ENGINE_…`, also if the engine has no such image. */
 export async function engineLayers(
   env: Environment,
   name: string,

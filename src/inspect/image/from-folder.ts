@@ -1,4 +1,4 @@
-/** A root file system in a folder, or one file, as it lies there: no link is followed, no device read. */
+/** Opens a root file system in a folder, or one file. No link is followed, no device is read. */
 
 import { fstatSync, open } from "node:fs";
 import { opendir, readlink } from "node:fs/promises";
@@ -7,17 +7,16 @@ import { promisify } from "node:util";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
-import { closeSpooled, maxSpool, sourceOf, type SpooledFile } from "./spool.ts";
-import { loaderReader } from "../loader/loader-record.ts";
-import { databaseReader } from "../packages/databases.ts";
-import { sharedInspector } from "../workers/worker-pool.ts";
-import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
+import { sharedInspector } from "../workers/thread-inspector.ts";
+import { chunksOf } from "./chunks.ts";
+import { type ArchiveBudget, archiveBudget } from "./archive-budget.ts";
+import { inspectContent, inspectProgram } from "./inspect-content.ts";
 import { layerChanges } from "./layer.ts";
-import { collect, type FileSink } from "./opened-file.ts";
 import type { OpenedImage, OpenOptions } from "./open-layers.ts";
-import { chunksOf } from "./zip.ts";
+import { collect } from "./opened-file.ts";
+import { closeSpooled, maxSpool, type SpooledFile, sourceOf } from "./spool.ts";
 
-/** Of the system, not of the image, where a running system is looked at. */
+/** Folders of a running system, which are not the image's. */
 const notRead = new Set(["proc", "sys", "dev"]);
 
 export function openFromFolder(folder: string, options: OpenOptions): Promise<OpenedImage> {
@@ -44,18 +43,18 @@ async function openFiles(
       changes.add({ kind: "symlink", ...path });
       continue;
     }
-    const { sink, opened } = collect(path, inspector);
+    const collected = collect(path, inspector);
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
-      // Gone since, or not for this user: said, not passed over.
-      if (!isErrno(error, "ENOENT")) sink.unopened("", errnoMessage(error));
+      // A file that this user may not read is reported. A file that is gone by now is not.
+      if (!isErrno(error, "ENOENT")) collected.sink.unopened("", errnoMessage(error));
       return null;
     });
     if (file !== null) {
       size += file.size;
-      await inspectOpen(file, path, sink, budget);
+      await inspectOpen(file, path, collected, budget);
     }
     onProgress({ layer: 0, layers: 1, bytes: size });
-    changes.addFile(path, opened());
+    changes.addFile(path, collected.opened());
   }
   return {
     ...named,
@@ -73,20 +72,17 @@ async function openFile(path: string): Promise<OpenFile> {
   return { kind: "open", descriptor, size: fstatSync(descriptor).size };
 }
 
-/** Inspects a file on the disk in its place; archives, as a stream. */
+/** Inspects a program in its place on the disk, and everything else as a stream. */
 async function inspectOpen(
   file: OpenFile,
   path: string,
-  sink: FileSink,
+  { sink, readKnown }: ReturnType<typeof collect>,
   budget: ArchiveBudget,
 ): Promise<void> {
   let isTaken = false;
   try {
     const source = sourceOf(file);
-    const database = databaseReader(path, file.size);
-    if (database !== null) return sink.packages(await database(async () => source.read(0, file.size)));
-    const loader = loaderReader(path, file.size);
-    if (loader !== null) return sink.loader(loader(source.read(0, file.size)));
+    if (await readKnown(file.size, async () => source.read(0, file.size))) return;
     isTaken = file.size <= maxSpool && holdsCode(source.read(0, headBytes));
     if (isTaken) await inspectProgram(file, sink, budget);
     else await inspectContent("", chunksOf(source), sink, budget, path);
@@ -95,7 +91,7 @@ async function inspectOpen(
   }
 }
 
-/** Not followed here: it says where in the image it leads. */
+/** A symbolic link: its target is a path of the image. */
 interface FoundLink {
   readonly path: string;
   readonly target: string;

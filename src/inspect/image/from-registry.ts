@@ -1,4 +1,4 @@
-/** An image in a registry, layer by layer, without an engine. */
+/** Opens an image in a registry, without an engine. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { parseJson } from "../../io/json.ts";
@@ -7,12 +7,11 @@ import { formatImageReference, type ImageReference, withDigest } from "../../oci
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
-import { checked } from "./checked.ts";
-import { inspectLayer } from "./layer.ts";
+import type { Chunks } from "./chunks.ts";
 import { configParts, manifestParts } from "./manifest.ts";
-import { type OpenedImage, openLayers, type OpenOptions } from "./open-layers.ts";
+import { type OpenedImage, type OpenOptions, openLayers } from "./open-layers.ts";
 
-/** null when the registry has no such reference. Throws what the registry throws, and `IMAGE_INVALID`. */
+/** null if the registry has no such reference. Throws what the registry throws, and `IMAGE_INVALID`. */
 export async function openFromRegistry(
   client: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">,
   reference: ImageReference,
@@ -33,18 +32,19 @@ export async function openFromRegistry(
     });
   const parts = manifestParts(parseJson(manifest.bytes), name);
   const config = parseJson(await client.readBlob(reference, parts.config));
-  const layers = await openLayers(parts.layers, name, options, async ({ digest, size }, layer, onBytes) => {
-    // Its digest is compared by who streams it, once the last piece has come: also of what lies behind the archive's end.
-    const { chunks, finish, close } = checked(client.streamBlob(reference, digest, size), null, layer);
-    try {
-      const inspection = await inspectLayer(chunks, layer, onBytes, options.inspector);
-      await finish();
-      return inspection;
-    } catch (error) {
-      throw error instanceof RegistryError ? error.of(layer) : error;
-    } finally {
-      await close();
-    }
-  });
+  // The client compares the digest of what it streams.
+  const layers = await openLayers(parts.layers, name, options, ({ digest, size }, layer) => ({
+    chunks: named(client.streamBlob(reference, digest, size), layer),
+    digest: null,
+  }));
   return { source: "registry", name, digest, layers, ...configParts(config) };
+}
+
+/** Errors of the registry name the layer. */
+async function* named(chunks: Chunks, layer: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    throw error instanceof RegistryError ? error.of(layer) : error;
+  }
 }

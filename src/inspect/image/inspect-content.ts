@@ -1,49 +1,30 @@
-/** Opens what a file of an image holds: code, or an archive with code in it, to a bound. */
+/** Opens the content of a file: code, or archives with code in them, within bounds. */
 
-import { ImgmatchError } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { headBytes, holdsCode, holdsCodeFrom } from "../file-inspection.ts";
 import { maxScript } from "../loader/shell-path.ts";
-import { closeSpooled, maxSpool, sourceOf, spool, type SpooledFile } from "./spool.ts";
-import { type Chunks, createChunkReader } from "./checked.ts";
+import {
+  type ArchiveBudget,
+  ArchiveBomb,
+  countName,
+  isDamage,
+  type Opening,
+  within,
+} from "./archive-budget.ts";
+import { type Chunks, chunksOf, createChunkReader } from "./chunks.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
 import { findMark } from "./marks.ts";
 import type { ContentSink } from "./opened-file.ts";
-import { readTar } from "./read-tar.ts";
-import { chunksOf, endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
+import { isTar, readTar } from "./read-tar.ts";
+import { closeSpooled, maxSpool, type SpooledFile, sourceOf, spool } from "./spool.ts";
+import { endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
 
-/** The bytes that the archives of one layer may still unpack to, and those of the names in them, all together. */
-export interface ArchiveBudget {
-  left: number;
-  names: number;
-}
-
-export function archiveBudget(): ArchiveBudget {
-  return { left: maxArchives, names: maxNames };
-}
-
-const maxArchives = 16 * 2 ** 30;
-const maxNames = 64 * 2 ** 20;
-/** Programs shrink to a third, logs to a twentieth; zlib cannot do more than 1:1032 at once (zlib's technical details). */
-const maxRatio = 200;
-/** Small archives of nearly nothing but zeros are none that do harm. */
-const freeBytes = 256 * 2 ** 20;
-
-/** One file of the layer: who is told of it, what it has, and what it has unpacked to so far, together with all archives in it. */
-interface Opening {
-  readonly sink: ContentSink;
-  readonly layer: ArchiveBudget;
-  packed: number;
-  unpacked: number;
-}
-
-/** A wheel in a zip in a jar: nobody has seen more. */
+/** The deepest nesting that was seen: a wheel in a zip in a jar. */
 const maxDepth = 3;
 const tooDeep = `an archive inside ${maxDepth} others`;
-/** Twice the longest file that is read by place. */
 const maxSearched = 2 * maxSpool;
 const behindScript = "bytes behind a script, which it may unpack when it runs";
-/** Formats that hold programs and are not read, by their first bytes as hexadecimal digits. */
+/** Formats that may hold programs and are not read, by the hexadecimal digits of their first bytes. */
 const closed: readonly (readonly [string, RegExp])[] = [
   ["xz", /^fd377a585a00/],
   ["bzip2", /^425a683[1-9]314159265359/],
@@ -61,12 +42,12 @@ const closed: readonly (readonly [string, RegExp])[] = [
   ["squashfs", /^68737173/],
   ["kpack", /^4b50414b/],
 ];
-/** A static library is no program, but a package of Debian is an `ar` archive as well. */
+/** Debian's packages are `ar` archives, as static libraries are: the name tells them apart. */
 const debianPackage = { name: /\.deb$/, head: /^213c617263683e0a/ };
 
 /**
- * Does not throw for what is in the file: what cannot be opened is told. `path` is where it stands inside the file of an image, `name`
- * what tells packages by their names. Throws what reading the image throws.
+ * Opens a file. A fault of its content goes to `sink.unopened`; errors of reading the image are thrown. `path` is its place inside the
+ * file of the image, `name` tells Debian's packages.
  */
 export async function inspectContent(
   path: string,
@@ -75,17 +56,17 @@ export async function inspectContent(
   budget: ArchiveBudget,
   name = path,
 ): Promise<void> {
-  const own: Opening = { sink, layer: budget, packed: 0, unpacked: 0 };
+  const opening: Opening = { sink, layer: budget, packed: 0, unpacked: 0 };
   const counted = async function* (): Chunks {
     for await (const chunk of chunks) {
-      own.packed += chunk.length;
+      opening.packed += chunk.length;
       yield chunk;
     }
   };
-  await openBytes(path, counted(), own, name, 0);
+  await openBytes(path, counted(), opening, name, 0);
 }
 
-/** The same of a program that lies where it can be read by place. Takes the file over. */
+/** Does the same for a program that can be read by place. Takes the file over. */
 export async function inspectProgram(
   file: SpooledFile,
   sink: ContentSink,
@@ -94,11 +75,11 @@ export async function inspectProgram(
   await openProgram("", file, { sink, layer: budget, packed: file.size, unpacked: 0 }, 0);
 }
 
-async function openBytes(path: string, chunks: Chunks, own: Opening, name: string, depth: number) {
+async function openBytes(path: string, chunks: Chunks, opening: Opening, name: string, depth: number) {
   const reader = createChunkReader(chunks);
   try {
     const head = await reader.take(headBytes);
-    await openContent(path, head, reader.behind(head), own, name, depth);
+    await openContent(path, head, reader.behind(head), opening, name, depth);
   } finally {
     await reader.close();
   }
@@ -108,18 +89,18 @@ async function openContent(
   path: string,
   head: Uint8Array,
   whole: Chunks,
-  own: Opening,
+  opening: Opening,
   name: string,
   depth: number,
 ): Promise<void> {
-  const { sink } = own;
-  if (holdsCode(head)) return openFile(path, whole, own, depth);
+  const { sink } = opening;
+  if (holdsCode(head)) return openFile(path, whole, opening, depth);
   const compression = compressionBy(head);
   const isArchive = isZip(head) || isTar(head) || compression !== null;
   if (!isArchive) {
     const format = closedFormat(head, name);
-    if (format === null) return openUnmarked(path, head, whole, own, depth);
-    // A page of a manual is too short to hold a program.
+    if (format === null) return openUnmarked(path, head, whole, opening, depth);
+    // A compressed manual page is too short to hold a program.
     if (await isLong(whole)) sink.unopened(path, `packed in a format that is not read (${format})`);
     return;
   }
@@ -128,15 +109,22 @@ async function openContent(
     return;
   }
   try {
-    if (isZip(head)) await openZip(path, whole, own, depth);
-    else if (isTar(head)) await openTar(path, whole, own, depth);
-    else await openBytes(path, within(own, decompressed(whole, compression, path)), own, name, depth + 1);
+    if (isZip(head)) await openZip(path, whole, opening, depth);
+    else if (isTar(head)) await openTar(path, whole, opening, depth);
+    else
+      await openBytes(
+        path,
+        within(opening, decompressed(whole, compression, path)),
+        opening,
+        name,
+        depth + 1,
+      );
   } catch (error) {
-    tellDamage(path, error, own);
+    tellDamage(path, error, opening);
   }
 }
 
-/** Throws what is no fault of the content. */
+/** Reports a fault of the content, and throws any other error. */
 function tellDamage(path: string, error: unknown, { sink }: Opening): void {
   if (!isDamage(error)) throw error;
   sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
@@ -152,40 +140,48 @@ async function isLong(chunks: Chunks): Promise<boolean> {
   return (await createChunkReader(chunks).take(holdsCodeFrom)).length === holdsCodeFrom;
 }
 
-async function openFile(path: string, chunks: Chunks, own: Opening, depth: number): Promise<void> {
-  const file = await spooled(path, chunks, own);
-  if (file !== null) await openProgram(path, file, own, depth);
+async function openFile(path: string, chunks: Chunks, opening: Opening, depth: number): Promise<void> {
+  const file = await spooled(path, chunks, opening);
+  if (file !== null) await openProgram(path, file, opening, depth);
 }
 
-/** null for what is longer than any file that would be opened, which is told. */
+/** null for a file that is too long, which is reported. */
 async function spooled(path: string, chunks: Chunks, { sink }: Opening): Promise<SpooledFile | null> {
   const file = await spool(chunks);
   if (file === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
   return file;
 }
 
-/** And the zip archive at its end, if it has one. Takes the file over. */
-async function openProgram(path: string, file: SpooledFile, own: Opening, depth: number): Promise<void> {
+/** Opens a program, and the zip archive at its end. Takes the file over. */
+async function openProgram(path: string, file: SpooledFile, opening: Opening, depth: number): Promise<void> {
   try {
-    await openZipAtEnd(path, sourceOf(file), own, depth);
+    await openZipAtEnd(path, sourceOf(file), opening, depth);
   } catch (error) {
     closeSpooled(file);
     throw error;
   }
-  await own.sink.file(path, file);
+  await opening.sink.file(path, file);
 }
 
-/** Answers whether there is one. A fault of it hides nothing else of the file. */
-async function openZipAtEnd(path: string, source: ByteSource, own: Opening, depth: number): Promise<boolean> {
+/** Returns whether there is one. Its faults do not hide the rest of the file. */
+async function openZipAtEnd(
+  path: string,
+  source: ByteSource,
+  opening: Opening,
+  depth: number,
+): Promise<boolean> {
   if (!endsWithZip(source)) return false;
-  if (depth >= maxDepth) own.sink.unopened(path, tooDeep);
-  else await openEntries(path, source, own, depth).catch((error: unknown) => tellDamage(path, error, own));
+  if (depth >= maxDepth) opening.sink.unopened(path, tooDeep);
+  else
+    await openEntries(path, source, opening, depth).catch((error: unknown) =>
+      tellDamage(path, error, opening),
+    );
   return true;
 }
 
-/** Opens a file that begins with no mark: a script, data, somebody's own archive. Nothing is kept of it before the first mark. */
-async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own: Opening, depth: number) {
-  const { sink } = own;
+/** Opens a file that begins with no mark: a script, data, an unknown archive. It is held only from its first mark on. */
+async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, opening: Opening, depth: number) {
+  const { sink } = opening;
   const isScript = head[0] === 0x23 && head[1] === 0x21;
   const seen = { bytes: 0, firstZero: Number.POSITIVE_INFINITY };
   const text: Uint8Array[] = [];
@@ -210,13 +206,13 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
     if (seen.bytes - seen.firstZero >= holdsCodeFrom) sink.unopened(path, behindScript);
     return;
   }
-  const file = await spooled(path, first.rest, own);
+  const file = await spooled(path, first.rest, opening);
   if (file === null) return;
   let isTaken = false;
   try {
     const source = sourceOf(file);
-    const hasZip = await openZipAtEnd(path, source, own, depth);
-    // A text has no zeros, and packed bytes have some in every thousand.
+    const hasZip = await openZipAtEnd(path, source, opening, depth);
+    // A text has no zeros; of a thousand packed bytes some are zero.
     if ((hasZip && first.mark === "zip" ? first.at : seen.bytes) - seen.firstZero >= holdsCodeFrom)
       sink.unopened(path, behindScript);
     const program = hasZip && first.mark !== "program" ? null : await findMark(chunksOf(source), ["program"]);
@@ -229,81 +225,46 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
   }
 }
 
-async function openZip(path: string, chunks: Chunks, own: Opening, depth: number) {
-  const file = await spooled(path, chunks, own);
+async function openZip(path: string, chunks: Chunks, opening: Opening, depth: number) {
+  const file = await spooled(path, chunks, opening);
   if (file === null) return;
   try {
-    await openEntries(path, sourceOf(file), own, depth);
+    await openEntries(path, sourceOf(file), opening, depth);
   } finally {
     closeSpooled(file);
   }
 }
 
-async function openEntries(path: string, source: ByteSource, own: Opening, depth: number) {
-  const { sink } = own;
+async function openEntries(path: string, source: ByteSource, opening: Opening, depth: number) {
+  const { sink } = opening;
   const entries = readZip(source);
   if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
   for (const entry of entries ?? []) {
     const name = `${path}!/${entry.path}`;
-    countName(own, name);
+    countName(opening, name);
     if (entry.path.endsWith("/")) continue;
     const inner = openZipEntry(source, entry);
     if (inner === null)
       sink.unopened(name, entry.isEncrypted ? "encrypted" : "compressed in a way that is not read");
-    else await innerContent(name, within(own, inner), own, depth);
+    else await innerContent(name, within(opening, inner), opening, depth);
   }
 }
 
-async function openTar(path: string, chunks: Chunks, own: Opening, depth: number) {
+async function openTar(path: string, chunks: Chunks, opening: Opening, depth: number) {
   for await (const entry of readTar(chunks, path)) {
     const name = `${path}!/${entry.path}`;
-    countName(own, name);
-    if (entry.isSparse) own.sink.unopened(name, "a sparse file in an archive");
-    else if (entry.type === "file") await innerContent(name, within(own, entry.content), own, depth);
+    countName(opening, name);
+    if (entry.isSparse) opening.sink.unopened(name, "a sparse file in an archive");
+    else if (entry.type === "file") await innerContent(name, within(opening, entry.content), opening, depth);
   }
 }
 
 /** A damaged member does not hide the others. */
-async function innerContent(path: string, chunks: Chunks, own: Opening, depth: number) {
+async function innerContent(path: string, chunks: Chunks, opening: Opening, depth: number) {
   try {
-    await openBytes(path, chunks, own, path, depth + 1);
+    await openBytes(path, chunks, opening, path, depth + 1);
   } catch (error) {
     if (!isDamage(error) || error instanceof ArchiveBomb) throw error;
-    own.sink.unopened(path, error.message);
+    opening.sink.unopened(path, error.message);
   }
-}
-
-async function* within(own: Opening, chunks: Chunks): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    own.unpacked += chunk.length;
-    own.layer.left -= chunk.length;
-    if (own.unpacked > freeBytes + maxRatio * own.packed)
-      throw new ArchiveBomb(`unpacks to more than ${maxRatio} times its size`);
-    if (own.layer.left < 0)
-      throw new ArchiveBomb(`the archives of its layer unpack to more than ${maxArchives} bytes`);
-    yield chunk;
-  }
-}
-
-/** Also of what is not opened, as it is told. */
-function countName({ layer }: Opening, name: string): void {
-  layer.names -= name.length;
-  if (layer.names < 0)
-    throw new ArchiveBomb(`the names in archives of its layer have more than ${maxNames} bytes`);
-}
-
-class ArchiveBomb extends Error {
-  override readonly name = "ArchiveBomb";
-}
-
-/** Whether the content is at fault, and not the disk or the registry: our own words for it, zlib's, or a bomb. */
-function isDamage(error: unknown): error is Error {
-  if (error instanceof ImgmatchError) return error.code === "IMAGE_INVALID";
-  if (error instanceof ArchiveBomb) return true;
-  const code = error instanceof Error && "code" in error ? error.code : null;
-  return typeof code === "string" && /^(Z_|ERR_ZSTD|ZSTD_)/.test(code);
-}
-
-export function isTar(head: Uint8Array): boolean {
-  return Buffer.from(head.subarray(257, 262)).toString("latin1") === "ustar";
 }

@@ -1,4 +1,4 @@
-/** Opened layers by their digest: a base that many images share is opened once. */
+/** Keeps opened layers by their digest: a base that many images share is opened once. */
 
 import { randomUUID } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -12,12 +12,12 @@ import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import type { LayerInspection } from "./layer.ts";
 
-/** Grows with every change of what is found: an older answer is not one. */
+/** Raise it when the findings change: older entries are not read. */
 const analyserVersion = 13;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
-  /** A cache that cannot be written is none, and no error. */
+  /** Does nothing if the cache cannot be written. */
   keep(digest: Digest, layer: LayerInspection): Promise<void>;
 }
 
@@ -30,19 +30,19 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>>): 
 
 const maxUnpacked = 512 * 2 ** 20;
 
-/** A folder that others may write is not read: an entry that leaves out a feature would call an image fit for hosts on which it crashes. */
+/** A folder that others may write is not read: an entry without a feature would let an image run on hosts on which it crashes. */
 export function folderCache(folder: string): LayerCache {
-  const own = join(folder, `layers-${analyserVersion}`);
-  const fileOf = (digest: Digest) => join(own, `${digest.slice("sha256:".length)}.gz`);
+  const layers = join(folder, `layers-${analyserVersion}`);
+  const fileOf = (digest: Digest) => join(layers, `${digest.slice("sha256:".length)}.gz`);
   return {
     async find(digest) {
       const file = fileOf(digest);
-      if (findWritableByOthers([file, own, folder]) !== null) return null;
+      if (findWritableByOthers([file, layers, folder]) !== null) return null;
       try {
         const bytes = await promisify(gunzip)(await readFile(file), { maxOutputLength: maxUnpacked });
         return unsealed(bytes.toString("utf8"));
       } catch {
-        // Not there, or not readable: the layer is opened again.
+        // Without a readable entry the layer is opened again.
         return null;
       }
     },
@@ -50,8 +50,8 @@ export function folderCache(folder: string): LayerCache {
       const file = fileOf(digest);
       const draft = `${file}.${randomUUID()}`;
       try {
-        // Whatever the umask: what others may write is not read again.
-        makeFolders(own, 0o755);
+        // The umask must not let others write: the entry would not be read again.
+        makeFolders(layers, 0o755);
         await writeFile(draft, await promisify(gzip)(sealed(layer)), { mode: 0o644 });
         await rename(draft, file);
       } catch {
@@ -61,7 +61,7 @@ export function folderCache(folder: string): LayerCache {
   };
 }
 
-/** Begins with its own digest: what this program has written is read as it is, and nothing else is read. */
+/** Begins with the digest of its JSON, so that a damaged entry is not read. */
 function sealed(layer: LayerInspection): string {
   const json = JSON.stringify(layer);
   return `${digestOf(json)}\n${json}`;

@@ -1,33 +1,55 @@
-/** One layer, opened: what its files hold, and what it does to the files below. */
+/** Opens one layer: what its files hold, and what it does to the files of lower layers. */
 
-import { loaderReader } from "../loader/loader-record.ts";
-import { databaseReader } from "../packages/databases.ts";
-import { sharedInspector } from "../workers/worker-pool.ts";
-import { type Chunks, createChunkReader } from "./checked.ts";
+import type { Digest } from "../../oci/digest.ts";
+import type { FileInspector } from "../workers/file-inspector.ts";
+import { sharedInspector } from "../workers/thread-inspector.ts";
+import { type Chunks, checked, createChunkReader } from "./chunks.ts";
 import { unpacked } from "./decompress.ts";
-import { archiveBudget, inspectContent } from "./inspect-content.ts";
+import { archiveBudget } from "./archive-budget.ts";
+import { inspectContent } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { collect, type OpenedFile } from "./opened-file.ts";
 import { readTar } from "./read-tar.ts";
 
-/** In the order of the archive, as the last entry of a path counts. Everything but directories is here. */
+/** The changes are in the order of the archive: the last entry of a path counts. Directories are left out. */
 export interface LayerInspection {
   readonly changes: readonly LayerChange[];
   /** Unpacked, in bytes. */
   readonly size: number;
 }
 
-/** One layer of a hostile image unpacks to no more than this. */
+/** Unpacked bytes of one layer. */
 const maxLayer = 2 ** 40;
-
 /** Half a million files with names of 128 letters. */
 const maxNames = 64 * 2 ** 20;
 
 const whiteout = ".wh.";
-
 const opaque = ".wh..wh..opq";
 
-/** `name` is what an error calls the layer. `onBytes` hears of every piece of it, unpacked. Throws `IMAGE_INVALID`. */
+/** The bytes of a layer, and the digest that they must have; null if their source compares it. */
+export interface LayerBlob {
+  readonly chunks: Chunks;
+  readonly digest: Digest | null;
+}
+
+/** Opens a layer, and compares its digest at the end. Throws `IMAGE_INVALID`. */
+export async function inspectBlob(
+  { chunks, digest }: LayerBlob,
+  name: string,
+  onBytes: (count: number) => void,
+  inspector?: FileInspector,
+): Promise<LayerInspection> {
+  const blob = checked(chunks, digest, name);
+  try {
+    const layer = await inspectLayer(blob.chunks, name, onBytes, inspector);
+    await blob.finish();
+    return layer;
+  } finally {
+    await blob.close();
+  }
+}
+
+/** Errors call the layer `name`. `onBytes` gets the length of every unpacked piece. Throws `IMAGE_INVALID`. */
 export async function inspectLayer(
   chunks: Chunks,
   name: string,
@@ -59,20 +81,18 @@ export async function inspectLayer(
     else if (entry.type === "symlink") changes.add({ kind: "symlink", path, target: entry.target });
     else if (entry.type === "file" && entry.size === 0 && !entry.isSparse) changes.addFile(path, null);
     else if (entry.type !== "directory") {
-      const { sink, opened } = collect(path, inspector);
-      const database = entry.type === "file" ? databaseReader(path, entry.size) : null;
-      const loader = entry.type === "file" ? loaderReader(path, entry.size) : null;
+      const { sink, readKnown, opened } = collect(path, inspector);
+      const whole = () => createChunkReader(entry.content).take(entry.size);
       if (entry.isSparse) sink.unopened("", "a sparse file");
-      else if (database !== null) sink.packages(await database(() => whole(entry.content, entry.size)));
-      else if (loader !== null) sink.loader(loader(await whole(entry.content, entry.size)));
-      else if (entry.type === "file") await inspectContent("", entry.content, sink, budget, path);
+      else if (entry.type === "file" && !(await readKnown(entry.size, whole)))
+        await inspectContent("", entry.content, sink, budget, path);
       changes.addFile(path, opened());
     }
   }
   return { changes: await changes.result(), size };
 }
 
-/** Engines differ in what they do about a whiteout of `.` or `..`, and nobody makes one. */
+/** Engines differ about a whiteout of `.` or `..`, and nobody makes one: it is refused. */
 function removedBy(folder: string, base: string, name: string): string {
   const removed = base.slice(whiteout.length);
   if (removed === "" || removed === "." || removed === "..")
@@ -80,11 +100,7 @@ function removedBy(folder: string, base: string, name: string): string {
   return join(folder, removed);
 }
 
-function whole(chunks: Chunks, size: number): Promise<Uint8Array> {
-  return createChunkReader(chunks).take(size);
-}
-
-/** Without `.`, empty parts and ways out of the image: a `..` at the root leads to the root, as in a chroot. */
+/** Removes `.`, `..` and empty parts: a `..` at the root stays at the root, as in a chroot. */
 export function normalPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {
@@ -98,20 +114,20 @@ function join(folder: string, name: string): string {
   return folder === "" ? name : `${folder}/${name}`;
 }
 
-/** The changes of a layer in the order of its archive, while files of it are still being opened. */
 export type LayerChange =
   | { readonly kind: "file"; readonly path: string; readonly opened?: OpenedFile }
   | { readonly kind: "hardlink" | "symlink"; readonly path: string; readonly target: string }
-  /** `opaque`: what lower layers have in the folder is gone. */
+  /** `opaque` removes what lower layers have in the folder. */
   | { readonly kind: "removed" | "opaque"; readonly path: string };
 
+/** Keeps the changes of a layer in order while its files are still being opened. */
 export function layerChanges() {
   const changes: LayerChange[] = [];
   const open: Promise<void>[] = [];
   let failure: { readonly error: unknown } | null = null;
   return {
     add: (change: LayerChange) => changes.push(change),
-    /** Throws what opening an earlier file threw. */
+    /** Throws if an earlier file could not be opened. */
     addFile(path: string, opened: Promise<OpenedFile | null> | null) {
       if (failure !== null) throw failure.error;
       const index = changes.push({ kind: "file", path }) - 1;
@@ -124,7 +140,7 @@ export function layerChanges() {
       });
       open.push(done);
     },
-    /** Waits for all files. Throws what opening one of them threw. */
+    /** Waits for all files. Throws if one could not be opened. */
     async result(): Promise<readonly LayerChange[]> {
       await Promise.all(open);
       return changes;

@@ -1,11 +1,11 @@
-/** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
+/** Reads manifests and configurations of images (OCI image-spec `manifest.md`, `config.md`). */
 
-import { type Digest, isDigest, isSize } from "../../oci/digest.ts";
-import { digestOf } from "../../oci/digest-of.ts";
 import { attempt } from "../../io/attempt.ts";
 import { canonical } from "../../io/canonical-json.ts";
-import { fieldsOf } from "../../io/json.ts";
-import { platformName } from "../../oci/platform-entries.ts";
+import { fieldsOf, isRecord } from "../../io/json.ts";
+import { type Digest, isDigest, isSize } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { entryFor, platformName } from "../../oci/platform-entries.ts";
 import { invalidImage } from "./invalid-image.ts";
 import type { OpenedImage } from "./open-layers.ts";
 
@@ -16,7 +16,27 @@ export function blobPath(digest: Digest): string {
   return `blobs/sha256/${digest.slice("sha256:".length)}`;
 }
 
-/** Digests of the configuration and of the layers, with their compressed sizes. Throws `IMAGE_INVALID` for what is no manifest of an image. */
+/** An index may name an index, but not forever. */
+const maxIndexes = 4;
+
+/** Follows indexes to the manifest for a platform. `isNot` is the reason why there is none. `digest` is null for an index that is a manifest. */
+export async function findManifest(
+  index: unknown,
+  platform: string,
+  read: (digest: Digest) => unknown,
+): Promise<{ readonly manifest: unknown; readonly digest: Digest | null } | { readonly isNot: string }> {
+  let json = index;
+  let digest: Digest | null = null;
+  for (let depth = 0; isRecord(json) && Array.isArray(json.manifests); depth++) {
+    const found = depth === maxIndexes ? { isNot: "its indexes have no end" } : entryFor(json, platform);
+    if (typeof found === "object") return found;
+    digest = found;
+    json = await read(digest);
+  }
+  return { manifest: json, digest };
+}
+
+/** Digests of the configuration and of the layers, with their compressed sizes. Throws `IMAGE_INVALID` for JSON that is no image's manifest. */
 export function manifestParts(json: unknown, name: string) {
   const { config: described, layers } = fieldsOf(json);
   const { digest: config } = fieldsOf(described);
@@ -45,7 +65,7 @@ export function configParts(
   };
 }
 
-/** How its containers start; what is not text is not there. */
+/** How its containers start. Values that are no text are left out. */
 function startOf(config: unknown): NonNullable<OpenedImage["start"]> {
   const { Env, Entrypoint, Cmd, WorkingDir } = fieldsOf(fieldsOf(config).config);
   const texts = (value: unknown) =>
@@ -64,11 +84,11 @@ function startOf(config: unknown): NonNullable<OpenedImage["start"]> {
 
 function settingsOf(config: unknown): Digest | null {
   const { Labels: _, ...settings } = fieldsOf(fieldsOf(config).config);
-  // Nested deeper than anybody writes it, it cannot be written again.
+  // JSON that is nested too deep cannot be written again.
   return attempt(() => digestOf(JSON.stringify(canonical(settings))), null);
 }
 
-/** Digests of the layers' uncompressed archives, lowest first; null where the configuration does not have them. */
+/** Digests of the layers' uncompressed archives, lowest first; null if the configuration has none. */
 export function diffIdsOf(config: unknown): readonly Digest[] | null {
   const { diff_ids: ids } = fieldsOf(fieldsOf(config).rootfs);
   return Array.isArray(ids) && ids.every(isDigest) ? ids : null;

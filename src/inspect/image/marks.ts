@@ -1,29 +1,29 @@
-/** Marks of what has code in it, anywhere in a stream: behind a script, in a format of somebody's own. */
+/** Finds marks of code anywhere in a stream: behind a script, or in an unknown format. */
 
 import { bundleMagic } from "../amd/bundle.ts";
 import { compressedMagic, isCompressedBundle } from "../amd/compressed-bundle.ts";
 import { elfMachine, elfType } from "../elf/elf.ts";
 import { containerMagic } from "../gpu/fatbin.ts";
 import { u16, u32 } from "../little-endian.ts";
-import { type Chunks, createChunkReader } from "./checked.ts";
+import { type Chunks, createChunkReader } from "./chunks.ts";
 
-/** A file of a zip archive, GPU code, a program or library for a CPU. */
+/** `zip` is an entry of an archive, `program` a program or library for a CPU. */
 export type Mark = "zip" | "gpu" | "program";
 
 export interface FoundMark {
   readonly mark: Mark;
   /** Bytes before it. */
   readonly at: number;
-  /** From the mark on. */
+  /** The stream from the mark on. */
   readonly rest: Chunks;
 }
 
-/** So many bytes tell each. */
+/** Enough bytes to tell every mark. */
 const markBytes = 32;
 
 /**
- * Fewer than eight bytes each: Node searches for longer ones in a slower way. The reader that opens a match sees whether it only
- * looks like GPU code; of programs those of 64 bits are known.
+ * Fewer than eight bytes each: Node's search for longer ones is slower. A match may only look like GPU code: its reader finds out.
+ * Programs of 32 bits have no pattern.
  */
 const patterns = [
   { bytes: Buffer.from("PK\x03\x04"), markAt: () => "zip" },
@@ -36,7 +36,7 @@ const patterns = [
   readonly markAt: (bytes: Buffer, at: number) => Mark | null;
 }[];
 
-/** Texts and programs that know bundles have the magic alone. */
+/** Texts and programs about bundles have the magic, and no table behind it. */
 function bundleMark(bytes: Buffer, at: number): Mark | null {
   const isBundle = bundleMagic.equals(bytes.subarray(at, at + bundleMagic.length));
   const count = u32(bytes, at + bundleMagic.length);
@@ -49,7 +49,7 @@ function compressedMark(bytes: Buffer, at: number): Mark | null {
 
 const cpus: ReadonlySet<number> = new Set(Object.values(elfMachine));
 
-/** Of what a loader or a driver takes. */
+/** Only files that a loader or a driver takes are marks. */
 function elfMark(bytes: Buffer, at: number): Mark | null {
   const machine = u16(bytes, at + 18);
   if (machine === elfMachine.cuda || machine === elfMachine.amdgpu) return "gpu";
@@ -57,10 +57,10 @@ function elfMark(bytes: Buffer, at: number): Mark | null {
   return cpus.has(machine) && (type === elfType.executable || type === elfType.shared) ? "program" : null;
 }
 
-/** The first of the wanted marks; null where the stream has none. */
+/** The first of the wanted marks; null if the stream has none. */
 export async function findMark(chunks: Chunks, wanted: readonly Mark[]): Promise<FoundMark | null> {
   const reader = createChunkReader(chunks);
-  /** The end of what was searched, where a mark may begin. */
+  /** The last bytes that were searched: a mark may begin in them. */
   let carried = Buffer.alloc(0);
   for (let done = 0; ; ) {
     const next = await reader.next(Number.POSITIVE_INFINITY);
@@ -81,7 +81,7 @@ export async function findMark(chunks: Chunks, wanted: readonly Mark[]): Promise
   }
 }
 
-/** Of those that begin before `end` and are there as a whole. */
+/** The first whole mark that begins before `end`. */
 function firstMark(bytes: Buffer, wanted: readonly Mark[], end: number): { at: number; mark: Mark } | null {
   let first: { at: number; mark: Mark } | null = null;
   for (const { bytes: pattern, markAt } of patterns) {

@@ -1,16 +1,16 @@
-/** The layers of an image that names them in order: each from the cache, or opened and kept. */
+/** Opens the layers of an image in order: each comes from the cache, or is opened and kept there. */
 
 import type { Digest } from "../../oci/digest.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 import { invalidImage } from "./invalid-image.ts";
+import { inspectBlob, type LayerBlob, type LayerInspection } from "./layer.ts";
 import type { LayerCache } from "./layer-cache.ts";
-import type { LayerInspection } from "./layer.ts";
 
 export async function openLayers<Layer extends { readonly digest: Digest }>(
   layers: readonly Layer[],
   name: string,
-  { cache, onProgress = () => {} }: OpenOptions,
-  open: (layer: Layer, name: string, onBytes: (count: number) => void) => Promise<LayerInspection>,
+  { cache, inspector, onProgress = () => {} }: OpenOptions,
+  blobOf: (layer: Layer, name: string) => LayerBlob,
 ): Promise<OpenedImage["layers"]> {
   const opened: OpenedImage["layers"][number][] = [];
   let [bytes, changes, names] = [0, 0, 0];
@@ -19,10 +19,12 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
     tell();
     let found = await cache.find(layer.digest);
     if (found === null) {
-      found = await open(layer, `layer ${index + 1} of ${name}`, (count) => {
+      const layerName = `layer ${index + 1} of ${name}`;
+      const onBytes = (count: number) => {
         bytes += count;
         tell();
-      });
+      };
+      found = await inspectBlob(blobOf(layer, layerName), layerName, onBytes, inspector);
       await cache.keep(layer.digest, found);
     }
     changes += found.changes.length;
@@ -37,7 +39,7 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
   return opened;
 }
 
-/** Of all layers: three times what the largest real images have. */
+/** For all layers together: three times what the largest real images have. */
 const mostChanges = 1_000_000;
 const mostNames = 128 * 2 ** 20;
 
@@ -46,19 +48,19 @@ export type ImageSourceKind = "registry" | "engine" | "archive" | "layout" | "fo
 
 export interface OpenedImage {
   readonly source: ImageSourceKind;
-  /** As it was asked for. */
+  /** The name as the caller wrote it. */
   readonly name: string;
-  /** Of the manifest, where there is one. */
+  /** Digest of the manifest; null without one. */
   readonly digest: Digest | null;
-  /** `linux/amd64`; null where nothing says it. */
+  /** `linux/amd64`; null if it is unknown. */
   readonly platform: string | null;
   /** Lowest first. */
   readonly layers: readonly (LayerInspection & { readonly digest: Digest | null })[];
-  /** Of the layers' uncompressed archives, as the image's configuration names them; null where there is none. */
+  /** Digests of the layers' uncompressed archives by the image's configuration; null without one. */
   readonly diffIds: readonly Digest[] | null;
-  /** Of what its configuration says beside its layers, labels apart: environment, user, command. Absent or null where nothing says it. */
+  /** Digest of its configuration without layers and labels: environment, user, command. Absent or null if it is unknown. */
   readonly settings?: Digest | null;
-  /** How its containers start, as its configuration says. Absent where nothing says it. */
+  /** How its containers start, by its configuration. Absent without one. */
   readonly start?: ImageStart;
 }
 
@@ -70,18 +72,19 @@ export interface ImageStart {
 }
 
 export interface OpenOptions {
-  /** Of an index, the image for this platform. */
+  /** The image of an index to open. */
   readonly platform: string;
   readonly cache: LayerCache;
   readonly onProgress?: (progress: OpenProgress) => void;
-  /** Opens the files; by default the threads of this process. */
+  /** Opens the files. Default: {@link sharedInspector}. */
   readonly inspector?: FileInspector;
 }
 
 export interface OpenProgress {
-  /** Layers that are done, and how many there are; null while nobody knows. */
+  /** Layers that are done. */
   readonly layer: number;
+  /** All layers; null while their number is unknown. */
   readonly layers: number | null;
-  /** Bytes that were unpacked. */
+  /** Unpacked bytes so far. */
   readonly bytes: number;
 }

@@ -1,19 +1,19 @@
-/** The content of one path of an image: a program, an archive with programs in it, a package database. */
+/** Collects what one path of an image holds: programs, archives with programs, a package database, settings of the loader. */
 
 import type { FileInspection } from "../file-inspection.ts";
-import { type LoaderRecord, scriptRecord } from "../loader/loader-record.ts";
-import { mayBePackaged } from "../packages/unchanged-files.ts";
-import type { PackageRecords } from "../packages/unchanged-files.ts";
-import type { SpooledFile } from "./spool.ts";
+import { type LoaderRecord, loaderReader, scriptRecord } from "../loader/loader-record.ts";
+import { databaseReader } from "../packages/databases.ts";
+import { mayBePackaged, type PackageRecords } from "../packages/unchanged-files.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
+import type { SpooledFile } from "./spool.ts";
 
 /** The code at a path, and in archives there: `app.jar!/lib/x.so`. */
 export interface OpenedFile {
   readonly files: Readonly<Record<string, FileInspection>>;
   readonly unopened: Readonly<Record<string, string>>;
-  /** Of a file of a package database. */
+  /** The entries of a package database. */
   readonly packages?: PackageRecords;
-  /** Of a file that tells a loader where libraries are. */
+  /** The settings of a file that tells a loader where libraries are. */
   readonly loader?: LoaderRecord;
 }
 
@@ -25,26 +25,18 @@ export interface ContentSink {
   script(text: string): void;
 }
 
-export interface FileSink extends ContentSink {
-  packages(records: PackageRecords): void;
-  loader(record: LoaderRecord | null): void;
-}
-
 /**
- * Of the file at a path without a leading slash. Names inside are relative to it, as a hard link has the same under another name.
- * `opened` is null where there is nothing to tell.
+ * Collects the content of a path without a leading slash. Paths inside are relative to it, as a hard link has the same content under
+ * another name. `opened` is null if nothing was found.
  */
-export function collect(
-  path: string,
-  inspector: FileInspector,
-): {
-  sink: FileSink;
-  opened: () => Promise<OpenedFile | null> | null;
-} {
+export function collect(path: string, inspector: FileInspector) {
   const files: { readonly path: string; readonly found: Promise<FileInspection | null> }[] = [];
   const unopened = new Map<string, string>();
   const records: { packages?: PackageRecords; loader?: LoaderRecord } = {};
   const isEmpty = () => unopened.size + Object.keys(records).length === 0;
+  const keep = (loader: LoaderRecord | null) => {
+    if (loader !== null) records.loader = loader;
+  };
   const opened = async (): Promise<OpenedFile | null> => {
     const found = new Map<string, FileInspection>();
     for (const { path, found: inspection } of files) {
@@ -54,25 +46,26 @@ export function collect(
     if (found.size === 0 && isEmpty()) return null;
     return { files: Object.fromEntries(found), unopened: Object.fromEntries(unopened), ...records };
   };
+  const sink: ContentSink = {
+    async file(inner, file) {
+      const { accepted, found } = inspector.inspect(file, inner === "" && mayBePackaged(path));
+      // `opened` throws the error, unless the image turns out to be broken first.
+      found.catch(() => {});
+      files.push({ path: inner, found });
+      await accepted;
+    },
+    unopened: (path, reason) => unopened.set(path, reason),
+    script: (text) => keep(scriptRecord(text)),
+  };
   return {
-    sink: {
-      async file(inner, file) {
-        const { accepted, found } = inspector.inspect(file, inner === "" && mayBePackaged(path));
-        // Told by `opened`, or by nobody where the image turns out to be broken.
-        found.catch(() => {});
-        files.push({ path: inner, found });
-        await accepted;
-      },
-      unopened: (path, reason) => unopened.set(path, reason),
-      script(text) {
-        if (records.loader === undefined) this.loader(scriptRecord(text));
-      },
-      loader(loader) {
-        if (loader !== null) records.loader = loader;
-      },
-      packages(packages) {
-        records.packages = packages;
-      },
+    sink,
+    /** Reads a package database, or a file of the loader. False for any other file. */
+    async readKnown(size: number, whole: () => Promise<Uint8Array>): Promise<boolean> {
+      const database = databaseReader(path, size);
+      const loader = database === null ? loaderReader(path, size) : null;
+      if (database !== null) records.packages = await database(whole);
+      else if (loader !== null) keep(loader(await whole()));
+      return database !== null || loader !== null;
     },
     opened: () => (files.length === 0 && isEmpty() ? null : opened()),
   };

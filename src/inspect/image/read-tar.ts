@@ -1,30 +1,30 @@
 /**
  * Reads a tar stream entry by entry. Sources: POSIX.1-2024 pax interchange format; GNU tar manual, "Basic Tar Format" (long names,
- * numbers in base 256). Nothing is written anywhere, so that names can do no harm.
+ * numbers in base 256). Nothing is written to a disk, so that names can do no harm.
  */
 
-import { type ChunkReader, type Chunks, createChunkReader } from "./checked.ts";
+import { type ChunkReader, type Chunks, createChunkReader } from "./chunks.ts";
 import { invalidImage } from "./invalid-image.ts";
 
 export interface TarEntry {
   readonly path: string;
   readonly type: "file" | "hardlink" | "symlink" | "directory" | "other";
-  /** Bytes of the content. */
+  /** Bytes of the content, 0 for all but files. */
   readonly size: number;
   /** Target of a link. */
   readonly target: string;
-  /** Content that does not stand as it is: GNU's sparse files. */
+  /** The content of GNU's sparse files is no plain content. */
   readonly isSparse: boolean;
-  /** Can be left at any time: what is not read is skipped. */
+  /** A reader may stop at any time: the rest is skipped. */
   readonly content: Chunks;
 }
 
 const blockSize = 512;
-/** Extended attributes are among the records. */
+/** pax records hold extended attributes too. */
 const maxExtension = 2 ** 20;
-/** Linux takes no longer path (`PATH_MAX`); whoever writes one means harm. */
+/** `PATH_MAX` of Linux. */
 const maxPath = 4096;
-/** Each costs its reader a tenth of a millisecond; the largest real layers have 300,000. */
+/** The largest real layers have 300,000. An entry costs a tenth of a millisecond. */
 const maxTarEntries = 500_000;
 
 const types: Readonly<Record<string, TarEntry["type"]>> = {
@@ -43,7 +43,7 @@ interface Extension {
   isSparse?: boolean;
 }
 
-/** `name` is what an error calls the stream. Throws `IMAGE_INVALID`. */
+/** Errors call the stream `name`. Throws `IMAGE_INVALID`. */
 export async function* readTar(chunks: Chunks, name: string): AsyncGenerator<TarEntry> {
   const reader = createChunkReader(chunks);
   try {
@@ -91,7 +91,7 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
       throw invalidImage(`${name}: entry ${count} has a name of more than ${maxPath} bytes`);
     const size = extension.size ?? ownSize;
     const type = types[kind] ?? "other";
-    // Links of old writers claim their target's size and hold nothing.
+    // Old writers give links their target's size, and no content.
     let left = type === "file" || type === "other" ? size : 0;
     const behind = padding(left);
     const content = (async function* () {
@@ -110,7 +110,7 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
       isSparse: kind === "S" || extension.isSparse === true,
       content,
     };
-    // However much of the content somebody has read, or held for the damage of a file.
+    // The reader may have stopped anywhere, also at a damage of the file.
     const unread = left;
     left = 0;
     if ((await skip(reader, unread)) < unread) throw cutOff(name);
@@ -119,7 +119,7 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
   }
 }
 
-/** Answers how many of the bytes were there. */
+/** Returns how many bytes were there. */
 async function skip(reader: ChunkReader, length: number): Promise<number> {
   let skipped = 0;
   while (skipped < length) {
@@ -161,8 +161,8 @@ function ustarPath(header: Uint8Array): string {
 }
 
 /**
- * `length key=value\n`, over and over; null for anything else: with a name or a length lost, every file behind would be another.
- * Each record ends behind its own `=`, so that none has no length.
+ * Reads records `length key=value\n`. null for anything else: a lost name or length would change every file behind. Each record ends
+ * behind its own `=`, so that none is empty.
  */
 function paxRecords(bytes: Uint8Array): Extension | null {
   const found: Extension = {};
@@ -174,7 +174,7 @@ function paxRecords(bytes: Uint8Array): Extension | null {
     if (end > bytes.length || equals === -1 || bytes[end - 1] !== 0x0a) return null;
     const key = text(bytes.subarray(space + 1, equals));
     const value = text(bytes.subarray(equals + 1, end - 1));
-    // An empty value takes the key back: what the header says counts.
+    // An empty value takes the key back: the header counts again.
     if (key === "size" && !/^\d{0,15}$/.test(value)) return null;
     if (key === "path") found.path = value || undefined;
     else if (key === "linkpath") found.target = value || undefined;
@@ -188,4 +188,8 @@ function paxRecords(bytes: Uint8Array): Extension | null {
 function text(bytes: Uint8Array): string {
   const end = bytes.indexOf(0);
   return Buffer.from(bytes.buffer, bytes.byteOffset, end === -1 ? bytes.length : end).toString("utf8");
+}
+
+export function isTar(head: Uint8Array): boolean {
+  return Buffer.from(head.subarray(257, 262)).toString("latin1") === "ustar";
 }

@@ -1,19 +1,19 @@
-/** A stream as something to read by place: in memory while it is small, else in a temporary file without a name. */
+/** Holds a stream so that it can be read by place: a small one in memory, a larger one in a temporary file without a name. */
 
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { borrowBuffer, type ByteSource, fileSource, giveBack, memorySource } from "../byte-source.ts";
-import type { Chunks } from "./checked.ts";
+import { type ByteSource, borrowBuffer, fileSource, giveBack, memorySource } from "../byte-source.ts";
+import type { Chunks } from "./chunks.ts";
 
-/** Most programs. All that are on their way have a bound together. */
+/** Most programs are smaller. */
 const inMemory = 2 * 2 ** 20;
 
 /** The largest library seen has 0.8 GB. */
 export const maxSpool = 8 * 2 ** 30;
 
-/** null where the stream is longer than any file that would be opened. Whoever gets the file closes it. */
+/** null if the stream is too long. The caller closes the file with {@link closeSpooled}. */
 export async function spool(chunks: Chunks): Promise<SpooledFile | null> {
   const buffer = borrowBuffer(inMemory);
   const memory = new Uint8Array(buffer);
@@ -39,7 +39,7 @@ export async function spool(chunks: Chunks): Promise<SpooledFile | null> {
   }
 }
 
-/** Gone as soon as it is closed, also when the process is killed. */
+/** The system removes it when it is closed, also when the process is killed. */
 function unnamedFile(): number {
   const path = join(tmpdir(), `imgmatch-${randomUUID()}`);
   const descriptor = openSync(path, "wx+", 0o600);
@@ -51,9 +51,9 @@ function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
 }
 
-/** A file that lies where it can be read by place, and can be handed to another thread: in memory, or open on the disk. */
+/** A file that can be read by place and handed to another thread. */
 export type SpooledFile =
-  /** At the beginning of a lent buffer. */
+  /** It stands at the beginning of a lent buffer. */
   | { readonly kind: "memory"; readonly buffer: ArrayBuffer; readonly size: number }
   /** Every thread of the process may read it. */
   | { readonly kind: "open"; readonly descriptor: number; readonly size: number };
@@ -64,7 +64,7 @@ export function sourceOf(file: SpooledFile): ByteSource {
     : fileSource(file.descriptor, file.size);
 }
 
-/** Must be done once with each that nobody else took over. */
+/** The owner of the file calls this once. */
 export function closeSpooled(file: SpooledFile): void {
   if (file.kind === "memory") giveBack(file.buffer);
   else closeSync(file.descriptor);

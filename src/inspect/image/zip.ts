@@ -3,23 +3,22 @@
 import zlib from "node:zlib";
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
-import type { Chunks } from "./checked.ts";
+import { type Chunks, chunksOf } from "./chunks.ts";
 import { through } from "./decompress.ts";
 
 export interface ZipEntry {
   readonly path: string;
-  /** 0 stored, 8 deflated; anything else is not opened. */
+  /** 0 is stored, 8 is deflated. Others are not opened. */
   readonly method: number;
   readonly isEncrypted: boolean;
   readonly compressedSize: number;
-  /** As the directory claims it. */
+  /** The directory claims it. */
   readonly size: number;
   readonly headerAt: number;
 }
 
 const maxEntries = 200_000;
 const maxDirectory = 64 * 2 ** 20;
-const chunkBytes = 2 ** 20;
 const entryMark = 0x02014b50;
 const endMark = Buffer.of(0x50, 0x4b, 5, 6);
 
@@ -27,19 +26,19 @@ export function isZip(head: Uint8Array): boolean {
   return u32(head, 0) === 0x04034b50;
 }
 
-/** The place of a directory, and the shift of everything behind the places that it names: archives may stand behind something else. */
 interface Directory {
   readonly at: number;
   readonly size: number;
+  /** Bytes before the archive: the places that the directory names do not count them. */
   readonly shift: number;
 }
 
-/** Whether the file ends with a zip archive, whatever it begins with: a script, a program. */
+/** A zip archive may stand behind a script or a program. */
 export function endsWithZip(source: ByteSource): boolean {
   return findDirectory(source) !== null;
 }
 
-/** null for what has no readable directory. */
+/** null without a readable directory. */
 export function readZip(source: ByteSource): readonly ZipEntry[] | null {
   const place = findDirectory(source);
   if (place === null || place.size > maxDirectory) return null;
@@ -63,7 +62,7 @@ export function readZip(source: ByteSource): readonly ZipEntry[] | null {
   return entries;
 }
 
-/** By the last record of the file that leads to a directory, before a comment of at most 64 KiB. */
+/** Finds the last record of the file that leads to a directory. A comment of at most 64 KiB may follow it. */
 function findDirectory(source: ByteSource): Directory | null {
   const length = Math.min(source.size, 22 + 0xffff);
   const start = source.size - length;
@@ -77,7 +76,7 @@ function findDirectory(source: ByteSource): Directory | null {
   return null;
 }
 
-/** It ends where its record begins, so that its own place tells how much stands before the archive; or stands where the record says. */
+/** The directory ends where its record begins, which tells how much stands before the archive; or it stands where the record says. */
 function directoryBefore(source: ByteSource, recordAt: number, record: Uint8Array): Directory | null {
   const short = { size: u32(record, 12), at: u32(record, 16), end: recordAt };
   const { size, at, end } = largeRecord(source, recordAt) ?? short;
@@ -89,7 +88,7 @@ function directoryBefore(source: ByteSource, recordAt: number, record: Uint8Arra
   return null;
 }
 
-/** The larger record for numbers that do not fit: it stands before the record, of 56 bytes and perhaps more, and behind it its locator. */
+/** The zip64 record, for numbers that do not fit. Its locator stands between it and the record. */
 function largeRecord(source: ByteSource, recordAt: number): { size: number; at: number; end: number } | null {
   const locator = readExactly(source, recordAt - 20, 20);
   if (locator === null || u32(locator, 0) !== 0x07064b50) return null;
@@ -111,14 +110,14 @@ function sizesOf(directory: Uint8Array, at: number, extraAt: number, extraLength
         large.push(u64(directory, value));
     field += 4 + size;
   }
-  // Only what does not fit stands in the extra field, in this order.
+  // The extra field holds only the numbers that do not fit, in this order.
   const [size = 0, compressedSize = 0, headerAt = 0] = short.map((value) =>
     value === 0xffffffff ? (large.shift() ?? value) : value,
   );
   return { size, compressedSize, headerAt };
 }
 
-/** null for what is encrypted, compressed otherwise, or not there. An error of the stream is one of zlib. */
+/** null for an entry that is encrypted, compressed in another way, or not there. The stream throws zlib's errors. */
 export function openZipEntry(source: ByteSource, entry: ZipEntry): Chunks | null {
   const header = readExactly(source, entry.headerAt, 30);
   if (header === null || u32(header, 0) !== 0x04034b50 || entry.isEncrypted) return null;
@@ -128,16 +127,4 @@ export function openZipEntry(source: ByteSource, entry: ZipEntry): Chunks | null
   if (entry.method === 0) return raw;
   if (entry.method !== 8) return null;
   return through(raw, zlib.createInflateRaw({ chunkSize: 2 ** 17 }), (error) => error);
-}
-
-export async function* chunksOf(
-  source: ByteSource,
-  start = 0,
-  length = source.size,
-): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < length; at += chunkBytes) {
-    const bytes = source.read(start + at, Math.min(chunkBytes, length - at));
-    if (bytes.length === 0) return;
-    yield bytes;
-  }
 }

@@ -1,45 +1,50 @@
 /**
- * Whether the loader of an image finds the libcuda of its forward-compatibility package, and before that of the host. Pure.
+ * Tells whether an image's loader finds the libcuda of its forward-compatibility package before that of the host. Pure.
  *
- * A container runtime puts the host's library into a folder of the system and writes `ld.so.cache` anew from `ld.so.conf`: what the image's
- * own cache says is over then. Before the cache come `LD_LIBRARY_PATH` and the run path of a program (ld.so(8)).
+ * A container runtime puts the host's library into a system folder and rebuilds `ld.so.cache` from `ld.so.conf`: the image's own cache no
+ * longer counts. `LD_LIBRARY_PATH` and the run path of a program come before the cache (ld.so(8)).
  */
 
 import type { OnPath } from "../../hardware/requirement.ts";
-import type { LibraryFile } from "../gpu/driver-files.ts";
+import type { ProgramFacts } from "../file-inspection.ts";
+import type { DriverFiles, LibraryFile } from "../gpu/driver-files.ts";
 import type { ImageStart } from "../image/open-layers.ts";
 import { ldFolders } from "./ld-conf.ts";
 import { driverLibrary, type LoaderRecord } from "./loader-record.ts";
 import type { PathSetting } from "./shell-path.ts";
 
 export interface CompatPath {
-  /** null: not known. */
+  /** null if it is unknown. */
   readonly onPath: OnPath | null;
-  /** The reason, in words for people. */
+  /** The reason, for people. */
   readonly reason: string;
-  /** It lies where container toolkits look for it. */
+  /** The package lies where container toolkits look for it. */
   readonly isMountable: boolean;
-  /** The libcuda that its loader finds where nothing is put into the container. */
+  /** The libcuda that its loader finds if nothing is put into the container. */
   readonly loaded: string | null;
-  /** Branches of kernel drivers in the note of the package's libcuda; null where it has none. */
+  /** Branches of kernel drivers in the note of the package's libcuda; null without a note. */
   readonly listed: readonly string[] | null;
 }
 
+/** NVIDIA's libraries of an image. */
+export interface ImageDriver extends DriverFiles {
+  /** How the image's loader finds the forward-compatibility package; null for an image without one. */
+  readonly compatPath: CompatPath | null;
+}
+
 export interface LoaderView {
-  /** Libraries of the package, as they lie there. */
+  /** Libraries of the package. */
   readonly compat: readonly LibraryFile[];
   readonly loader: ReadonlyMap<string, LoaderRecord>;
   readonly realPath: (path: string) => string | null;
   readonly start: ImageStart | undefined;
-  readonly programs: readonly {
-    readonly path: string;
-    readonly needed: readonly string[];
-    readonly runPath?: string;
-    readonly branches?: readonly string[];
-  }[];
+  readonly programs: readonly ({ readonly path: string } & Pick<
+    ProgramFacts,
+    "needed" | "runPath" | "branches"
+  >)[];
 }
 
-/** Of ld.so on the distributions that there are, for both architectures, in its order (`ld.so --list-diagnostics`, `path.system_dirs`). */
+/** The system folders of distributions' ld.so, for both architectures, in its order (`ld.so --list-diagnostics`, `path.system_dirs`). */
 const systemFolders = [
   "/lib/x86_64-linux-gnu",
   "/usr/lib/x86_64-linux-gnu",
@@ -51,7 +56,7 @@ const systemFolders = [
   "/usr/lib",
 ];
 
-/** Programs that look for the package themselves when a variable says so. Source: vLLM, `vllm/env_override.py`. */
+/** Variables that make programs look for the package themselves. Source: vLLM, `vllm/env_override.py`. */
 const switches: readonly string[] = ["VLLM_ENABLE_CUDA_COMPATIBILITY"];
 
 /** null for an image without the package. */
@@ -78,7 +83,7 @@ function byEnvironment({ start, ...view }: LoaderView): Found | null {
     : null;
 }
 
-/** Of what it starts: what depends on a condition, and what is written in any other script, may be done or not. */
+/** The image's start script decides. Its conditional settings, and those of other scripts, may apply or not. */
 function byScripts(view: LoaderView): Found | null {
   const { start, loader } = view;
   const scripts = [...loader].flatMap(([path, record]) =>
@@ -86,31 +91,31 @@ function byScripts(view: LoaderView): Found | null {
   );
   if (start === undefined || scripts.length === 0) return null;
   const words = start.command.flatMap((word) => pathsOf(word, start).map((path) => view.realPath(path)));
-  const own = scripts.find(({ path }) => words.includes(path));
-  for (const { value, isConditional } of own?.settings ?? []) {
-    const said = settle({ value, isConditional }, view, start);
-    if (said !== null) return { onPath: said, reason: `LD_LIBRARY_PATH in ${own?.path}` };
+  const startScript = scripts.find(({ path }) => words.includes(path));
+  for (const { value, isConditional } of startScript?.settings ?? []) {
+    const onPath = settle({ value, isConditional }, view, start);
+    if (onPath !== null) return { onPath, reason: `LD_LIBRARY_PATH in ${startScript?.path}` };
   }
-  const undecided = own ?? scripts.find(() => startsScript(view, start));
+  const undecided = startScript ?? scripts.find(() => startsScript(view, start));
   if (undecided === undefined) return null;
-  const why = own === undefined ? "which may run or not" : "which depends on what it finds";
+  const why = startScript === undefined ? "which may run or not" : "which depends on what it finds";
   return { onPath: null, reason: `${undecided.path} says where libraries are, ${why}` };
 }
 
-/** null where it is not known. */
+/** null if it is unknown. */
 function settle({ value, isConditional }: PathSetting, view: LoaderView, { env }: ImageStart): OnPath | null {
   if (isConditional) return null;
-  const own = env.LD_LIBRARY_PATH ?? "";
+  const inherited = env.LD_LIBRARY_PATH ?? "";
   const text = value
-    .replace(/\$\{LD_LIBRARY_PATH:?\+[^{}]*(?:\{[^{}]*\}[^{}]*)?\}/g, own && `:${own}`)
+    .replace(/\$\{LD_LIBRARY_PATH:?\+[^{}]*(?:\{[^{}]*\}[^{}]*)?\}/g, inherited && `:${inherited}`)
     .replace(/\$(?:\{(\w+)\}|(\w+))/g, (whole, braced?: string, plain?: string) => {
       const name = braced ?? plain ?? "";
-      return name === "LD_LIBRARY_PATH" ? own : (env[name] ?? whole);
+      return name === "LD_LIBRARY_PATH" ? inherited : (env[name] ?? whole);
     });
   return !/[$`]/.test(text) && isBefore(view, folders(text)) === true ? "always" : null;
 }
 
-/** It starts another program, or reads other scripts. */
+/** True if the image starts a script, or its shell reads one. */
 function startsScript({ realPath, programs }: LoaderView, start: ImageStart): boolean {
   if (start.env.BASH_ENV !== undefined || start.env.ENV !== undefined) return true;
   const [first] = start.command;
@@ -138,7 +143,7 @@ function pathsOf(word: string, { env, folder }: ImageStart): readonly string[] {
 
 function byRunPath(view: LoaderView): Found | null {
   for (const { path, needed, runPath } of view.programs) {
-    // The runtime library opens it by its name.
+    // The CUDA runtime opens libcuda by its name.
     const opens = needed.includes(driverLibrary) || /\/libcudart[-\w]*\.so[.\d]*$/.test(path);
     if (runPath === undefined || !opens) continue;
     if (isBefore(view, runFolders(path, runPath)) === true)
@@ -181,7 +186,7 @@ function byConf(view: Omit<LoaderView, "start">): Found {
   };
 }
 
-/** Whether a search along the folders ends at the package; null where it does not end at all. */
+/** True if a search along the folders finds the package first; null if it finds nothing. */
 function isBefore(view: Pick<LoaderView, "compat" | "realPath">, path: readonly string[]): boolean | null {
   for (const folder of path) {
     if (isSystem(view, folder)) return false;
@@ -201,7 +206,7 @@ function isCompat({ compat, realPath }: Pick<LoaderView, "compat" | "realPath">,
   return compat.some((each) => each.path === real);
 }
 
-/** Of a folder that is no absolute path nobody knows where it is. */
+/** The absolute folders of a path. Relative ones depend on where a program starts. */
 function folders(path: string): readonly string[] {
   return path
     .split(/[:;]/)

@@ -1,4 +1,4 @@
-/** The folders of `/etc/ld.so.conf` and of what it includes, in the order of ldconfig. Source: glibc, `elf/ldconfig.c`, `parse_conf`. */
+/** Lists the folders of `/etc/ld.so.conf` and its included files, in the order of ldconfig. Source: glibc, `elf/ldconfig.c`, `parse_conf`. */
 
 export const ldConf = "/etc/ld.so.conf";
 
@@ -6,17 +6,17 @@ export interface LdFolder {
   readonly folder: string;
   /** The file that names it. */
   readonly conf: string;
-  /** It is no folder but a pattern of files which are not read here: what they name comes in this place. */
+  /** `folder` is a pattern of included files that are not read. Their folders belong here. */
   readonly isUnread?: true;
 }
 
-/** Folders of the files of ld.so.conf. */
+/** Paths of ld.so.conf and its files. */
 export const confPath = /^(?:etc\/ld\.so\.conf|(?:.*\/)?ld\.so\.conf\.d\/[^/]+)$/;
 
 const maxFiles = 1000;
 const maxFolders = 10_000;
 
-/** `confs` are the lines of the files below `/etc` by their paths. */
+/** `confs` has the lines of each file below `/etc`. */
 export function ldFolders(confs: ReadonlyMap<string, readonly string[]>): readonly LdFolder[] {
   const found: LdFolder[] = [];
   const seen = new Set<string>();
@@ -41,7 +41,7 @@ export function ldFolders(confs: ReadonlyMap<string, readonly string[]>): readon
   return found;
 }
 
-/** `*` and `?` as in a shell: neither stands for a slash. A pattern of a hostile image is compared in time of its length. */
+/** `*` and `?` as in a shell: neither matches a slash. A hostile pattern takes no exponential time. */
 function matches(pattern: string, name: string): boolean {
   const [patterns, parts] = [pattern.split("/"), name.split("/")];
   return patterns.length === parts.length && patterns.every((each, index) => fits(each, parts[index] ?? ""));

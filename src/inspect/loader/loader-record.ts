@@ -1,4 +1,4 @@
-/** The kept part of a file that tells a loader where libraries are. */
+/** Reads the files that tell a loader where libraries are. */
 
 import { textAt, u32 } from "../little-endian.ts";
 import { confPath } from "./ld-conf.ts";
@@ -7,15 +7,15 @@ import { maxScript, type PathSetting, pathSettings } from "./shell-path.ts";
 export const driverLibrary = "libcuda.so.1";
 
 export type LoaderRecord =
-  /** Lines of a file of `ld.so.conf`. */
+  /** The lines of `ld.so.conf`, or of a file that it includes. */
   | { readonly kind: "conf"; readonly lines: readonly string[] }
-  /** The path of libcuda in `ld.so.cache`. */
+  /** The paths of libcuda in `ld.so.cache`. */
   | { readonly kind: "cache"; readonly libcuda: readonly string[] }
   | { readonly kind: "script"; readonly settings: readonly PathSetting[] };
 
 const maxConf = 2 ** 16;
 
-/** Reads the loader's file at a path of an image, without a leading slash; null for what is none, or too long for one. */
+/** The reader of the loader's file at a path without a leading slash; null for any other file, and for one that is too long. */
 export function loaderReader(
   path: string,
   size: number,
@@ -29,7 +29,7 @@ export function loaderReader(
   };
 }
 
-/** null for a script that says nothing of it. */
+/** null for a script without such settings. */
 export function scriptRecord(text: string): LoaderRecord | null {
   const settings = text.length > maxScript ? [] : pathSettings(text);
   return settings.length === 0 ? null : { kind: "script", settings };
@@ -42,17 +42,17 @@ const [headBytes, entryBytes, oldHeadBytes, oldEntryBytes] = [48, 24, 16, 12] as
 /** A cache of 20,000 libraries has about 3 MB. */
 const maxCache = 16 * 2 ** 20;
 
-/** `FLAG_X8664_LIB64`, `FLAG_AARCH64_LIB64`: other entries are for programs of another word size. */
+/** `FLAG_X8664_LIB64`, `FLAG_AARCH64_LIB64`: other entries are for another word size. */
 const wordSizes: ReadonlySet<number> = new Set([0x03, 0x0a]);
 
 /**
- * Which files `/etc/ld.so.cache` names for a library, in its order (glibc, `sysdeps/generic/dl-cache.h`). null for what is no cache.
- * Entries that point outside it are none.
+ * The files that `/etc/ld.so.cache` names for a library, in its order (glibc, `sysdeps/generic/dl-cache.h`). null for a file that is no
+ * cache. Entries that point outside it are left out.
  */
 export function readLdCache(bytes: Uint8Array, library: string): readonly string[] | null {
   const at =
     bytes.length > maxCache ? -1 : Buffer.from(bytes.subarray(0, maxCache)).indexOf(mark, 0, "latin1");
-  // An older cache may stand before it, which begins with a mark of its own.
+  // An older cache with its own mark may stand before it.
   if (at < 0 || (at > 0 && !beginsOld(bytes)) || bytes.length < at + headBytes) return null;
   const cache = bytes.subarray(at);
   const count = Math.min(u32(cache, 20), Math.floor((cache.length - headBytes) / entryBytes));

@@ -1,23 +1,23 @@
-/** Each value that a shell script gives to `LD_LIBRARY_PATH`, and whether it always does. */
+/** Finds the values that a shell script gives to `LD_LIBRARY_PATH`. */
 
 export interface PathSetting {
-  /** As it is written, without quotes. */
+  /** The text without quotes. */
   readonly value: string;
-  /** It stands in a condition, a function, or behind `&&`: whether it is done is not known. */
+  /** It stands in a condition, a function, or behind `&&`: it may not run. */
   readonly isConditional: boolean;
 }
 
-/** Nobody writes a longer script to start a program. */
+/** Scripts that start a program are shorter. */
 export const maxScript = 2 ** 18;
 const maxValue = 4096;
 
 const opens = /^(?:if|case|for|while|until|select)\b|(?:^|\s)\{$|\(\)\s*\{|^\($/;
 const closes = /^(?:fi|esac|done)\b|^[})]/;
 const setting = /(?:^|[\s;&|({])LD_LIBRARY_PATH=("(?:[^"\\]|\\.)*"|'[^']*'|[^\s;&|]*)/;
-/** Other ways to the same: only that there are some is told. */
+/** Other ways to set the path, whose result is unknown. */
 const otherWays = /\b(?:ldconfig|ld\.so\.(?:conf|cache))\b|\bln\s/;
 
-/** Empty for a script that does not speak of a folder `compat`. */
+/** Empty for a script without a folder `compat`. */
 export function pathSettings(script: string): readonly PathSetting[] {
   if (!/compat/i.test(script)) return [];
   const found: PathSetting[] = [];
@@ -43,7 +43,7 @@ export function pathSettings(script: string): readonly PathSetting[] {
       else if (otherWays.test(part) && /compat/i.test(part))
         found.push({ value: part.slice(0, 200), isConditional: true });
       if (opens.test(part)) depth++;
-      // Nothing behind it is done by this script.
+      // `exec` ends the script.
       if (depth === 0 && /^exec\s+[^<>\d&]/.test(part)) return found;
     }
   }

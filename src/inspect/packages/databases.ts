@@ -1,7 +1,7 @@
-/** Which files of an image belong to a package database: dpkg's status and lists of checksums, apk's list, rpm's databases. */
+/** Reads package databases: dpkg's status and lists of checksums, apk's list, rpm's databases. */
 
+import { type RpmDatabase, readRpm } from "./rpm/rpm.ts";
 import type { PackageRecords } from "./unchanged-files.ts";
-import { readRpm, type RpmDatabase } from "./rpm/rpm.ts";
 
 const maintainers = /@(?:[\w-]+\.)*alpinelinux\.org>?\s*$/;
 
@@ -20,7 +20,7 @@ function readApk(text: string): PackageRecords {
       else if (line.startsWith("F:")) folder = value;
       else if (line.startsWith("R:")) file = folder === "" ? value : `${folder}/${value}`;
       else if (line.startsWith("m:") && maintainers.test(value)) distribution.push(name);
-      // `Q1` and the SHA-1 in base 64; of a link it is that of the target's path.
+      // `Q1` and the SHA-1 in base 64; for a link that of its target's path.
       else if (line.startsWith("Z:Q1") && file !== "")
         files[file] = `sha1:${Buffer.from(line.slice(4), "base64").toString("hex")}`;
     }
@@ -29,12 +29,12 @@ function readApk(text: string): PackageRecords {
   return { distribution, files: packages };
 }
 
-/** Debian's and Ubuntu's own, their teams included. Others' packages (NVIDIA's, a company's) are not the distribution's. */
+/** Maintainers of Debian and Ubuntu, with their teams. Packages of others (NVIDIA, a company) are not the distribution's. */
 const debians = /@(?:[\w-]+\.)*(?:debian\.(?:org|net)|ubuntu\.com|canonical\.com)>?\s*$/;
 
 /**
- * dpkg's database. Sources: dpkg(1), `/var/lib/dpkg/status` and `info/*.md5sums`; deb-control(5), Maintainer. `NAME` or, where several
- * architectures may be installed together, `NAME:ARCHITECTURE`: both are answered.
+ * dpkg's database. Sources: dpkg(1), `/var/lib/dpkg/status` and `info/*.md5sums`; deb-control(5), Maintainer. A list of checksums is named
+ * `NAME` or, for packages of several architectures, `NAME:ARCHITECTURE`: both names are returned.
  */
 function readDpkgStatus(text: string): PackageRecords {
   const distribution: string[] = [];
@@ -47,7 +47,7 @@ function readDpkgStatus(text: string): PackageRecords {
   return { distribution, files: {} };
 }
 
-/** Lines of `<32 digits>  <path>`. Documentation and the like holds no code. */
+/** Lines of `<32 digits>  <path>`. Documentation holds no code. */
 function readMd5sums(text: string, name: string): PackageRecords {
   const files: Record<string, string> = {};
   for (const line of text.split("\n")) {
@@ -58,7 +58,7 @@ function readMd5sums(text: string, name: string): PackageRecords {
   return { distribution: [], files: { [name]: files } };
 }
 
-/** A database of 20,000 packages has about 20 MB; what is longer is not read, so that its files count. */
+/** A database of 20,000 packages has about 20 MB. A longer one is not read: its packages' files count as the image's own. */
 const maxDatabase = 64 * 2 ** 20;
 
 type Read = (bytes: Uint8Array, name: string) => PackageRecords;
@@ -73,11 +73,11 @@ const rpm =
   (bytes) =>
     readRpm(bytes, kind);
 
-/** Of older and newer distributions, and of those whose `/var` is a machine's own. */
+/** The folders of older distributions, of newer ones, and of those whose `/var` belongs to a machine. */
 const rpmFolder = "(?:var/lib|usr/lib/sysimage|usr/share)/rpm";
 
 const databases: readonly (readonly [RegExp, Read])[] = [
-  // Images without a shell have one status and one list for each package (distroless).
+  // Distroless images have a status and a list for each package.
   [/^var\/lib\/dpkg\/(?:info|status\.d)\/([^/]+)\.md5sums$/, text(readMd5sums)],
   [/^var\/lib\/dpkg\/(?:status|status\.d\/[^/]+)$/, text(readDpkgStatus)],
   [/^(?:usr\/)?lib\/apk\/db\/installed$/, text(readApk)],
@@ -87,8 +87,8 @@ const databases: readonly (readonly [RegExp, Read])[] = [
 ];
 
 /**
- * Reads the database file at a path of an image, without a leading slash, which has so many bytes; null for what is none. One that is too
- * long is not asked for its bytes.
+ * The reader of the database at a path without a leading slash; null for any other file. It does not ask for the content of a database that
+ * is too long.
  */
 export function databaseReader(
   path: string,

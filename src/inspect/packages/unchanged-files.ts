@@ -1,23 +1,23 @@
-/** Which files of an image are those that the distribution's packages brought, byte by byte. */
+/** Finds the files of an image that the distribution's packages brought and nobody changed. */
 
 import type { Checksums } from "../checksums.ts";
 
-/** The entries of one file of a package database about files. */
+/** The entries of one file of a package database. */
 export interface PackageRecords {
-  /** Packages that the distribution itself maintains, by the name that its list of files has: `libc6:amd64`. */
+  /** Packages that the distribution maintains, by the names of their lists of files: `libc6:amd64`. */
   readonly distribution: readonly string[];
   /** Package → path without a leading slash → `md5:…`, `sha1:…` or `sha256:…`. */
   readonly files: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Why a database was not read, so that the files of its packages count. */
+  /** Why the database was not read: its packages' files count as the image's own. */
   readonly unread?: string;
 }
 
-/** The package of the distribution that brought this very file, or null. */
+/** Returns the distribution's package that brought the file unchanged; null for other files. */
 export type FindPackage = (path: string, checksums: Checksums) => string | null;
 
 /**
- * A path counts with and without `usr/` in front, as `/lib` leads to `/usr/lib` in most distributions and their databases were
- * slow to follow. A file that two packages claim is either's.
+ * `lib/x` and `usr/lib/x` are one path: `/lib` leads to `/usr/lib` in most distributions, but databases have either. A file that two
+ * packages claim belongs to one of them.
  */
 export function unchangedFiles(records: readonly PackageRecords[]): FindPackage {
   const distribution = new Set(records.flatMap((each) => each.distribution));
@@ -41,7 +41,7 @@ function keyOf(path: string): string {
   return path.replace(/^\/?(?:usr\/(?=(?:s?bin|lib\w*)\/))?/, "");
 }
 
-/** A path of an image, without a leading slash. */
+/** True for a path that a package may have brought. It has no leading slash. */
 export function mayBePackaged(path: string): boolean {
   return /^(?:bin|sbin|lib\w*|usr(?!\/local\/)|boot|etc|var)\//.test(path);
 }

@@ -1,4 +1,4 @@
-/** Question and answer of a thread about a file. Errors lose their class on the way between threads, so that they go as data. */
+/** The question to a thread about a file, and its answer. Errors lose their class between threads: they travel as data. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { FileInspection } from "../file-inspection.ts";
@@ -11,7 +11,7 @@ export interface Question {
 
 export interface Reply {
   readonly answer: Answer;
-  /** Comes back, as its buffer does. */
+  /** The file comes back with its buffer. */
   readonly file: SpooledFile;
 }
 
@@ -34,7 +34,7 @@ export function answerOf(error: unknown): Answer {
   return { failure: { message: error.message, code, stack: error.stack ?? null } };
 }
 
-/** Throws what the thread threw: with its code, its place, and where in the program it was. */
+/** Throws the error of the thread, with its code, its place and its stack. */
 export function readAnswer(answer: Answer): FileInspection | null {
   if ("found" in answer) return answer.found;
   if ("problems" in answer) throw new ImgmatchError(answer.problems);
@@ -44,7 +44,7 @@ export function readAnswer(answer: Answer): FileInspection | null {
   throw error;
 }
 
-/** The part of a file that moves to the other thread. */
+/** The buffers that move to the other thread. */
 export function transfersOf(file: SpooledFile): ArrayBuffer[] {
   return file.kind === "memory" ? [file.buffer] : [];
 }

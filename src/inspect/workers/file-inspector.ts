@@ -1,17 +1,17 @@
-/** The inspector of single files while an image is read on: this thread, or others beside it. */
+/** Opens single files while the image is read further: in this thread, or in another. */
 
 import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile, sourceOf } from "../image/spool.ts";
 
 export interface FileInspector {
-  /** Takes the file over, and closes it when it is done. `mayBePackaged`: its checksums may be in a package database. */
+  /** Takes the file over, and closes it. `mayBePackaged`: its checksums may be in a package database. */
   inspect(file: SpooledFile, mayBePackaged: boolean): FileJob;
 }
 
 export interface FileJob {
-  /** There is room for the next file. Never rejects. */
+  /** Resolves when there is room for the next file. Never rejects. */
   readonly accepted: Promise<void>;
-  /** null for what no loader and no driver takes. */
+  /** null for a file that no loader and no driver takes. */
   readonly found: Promise<FileInspection | null>;
 }
 
@@ -27,7 +27,7 @@ export function alone(found: FileJob["found"]): FileJob {
 
 async function inspected(file: SpooledFile, mayBePackaged: boolean): Promise<FileInspection | null> {
   try {
-    // The decoder takes some time and memory, and threads have their own.
+    // Loads the decoder only here: another thread has its own.
     const { inspectFile } = await import("../inspect-file.ts");
     return await inspectFile(sourceOf(file), mayBePackaged);
   } finally {

@@ -1,8 +1,8 @@
-/** The program of a thread that opens files, one after the other. */
+/** The program of the thread that opens files. */
 
 import { parentPort } from "node:worker_threads";
-import { inspectFile } from "../inspect-file.ts";
 import { sourceOf } from "../image/spool.ts";
+import { inspectFile } from "../inspect-file.ts";
 import { type Answer, answerOf, type Question, type Reply, transfersOf } from "./file-answer.ts";
 
 parentPort?.on("message", async ({ file, mayBePackaged }: Question) => {

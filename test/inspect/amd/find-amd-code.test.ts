@@ -5,8 +5,7 @@ import { decompress } from "fzstd";
 import { describe, expect, it, vi } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
-import { findCode } from "../../../src/inspect/find-code.ts";
-import { inspectFile } from "../../../src/inspect/inspect-file.ts";
+import { findCode, inspectFile } from "../../../src/inspect/inspect-file.ts";
 import { needs } from "../../support/needs.ts";
 import {
   makeBundle,

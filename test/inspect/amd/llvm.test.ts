@@ -9,7 +9,7 @@ import { amdArchitectures, amdGenerics } from "../../../src/hardware/amd-archite
 import { readCodeObject } from "../../../src/inspect/amd/code-object.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
-import { findCode } from "../../../src/inspect/find-code.ts";
+import { findCode } from "../../../src/inspect/inspect-file.ts";
 import { groupBy } from "../../../src/io/collections.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";

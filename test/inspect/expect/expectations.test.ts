@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkExpectations } from "../../../src/inspect/expect/check-expectations.ts";
+import { checkExpectations } from "../../../src/inspect/expect/expectation-rules.ts";
 import { parseExpectations, wordsIn } from "../../../src/inspect/expect/parse-expectations.ts";
 import { inspectionOf } from "../../../src/inspect/inspection.ts";
 import { madeFile, madeImage, type MadeProgram, unopenedFile } from "../support/made-opened.ts";

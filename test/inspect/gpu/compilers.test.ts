@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { readCubin } from "../../../src/inspect/gpu/cubin.ts";
-import { findCode } from "../../../src/inspect/find-code.ts";
+import { findCode } from "../../../src/inspect/inspect-file.ts";
 import { readPtxEntry } from "../../../src/inspect/gpu/ptx-versions.ts";
 import { makeFolder } from "../../support/folders.ts";
 import {

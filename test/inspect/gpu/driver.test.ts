@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { driverFiles } from "../../../src/inspect/gpu/driver-files.ts";
 import { measureFloor } from "../../../src/inspect/gpu/driver-floor.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
-import { findCode } from "../../../src/inspect/find-code.ts";
+import { findCode } from "../../../src/inspect/inspect-file.ts";
 import { type MadeEntry, makeContainer, makeEntry } from "../support/make-fatbin.ts";
 
 const zstd = { flags: 0x8011, compressedSize: 9 };

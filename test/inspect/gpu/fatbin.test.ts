@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readContainer } from "../../../src/inspect/gpu/fatbin.ts";
-import { findCode } from "../../../src/inspect/find-code.ts";
+import { findCode } from "../../../src/inspect/inspect-file.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../support/make-fatbin.ts";
 
 const codeOf = (...parts: Uint8Array[]) => findCode(memorySource(Buffer.concat(parts)), null).gpu;

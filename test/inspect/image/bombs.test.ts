@@ -3,7 +3,8 @@
 import { deflateRawSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { filesOfLayers } from "../../../src/inspect/image/file-tree.ts";
-import { archiveBudget, inspectContent } from "../../../src/inspect/image/inspect-content.ts";
+import { archiveBudget } from "../../../src/inspect/image/archive-budget.ts";
+import { inspectContent } from "../../../src/inspect/image/inspect-content.ts";
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
 import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { openLayers } from "../../../src/inspect/image/open-layers.ts";
@@ -228,9 +229,12 @@ describe("a layer without an end is refused", () => {
     const open = (path: string) => {
       const changes = Array.from({ length: 50_000 }, () => ({ kind: "file" as const, path }));
       let opened = 0;
-      const read = openLayers(layers, "app", { platform: "", cache: noCache }, async () => {
+      const find = async () => {
         opened++;
         return { changes, size: 0 };
+      };
+      const read = openLayers(layers, "app", { platform: "", cache: { ...noCache, find } }, () => {
+        throw new Error("every layer is in the cache");
       });
       return read.then(
         () => "",

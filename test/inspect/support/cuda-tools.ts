@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { containerMagic, readContainer } from "../../../src/inspect/gpu/fatbin.ts";
-import type { FatbinEntry } from "../../../src/inspect/gpu/fatbin-entry.ts";
+import type { FatbinEntry } from "../../../src/inspect/gpu/fatbin.ts";
 import { whyNot } from "../../support/programs.ts";
 
 const home = process.env.IMGMATCH_CUDA_HOME ?? "";

@@ -1,16 +1,12 @@
-/** rpm's database until 2020, `Packages`: a hash table of Berkeley DB. Source: rpm, `lib/backend/bdb_ro.cc`. */
+/** Reads rpm's older databases: Berkeley DB's hash table `Packages`, used until 2020, and ndb's `Packages.db`. Source: rpm, `lib/backend/bdb_ro.cc`, `lib/backend/ndb`. */
 
 import { u16, u32 } from "../../little-endian.ts";
 import { DamagedDatabase, eachPageOnce, type PagedDatabase } from "./rpm-header.ts";
 
 const hashMagic = 0x00061561;
-
 const hashPages: readonly number[] = [2, 13];
-
 const overflowPage = 7;
-
 const item = { here: 1, elsewhere: 3 } as const;
-
 const pageHead = 26;
 
 /** Throws `DamagedDatabase`. */
@@ -27,7 +23,7 @@ export function* bdbHeaders(bytes: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** Keys and values in turn, from the end of the page on. */
+/** Keys and values alternate, from the end of the page on. */
 function* values(database: PagedDatabase, page: Uint8Array): Generator<Uint8Array> {
   const count = Math.min(u16(page, 20), Math.floor((page.length - pageHead) / 2));
   const place = (index: number) => u16(page, pageHead + 2 * index);
@@ -59,9 +55,7 @@ function overflow({ bytes, pageSize, visit }: PagedDatabase, first: number, size
 const magic = { file: 0x506d7052, slot: 0x746f6c53, header: 0x53626c42 } as const;
 
 const blockSize = 16;
-
 const pageSize = 4096;
-
 /** The head of the file takes the place of two slots. */
 const firstSlot = 32;
 

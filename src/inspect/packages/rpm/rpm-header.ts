@@ -1,4 +1,4 @@
-/** The header of an installed package: whose it is, and its files with their checksums. Source: rpm, `docs/manual/hregions.md`, `format_header.md`. */
+/** Reads the header of an installed package: its name, its vendor, and its files with their checksums. Source: rpm, `docs/manual/hregions.md`, `format_header.md`. */
 
 import { u32be } from "../../little-endian.ts";
 
@@ -15,7 +15,7 @@ const tag = {
 
 const type = { int32: 4, string: 6, strings: 8, translated: 9 } as const;
 
-/** As in OpenPGP (RFC 4880, 9.4): others are longer than what is computed of files here. */
+/** By their numbers in OpenPGP (RFC 4880, 9.4). Longer checksums are not computed here. */
 const algorithms: Readonly<Record<number, readonly [string, RegExp]>> = {
   1: ["md5", /^[0-9a-f]{32}$/],
   2: ["sha1", /^[0-9a-f]{40}$/],
@@ -24,10 +24,10 @@ const algorithms: Readonly<Record<number, readonly [string, RegExp]>> = {
 
 const md5 = 1;
 
-/** PATH_MAX. */
+/** `PATH_MAX`. */
 const maxPath = 4096;
 
-/** null for what is none: databases hold other values too. */
+/** null for another value: databases hold several kinds. */
 export function readRpmHeader(bytes: Uint8Array) {
   const [count, size] = [u32be(bytes, 0), u32be(bytes, 4)];
   const dataAt = 8 + 16 * count;
@@ -76,7 +76,7 @@ function number(data: Uint8Array, entry: Entry | null, index: number): number | 
   return at + 4 > data.length ? null : u32be(data, at);
 }
 
-/** As many as there are: each ends with a zero byte. */
+/** Each ends with a zero byte. */
 function strings(data: Uint8Array, entry: Entry | null, most = Number.POSITIVE_INFINITY): string[] {
   const kinds: readonly number[] = [type.string, type.strings, type.translated];
   if (entry === null || !kinds.includes(entry.type)) return [];
@@ -90,7 +90,7 @@ function strings(data: Uint8Array, entry: Entry | null, most = Number.POSITIVE_I
   return found;
 }
 
-/** A database that is not as its kind is: what it holds is not known. */
+/** The database is not of its kind: its content is unknown. */
 export class DamagedDatabase extends Error {
   override readonly name = "DamagedDatabase";
 }
@@ -101,7 +101,7 @@ export interface PagedDatabase {
   readonly visit: (page: number) => void;
 }
 
-/** Pages that one thing alone may lead to: whoever comes to one again goes in circles. */
+/** Throws for a page that is visited twice: the database leads in circles. */
 export function eachPageOnce(count: number): (page: number) => void {
   const seen = new Set<number>();
   return (page) => {

@@ -1,4 +1,4 @@
-/** rpm's databases: which files the distribution's packages brought. */
+/** Reads rpm's databases: the files of the distribution's packages. */
 
 import { remember } from "../../../io/collections.ts";
 import type { PackageRecords } from "../unchanged-files.ts";
@@ -6,10 +6,7 @@ import { bdbHeaders, ndbHeaders } from "./bdb.ts";
 import { DamagedDatabase, readRpmHeader } from "./rpm-header.ts";
 import { sqliteHeaders } from "./sqlite.ts";
 
-/**
- * The vendors that distributions write into the packages that they build. Exactly: another builder for one ("Fedora Copr - user …",
- * "obs://build.opensuse.org/…", NVIDIA) says something else.
- */
+/** The vendors of distributions' own packages. Other builders write others ("Fedora Copr - user …", "obs://build.opensuse.org/…", NVIDIA). */
 const vendors: ReadonlySet<string> = new Set([
   "AlmaLinux",
   "Amazon Linux",
@@ -23,12 +20,12 @@ const vendors: ReadonlySet<string> = new Set([
 ]);
 
 const kinds = { sqlite: sqliteHeaders, ndb: ndbHeaders, bdb: bdbHeaders } as const;
-/** Of all paths together: a folder's name stands once in a database, and before each of its files here. */
+/** For all paths together. A database has a folder's name once, and here it is part of every path. */
 const maxNames = 64 * 2 ** 20;
 
 export type RpmDatabase = keyof typeof kinds;
 
-/** A damaged one tells nothing, so that every file counts. */
+/** A damaged database has no packages: their files count as the image's own. */
 export function readRpm(bytes: Uint8Array, kind: RpmDatabase): PackageRecords {
   const distribution = new Set<string>();
   const files = new Map<string, Record<string, string>>();
@@ -38,12 +35,13 @@ export function readRpm(bytes: Uint8Array, kind: RpmDatabase): PackageRecords {
       const header = readRpmHeader(blob);
       if (header === null || header.name === "" || !vendors.has(header.vendor)) continue;
       distribution.add(header.name);
-      const own = remember(files, header.name, (): Record<string, string> => ({}));
+      const checksums = remember(files, header.name, (): Record<string, string> => ({}));
       for (const [path, checksum] of header.files()) {
         names += path.length + checksum.length;
         if (names > maxNames) throw new DamagedDatabase(`its names have more than ${maxNames} bytes`);
-        // Documentation and the like holds no code.
-        if (!path.startsWith("usr/share/doc/") && !path.startsWith("usr/share/man/")) own[path] = checksum;
+        // Documentation holds no code.
+        if (!path.startsWith("usr/share/doc/") && !path.startsWith("usr/share/man/"))
+          checksums[path] = checksum;
       }
     }
   } catch (error) {

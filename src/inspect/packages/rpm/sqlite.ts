@@ -1,5 +1,5 @@
 /**
- * rpm's database since 2020, `rpmdb.sqlite`: the rows of its table `Packages`. Source: SQLite, "Database File Format", 1.3, 1.5 and 1.6,
+ * Reads rpm's database since 2020, the table `Packages` of `rpmdb.sqlite`. Source: SQLite, "Database File Format", 1.3, 1.5 and 1.6,
  * 2.1; rpm, `lib/backend/sqlite`. A journal beside it is not read.
  */
 
@@ -11,7 +11,7 @@ const leaf = 0x0d;
 const fileHeader = 100;
 
 interface Database extends PagedDatabase {
-  /** Bytes of a page that hold anything. */
+  /** Bytes of a page that hold data. */
   readonly usable: number;
 }
 
@@ -31,7 +31,7 @@ export function* sqliteHeaders(bytes: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** The first page of a table, as the table of tables says: type, name, table, page, statement. */
+/** The first page of a table, by the table of tables, whose columns are type, name, table, page, statement. */
 function rootOf(database: Database, name: string): number {
   let root = 0;
   for (const row of rows(database, 1)) {
@@ -63,7 +63,7 @@ function* rows(database: Database, root: number): Generator<Uint8Array> {
   }
 }
 
-/** Of a row: what does not fit into its page goes on in others. */
+/** The bytes of a row. Other pages hold what does not fit into its page. */
 function payload(database: Database, page: Uint8Array, cell: number): Uint8Array {
   const { usable, pageSize, bytes } = database;
   const length = varint(page, cell);
@@ -85,7 +85,7 @@ function payload(database: Database, page: Uint8Array, cell: number): Uint8Array
   return pieces.length === 1 ? (pieces[0] ?? new Uint8Array(0)) : Buffer.concat(pieces);
 }
 
-/** The bytes of each column; none for NULL and for the constants 0 and 1. */
+/** The bytes of each column. NULL and the constants 0 and 1 have none. */
 function columns(row: Uint8Array): Uint8Array[] {
   const head = varint(row, 0);
   const found: Uint8Array[] = [];
@@ -100,7 +100,7 @@ function columns(row: Uint8Array): Uint8Array[] {
   return found;
 }
 
-/** Seven bits in a byte, highest first, and eight in the ninth. */
+/** Seven bits a byte, highest first, and eight in the ninth. */
 function varint(bytes: Uint8Array, at: number): { value: number; end: number } {
   let value = 0;
   for (let index = 0; index < 8; index++) {

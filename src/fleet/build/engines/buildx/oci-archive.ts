@@ -2,7 +2,7 @@
 
 import { createReadStream } from "node:fs";
 import { ImgmatchError } from "../../../../errors.ts";
-import { createChunkReader } from "../../../../inspect/image/checked.ts";
+import { createChunkReader } from "../../../../inspect/image/chunks.ts";
 import { readTar } from "../../../../inspect/image/read-tar.ts";
 import { systemProblem } from "../../../../io/system-error.ts";
 

@@ -1,4 +1,4 @@
-/** Threads that open files: the same is found by one, by many and by none, and what goes wrong in one is told. */
+/** A thread that opens files finds the same as this thread, and reports what goes wrong in it. */
 
 import { mkdirSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { inspectLayer } from "../../../src/inspect/image/layer.ts";
 import type { SpooledFile } from "../../../src/inspect/image/spool.ts";
 import { answerOf, readAnswer } from "../../../src/inspect/workers/file-answer.ts";
 import { type FileInspector, inThisThread } from "../../../src/inspect/workers/file-inspector.ts";
-import { createWorkerPool } from "../../../src/inspect/workers/worker-pool.ts";
+import { threadInspector } from "../../../src/inspect/workers/thread-inspector.ts";
 import { bundled } from "../../support/bundle.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { gpuFile, gzipped, makeTar, type MadeFile } from "../support/make-image.ts";
@@ -20,7 +20,10 @@ const MiB = 2 ** 20;
 let program: URL;
 
 beforeAll(async () => {
-  const file = await bundled("src/inspect/workers/inspect-worker.ts", "worker-pool-test/inspect-worker.cjs");
+  const file = await bundled(
+    "src/inspect/workers/inspect-worker.ts",
+    "thread-inspector-test/inspect-worker.cjs",
+  );
   program = pathToFileURL(file);
 }, 120_000);
 
@@ -30,12 +33,12 @@ const memory = (length: number): SpooledFile => ({
   size: length,
 });
 
-/** A thread's program of a few lines, where something is to go wrong. */
-function poolOf(lines: string, maxThreads = 1): FileInspector {
+/** A thread whose program has a few lines, for what goes wrong. */
+function inspectorOf(lines: string): FileInspector {
   const folder = makeFolder({
     "worker.mjs": `import { parentPort } from "node:worker_threads";\nparentPort.on("message", ({ file }) => {${lines}});\n`,
   });
-  return createWorkerPool(pathToFileURL(join(folder, "worker.mjs")), maxThreads);
+  return threadInspector(pathToFileURL(join(folder, "worker.mjs")));
 }
 
 /** Programs of this machine, archives in archives, code that is damaged, and a file that is too large for memory. */
@@ -59,7 +62,7 @@ function entries(): MadeFile[] {
 }
 
 describe("what is found", () => {
-  it("is the same with one thread, with three and with none", { timeout: 180_000 }, async () => {
+  it("is the same in another thread and in this one", { timeout: 180_000 }, async () => {
     const tar = makeTar(entries());
     const layer = async (inspector: FileInspector) => {
       const pieces = async function* () {
@@ -69,7 +72,7 @@ describe("what is found", () => {
     };
     const alone = await layer(inThisThread);
     expect(alone.match(/"checksums"/g)?.length).toBeGreaterThan(10);
-    for (const threads of [1, 3]) expect(await layer(createWorkerPool(program, threads))).toBe(alone);
+    expect(await layer(threadInspector(program))).toBe(alone);
   });
 
   it("in a folder too", { timeout: 180_000 }, async () => {
@@ -81,7 +84,7 @@ describe("what is found", () => {
     const options = { platform: "linux/amd64", cache: noCache };
     const found = async (inspector: FileInspector) =>
       JSON.stringify(await openFromFolder(root, { ...options, inspector }));
-    expect(await found(createWorkerPool(program, 3))).toBe(await found(inThisThread));
+    expect(await found(threadInspector(program))).toBe(await found(inThisThread));
   });
 });
 
@@ -101,7 +104,7 @@ describe("what goes wrong in a thread", () => {
   it("keeps the system's code, and where in the program it was", async () => {
     // A folder can be opened and not be read.
     const file: SpooledFile = { kind: "open", descriptor: openSync("/", "r"), size: 8192 };
-    const error: unknown = await createWorkerPool(program, 1)
+    const error: unknown = await threadInspector(program)
       .inspect(file, false)
       .found.catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "EISDIR", message: expect.stringContaining("EISDIR") });
@@ -109,7 +112,7 @@ describe("what goes wrong in a thread", () => {
   });
 
   it("ends the layer with its error", async () => {
-    const failing = poolOf(
+    const failing = inspectorOf(
       `parentPort.postMessage({ answer: { problems: [${JSON.stringify(problem)}] }, file });`,
     );
     const tar = makeTar([{ path: "x", content: gpuFile(90) }]);
@@ -120,25 +123,25 @@ describe("what goes wrong in a thread", () => {
   });
 
   it("is the end of that file alone where the thread dies", async () => {
-    const pool = poolOf(
+    const inspector = inspectorOf(
       "if (file.size === 1) process.exit(3); parentPort.postMessage({ answer: { found: null }, file });",
     );
-    await expect(pool.inspect(memory(1), false).found).rejects.toThrow(
+    await expect(inspector.inspect(memory(1), false).found).rejects.toThrow(
       "a thread that opens files ended with 3",
     );
-    await expect(pool.inspect(memory(2), false).found).resolves.toBeNull();
+    await expect(inspector.inspect(memory(2), false).found).resolves.toBeNull();
   });
 
   it("is told where there is no program", async () => {
-    const pool = createWorkerPool(pathToFileURL("/nowhere/worker.cjs"), 1);
-    await expect(pool.inspect(memory(1), false).found).rejects.toThrow("/nowhere/worker.cjs");
+    const inspector = threadInspector(pathToFileURL("/nowhere/worker.cjs"));
+    await expect(inspector.inspect(memory(1), false).found).rejects.toThrow("/nowhere/worker.cjs");
   });
 });
 
 it("takes no more files than have room, and one that is larger alone", async () => {
-  const pool = poolOf("");
+  const inspector = inspectorOf("");
   const isAccepted = async (bytes: number) => {
-    const { accepted, found } = pool.inspect(memory(bytes), false);
+    const { accepted, found } = inspector.inspect(memory(bytes), false);
     // Its program is gone before it starts.
     found.catch(() => {});
     return Promise.race([accepted.then(() => true), new Promise((done) => setTimeout(done, 50, false))]);

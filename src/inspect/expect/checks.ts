@@ -1,0 +1,256 @@
+/** The checks behind the words of `--expect`. Unknown never meets an expectation. */
+
+import { type ComputeCapability, compareComputeCapability } from "../../hardware/compute-capability.ts";
+import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
+import { findMarch, levelNeeded, type March } from "../../hardware/cpu-marches.ts";
+import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
+import { parseGpuTarget } from "../../hardware/gpu-target.ts";
+import { count } from "../../io/table.ts";
+import { amdLibraries, amdOf, amdTargets } from "../amd/amd-libraries.ts";
+import type { FeatureNeed } from "../cpu/cpu-need.ts";
+import type { InspectedFile } from "../file-inspection.ts";
+import { type GpuVendor, mayHideGpuCode } from "../file-inspection.ts";
+import { cudaTargets, gpuOf } from "../gpu/gpu-inspection.ts";
+import type { ImageInspection } from "../inspection.ts";
+
+export type Operator = "" | "<=" | ">=" | "==";
+
+export interface Artifact {
+  readonly inspection: ImageInspection;
+  /** Each library with GPU code must have the targets. */
+  readonly perLibrary: boolean;
+  /** The values of all words of this kind. */
+  readonly values: readonly string[];
+}
+
+/** One reason why a word is not met. */
+export interface Finding {
+  readonly found: string;
+  /** The file that shows it; null for all files together. */
+  readonly file: string | null;
+  readonly isUnknown?: true;
+}
+
+export type Check = (artifact: Artifact) => readonly Finding[];
+
+function unknown(file: string | null, why: string): Finding {
+  return { file, found: `unknown: ${why}`, isUnknown: true };
+}
+
+/** The first file that was not read and may hold what is looked for; `cpu` matters to every such file. */
+function unread({ unopened, files }: ImageInspection, matter: GpuVendor | "gpu" | "cpu"): readonly Finding[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const [first, ...more] = unopened.filter(
+    ({ path, reason }) => matter === "cpu" || mayHideGpuCode(byPath.get(path), reason, matter),
+  );
+  if (first === undefined) return [];
+  const others = more.length === 0 ? "" : `, and ${more.length} more could not be read`;
+  return [unknown(first.path, `${first.reason}${others}`)];
+}
+
+/** Something is missing, unless a file that was not read may hold it. */
+function missing(
+  inspection: ImageInspection,
+  vendor: GpuVendor,
+  files: readonly InspectedFile[],
+): readonly Finding[] {
+  const hidden = unread(inspection, vendor);
+  return hidden.length > 0 ? hidden : [{ file: null, found: gpuText(files) }];
+}
+
+/** The GPU code of these files in words. */
+function gpuText(files: readonly InspectedFile[]): string {
+  const [gpu, amd] = [gpuOf(files), amdOf(files)];
+  const sycl = [...new Set(files.flatMap((file) => Object.keys(file.sycl)))].sort();
+  if (gpu === null && amd === null && sycl.length === 0) return "no GPU code";
+  const texts = [
+    ...cudaTargets(files),
+    ...(gpu?.lto ?? []).map((target) => `lto:${target}`),
+    ...(gpu?.unknownKinds ?? []).map((kind) => `unknown kind ${kind}`),
+    ...amdTargets(files),
+    ...(amd?.unknown ?? []),
+    ...sycl.map((kind) => `sycl:${kind}`),
+  ];
+  return texts.join(" ") || "no code that a driver loads";
+}
+
+interface Library {
+  readonly path: string;
+  readonly targets: readonly string[];
+  readonly files: readonly InspectedFile[];
+}
+
+/** The GPU code of each vendor, library by library. */
+const vendors = {
+  cuda: {
+    libraries: (files: readonly InspectedFile[]): readonly Library[] =>
+      files
+        .filter(({ gpu }) => gpu !== null && gpu.modules > 0)
+        .map((file) => ({ path: file.path, targets: cudaTargets([file]), files: [file] })),
+    targets: cudaTargets,
+    unknownKinds: ({ gpu }: InspectedFile) => gpu?.unknown.map(({ kind }) => `${kind}`) ?? [],
+    unknownText: "GPU code of unknown kind",
+  },
+  amd: {
+    libraries: (files: readonly InspectedFile[]): readonly Library[] => amdLibraries(files),
+    targets: amdTargets,
+    unknownKinds: ({ amd }: InspectedFile) => Object.keys(amd?.unknown ?? {}),
+    unknownText: "GPU code that is not known",
+  },
+} as const;
+
+export function targetIsThere(vendor: GpuVendor, isMeant: (target: string) => boolean): Check {
+  return ({ inspection, perLibrary }) => {
+    const libraries = vendors[vendor].libraries(inspection.files);
+    if (libraries.length === 0) return missing(inspection, vendor, inspection.files);
+    const without = libraries.filter(({ targets }) => !targets.some(isMeant));
+    if (perLibrary) return without.map(({ path, files }) => ({ file: path, found: gpuText(files) }));
+    if (without.length < libraries.length) return [];
+    return missing(
+      inspection,
+      vendor,
+      libraries.flatMap(({ files }) => files),
+    );
+  };
+}
+
+/** Finds every file with such a target, and what may hide one. */
+export function targetIsNowhere(vendor: GpuVendor, isMeant: (target: string) => boolean): Check {
+  const { libraries, targets, unknownKinds, unknownText } = vendors[vendor];
+  return ({ inspection }) => {
+    const holders = libraries(inspection.files).flatMap(({ files }) => files);
+    const found = holders.flatMap((file): Finding[] => {
+      const matching = targets([file]).filter(isMeant);
+      if (matching.length > 0) return [{ file: file.path, found: matching.join(" ") }];
+      const kinds = unknownKinds(file);
+      if (kinds.length === 0) return [];
+      return [unknown(file.path, `${unknownText} (${kinds.join(", ")}): any target may be in it`)];
+    });
+    return [...found, ...unread(inspection, vendor)];
+  };
+}
+
+/** PTX of one device or family alone (`compute_90a`) serves no newer one. */
+export function ptxIsThere(from: ComputeCapability | null): Check {
+  return targetIsThere("cuda", (name) => {
+    const target = parseGpuTarget(name);
+    if (target === null || target.kind !== "ptx") return false;
+    return from === null || (target.suffix === "" && compareComputeCapability(target.compute, from) >= 0);
+  });
+}
+
+export function isPtx(target: string): boolean {
+  return target.startsWith("compute_");
+}
+
+export const noGpuCode: Check = ({ inspection }) => {
+  const found = inspection.files
+    .filter(holdsGpuCode)
+    .map((file) => ({ file: file.path, found: gpuText([file]) }));
+  return [...found, ...unread(inspection, "gpu")];
+};
+
+function holdsGpuCode({ gpu, amd, sycl }: InspectedFile): boolean {
+  return (gpu?.modules ?? 0) + (amd?.modules ?? 0) > 0 || Object.keys(sycl).length > 0;
+}
+
+export function gpuCodeAtMost(most: number): Check {
+  const bytesOf = ({ gpu, amd, sycl }: InspectedFile) =>
+    [gpu?.bytes ?? 0, amd?.bytes ?? 0, ...Object.values(sycl)].reduce((sum, each) => sum + each, 0);
+  return ({ inspection }) => {
+    const holders = inspection.files.filter(holdsGpuCode);
+    const bytes = holders.reduce((sum, file) => sum + bytesOf(file), 0);
+    if (bytes <= most) return unread(inspection, "gpu");
+    const [largest] = [...holders].sort((a, b) => bytesOf(b) - bytesOf(a));
+    return [{ file: largest?.path ?? null, found: `${sizeText(bytes)} in ${count(holders.length, "file")}` }];
+  };
+}
+
+function sizeText(bytes: number): string {
+  return bytes < 1e5 ? `${bytes} B` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+export function cudaIs(operator: Operator, wanted: VersionParts): Check {
+  return ({ inspection }) => {
+    const { cuda } = inspection.requires;
+    if (cuda === null) return missing(inspection, "cuda", inspection.files);
+    const { toolkit } = cuda;
+    if (toolkit === null)
+      return [unknown(null, whyUndecided(inspection) || "no file says which toolkit made its code")];
+    const order = compareAsFar(toolkit, wanted);
+    const isMet = operator === "<=" ? order <= 0 : operator === ">=" ? order >= 0 : order === 0;
+    return isMet ? unread(inspection, "cuda") : [{ file: null, found: `code of CUDA ${toolkit}` }];
+  };
+}
+
+/** Why there is not one toolkit and one driver; empty if no reason is known. */
+function whyUndecided({ requires: { undecided, choices } }: ImageInspection): string {
+  const several = choices.cuda.map(({ by, toolkit }) => `${by} (CUDA ${toolkit})`).join(" or ");
+  return undecided.join("; ") || (several && `it takes one when it runs: ${several}`);
+}
+
+/** Compares as many parts as `wanted` has: 550.54.14 is at most 550, and 12.8 is 12. */
+function compareAsFar(version: string, wanted: VersionParts): number {
+  return compareVersions((parseVersion(version) ?? []).slice(0, wanted.length), wanted);
+}
+
+export function driverAtMost(most: VersionParts): Check {
+  return ({ inspection }) => {
+    const { cuda } = inspection.requires;
+    if (cuda === null) return unread(inspection, "cuda");
+    const { driver, raisedBy } = cuda;
+    if (driver?.mode === "bundled") {
+      const file = inspection.driver.bundled[0]?.path ?? null;
+      return [{ file, found: `exactly ${driver.version} (bundled)` }];
+    }
+    const minimum = driver?.minimum ?? null;
+    if (minimum === null || (inspection.gpu?.unknownKinds ?? []).length > 0)
+      return [unknown(null, whyUndecided(inspection) || "the oldest driver for its code")];
+    if (compareAsFar(minimum, most) <= 0) return unread(inspection, "cuda");
+    return [{ file: null, found: `needs driver ${minimum}${raisedBy === null ? "" : ` (${raisedBy})`}` }];
+  };
+}
+
+/** The marches' names of architectures. Every x86-64 CPU runs 32-bit code. */
+const architectures = { x86_64: "amd64", x86: "amd64", aarch64: "arm64" } as const;
+
+/** `need` is the least that counts: code that needs a feature, or code that may use it. */
+export function cpuAtMost(need: FeatureNeed, march: March): Check {
+  const allowed = new Set([...march.features, ...x86Baseline, ...neverNeededFeatures]);
+  return ({ inspection, values }) => {
+    const programs = inspection.files.flatMap((file) => (file.cpu === null ? [] : [{ file, cpu: file.cpu }]));
+    if (programs.length === 0) return [unknown(null, "no program was found whose code is read")];
+    const named = new Set(values.map((value) => findMarch(value)?.architecture));
+    const beyond = programs.flatMap(({ file, cpu }): readonly Finding[] => {
+      const architecture = architectures[cpu.architecture];
+      if (architecture !== march.architecture)
+        // Code that no march is about is reported once, by the first march.
+        return named.has(architecture) || values[0] !== march.name
+          ? []
+          : [{ file: file.path, found: `code for ${cpu.architecture}` }];
+      const features = Object.entries(file.answer?.features ?? {}).flatMap(([feature, use]) =>
+        (need === "mayBeUsed" || use === "needed") && !allowed.has(feature) ? [feature] : [],
+      );
+      if (features.length === 0) return [];
+      const level = levelNeeded(architecture, features);
+      return [{ file: file.path, found: `${features.join(" ")}${level === null ? "" : ` (${level})`}` }];
+    });
+    return [...beyond, ...unread(inspection, "cpu")];
+  };
+}
+
+export function libcIs(wanted: "glibc" | "musl", most: VersionParts | null): Check {
+  return ({ inspection }) => {
+    const programs = inspection.files.flatMap(({ path, program }) =>
+      program === null ? [] : [{ path, libc: program.libc }],
+    );
+    if (programs.length === 0) return [unknown(null, "no program was found")];
+    const wrong = programs.flatMap(({ path, libc }): Finding[] => {
+      if (libc === null) return [];
+      const found = `${libc.name}${libc.version === null ? "" : ` ${libc.version}`}`;
+      const isNewer = most !== null && libc.version !== null && compareAsFar(libc.version, most) > 0;
+      return libc.name !== wanted || isNewer ? [{ file: path, found }] : [];
+    });
+    return [...wrong, ...unread(inspection, "cuda")];
+  };
+}
