@@ -4,12 +4,11 @@
  */
 
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
-import { parseDriverVersion, parseVersion, type VersionParts } from "../../../hardware/driver-version.ts";
+import { parseVersion, type VersionParts } from "../../../hardware/driver-version.ts";
 import type { CudaRequirement } from "../../../lock/lock.ts";
-import { compatAdds, type CompatView, type HostView, type NvidiaView } from "../../../resolve/host-view.ts";
+import { compatAdds, type CompatView, type NvidiaView } from "../../../resolve/host-view.ts";
 import { evaluateRequire, parseRequire } from "../../../resolve/parse-nvidia-require.ts";
 import { checkDriver, driverSteps } from "../../../resolve/rules/driver.ts";
-import { checkGpuCode } from "../../../resolve/rules/gpu-code.ts";
 import { isEnforced, requireSteps, subjectOf } from "../../../resolve/rules/nvidia-require.ts";
 import type { RuleSteps } from "../../../resolve/rules/rule-remedy.ts";
 import type { CodeFit, Tier } from "../../../resolve/verdict.ts";
@@ -22,6 +21,7 @@ import {
   versionNumber,
   versionText,
 } from "../labels/vocabulary.ts";
+import { bestCode, runtimes, sampleNvidia } from "../../sample-hosts.ts";
 import { unsupported } from "../unsupported.ts";
 import { always, type Node, never } from "./decision-diagrams.ts";
 import { type Conditions, label, lastThatHolds } from "./node-conditions.ts";
@@ -82,7 +82,15 @@ function driverStretches(
       byDriver.flatMap((driver) =>
         byCuda.flatMap((cuda) =>
           toolkits.map((toolkit) => ({
-            nvidia: viewOf(scale.value, compat.value, driver.value, cuda.value, toolkit.value),
+            nvidia: sampleNvidia(
+              versionText(driver.value),
+              cuda.value === 0 ? null : versionText(cuda.value),
+              {
+                scale: scale.value,
+                class: compat.value ? "datacenter" : "geforce",
+                compat: toolkit.value,
+              },
+            ),
             when: and(cuda.when, driver.when, compat.when, scale.when, toolkit.when),
           })),
         ),
@@ -110,25 +118,6 @@ function compatStretches(conditions: Conditions): readonly { value: CompatView; 
   );
 }
 
-function viewOf(
-  scale: NvidiaView["scale"],
-  compat: boolean,
-  driver: number,
-  cuda: number,
-  toolkit: CompatView,
-): NvidiaView {
-  const text = versionText(driver);
-  return {
-    driver: parseDriverVersion(text),
-    driverText: text,
-    module: null,
-    cuda: cuda === 0 ? null : { text: versionText(cuda), parts: parseVersion(versionText(cuda)) ?? [] },
-    scale,
-    compat: toolkit,
-    gpus: [{ label: "GPU", compute: null, class: compat ? "datacenter" : "geforce", brand: null }],
-  };
-}
-
 function numberOf(text: string): readonly number[] {
   const parts = parseVersion(text);
   return parts === null ? [] : [exactNumber(parts, `version ${text}`)];
@@ -147,12 +136,10 @@ const allComputes: readonly string[] = knownComputes.flat();
 export type CodeByGpu = ReadonlyMap<string, CodeFit>;
 
 export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByGpu {
-  const service = { ok: true, tier: "native", ptx, cuda: null } as const;
   return new Map(
     allComputes.flatMap((text) => {
-      const compute = parseComputeCapability(text);
-      const code = checkGpuCode(cuda, [{ label: "GPU", compute, class: "unknown", brand: null }], service);
-      return "ok" in code || code[0] === undefined ? [] : [[keys.compute(text), code[0]] as const];
+      const code = bestCode(cuda, parseComputeCapability(text), ptx);
+      return code === null ? [] : [[keys.compute(text), code] as const];
     }),
   );
 }
@@ -166,24 +153,19 @@ export function everyGpuRuns(code: CodeByGpu, { and, not, of }: Conditions): Nod
   return and(of(label.exists(keys.gpuUsable)), ...computes);
 }
 
-const runtimes = Object.keys({ cdi: true, legacy: true, none: true } satisfies Record<
-  NonNullable<HostView["runtime"]>,
-  true
->) as readonly NonNullable<HostView["runtime"]>[];
-
 /**
  * The image's `NVIDIA_REQUIRE_CUDA` expression holds for every GPU, or the node's runtime does not check it: the rule of resolve
  * says who does. GPUs that the image has no code for are out of the question already.
  */
 export function requireCondition(cuda: CudaRequirement, conditions: Conditions): Node {
-  const enforced = [null, ...runtimes].filter((runtime) => isEnforced(cuda, { runtime }));
-  if (cuda.require === undefined || enforced.length === 0) return always;
-  const checked = lastThatHolds<HostView["runtime"]>(
+  const enforcing = runtimes.filter((runtime) => isEnforced(cuda, { runtime }));
+  if (cuda.require === undefined || enforcing.length === 0) return always;
+  const { or, not, of } = conditions;
+  const checked = lastThatHolds<(typeof runtimes)[number]>(
     conditions,
     null,
-    runtimes.map((name) => [name, conditions.of(label.is(keys.runtime, name))]),
-  ).filter(({ value }) => enforced.includes(value));
-  const { or, not } = conditions;
+    runtimes.flatMap((name) => (name === null ? [] : [[name, of(label.is(keys.runtime, name))]])),
+  ).filter(({ value }) => enforcing.includes(value));
   return or(not(or(...checked.map(({ when }) => when))), holdsForAll(cuda, cuda.require, conditions));
 }
 
