@@ -14,8 +14,10 @@ import {
   parseImageReference,
   withTag,
 } from "../oci/reference.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
+import { resolveImage } from "../resolve/resolve-image.ts";
 import { type Argv, type RuntimeName, runtimes } from "./pull-runtimes.ts";
-import { matchFor, type QuestionOptions, readQuestion } from "./question.ts";
+import { matchOf, type QuestionOptions, readQuestion } from "./question.ts";
 
 export interface PullOptions
   extends Omit<QuestionOptions, Exclude<keyof HostChoice, "gpus"> | "explain" | "local">,
@@ -58,7 +60,9 @@ export async function pull(options: PullOptions = {}, given?: Partial<World>): P
   const { engine: runtime = "docker", namespace = "k8s.io", option = [] } = options;
   const question = await readQuestion(options, world);
   const plain = nameOf(options, question.lock);
-  const { reference } = matchFor(question, world);
+  const resolution = resolveImage(question.lock, question.host, question.options);
+  const { reference } = matchOf(resolution, question);
+  note(world, unaskedLines(resolution));
   const { find, pull, tag, pin } = runtimes[runtime]({
     image: byDigest(reference),
     name: plain,

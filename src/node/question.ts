@@ -2,14 +2,14 @@
 
 import { type ImgmatchError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
-import { lockPath, type Lock } from "../lock/lock.ts";
+import { type LocalEngine, lockPath, type Lock } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { FetchedFleet, SignedBy } from "../lock/index-trust.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
-import { leftOutLines, problemLines, unaskedLines } from "../resolve/answer-lines.ts";
+import { leftOutLines, problemLines } from "../resolve/answer-lines.ts";
 import { noMatch } from "../resolve/nearest.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
-import { resolveImage, type ResolveImageOptions } from "../resolve/resolve-image.ts";
+import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
 import { probe, type HostChoice } from "../host/probe.ts";
@@ -51,14 +51,6 @@ export async function readQuestion(flags: QuestionOptions, world: World): Promis
   return { ...question, host };
 }
 
-/** The image for this host. Throws the refusal where there is none. */
-export function matchFor(question: Question, world: World): Match {
-  const resolution = resolveImage(question.lock, question.host, question.options);
-  const match = matchOf(resolution, question);
-  note(world, unaskedLines(resolution));
-  return match;
-}
-
 /** Throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`. */
 export function matchOf(
   { match, rejected }: Resolution,
@@ -75,7 +67,7 @@ export async function readFleetQuestion(flags: FleetChoice, world: World): Promi
   const { lock, signed } = await readFleet(flags, world);
   const options = await choiceOf(flags);
   note(world, leftOutLines(lock, options.pins));
-  const local = flags.local ? { local: await heldHere(lock, world) } : {};
+  const local = flags.local ? await heldBy([...unpushedEngines(lock)], world) : {};
   return { lock, signed, options: { ...options, ...local } };
 }
 
@@ -93,11 +85,14 @@ function requireLock({ local = false, from, reference = from }: FleetChoice): vo
   );
 }
 
-/** Throws `ENGINE_…` for an engine that is to have them and cannot be asked. */
-async function heldHere(lock: Lock, { env }: World): Promise<ReadonlySet<string>> {
+/** The images that these engines hold and nobody pushed. Throws `ENGINE_…` for an engine that does not answer. */
+export async function heldBy(
+  engines: readonly LocalEngine[],
+  { env }: World,
+): Promise<Pick<ResolveImageOptions, "local">> {
   const { heldImages } = await import("../fleet/build/engines/local-images.ts");
-  const held = await Promise.all([...unpushedEngines(lock)].map((engine) => heldImages(engine, env)));
-  return new Set(held.flatMap((ids) => [...ids]));
+  const held = await Promise.all(engines.map((engine) => heldImages(engine, env)));
+  return { local: new Set(held.flatMap((ids) => [...ids])) };
 }
 
 async function readFleet(flags: FleetChoice, world: World): Promise<Pick<FetchedFleet, "lock" | "signed">> {

@@ -16,11 +16,16 @@ import {
 } from "../trust/trust-demands.ts";
 import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
-import { installConfig, removeConfig } from "./mirror/install-config.ts";
 import { nodeApi } from "./mirror/node-api.ts";
 import type { NodeKeeper } from "./mirror/node-keeper.ts";
 import { nodeMirror, noFleet } from "./mirror/node-mirror.ts";
-import { type Runtime, type RuntimeConfig, runtimeConfig } from "./mirror/runtime-config.ts";
+import {
+  installConfig,
+  removeConfig,
+  type Runtime,
+  type RuntimeConfig,
+  runtimeConfig,
+} from "./mirror/runtime-config.ts";
 import { parseListenAddress, startMirror } from "./mirror/server.ts";
 import { choiceOf, type QuestionOptions } from "./question.ts";
 

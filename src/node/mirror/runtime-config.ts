@@ -1,5 +1,13 @@
-/** The files that make a container runtime ask the mirror first, with their paths. */
+/** The files that make a container runtime ask the mirror first: writes their text, installs and removes them. */
 
+import { lstatSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Problem, throwProblems } from "../../errors.ts";
+import { attempt } from "../../io/attempt.ts";
+import { isErrno, readBounded, unreadable } from "../../io/files.ts";
+import { inputLimits } from "../../io/limits.ts";
+import { writeFailed } from "../../io/system-error.ts";
+import { writeFileAtomic } from "../../io/write-file.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import type { ImageReference } from "../../oci/reference.ts";
 import { apiHost } from "../../oci/registry/registry-endpoint.ts";
@@ -33,7 +41,7 @@ export function runtimeConfig(runtime: Runtime, options: RuntimeConfigOptions): 
 }
 
 /** The folder of the files; `name`: of the file in a registry's folder, null if all lie side by side. */
-export const runtimeFiles = {
+const runtimeFiles = {
   containerd: { folder: "/etc/containerd/certs.d", name: "hosts.toml" },
   docker: { folder: "/etc/docker/certs.d", name: "hosts.toml" },
   podman: { folder: "/etc/containers/registries.conf.d", name: null },
@@ -43,7 +51,7 @@ export const runtimeFiles = {
 const mark = "# written by imgmatch, ";
 
 /** Whether imgmatch has written this text, and nobody has changed it since. */
-export function isOwnText(text: string): boolean {
+function isOwnText(text: string): boolean {
   return text.startsWith(mark) && text === marked(text.slice(text.indexOf("\n") + 1));
 }
 
@@ -132,4 +140,58 @@ function registriesConf({
     const path = `${runtimeFiles.podman.folder}/50-imgmatch-${name.replaceAll("/", "+")}.conf`;
     return { path, content: marked(lines.join("\n")) };
   });
+}
+
+/** Throws `FILE_EXISTS` for each file that imgmatch did not write as it stands, before any is written; `WRITE_FAILED`. */
+export async function installConfig(folder: string, { files }: RuntimeConfig): Promise<void> {
+  const others = files.filter(({ path }) => !isOwn(join(folder, path)));
+  throwProblems(others.map(({ path, content }) => foreign(join(folder, path), content)));
+  for (const { path, content } of files) await writeFileAtomic(join(folder, path), content);
+}
+
+/** Removes what was installed for this runtime, and answers the paths. A file that was changed by hand since stays. Throws `WRITE_FAILED`. */
+export function removeConfig(folder: string, runtime: Runtime): readonly string[] {
+  const { folder: place, name } = runtimeFiles[runtime];
+  const names = attempt(() => readdirSync(join(folder, place)).sort(), []);
+  const files = names
+    .map((each) => (name === null ? each : join(each, name)))
+    .map((each) => join(place, each));
+  const own = files.filter((path) => isThere(join(folder, path)) && isOwn(join(folder, path)));
+  for (const path of own) {
+    try {
+      rmSync(join(folder, path));
+    } catch (error) {
+      throw writeFailed(join(folder, path), error);
+    }
+    // The registry's own folder, where nothing else is left in it.
+    if (name !== null) attempt(() => rmdirSync(dirname(join(folder, path))), undefined);
+  }
+  return own;
+}
+
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return false;
+    throw unreadable(path, error);
+  }
+}
+
+/** Also where there is none. A link is somebody else's, wherever it leads. */
+function isOwn(path: string): boolean {
+  if (!isThere(path)) return true;
+  return lstatSync(path).isFile() && isOwnText(readBounded(path, inputLimits.runtimeConfig).toString("utf8"));
+}
+
+function foreign(file: string, content: string): Problem {
+  return {
+    code: "FILE_EXISTS",
+    message:
+      "imgmatch did not write this file, or it was changed since. It stays as it is; imgmatch would write:",
+    details: content.trimEnd().split("\n"),
+    fix: "add the missing lines by hand, or move the file away",
+    at: { file },
+  };
 }
