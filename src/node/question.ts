@@ -1,4 +1,4 @@
-/** The question to the resolver that several commands ask, and the one image that answers it. */
+/** Reads the question that several commands ask the resolver: lock, host and options. */
 
 import { type ImgmatchError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
@@ -18,23 +18,23 @@ import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 
 export interface QuestionOptions extends HostChoice, RegistryFleetChoice {
   readonly lock?: string;
-  /** The same as `from`, without the flag. */
+  /** The argument form of `from`. */
   readonly reference?: string;
   readonly pin?: readonly string[];
   readonly cpu?: boolean;
   readonly requireGpu?: boolean;
-  /** Images that were built here and not pushed are as good as those that were. */
+  /** Images that were built here and not pushed count too. */
   readonly local?: boolean;
   /** The explanation names the host's problems itself. */
   readonly explain?: boolean;
 }
 
-/** The part of a question that is about no host. */
+/** The options that are about no host. */
 type FleetChoice = Omit<QuestionOptions, keyof HostChoice>;
 
 export interface FleetQuestion {
   readonly lock: Lock;
-  /** The signers that vouch for the fleet; null if no signature was asked for. */
+  /** The fleet's signers; null if no signature is required. */
   readonly signed: SignedBy | null;
   readonly options: ResolveImageOptions;
 }
@@ -43,7 +43,7 @@ export interface Question extends FleetQuestion {
   readonly host: HostFacts;
 }
 
-/** Lock, host and options of a question to the resolver. The fleet of a reference counts as a lock. */
+/** Reads a question. The fleet of a reference counts as a lock. */
 export async function readQuestion(flags: QuestionOptions, world: World): Promise<Question> {
   const question = await readFleetQuestion(flags, world);
   const host = await probe(flags, world);
@@ -51,17 +51,17 @@ export async function readQuestion(flags: QuestionOptions, world: World): Promis
   return { ...question, host };
 }
 
-/** Throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`. */
+/** The match of a resolution. Throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`. */
 export function matchOf(
   { match, rejected }: Resolution,
   { lock, host, options }: Question,
-  asked: Pick<QuestionOptions, "explain"> = {},
+  explanation: Pick<QuestionOptions, "explain"> = {},
 ): Match {
-  if (match === null) throw noMatch(lock, rejected, host, options, asked);
+  if (match === null) throw noMatch(lock, rejected, host, options, explanation);
   return match;
 }
 
-/** The part of a question that is about no host. */
+/** Reads the part of a question that is about no host. */
 export async function readFleetQuestion(flags: FleetChoice, world: World): Promise<FleetQuestion> {
   requireLock(flags);
   const { lock, signed } = await readFleet(flags, world);
@@ -71,7 +71,7 @@ export async function readFleetQuestion(flags: FleetChoice, world: World): Promi
   return { lock, signed, options: { ...options, ...local } };
 }
 
-/** Which images may be the answer. */
+/** The options that select images. */
 export async function choiceOf({ pin = [], cpu = false, requireGpu = false }: FleetChoice) {
   return { pins: await compilePins(parsePins(pin)), cpuOnly: cpu, requireGpu };
 }
@@ -104,7 +104,7 @@ async function readFleet(flags: FleetChoice, world: World): Promise<Pick<Fetched
   if (reference !== undefined && reference !== from)
     throw twoFleets(`${reference} or, by --from, ${from}, not both`);
   if (lock !== undefined) throw twoFleets(`read from ${from} or from --lock ${lock}, not from both`);
-  // A node with a lock should not wait for the registry client to load.
+  // A node with a lock does not load the registry client.
   const { readRegistryFleet } = await import("../trust/registry-fleet.ts");
   return readRegistryFleet(from, flags, world);
 }

@@ -1,4 +1,4 @@
-/** The image of this host, run here. */
+/** `imgmatch run`: runs this host's image here. */
 
 import { InternalError, usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
@@ -23,7 +23,7 @@ export interface RunOptions extends Omit<QuestionOptions, "local" | "explain">, 
   readonly args?: readonly string[];
   /** Give the container a terminal. */
   readonly tty?: boolean;
-  /** Answer the command and start nothing. */
+  /** Answer with the command, and start nothing. */
   readonly dryRun?: boolean;
 }
 
@@ -79,14 +79,14 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
   return runImage(target, { ...request, tty });
 }
 
-/** The images that were built here and not pushed, and that the engine still has. */
+/** The images that were built here, were not pushed, and are still in the engine. */
 async function localImages(
   engine: LocalEngine,
   lock: Lock,
   options: RunOptions,
   world: World,
 ): Promise<Pick<ResolveImageOptions, "local">> {
-  // Facts from a file speak of another machine.
+  // Facts from a file are of another machine.
   if (otherHost(options) !== null || !unpushedEngines(lock).has(engine)) return {};
   return heldBy([engine], world);
 }

@@ -1,4 +1,4 @@
-/** Invented hosts with one GPU, of which a rule is asked where its answer changes. */
+/** Invented hosts with one GPU, for asking a rule where its answer changes. */
 
 import type { ComputeCapability } from "../hardware/compute-capability.ts";
 import { parseDriverVersion, parseVersion } from "../hardware/driver-version.ts";

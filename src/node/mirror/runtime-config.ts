@@ -22,11 +22,10 @@ export interface RuntimeConfig {
 }
 
 export interface RuntimeConfigOptions {
-  /** The fleets of the mirror, without tags. */
   readonly fleets: readonly Pick<ImageReference, "registry" | "repository">[];
   /** The address of the mirror: `127.0.0.1:5047`. */
   readonly address: string;
-  /** Tags come from the mirror or not at all. */
+  /** Only the mirror answers tags. */
   readonly failClosed: boolean;
   readonly plainHttp: (host: string) => boolean;
 }
@@ -40,7 +39,7 @@ export function runtimeConfig(runtime: Runtime, options: RuntimeConfigOptions): 
   return writers[runtime](options);
 }
 
-/** The folder of the files; `name`: of the file in a registry's folder, null if all lie side by side. */
+/** The folder of the files. With `name` each registry has a folder, and the file this name. */
 const runtimeFiles = {
   containerd: { folder: "/etc/containerd/certs.d", name: "hosts.toml" },
   docker: { folder: "/etc/docker/certs.d", name: "hosts.toml" },
@@ -50,7 +49,7 @@ const runtimeFiles = {
 
 const mark = "# written by imgmatch, ";
 
-/** Whether imgmatch has written this text, and nobody has changed it since. */
+/** Tells whether imgmatch wrote this text and nobody changed it. */
 function isOwnText(text: string): boolean {
   return text.startsWith(mark) && text === marked(text.slice(text.indexOf("\n") + 1));
 }
@@ -87,7 +86,7 @@ const writers = {
 
 const wholeImage = "it takes a whole image from one place: imgmatch serve needs --blobs redirect or proxy";
 
-/** One for each registry: containerd knows no smaller unit, and asks for tags of other repositories too. */
+/** One file for each registry. containerd knows no smaller unit, so it asks the mirror for other repositories too. */
 function hostsToml(
   folder: string,
   { fleets, address, failClosed, plainHttp }: RuntimeConfigOptions,
@@ -97,7 +96,7 @@ function hostsToml(
   return registries.map((registry) => {
     const host = apiHost(registry);
     const upstream = `${plainHttp(host) ? "http" : "https"}://${host}`;
-    // The [host] table of the mirror stands there twice over: containerd 1.6 ignores a file with a server alone.
+    // The mirror is both the server and a host: containerd 1.6 ignores a file with only a server.
     const lines = failClosed
       ? [server(mirror), ...hostTable(mirror, true), ...hostTable(upstream, false)]
       : [server(upstream), ...hostTable(mirror, true)];
@@ -107,12 +106,12 @@ function hostsToml(
 
 const server = (address: string): string => `server = "${address}"`;
 
-/** A host with `resolve` is asked for tags; content by digest, which is checked, comes from any host. */
+/** Only a host with `resolve` is asked for tags. Any host may serve content by digest, which the runtime checks. */
 function hostTable(address: string, resolves: boolean): string[] {
   return ["", `[host."${address}"]`, `  capabilities = ["pull"${resolves ? ', "resolve"' : ""}]`];
 }
 
-/** A file for each fleet, whose table is added to those of registries.conf (containers-registries.conf.d(5)). */
+/** One file for each fleet. Its table adds to those of registries.conf (containers-registries.conf.d(5)). */
 function registriesConf({
   fleets,
   address,
@@ -136,20 +135,20 @@ function registriesConf({
       `pull-from-mirror = "${kind}"`,
       "",
     ];
-    // No reference has a +.
+    // A + replaces slashes: no reference has one.
     const path = `${runtimeFiles.podman.folder}/50-imgmatch-${name.replaceAll("/", "+")}.conf`;
     return { path, content: marked(lines.join("\n")) };
   });
 }
 
-/** Throws `FILE_EXISTS` for each file that imgmatch did not write as it stands, before any is written; `WRITE_FAILED`. */
+/** Writes the files. Before it writes any, throws `FILE_EXISTS` for each file that is not imgmatch's. Throws `WRITE_FAILED`. */
 export async function installConfig(folder: string, { files }: RuntimeConfig): Promise<void> {
-  const others = files.filter(({ path }) => !isOwn(join(folder, path)));
-  throwProblems(others.map(({ path, content }) => foreign(join(folder, path), content)));
+  const foreign = files.filter(({ path }) => !isOwn(join(folder, path)));
+  throwProblems(foreign.map(({ path, content }) => fileExists(join(folder, path), content)));
   for (const { path, content } of files) await writeFileAtomic(join(folder, path), content);
 }
 
-/** Removes what was installed for this runtime, and answers the paths. A file that was changed by hand since stays. Throws `WRITE_FAILED`. */
+/** Removes the installed files of a runtime, and answers their paths. A file that was changed by hand stays. Throws `WRITE_FAILED`. */
 export function removeConfig(folder: string, runtime: Runtime): readonly string[] {
   const { folder: place, name } = runtimeFiles[runtime];
   const names = attempt(() => readdirSync(join(folder, place)).sort(), []);
@@ -163,7 +162,7 @@ export function removeConfig(folder: string, runtime: Runtime): readonly string[
     } catch (error) {
       throw writeFailed(join(folder, path), error);
     }
-    // The registry's own folder, where nothing else is left in it.
+    // Fails if the registry's folder holds another file.
     if (name !== null) attempt(() => rmdirSync(dirname(join(folder, path))), undefined);
   }
   return own;
@@ -179,13 +178,13 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Also where there is none. A link is somebody else's, wherever it leads. */
+/** true also without a file. A link is never imgmatch's. */
 function isOwn(path: string): boolean {
   if (!isThere(path)) return true;
   return lstatSync(path).isFile() && isOwnText(readBounded(path, inputLimits.runtimeConfig).toString("utf8"));
 }
 
-function foreign(file: string, content: string): Problem {
+function fileExists(file: string, content: string): Problem {
   return {
     code: "FILE_EXISTS",
     message:

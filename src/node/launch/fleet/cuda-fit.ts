@@ -1,6 +1,6 @@
 /**
- * The fit of an image to driver and GPUs of a node, as a function of the node's labels. The rules themselves are asked, once for each
- * stretch of versions between the numbers at which an answer can change: nothing of them is said here a second time.
+ * The fit of a CUDA image to driver and GPUs of a node, as a function of the node's labels. It asks the rules of resolve, once for each range
+ * of versions in which the answer cannot change.
  */
 
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
@@ -26,9 +26,10 @@ import { unsupported } from "../unsupported.ts";
 import { always, type Node, never } from "./decision-diagrams.ts";
 import { type Conditions, label, lastThatHolds } from "./node-conditions.ts";
 
-/** How the driver serves: on which nodes, in which tier, and whether it compiles the image's PTX. */
+/** A way in which the driver serves an image, and the nodes where it does. */
 export interface DriverMode {
   readonly tier: Tier;
+  /** The driver compiles the image's PTX. */
   readonly ptx: boolean;
   readonly when: Node;
 }
@@ -45,7 +46,7 @@ export function driverModes(cuda: CudaRequirement, conditions: Conditions): read
   return [...modes.values()];
 }
 
-/** Drivers that no rule tells apart, by the lowest of their versions. */
+/** Drivers that no rule tells apart, and the nodes that have one. The view has the lowest version. */
 interface DriverStretch {
   readonly nvidia: NvidiaView;
   readonly when: Node;
@@ -57,7 +58,7 @@ function driverStretches(
   cuda?: CudaRequirement,
 ): readonly DriverStretch[] {
   const { of, and } = conditions;
-  // Labels say 0 for a version that is not known, so every number is above it.
+  // The label of an unknown version is 0, so every number is above it.
   const along = (key: string, numbers: readonly number[]) => {
     const ascending = [...new Set(numbers)].filter((number) => number > 0).sort((a, b) => a - b);
     return lastThatHolds(
@@ -107,13 +108,13 @@ function compatStretches(conditions: Conditions): readonly { value: CompatView; 
   const adds = lastThatHolds<CompatView["adds"]>(
     conditions,
     null,
-    compatAdds.map((each) => [each, of(label.is(keys.compatAdds, each))]),
+    compatAdds.map((value) => [value, of(label.is(keys.compatAdds, value))]),
   );
   const orders = lastThatHolds(conditions, false, [[true, of(label.exists(keys.hostFirst))]]);
-  return adds.flatMap((each) =>
+  return adds.flatMap((added) =>
     orders.map((order) => ({
-      value: { adds: each.value, hostFirst: order.value },
-      when: and(each.when, order.when),
+      value: { adds: added.value, hostFirst: order.value },
+      when: and(added.when, order.when),
     })),
   );
 }
@@ -132,7 +133,7 @@ export function exactNumber(parts: VersionParts, what: string): number {
 
 const allComputes: readonly string[] = knownComputes.flat();
 
-/** The key of a kind of GPU → the code that such a GPU picks of the image. Those that it has none for are absent. */
+/** The key of a kind of GPU → the image's code that such a GPU runs. Kinds without code are absent. */
 export type CodeByGpu = ReadonlyMap<string, CodeFit>;
 
 export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByGpu {
@@ -144,7 +145,7 @@ export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByGpu {
   );
 }
 
-/** A driver drives the GPUs, and there is none that the image has no code for. */
+/** A driver drives the GPUs, and the image has code for each of them. */
 export function everyGpuRuns(code: CodeByGpu, { and, not, of }: Conditions): Node {
   const computes = [...allComputes, unknownValue].map(keys.compute).map((compute) => {
     const there = of(label.exists(compute));
@@ -153,10 +154,7 @@ export function everyGpuRuns(code: CodeByGpu, { and, not, of }: Conditions): Nod
   return and(of(label.exists(keys.gpuUsable)), ...computes);
 }
 
-/**
- * The image's `NVIDIA_REQUIRE_CUDA` expression holds for every GPU, or the node's runtime does not check it: the rule of resolve
- * says who does. GPUs that the image has no code for are out of the question already.
- */
+/** The image's `NVIDIA_REQUIRE_CUDA` expression holds for every GPU that the image has code for, or the node's runtime does not check it. */
 export function requireCondition(cuda: CudaRequirement, conditions: Conditions): Node {
   const enforcing = runtimes.filter((runtime) => isEnforced(cuda, { runtime }));
   if (cuda.require === undefined || enforcing.length === 0) return always;
@@ -182,7 +180,7 @@ function holdsForAll(cuda: CudaRequirement, require: string, conditions: Conditi
   const table = archs.map((arch) =>
     brands.map((name) => {
       const compute = arch === null ? null : parseComputeCapability(arch);
-      // A brand that is not known is null to an expression.
+      // An expression knows an unknown brand as null.
       const gpu = { compute, brand: name === unknownValue ? null : name };
       const holding = stretches.filter(
         ({ nvidia }) => evaluateRequire(expression, subjectOf(gpu, nvidia)) === true,
@@ -191,7 +189,7 @@ function holdsForAll(cuda: CudaRequirement, require: string, conditions: Conditi
     }),
   );
   const unless = (key: string, holds: Node) => or(not(of(label.exists(key))), holds);
-  // Mostly the expression is a condition on the one and a condition on the other. Then neither has to know of the other.
+  // Most expressions are a condition on the capability and one on the brand: then no label has to name both.
   const byArch = table.map((row) => or(...row));
   const byBrand = brands.map((_, column) => or(...table.map((row) => row[column] ?? never)));
   const splits = table.every((row, index) =>
