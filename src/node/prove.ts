@@ -68,14 +68,14 @@ export interface ModuleResult {
  * const { modules } = await prove({ images: ["vllm/vllm-openai:v0.11.0"] });
  * modules.filter(({ results }) => results.some(({ agreed }) => agreed === false));
  */
-export async function prove(asked: ProveOptions = {}, given?: Partial<World>): Promise<ProveAnswer> {
-  const world = worldOf(asked, given);
-  const { images = [], variants } = asked;
-  const command = [...(asked.self ?? (["imgmatch"] as const)), "prove", "--each-line"] as const;
+export async function prove(options: ProveOptions = {}, given?: Partial<World>): Promise<ProveAnswer> {
+  const world = worldOf(options, given);
+  const { images = [], variants } = options;
+  const command = [...(options.self ?? (["imgmatch"] as const)), "prove", "--each-line"] as const;
   const onGpus =
     variants !== undefined && images.length === 0
       ? { nvidia: null, modules: [], leftOut: [] }
-      : await proveModules(asked, command, world);
+      : await proveModules(options, command, world);
   if (variants === undefined) return { schemaVersion: 1, cpu: null, ...onGpus, variants: [] };
   const folder = resolve(world.cwd, variants);
   const { cpu } = await probe({}, world);
@@ -84,13 +84,13 @@ export async function prove(asked: ProveOptions = {}, given?: Partial<World>): P
 }
 
 async function proveModules(
-  asked: ProveOptions,
+  options: ProveOptions,
   command: readonly [string, ...string[]],
   world: World,
 ): Promise<Pick<ProveAnswer, "nvidia" | "modules" | "leftOut">> {
   // Without a working driver no large image is opened.
-  if (asked.images?.length) await askDriver(command, [], world);
-  const { modules, leftOut } = await modulesOf(asked, world);
+  if (options.images?.length) await askDriver(command, [], world);
+  const { modules, leftOut } = await modulesOf(options, world);
   const loaded = modules.map(({ bytes }) => bytes);
   const { nvidia, answers } = await askDriver(command, loaded, world);
   return {
@@ -107,19 +107,19 @@ async function proveModules(
 }
 
 async function modulesOf(
-  asked: ProveOptions,
+  options: ProveOptions,
   world: World,
 ): Promise<{ readonly modules: readonly LoadableModule[]; readonly leftOut: readonly string[] }> {
-  const { images = [], from } = asked;
+  const { images = [], from } = options;
   if (images.length === 0) return { modules: carriedModules(), leftOut: [] };
   const collection = collectModules();
   const request = {
-    ...openOptions(asked, world),
+    ...openOptions(options, world),
     // The cache of layers has no code.
     cache: noCache,
     inspector: collection.inspector,
     env: world.env,
-    registry: await registryFor(asked, world),
+    registry: await registryFor(options, world),
     ...(from && { from }),
   };
   for (const image of images) await openSubject(image, world.cwd, request);

@@ -63,7 +63,6 @@ export function matchOf(
 
 /** Reads the part of a question that is about no host. */
 export async function readFleetQuestion(flags: FleetChoice, world: World): Promise<FleetQuestion> {
-  requireLock(flags);
   const { lock, signed } = await readFleet(flags, world);
   const options = await choiceOf(flags);
   note(world, leftOutLines(lock, options.pins));
@@ -74,15 +73,6 @@ export async function readFleetQuestion(flags: FleetChoice, world: World): Promi
 /** The options that select images. */
 export async function choiceOf({ pin = [], cpu = false, requireGpu = false }: FleetChoice) {
   return { pins: await compilePins(parsePins(pin)), cpuOnly: cpu, requireGpu };
-}
-
-/** Refuses `--local` for a registry's fleet: its index names only pushed images. */
-function requireLock({ local = false, from, reference = from }: FleetChoice): void {
-  if (!local || reference === undefined) return;
-  throw usageError(
-    `--local asks the engine of this machine, and the fleet of ${reference} is in a registry`,
-    "leave --local out",
-  );
 }
 
 /** The images that these engines hold and nobody pushed. Throws `ENGINE_…` for an engine that does not answer. */
@@ -104,6 +94,11 @@ async function readFleet(flags: FleetChoice, world: World): Promise<Pick<Fetched
   if (reference !== undefined && reference !== from)
     throw twoFleets(`${reference} or, by --from, ${from}, not both`);
   if (lock !== undefined) throw twoFleets(`read from ${from} or from --lock ${lock}, not from both`);
+  if (flags.local)
+    throw usageError(
+      `--local asks the engine of this machine, and the fleet of ${from} is in a registry`,
+      "leave --local out",
+    );
   // A node with a lock does not load the registry client.
   const { readRegistryFleet } = await import("../trust/registry-fleet.ts");
   return readRegistryFleet(from, flags, world);

@@ -10,8 +10,8 @@ import { unsupported, type unsupportedBy } from "./unsupported.ts";
 /** The units for the image's vendor; none for an image without GPU code. Throws `LAUNCH_FAILED` if the image needs one and there is none. */
 export function neededUnits({ requires, host, units = unitsOf(host) }: LaunchRequest): readonly GpuUnit[] {
   const vendor = vendorOf(requires);
-  const mine = units.filter((unit) => unit.vendor === vendor);
-  if (mine.length > 0 || vendor === null) return mine;
+  const usable = units.filter((unit) => unit.vendor === vendor);
+  if (usable.length > 0 || vendor === null) return usable;
   throw new ImgmatchError({
     code: "LAUNCH_FAILED",
     message: `the image needs ${vendor === "amd" ? "an AMD GPU" : "a GPU"} and this host has none visible`,
@@ -21,11 +21,10 @@ export function neededUnits({ requires, host, units = unitsOf(host) }: LaunchReq
 
 /** The way of GPU units into a container of Docker, Podman or Compose. */
 export type Handover =
-  /** CDI device names. */
-  | { readonly by: "cdi"; readonly names: readonly string[]; readonly groups: readonly string[] }
+  /** CDI device names, or device files. */
+  | { readonly by: "cdi" | "files"; readonly devices: readonly string[]; readonly groups: readonly string[] }
   /** Docker's NVIDIA runtime, which takes indexes and uuids. */
-  | { readonly by: "runtime"; readonly ids: readonly string[] }
-  | { readonly by: "devices"; readonly nodes: readonly string[]; readonly groups: readonly string[] };
+  | { readonly by: "runtime"; readonly ids: readonly string[] };
 
 /** null for an image without GPU code. Throws `LAUNCH_FAILED` if the host offers no way, and as {@link deviceNodes}. */
 export function handoverOf(engine: "docker" | "podman" | "compose", request: LaunchRequest): Handover | null {
@@ -35,17 +34,17 @@ export function handoverOf(engine: "docker" | "podman" | "compose", request: Lau
   const cards = units.filter(isAmd);
   if (cards.length > 0) {
     const groups = groupsFor(engine, request);
-    if (amd === "cdi" && isByAddress(request)) return { by: "cdi", names: cdiNames(units), groups };
+    if (amd === "cdi" && isByAddress(request)) return { by: "cdi", devices: cdiNames(units), groups };
     if (request.access === undefined) throw withoutGroups();
-    return { by: "devices", nodes: amdNodes(cards), groups };
+    return { by: "files", devices: amdNodes(cards), groups };
   }
   // A bundled driver needs only the kernel's devices: the host's library, which a runtime mounts, would break it.
-  if (isBundled(request)) return { by: "devices", nodes: deviceNodes(engine, units), groups: [] };
+  if (isBundled(request)) return { by: "files", devices: deviceNodes(engine, units), groups: [] };
   if (engine === "podman" && (nvidia === "legacy" || nvidia === "none"))
     throw withoutToolkit("podman gets GPUs through CDI, and this host has no CDI specification for them");
   if (nvidia === "none")
     throw withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
-  if (engine === "podman" || nvidia === "cdi") return { by: "cdi", names: cdiNames(units), groups: [] };
+  if (engine === "podman" || nvidia === "cdi") return { by: "cdi", devices: cdiNames(units), groups: [] };
   return { by: "runtime", ids: units.map(unitId) };
 }
 

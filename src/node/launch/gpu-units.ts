@@ -63,9 +63,9 @@ export function narrowTo(host: HostFacts, units: readonly GpuUnit[]): HostFacts 
   const given = (vendor: GpuVendor, index: number) =>
     units.filter((unit) => unit.vendor === vendor && unit.gpu.index === index);
   const gpus = (nvidia?.gpus ?? []).flatMap((gpu) => {
-    const mine = given("nvidia", gpu.index);
-    if (mine.length === 0) return [];
-    return [{ ...gpu, mig: mine.flatMap(({ mig }) => (mig === null ? [] : [mig])) }];
+    const unitsOfGpu = given("nvidia", gpu.index);
+    if (unitsOfGpu.length === 0) return [];
+    return [{ ...gpu, mig: unitsOfGpu.flatMap(({ mig }) => (mig === null ? [] : [mig])) }];
   });
   return {
     ...host,

@@ -29,10 +29,11 @@ export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders):
   });
 }
 
-function describeTaken({ unit, use }: TakenUnit, holders: GpuHolders): string {
+function describeTaken({ unit }: TakenUnit, holders: GpuHolders): string {
   const names = (holders.get(unit.name) ?? []).map(describeHolder);
-  const state = use === "unknown" ? "its use cannot be told" : describeUse(unit);
-  return `${describeUnit(unit)}: ${state}${names.length === 0 ? "" : `: ${names.join(", ")}`}`;
+  return [describeUnit(unit), describeUse(unit), ...(names.length === 0 ? [] : [names.join(", ")])].join(
+    ": ",
+  );
 }
 
 function describeHolder({ pid, program, memoryMiB }: GpuHolder): string {

@@ -3,8 +3,9 @@
 import { usageError } from "../../errors.ts";
 import type { Watching } from "../../io/world.ts";
 import type { QuestionOptions } from "../question.ts";
+import type { FleetLaunchOptions } from "./fleet/fleet-requests.ts";
 import type { StartEvent } from "./run-image.ts";
-import type { LaunchFormat, LaunchRequest, LaunchTarget, Mount, Task } from "./target.ts";
+import type { LaunchFormat, LaunchTarget, Mount, Task } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
 export interface LaunchOptions
@@ -49,10 +50,8 @@ export interface LaunchOptions
   readonly format?: LaunchFormat;
 }
 
-export type Workload = Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "claim" | "node">;
-
 /** Reads the part of a request that does not depend on the image. Throws `USAGE` for a value that cannot be read. */
-export function workloadOf(target: LaunchTarget, flags: LaunchOptions): Workload {
+export function workloadOf(target: LaunchTarget, flags: LaunchOptions): FleetLaunchOptions["workload"] {
   const env = pairs("--env", flags.env ?? []);
   for (const name of Object.keys(env)) {
     // Kubernetes allows more names, but no shell can set them.

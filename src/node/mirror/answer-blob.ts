@@ -53,11 +53,11 @@ export function createBlobAnswers({ mode, open, plainHttp }: BlobOptions): Answe
   };
 }
 
-function answerOf(opened: OpenedBlob, asked: URL, digest: Digest, wantsBody: boolean): Answer {
+function answerOf(opened: OpenedBlob, blobUrl: URL, digest: Digest, wantsBody: boolean): Answer {
   const { status, headers, body } = opened;
   const passed = status === 200 || status === 206;
   if (!passed || !wantsBody) body.destroy();
-  refuseChallenge(asked, opened);
+  refuseChallenge(blobUrl, opened);
   if (status === 404)
     return ociError(404, "BLOB_UNKNOWN", "not-served", "the registry does not have this blob");
   if (status === 403)

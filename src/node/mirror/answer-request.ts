@@ -32,7 +32,7 @@ export interface MirrorOptions {
   readonly answerBlob: AnswerBlob;
   /** The runtime asks only this mirror: a host that is broken or fits no image gets none, and other tags are passed on. */
   readonly failClosed: boolean;
-  /** The required signers of other tags in the fleets' repositories; null for none. */
+  /** The required signers in the fleets' repositories; null for none. */
   readonly trust: FindTrust | null;
   /** The required signers of other repositories, by policy; null for none. */
   readonly policy: FindTrust | null;

@@ -61,17 +61,17 @@ export function createHostProber(options: HostProberOptions): HostProber {
     if (stuck.size >= mostStuck)
       return unknown(`${stuck.size} processes that asked for them hang inside the kernel`);
     child ??= start(command, env);
-    const asked = child;
+    const prober = child;
     const started = performance.now();
-    const line = await within(stuckMs, asked.ask());
+    const line = await within(stuckMs, prober.ask());
     if (line === late) {
-      abandon(asked);
+      abandon(prober);
       tell(`a probe of this host gave no answer in ${stuckMs} ms and was killed`);
       return unknown(`were not read within ${stuckMs} ms`);
     }
     if (line === null) {
       child = null;
-      asked.kill();
+      prober.kill();
       return unknown("were not read: the process that asked for them ended");
     }
     const probed = read(line);

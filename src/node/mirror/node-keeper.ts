@@ -4,7 +4,7 @@ import type { HostFacts } from "../../host/facts.ts";
 import { formatFactsLine } from "../../host/format-facts.ts";
 import { factsAnnotation, ownPrefix } from "../../host/kubernetes/kubernetes-object.ts";
 import type { Lock } from "../../lock/lock.ts";
-import { nodeLabels } from "../launch/labels/node-labels.ts";
+import { type NodeLabels, nodeLabels } from "../launch/labels/node-labels.ts";
 import { keys, labelNames, resolvedLabel } from "../launch/labels/vocabulary.ts";
 import type { ChooseImage } from "./answer-request.ts";
 import type { HostProber, Probed } from "./host-prober.ts";
@@ -41,8 +41,6 @@ interface FleetAnswer {
   /** For an event: the image, or the reason for none. */
   readonly message: string;
 }
-
-type Texts = Readonly<Record<string, string>>;
 
 const imagePrefix = labelNames.kubernetes("image.");
 
@@ -140,14 +138,17 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function prefixed(labels: Texts): Texts {
+function prefixed(labels: NodeLabels): NodeLabels {
   return Object.fromEntries(
     Object.entries(labels).map(([key, value]) => [labelNames.kubernetes(key), value]),
   );
 }
 
 /** The changes from the present texts to the wanted ones; null removes a text. */
-function changes(present: Partial<Texts>, wanted: Partial<Texts>): Readonly<Record<string, string | null>> {
+function changes(
+  present: Partial<NodeLabels>,
+  wanted: Partial<NodeLabels>,
+): Readonly<Record<string, string | null>> {
   const names = Object.keys({ ...present, ...wanted });
   return Object.fromEntries(
     names.filter((name) => present[name] !== wanted[name]).map((name) => [name, wanted[name] ?? null]),

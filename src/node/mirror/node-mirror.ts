@@ -5,7 +5,6 @@ import { parseImageReference } from "../../oci/reference.ts";
 import { isLoopback } from "../../oci/registry/registry-endpoint.ts";
 import { createForwardingClient, type ForwardingOptions } from "../../oci/registry/forwarding-client.ts";
 import { createBlobOpener } from "../../oci/registry/open-blob.ts";
-import type { FindTrust } from "../../lock/index-trust.ts";
 import type { ResolveImageOptions } from "../../resolve/resolve-image.ts";
 import type { Outcome } from "./mirror-answer.ts";
 import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
@@ -16,17 +15,13 @@ import type { NodeApi } from "./node-api.ts";
 import { createNodeKeeper, type NodeKeeper } from "./node-keeper.ts";
 import type { ServerOptions } from "./server.ts";
 
-export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
+export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed" | "trust" | "policy"> {
   /** `registry/repository:version`, or without the version for every version. */
   readonly references: readonly string[];
   /** The path of a lock; null for none. */
   readonly lock: string | null;
   /** The folder of the registry's last good answers; null for none. */
   readonly cache: string | null;
-  /** The required signers of an index; null for none. */
-  readonly trust: FindTrust | null;
-  /** The required signers of other repositories, by policy; null for none. */
-  readonly policy: FindTrust | null;
   readonly blobs: BlobMode;
   readonly prober: Pick<HostProber, "ask" | "stuck">;
   /** The node whose labels are kept true; null for none. */

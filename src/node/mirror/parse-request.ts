@@ -27,7 +27,7 @@ export type MirrorRequest =
   | { readonly kind: "refused"; readonly answer: Answer };
 
 const longestUrl = 4096;
-const ownPaths: Readonly<Record<string, MirrorRequest>> = {
+const fixedPaths: Readonly<Record<string, MirrorRequest>> = {
   "/v2/": { kind: "base" },
   "/v2": { kind: "base" },
   "/healthz": { kind: "health" },
@@ -42,8 +42,8 @@ export function parseMirrorRequest({ method, url, host }: RawRequest, port: numb
     return refuse(405, "UNSUPPORTED", "this mirror is read only", { allow: "GET, HEAD" });
   if (url.length > longestUrl) return refuse(414, "NAME_INVALID", "the address is too long");
   const [path = "", query = ""] = url.split("?", 2);
-  const own = Object.hasOwn(ownPaths, path) ? ownPaths[path] : undefined;
-  if (own !== undefined) return own;
+  const fixed = Object.hasOwn(fixedPaths, path) ? fixedPaths[path] : undefined;
+  if (fixed !== undefined) return fixed;
   const [, repository = "", kind, name = ""] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(path) ?? [];
   if (!isRepositoryPath(repository)) return refuse(404, "NAME_INVALID", "no address of a manifest or a blob");
   const namespaces = new URLSearchParams(query).getAll("ns");

@@ -155,8 +155,8 @@ export function removeConfig(folder: string, runtime: Runtime): readonly string[
   const files = names
     .map((each) => (name === null ? each : join(each, name)))
     .map((each) => join(place, each));
-  const own = files.filter((path) => isThere(join(folder, path)) && isOwn(join(folder, path)));
-  for (const path of own) {
+  const installed = files.filter((path) => isThere(join(folder, path)) && isOwn(join(folder, path)));
+  for (const path of installed) {
     try {
       rmSync(join(folder, path));
     } catch (error) {
@@ -165,7 +165,7 @@ export function removeConfig(folder: string, runtime: Runtime): readonly string[
     // Fails if the registry's folder holds another file.
     if (name !== null) attempt(() => rmdirSync(dirname(join(folder, path))), undefined);
   }
-  return own;
+  return installed;
 }
 
 function isThere(path: string): boolean {

@@ -248,10 +248,10 @@ function metric(
   help: string,
   samples: readonly (readonly [rest: string, value: number])[],
 ): string[] {
-  const whole = name.startsWith("process_") ? name : `imgmatch_${name}`;
+  const fullName = name.startsWith("process_") ? name : `imgmatch_${name}`;
   return [
-    `# HELP ${whole} ${help}`,
-    `# TYPE ${whole} ${type}`,
-    ...samples.map(([rest, value]) => `${whole}${rest} ${value}`),
+    `# HELP ${fullName} ${help}`,
+    `# TYPE ${fullName} ${type}`,
+    ...samples.map(([rest, value]) => `${fullName}${rest} ${value}`),
   ];
 }

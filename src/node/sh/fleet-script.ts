@@ -12,10 +12,10 @@ import { sortedEntries } from "../../io/collections.ts";
 import { isEligible } from "../../resolve/check-fit.ts";
 import { brandsByName } from "../../resolve/host-view.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
-import { wantsCpu, wantsXnack } from "../../resolve/resolve-options.ts";
+import { type ResolveImageOptions, wantsCpu, wantsXnack } from "../../resolve/resolve-options.ts";
 import { sideOf } from "../../resolve/rules/gpu-side.ts";
 import { twoKinds } from "../../resolve/resolve-image.ts";
-import { type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
+import { type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { codeNumber, gpuClasses } from "./compile-order.ts";
 import { requireSafeText, toEre } from "./safe-text.ts";
 import { type FleetNeeds, type FleetRows, fleetRows } from "./image-rows.ts";
@@ -30,13 +30,7 @@ import { smiFunctions, visibleFunctions } from "./program-smi.ts";
 import { compact, shrinkAwk } from "./program-text.ts";
 import { brandSteps } from "./require-tables.ts";
 
-export interface ScriptOptions {
-  /** As for `resolveImage`. `compilePins` makes ranges. */
-  readonly pins?: Readonly<Record<string, string | Pin>>;
-  /** Only images without GPU code. */
-  readonly cpuOnly?: boolean;
-  /** Only images with GPU code. */
-  readonly requireGpu?: boolean;
+export interface ScriptOptions extends Pick<ResolveImageOptions, "pins" | "cpuOnly" | "requireGpu"> {
   /** imgmatch's, for `--version`. */
   readonly version: string;
   /** The time limit of nvidia-smi. */

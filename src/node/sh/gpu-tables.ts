@@ -110,8 +110,8 @@ function codeAt(requirement: CudaRequirement, number: number): string {
 export function amdCodeRow({ code }: Pick<RocmRequirement, "code">, xnack: boolean): string {
   const built = [...new Set(code)].sort();
   // On a target that the tables do not know only the image's own target runs.
-  const own = built.flatMap((target) => /^gfx\d{1,2}[0-9a-f]{2}(?=:|$)/.exec(target)?.[0] ?? []);
-  const targets = [...new Set([...amdArchitectures.map(({ name }) => name), ...own])].sort();
+  const ownTargets = built.flatMap((target) => /^gfx\d{1,2}[0-9a-f]{2}(?=:|$)/.exec(target)?.[0] ?? []);
+  const targets = [...new Set([...amdArchitectures.map(({ name }) => name), ...ownTargets])].sort();
   const entries = targets.flatMap((target) => {
     const answers = [true, false, null].map((sramecc) => {
       const gpu = { index: 0, label: "GPU 0", target, sramecc, integrated: null };

@@ -55,8 +55,8 @@ export function createOrder(conditions: Conditions, order: readonly OrderStep[])
         return [{ value: step.key(contender), when: always }];
       case "worst code": {
         // The worst code of any GPU of the node counts: sorted, it is the last one present.
-        const found = [...code.values()].map((each) => step.key(each)).sort(compareKeys);
-        const tests = found.map(
+        const sorted = [...code.values()].map((each) => step.key(each)).sort(compareKeys);
+        const tests = sorted.map(
           (key) => [key, anyPresent(code, (each) => compareKeys(step.key(each), key) === 0)] as const,
         );
         return lastThatHolds(conditions, step.key(null), tests).filter(({ when }) => when !== never);

@@ -103,8 +103,8 @@ export function winnersOf(
 ) {
   const judge = fitOptions(lock, options);
   const { and, or, not } = conditions;
-  const contenders = images.flatMap(({ cell, image: whole }) =>
-    alternativesOf(whole).flatMap((image) =>
+  const contenders = images.flatMap(({ cell, image: locked }) =>
+    alternativesOf(locked).flatMap((image) =>
       fitModes(image, conditions, judge).map((mode): Contender => ({ ...mode, cell, image })),
     ),
   );

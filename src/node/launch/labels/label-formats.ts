@@ -25,7 +25,7 @@ export const labelFormats = {
   },
   mesos: {
     description: "flags of mesos-agent",
-    write: mesosFlags,
+    write: (labels, host) => mesosFlags(labels, host),
   },
   docker: {
     description: "NAME=VALUE for docker node update --label-add",

@@ -35,13 +35,13 @@ function gpus(request: LaunchRequest): JsonObject {
   const handover = handoverOf("compose", request);
   if (handover === null) return {};
   const groups = filled({ group_add: handover.by === "runtime" ? [] : handover.groups });
-  if (handover.by === "devices")
-    return { devices: handover.nodes.map((node) => `${node}:${node}`), ...groups };
+  if (handover.by === "files")
+    return { devices: handover.devices.map((node) => `${node}:${node}`), ...groups };
   const devices =
-    handover.by === "cdi"
-      ? // Docker's driver for CDI names (moby, daemon/cdi.go), which docker run --device uses too.
-        { driver: "cdi", device_ids: handover.names }
-      : { driver: "nvidia", device_ids: handover.ids };
+    handover.by === "runtime"
+      ? { driver: "nvidia", device_ids: handover.ids }
+      : // Docker's driver for CDI names (moby, daemon/cdi.go), which docker run --device uses too.
+        { driver: "cdi", device_ids: handover.devices };
   const reservations = { devices: [{ ...devices, capabilities: ["gpu"] }] };
   return { deploy: { resources: { reservations } }, ...groups };
 }

@@ -68,8 +68,7 @@ function gpuOptions(engine: "docker" | "podman", request: LaunchRequest): readon
   if (handover === null) return [];
   // Docker reads the value as CSV, in which a comma outside quotes ends the field.
   if (handover.by === "runtime") return ["--gpus", `"device=${handover.ids.join(",")}"`];
-  const devices = handover.by === "cdi" ? handover.names : handover.nodes;
-  return [...flags("--device", devices), ...flags("--group-add", handover.groups)];
+  return [...flags("--device", handover.devices), ...flags("--group-add", handover.groups)];
 }
 
 function nvidiaDockerRun(request: LaunchRequest): LaunchCommand {
