@@ -1,4 +1,4 @@
-/** Whether one image runs on a host, by the lock that has it, by what it says about itself, or by its files. */
+/** Checks whether one image runs on a host: by a lock, by the image's label, or by its files. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
@@ -31,9 +31,9 @@ import { asksTrust, signatureTrustFor, type SignatureDemands } from "../trust/tr
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
 export interface CheckOptions extends HostChoice, RegistryAccess, SignatureDemands, Watching<OpenEvent> {
-  /** Reference, or id of an image in the container engine. */
+  /** A reference, or the id of an image in the container engine. */
   readonly image: string;
-  /** Its entry goes before the image's label. Default: `images/imgmatch.lock.json`, where it is there. */
+  /** Its entry counts before the image's label. Default: `images/imgmatch.lock.json`, if it exists. */
   readonly lock?: string;
   /** Many hosts in place of one: files, folders, or `-` for standard input. */
   readonly hosts?: readonly string[];
@@ -43,87 +43,87 @@ export interface CheckOptions extends HostChoice, RegistryAccess, SignatureDeman
 
 type Some = readonly [string, ...string[]];
 
-/** The same with hosts. */
+/** {@link CheckOptions} with many hosts. */
 export type ManyCheckOptions = CheckOptions & ({ readonly hosts: Some } | { readonly catalog: Some });
 
 /** `runs` is no part of the JSON. */
 export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "unknown" | "requires"> {
   readonly schemaVersion: 1;
-  /** As it was asked for, the tag made `latest` where there was none. */
+  /** The reference, with `latest` in place of a missing tag. */
   readonly image: string;
   readonly source: FoundImage["source"];
   readonly digest: string | null;
   readonly platform: string;
-  /** The source of its needs: a lock, its label, its opened files, or no more than its environment. */
+  /** The source of its needs. */
   readonly judgedBy: "lock" | "label" | "files" | "environment";
   readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];
   readonly measured?: string;
-  /** Files that could not be opened, and facts that nobody knows of them: it may need more than is said. */
+  /** Unopened files and unknown facts: the image may need more than `requires` says. */
   readonly notes: readonly string[];
-  /** Of the host. */
+  /** The host's problems. */
   readonly problems: readonly HostProblem[];
-  /** The signers that vouch for the image, if a signature was asked for. */
+  /** The image's signers, if a signature is required. */
   readonly signed?: SignedBy;
-  /** Which GPU code each GPU would run, in words. */
+  /** The GPU code that each GPU would run, in words. */
   readonly runs: readonly string[];
 }
 
-/** {@link CheckAnswer} for one of many hosts. */
+/** The answer for one of many hosts. */
 export interface HostCheck extends CheckAnswer {
   /** The host's name. */
   readonly host: string;
 }
 
 /**
- * Judges one image for one host, or for each of many. An image that no lock has and that has no label is opened, in its registry or its
- * engine; what was opened once is not read again. `fits` is null if nothing forbids it and nothing proves that it runs.
+ * Judges one image for one host, or for each of many. An image without a lock's entry and without a label is opened, in its registry or engine.
+ * `fits` is null if nothing forbids the image and nothing proves that it runs.
  *
  * Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `REFERENCE_INVALID`, `FACTS_…`, `LOCK_…`, `REGISTRY_…`, `SIGNATURE_…`.
  *
  * @example
  * const { fits, reasons } = await check({ image: "nvidia/cuda:12.8.1-base-ubuntu22.04" });
  */
-export async function check(asked: ManyCheckOptions, given?: Partial<World>): Promise<readonly HostCheck[]>;
-export async function check(asked: CheckOptions, given?: Partial<World>): Promise<CheckAnswer>;
+export async function check(options: ManyCheckOptions, given?: Partial<World>): Promise<readonly HostCheck[]>;
+export async function check(options: CheckOptions, given?: Partial<World>): Promise<CheckAnswer>;
 export async function check(
-  asked: CheckOptions,
+  options: CheckOptions,
   given?: Partial<World>,
 ): Promise<CheckAnswer | readonly HostCheck[]> {
-  const world = worldOf(asked, given);
-  const registry = await registryFor(asked, world);
+  const world = worldOf(options, given);
+  const registry = await registryFor(options, world);
   const images = new Map<string, Promise<KnownImage>>();
   const answer = async (host: HostFacts) => {
     const { platform } = viewHost(host);
     return answerFor(
       host,
-      await remember(images, platform, () => knownImage(platform, registry, asked, world)),
+      await remember(images, platform, () => knownImage(platform, registry, options, world)),
     );
   };
-  if (!isAboutMany(asked)) {
-    const host = await probe(asked, world);
+  if (!isAboutMany(options)) {
+    const host = await probe(options, world);
     note(world, problemLines(host));
     return answer(host);
   }
-  refuseSingle(asked);
-  if ((asked.catalog ?? []).length > 0 && asked.driver === undefined)
+  refuseSingle(options);
+  if ((options.catalog ?? []).length > 0 && options.driver === undefined)
     throw usageError(
       "no machine type comes with a driver",
       "name the one that they will have: --driver 580.95.05",
     );
   const answers: HostCheck[] = [];
-  for (const { name, facts } of await readNamedHosts(asked, world)) {
+  for (const { name, facts } of await readNamedHosts(options, world)) {
     const checked = await answer(facts);
     answers.push(withUnprinted({ host: name, ...checked }, { runs: checked.runs }));
   }
   return answers;
 }
 
-/** Whether each of many hosts gets an answer. */
-export function isAboutMany(asked: CheckOptions): asked is ManyCheckOptions {
-  return (asked.hosts ?? []).length + (asked.catalog ?? []).length > 0;
+/** Tells whether the options name many hosts. */
+export function isAboutMany(options: CheckOptions): options is ManyCheckOptions {
+  return (options.hosts ?? []).length + (options.catalog ?? []).length > 0;
 }
 
-/** The known facts of the image for one platform. */
+/** The image for one platform, with its needs. */
 interface KnownImage extends Pick<CheckAnswer, "judgedBy" | "notes"> {
   readonly image: FoundImage;
   readonly described: DescribedImage;
@@ -156,28 +156,27 @@ function answerFor(host: HostFacts, { image, described, signed, judgedBy, notes 
 async function knownImage(
   platform: string,
   registry: FullRegistryClient,
-  asked: CheckOptions,
+  options: CheckOptions,
   world: World,
 ): Promise<KnownImage> {
-  const image = await findImage(asked.image, {
+  const image = await findImage(options.image, {
     env: world.env,
     registry,
     platform,
-    // This machine would run the image that its engine has; about another machine it knows nothing.
-    first: isAboutMany(asked) || otherHost(asked) !== null ? "registry" : "engine",
+    // This machine would run its engine's image. Another machine would pull it.
+    first: isAboutMany(options) || otherHost(options) !== null ? "registry" : "engine",
   });
-  const signed = await vouch(image, registry, asked, world);
+  const signed = await vouch(image, registry, options, world);
   const requires = image.labels[requiresLabel] ?? null;
-  const told = { platform: image.platform, requires, env: image.env };
+  const described = { platform: image.platform, requires, env: image.env };
   const known = { image, signed, notes: [] };
-  const entry = await lockedImage(image, asked.lock);
-  if (entry !== undefined) return { ...known, judgedBy: "lock", described: { ...told, entry } };
-  if (requires !== null && parseRequirement(requires).ok)
-    return { ...known, judgedBy: "label", described: told };
-  // Nobody needs to read what is for another machine.
+  const entry = await lockedImage(image, options.lock);
+  if (entry !== undefined) return { ...known, judgedBy: "lock", described: { ...described, entry } };
+  if (requires !== null && parseRequirement(requires).ok) return { ...known, judgedBy: "label", described };
+  // The files of another platform's image decide nothing.
   if (checkPlatform(image.platform, { platform }) !== null)
-    return { ...known, judgedBy: "environment", described: told };
-  return { ...known, ...byFiles(told, await openFound(image, registry, asked, world)) };
+    return { ...known, judgedBy: "environment", described };
+  return { ...known, ...byFiles(described, await openFound(image, registry, options, world)) };
 }
 
 async function openFound(
@@ -190,7 +189,7 @@ async function openFound(
   if (source === "engine")
     return openSubject(reference, world.cwd, { ...options, env: world.env, registry, from: "engine" });
   const named = parseImageReference(reference);
-  // By digest, so that what is opened is what is told of, whatever happens to the tag meanwhile.
+  // The tag may move meanwhile, the digest does not.
   const opened = await openFromRegistry(
     registry,
     isDigest(digest) ? withDigest(named, digest) : named,
@@ -205,28 +204,28 @@ async function openFound(
 }
 
 function byFiles(
-  told: DescribedImage,
+  described: DescribedImage,
   opened: OpenedImage,
 ): Pick<KnownImage, "judgedBy" | "described" | "notes"> {
   try {
-    const { undecided, notes, ...entry } = adoptedImage({ ...opened, platform: told.platform }, {});
-    return { judgedBy: "files", described: { ...told, entry, undecided }, notes };
+    const { undecided, notes, ...entry } = adoptedImage({ ...opened, platform: described.platform }, {});
+    return { judgedBy: "files", described: { ...described, entry, undecided }, notes };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const undecided = error.problems.map(({ message }) => message.replace(`${opened.name}: `, ""));
-    return { judgedBy: "environment", described: { ...told, undecided }, notes: [] };
+    return { judgedBy: "environment", described: { ...described, undecided }, notes: [] };
   }
 }
 
-/** An image of the engine is there already, however it came: it is asked for a signature where flags ask for one. */
+/** An image in the engine needs a signature only if a flag demands one: it is here already. */
 async function vouch(
   { source, reference, digest }: FoundImage,
   registry: IndexReader,
-  asked: CheckOptions,
+  options: CheckOptions,
   world: World,
 ): Promise<SignedBy | null> {
-  if (source === "engine" && !asksTrust(asked)) return null;
-  const trust = await signatureTrustFor(asked, world);
+  if (source === "engine" && !asksTrust(options)) return null;
+  const trust = await signatureTrustFor(options, world);
   if (trust === null) return null;
   if (!isDigest(digest))
     throw new ImgmatchError({
@@ -237,16 +236,16 @@ async function vouch(
   return vouchForImage(parseImageReference(reference), digest, { registry, trust });
 }
 
-/** By digest alone: a tag may have moved. */
+/** Finds the lock's entry by digest only: a tag may have moved. */
 async function lockedImage(
   { digest, reference, source }: FoundImage,
   file: string | undefined,
 ): Promise<LockedImage | undefined> {
   const lock = await (file === undefined ? readLockIfPresent(lockPath) : readLock(file));
   // An id of the engine is no reference.
-  const asked = source === "registry" ? parseImageReference(reference).digest : null;
+  const namedDigest = source === "registry" ? parseImageReference(reference).digest : null;
   const found = Object.values(lock?.images ?? {}).filter(
-    (image) => image.digest !== null && (image.digest === digest || image.digest === asked),
+    (image) => image.digest !== null && (image.digest === digest || image.digest === namedDigest),
   );
   return found.length === 1 ? found[0] : undefined;
 }

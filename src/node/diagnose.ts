@@ -1,52 +1,51 @@
-/** Examines what imgmatch stands on here: the host, the way containers reach its GPUs, the container engine, the logins. */
+/** Turns the facts of this machine into findings: about the host, the containers' access to its GPUs, the engine and the logins. */
 
 import type { Problem } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 
-/** `unknown` is not a problem, and not the absence of one. */
+/** `unknown` is neither a problem nor its absence. */
 export type FindingState = "ok" | "problem" | "unknown";
 
 export interface Finding {
-  /** Of the host `cpu`, `kernel`, `nvidia`, `amd`, `gpu`, `host`; beside it `engine`, `command`, `runtime`, `logins`. */
+  /** `cpu`, `kernel`, `nvidia`, `amd`, `gpu` and `host` are the host's, `engine`, `command`, `runtime` and `logins` the machine's. */
   readonly check: string;
   readonly state: FindingState;
-  /** Of a problem. */
+  /** A problem's code. */
   readonly code: string | null;
   readonly message: string;
   readonly fix: string | null;
 }
 
 export interface EngineState {
-  /** The engine that answered, or why none did. */
   readonly answer:
     | {
         readonly ok: true;
         readonly name: string;
         readonly shown: string;
-        /** `linux/amd64`; null when the engine does not tell. */
+        /** `linux/amd64`; null if the engine does not tell. */
         readonly platform: string | null;
         readonly nvidiaRuntime: boolean;
       }
     | { readonly ok: false; readonly problem: Problem };
-  /** Whether a variable or a Docker context names an engine: then its absence is a mistake. */
+  /** A variable or a Docker context names an engine, so its absence is a mistake. */
   readonly configured: boolean;
-  /** Path of the docker command; null where there is none. */
+  /** The path of the docker command; null without one. */
   readonly command: string | null;
 }
 
 export interface LoginState {
-  /** Registries with a login in the file or a helper of their own. */
+  /** Registries with a login in the file, or with their own helper. */
   readonly registries: readonly string[];
-  /** Helper programs that are named and are not in PATH. */
+  /** Named helper programs that are not in PATH. */
   readonly missingHelpers: readonly string[];
-  /** The general helper, which may know more. */
+  /** The general helper, which may know further logins. */
   readonly store: string | null;
   readonly path: string;
   readonly problem: Problem | null;
 }
 
 /**
- * Findings in the order in which to read them. No GPU and no engine are facts, not problems: a CPU node needs neither.
+ * Findings in reading order. A missing GPU or engine is no problem: a CPU node needs neither.
  *
  * @param closed device files of AMD GPUs that this user may not open
  */
@@ -69,10 +68,10 @@ export function diagnose(
   ];
 }
 
-const ok = (check: string, message: string): Finding => said(check, "ok", message);
-const unknown = (check: string, message: string): Finding => said(check, "unknown", message);
+const ok = (check: string, message: string): Finding => finding(check, "ok", message);
+const unknown = (check: string, message: string): Finding => finding(check, "unknown", message);
 
-function said(check: string, state: FindingState, message: string): Finding {
+function finding(check: string, state: FindingState, message: string): Finding {
   return { check, state, code: null, message, fix: null };
 }
 
@@ -107,10 +106,10 @@ function examineNvidia({ nvidia, amd, problems }: HostFacts): readonly Finding[]
     return compute === null ? unknown("gpu", found) : ok("gpu", found);
   });
   if (nvidia.driver === null) {
-    // A problem says more than "unknown" does.
-    const told = problems.some(({ code }) => code.startsWith("HOST_"));
-    const silent = unknown("nvidia", "a device is there, the driver's version is unknown");
-    return told ? gpus : [silent, ...gpus];
+    // A problem tells more than "unknown".
+    const isExplained = problems.some(({ code }) => code.startsWith("HOST_"));
+    if (isExplained) return gpus;
+    return [unknown("nvidia", "a device is there, the driver's version is unknown"), ...gpus];
   }
   const details = [
     `driver ${nvidia.driver}`,
@@ -120,7 +119,7 @@ function examineNvidia({ nvidia, amd, problems }: HostFacts): readonly Finding[]
   return [ok("nvidia", details.join(", ")), ...gpus];
 }
 
-/** Most machines have none, and hear nothing about it. */
+/** Most machines have no AMD GPU, and get no finding. */
 function examineAmd({ amd, problems, sources }: HostFacts): readonly Finding[] {
   if (amd === undefined) return [unknown("amd", "the facts do not tell whether there is an AMD GPU")];
   if (amd === null) return [];
@@ -132,12 +131,12 @@ function examineAmd({ amd, problems, sources }: HostFacts): readonly Finding[] {
   if (amd.driver !== null) return [ok("amd", `driver ${amd.driver}`), ...gpus];
   if (sources["amd.driver"] !== undefined)
     return [ok("amd", "the kernel's own driver, which has no version"), ...gpus];
-  // A problem says more than "unknown" does.
-  const told = problems.some(({ code }) => code.startsWith("HOST_AMD_"));
-  return told ? gpus : [unknown("amd", "a device is there, its driver is unknown"), ...gpus];
+  // A problem tells more than "unknown".
+  const isExplained = problems.some(({ code }) => code.startsWith("HOST_AMD_"));
+  return isExplained ? gpus : [unknown("amd", "a device is there, its driver is unknown"), ...gpus];
 }
 
-/** That no GPU can be opened is a problem of the host already. */
+/** HOST_AMD_NO_PERMISSION tells already that no GPU can be opened. */
 function closedFindings({ problems }: HostFacts, closed: readonly string[]): readonly Finding[] {
   if (closed.length === 0) return [];
   const message = `this user may not open ${closed.join(", ")}`;
@@ -166,7 +165,7 @@ function examineEngine({ answer, configured, command }: EngineState, host: HostF
   return [engine, wrong("command", { code: "LAUNCH_FAILED", message, fix })];
 }
 
-/** Without a toolkit too: the device files are all that a container needs. */
+/** A container needs only the device files, so no toolkit is required. */
 function examineAmdRuntime({ amd, runtime }: HostFacts): readonly Finding[] {
   if (amd == null || amd.gpus.length === 0) return [];
   const how = runtime.amd === "cdi" ? "through CDI" : "as device files";

@@ -1,4 +1,4 @@
-/** The faults of this machine: its host, its container runtime, its container engine, its logins. */
+/** `imgmatch doctor`: reads the host, the container engine and the logins of this machine, and diagnoses them. */
 
 import { readFileSync } from "node:fs";
 import { findProgram } from "../io/run-program.ts";
@@ -16,12 +16,12 @@ import { listLogins } from "../oci/registry/docker-config.ts";
 
 export interface DoctorAnswer {
   readonly schemaVersion: 1;
-  /** Of the host, then of what stands beside it. */
+  /** The host's first, then the machine's. */
   readonly checks: readonly Finding[];
 }
 
 /**
- * Examines the host, the container engine and the logins of this machine. `checks` lists the faults, and all that cannot be read.
+ * Examines the host, the container engine and the logins of this machine. `checks` has a finding for each fault and each unreadable fact.
  *
  * @example
  * const { checks } = await doctor();
@@ -35,7 +35,6 @@ export async function doctor(options: Watching = {}, given?: Partial<World>): Pr
   return { schemaVersion: 1, checks: diagnose(host, engine, logins, closedDevices(io)) };
 }
 
-/** Asks the container engine of this machine about itself. */
 async function readEngine(env: Environment): Promise<EngineState> {
   const configured = Boolean(env.DOCKER_HOST || env.DOCKER_CONTEXT);
   const command = findProgram("docker", env);
@@ -61,7 +60,6 @@ async function readEngine(env: Environment): Promise<EngineState> {
   }
 }
 
-/** Which registries this user has logins for. */
 async function readLogins(env: Environment): Promise<LoginState> {
   const path = dockerConfigPath(env);
   const none = { registries: [], missingHelpers: [], store: null, path, problem: null };

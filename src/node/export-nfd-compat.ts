@@ -1,10 +1,10 @@
 /**
- * Node Feature Discovery's image-compatibility specification: what each image of a lock needs, to be attached to it in the registry.
- * NFD knows neither marches nor NVIDIA drivers, so its rules read the feature file of `imgmatch labels --format nfd`.
+ * `imgmatch export nfd-compat`: Node Feature Discovery's specification of the needs of each image, to be attached to the image in the
+ * registry. NFD knows neither marches nor NVIDIA drivers, so its rules read the feature file of `imgmatch labels --format nfd`.
  *
  * Source: kubernetes-sigs/node-feature-discovery v0.19.0, docs/usage/image-compatibility.md and custom-resources.md
- * (NodeFeatureRule), pkg/apis/nfd/nodefeaturerule (what each operator means). `nfd compat validate-node` has the local source
- * from v0.18 on, where the program also exports labels; to that of v0.17 `local.label` is a feature that is not available.
+ * (NodeFeatureRule), pkg/apis/nfd/nodefeaturerule (the operators). `nfd compat validate-node` reads the local source since v0.18: v0.17
+ * does not know `local.label`.
  */
 
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
@@ -33,13 +33,13 @@ export interface NfdCompatAnswer extends Pick<NfdCompatSpecs, "images"> {
  * const { images } = await exportNfdCompat({ lock: "images/imgmatch.lock.json" });
  */
 export async function exportNfdCompat(
-  asked: NfdCompatOptions = {},
+  options: NfdCompatOptions = {},
   given?: Partial<World>,
 ): Promise<NfdCompatAnswer> {
-  const lock = selectImages(await readLock(lockFileOf(asked)), asked.only ?? []);
+  const lock = selectImages(await readLock(lockFileOf(options)), options.only ?? []);
   const { images, left } = nfdCompatSpecs(lock);
   note(
-    worldOf(asked, given),
+    worldOf(options, given),
     left.map(
       (cell) =>
         `left out: ${cell} is not built, or no node can run it, or it is for AMD, whose targets no label says`,
@@ -49,7 +49,7 @@ export async function exportNfdCompat(
 }
 
 /** For `oras attach --artifact-type`. */
-const nfdCompatArtifactType = "application/vnd.nfd.image-compatibility.v1alpha1";
+const artifactType = "application/vnd.nfd.image-compatibility.v1alpha1";
 
 export interface NfdCompatSpecs {
   /** By cell. */
@@ -58,32 +58,23 @@ export interface NfdCompatSpecs {
     readonly artifactType: string;
     readonly spec: Json;
   }[];
-  /** Cells that are not built, those that no node can run, and those for AMD: no label says which code a GPU of it runs. */
+  /** Cells that are not built, that no node can run, or that are for AMD: no label tells the target of an AMD GPU. */
   readonly left: readonly string[];
 }
 
-/**
- * The specification of every image of a lock.
- *
- * @example
- * for (const { reference, spec } of nfdCompatSpecs(lock).images) console.log(reference, JSON.stringify(spec));
- */
 export function nfdCompatSpecs(lock: Lock): NfdCompatSpecs {
-  const all = sortedEntries(lock.images).map(([cell, image]) => ({
-    cell,
-    reference: referenceOf(lock, image),
-    spec: nfdCompatSpec(lock, cell, image),
-  }));
-  return {
-    images: all.flatMap(({ reference, spec }) =>
-      spec === null ? [] : [{ reference, artifactType: nfdCompatArtifactType, spec }],
-    ),
-    left: all.filter(({ spec }) => spec === null).map(({ cell }) => cell),
-  };
+  const images: NfdCompatSpecs["images"][number][] = [];
+  const left: string[] = [];
+  for (const [cell, image] of sortedEntries(lock.images)) {
+    const spec = specOf(lock, cell, image);
+    if (spec === null) left.push(cell);
+    else images.push({ reference: referenceOf(lock, image), artifactType, spec });
+  }
+  return { images, left };
 }
 
-/** null for an image that was never built, for one that no node can run, and for one with code for AMD. */
-export function nfdCompatSpec(lock: Lock, cell: string, image: LockedImage): Json | null {
+/** null for an image of {@link NfdCompatSpecs.left}. */
+function specOf(lock: Lock, cell: string, image: LockedImage): Json | null {
   if (vendorsOf(image.requires).includes("amd")) return null;
   const cpuOnly = !hasGpuCode(image.requires);
   const [member] = splitNodes({ ...lock, images: { [cell]: image } }, { cpuOnly }).members;
@@ -100,7 +91,7 @@ export function nfdCompatSpec(lock: Lock, cell: string, image: LockedImage): Jso
   };
 }
 
-/** The words are those of Kubernetes, but an absent feature matches nothing but DoesNotExist: "none of these" is "another" or "absent". */
+/** Rules are Kubernetes' terms, but an absent feature matches only DoesNotExist: a NotIn needs that as an alternative. */
 function alternatives({ matchExpressions = [] }: NodeSelectorTerm): readonly Json[] {
   let all: readonly (readonly (readonly [string, Json])[])[] = [[]];
   for (const [key, parts] of groupBy(matchExpressions, (each) => each.key)) {
@@ -112,7 +103,7 @@ function alternatives({ matchExpressions = [] }: NodeSelectorTerm): readonly Jso
   }));
 }
 
-/** Of one label there is one expression: `Gt` and `Lt` together are `GtLt`. */
+/** The alternatives of one label. A rule has one expression for a label: `Gt` and `Lt` together are `GtLt`. */
 function expressions(parts: readonly NodeSelectorRequirement[]): readonly Json[] {
   const op = parts.map(({ operator }) => operator).join("");
   const value = parts.flatMap(({ values = [] }) => values);

@@ -1,4 +1,4 @@
-/** The resolver of one fleet as a script of sh and awk, for nodes without Node.js. */
+/** `imgmatch export sh`: the resolver of a fleet as a script of sh and awk, for nodes without Node.js. */
 
 import type { HostChoice } from "../host/probe.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
@@ -10,9 +10,9 @@ export type ExportShOptions = Omit<QuestionOptions, keyof HostChoice | "local" |
 
 export interface ExportShAnswer {
   readonly schemaVersion: 1;
-  /** Of imgmatch. */
+  /** The version of imgmatch. */
   readonly version: string;
-  /** sha256 of the lock as imgmatch writes it; of the lock's file too, unless somebody wrote it by hand. */
+  /** sha256 of the lock as imgmatch writes it. It is also the file's, unless somebody edited the file. */
   readonly lockDigest: string;
   readonly images: number;
   readonly script: string;
@@ -20,13 +20,16 @@ export interface ExportShAnswer {
 
 /**
  * Writes a script that answers as `resolve` does. Equal locks, pins and versions give equal bytes. Throws `LOCK_…`, `PIN_UNKNOWN`, `USAGE`,
- * `REGISTRY_…`, `SIGNATURE_…`, and `EXPORT_UNSAFE` for a lock with values that no script may hold.
+ * `REGISTRY_…`, `SIGNATURE_…`, and `EXPORT_UNSAFE` for a lock with values that a script may not hold.
  *
  * @example
  * const { script } = await exportSh({ pin: ["python=3.12"] });
  */
-export async function exportSh(asked: ExportShOptions = {}, given?: Partial<World>): Promise<ExportShAnswer> {
-  const { lock, options } = await readFleetQuestion(asked, worldOf(asked, given));
-  const { text, lockDigest, images } = await fleetScript(lock, { ...options, version });
+export async function exportSh(
+  options: ExportShOptions = {},
+  given?: Partial<World>,
+): Promise<ExportShAnswer> {
+  const question = await readFleetQuestion(options, worldOf(options, given));
+  const { text, lockDigest, images } = await fleetScript(question.lock, { ...question.options, version });
   return { schemaVersion: 1, version, lockDigest, images, script: text };
 }

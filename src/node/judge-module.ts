@@ -1,4 +1,4 @@
-/** One module of GPU code on one GPU: what the rules of imgmatch say, and whether the driver says the same. Pure. */
+/** Judges one module of GPU code on one GPU by the rules of resolve, and compares the verdict with the driver's. */
 
 import { parseGpuTarget, targetRunsOn } from "../hardware/gpu-target.ts";
 import type { CudaResult } from "../host/nvidia/cuda-koffi.ts";
@@ -13,14 +13,14 @@ import { checkGpuCode } from "../resolve/rules/gpu-code.ts";
 import type { ReasonCode } from "../resolve/verdict.ts";
 
 export interface ModuleVerdict {
-  /** null where the rules do not decide it. */
+  /** null if the rules do not decide. */
   readonly loads: boolean | null;
   readonly code: ReasonCode | null;
-  /** Why not, or why it is not decided; null for a module that loads. */
+  /** The reason against the module, or for no decision; null for a module that loads. */
   readonly message: string | null;
 }
 
-/** By the rules that `resolve` goes by, as for an image that holds this module alone. */
+/** Judges the module as an image that holds nothing else. */
 export function judgeModule(
   { target, made }: ModuleFacts,
   nvidia: NvidiaFacts,
@@ -48,7 +48,7 @@ export function judgeModule(
   return { loads: targetRunsOn(parsed, compute), code: null, message: null };
 }
 
-/** The `CUresult`s that speak of the module, and of nothing else (cuda.h). */
+/** Each `CUresult` that is about the module and nothing else (cuda.h). */
 const refusals: ReadonlySet<number> = new Set([
   200, // CUDA_ERROR_INVALID_IMAGE
   209, // CUDA_ERROR_NO_BINARY_FOR_GPU
@@ -56,13 +56,13 @@ const refusals: ReadonlySet<number> = new Set([
   222, // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
 ]);
 
-/** Whether the driver loads it; null where it failed for another reason, or ended the process. */
+/** Tells whether the driver loads the module; null if it failed for another reason, or ended the process. */
 export function loadedBy(answer: CudaResult | null): boolean | null {
   if (answer === null) return null;
   return answer.code === 0 ? true : refusals.has(answer.code) ? false : null;
 }
 
-/** null where either says nothing. */
+/** Tells whether rules and driver agree; null if either does not decide. */
 export function agreement({ loads }: ModuleVerdict, answer: CudaResult | null): boolean | null {
   const loaded = loadedBy(answer);
   return loads === null || loaded === null ? null : loads === loaded;

@@ -1,4 +1,4 @@
-/** The answer of resolve, in the words of what runs containers. */
+/** `imgmatch launch`: writes the image that resolve picks as a command or documents of a launch target. */
 
 import { usageError } from "../errors.ts";
 import { nodeHostIo } from "../host/node-io.ts";
@@ -22,11 +22,11 @@ import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts"
 import { readFleetQuestion, readQuestion } from "./question.ts";
 
 /**
- * Writes the command or the documents that start this host's image on one launch target, or with `fleet` the images of all nodes. `run` starts
- * it, and answers with the container's exit code.
+ * Writes the command or the documents that start this host's image on a launch target, or with `fleet` the images of all nodes. With `run` it
+ * starts the image, and answers with the container's exit code.
  *
- * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `GPU_BUSY`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, and with
- * `run` `LAUNCH_FAILED` and `INTERRUPTED`.
+ * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, and with `run`
+ * `LAUNCH_FAILED` and `INTERRUPTED`.
  *
  * @example
  * const answer = await launch({ target: "kubernetes", gpus: "2", args: ["python", "train.py"] });
@@ -47,8 +47,8 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
   const devices = await devicesFor(target, options);
   if (options.fleet) return launchFleet(target, { ...options, wishes: devices }, world);
   if (options.run) requireRunnable(target, options);
-  const { gpus, allowBusy, anywhere, ...asked } = options;
-  const question = await readQuestion(asked, world);
+  const { gpus, allowBusy, anywhere, ...questionOptions } = options;
+  const question = await readQuestion(questionOptions, world);
   const { lock, host } = question;
   const choice = chooseLaunch(target, lock, host, { ...question.options, gpus, allowBusy, anywhere });
   if (!choice.ok) throw gpusBusy(choice, await holdersOf(choice, options, world));
@@ -57,7 +57,7 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
   const request = {
     ...workloadOf(target, options),
     ...choice.request,
-    // Facts from a file speak of another machine, whose device files nobody sees here.
+    // Facts from a file are of another machine, whose device files are not here.
     ...(otherHost(options) === null ? accessTo(units) : {}),
     ...(devices === undefined || (devices.length === 0 && units.length === 0)
       ? {}
@@ -75,7 +75,6 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
   return launchAnswer(target.launch(request, format), request);
 }
 
-/** One workload per image of the lock, each for the nodes on which resolve picks it. */
 async function launchFleet(
   target: LaunchTarget,
   { wishes, ...options }: LaunchOptions & { readonly wishes: readonly DeviceWish[] | undefined },
@@ -104,7 +103,7 @@ async function launchFleet(
   return { documents };
 }
 
-/** undefined where no device is claimed, an empty list where none is named. */
+/** The named devices; empty to claim any, undefined to claim none. */
 async function devicesFor(
   target: LaunchTarget,
   { dra, devices, gpus }: LaunchOptions,
@@ -119,7 +118,7 @@ async function devicesFor(
   return parseDevices(devices);
 }
 
-/** Of one image: every device that it serves, as the node's label says that it is the one. */
+/** The claim for one image: any device that it serves, as the node's label selects the image. */
 async function claimFor(
   { images, ...lock }: Lock,
   cell: string,
@@ -166,7 +165,7 @@ async function holdersOf(
   options: LaunchOptions,
   { env }: World,
 ): Promise<GpuHolders> {
-  // Facts from a file speak of another machine, whose processes cannot be asked.
+  // Facts from a file are of another machine, whose processes are not here.
   if (otherHost(options) !== null || taken.length === 0) return new Map();
   const units = taken.map(({ unit }) => unit);
   return findHolders(nodeHostIo(env), units);

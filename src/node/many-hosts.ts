@@ -1,4 +1,4 @@
-/** Questions about many hosts at once. Loaded where they are asked: a node that resolves for itself does not wait for it. */
+/** Asks about many hosts at once. A node that resolves for itself does not load this. */
 
 import { usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
@@ -14,20 +14,22 @@ export interface ManyHosts extends QuestionOptions {
   readonly hosts?: readonly string[];
 }
 
-export async function resolveEach(asked: ManyHosts, world: World): Promise<readonly HostResolution[]> {
-  refuseSingle(asked);
-  const { lock, options } = await readFleetQuestion(asked, world);
-  const answers = resolveHosts(lock, await readNamedHosts(asked, world), options);
-  for (const answer of answers) {
-    note(
-      world,
-      unaskedLines(answer).map((line) => `${answer.host}: ${line}`),
-    );
-  }
+export async function resolveEach(options: ManyHosts, world: World): Promise<readonly HostResolution[]> {
+  refuseSingle(options);
+  const question = await readFleetQuestion(options, world);
+  const answers = resolveHosts(question.lock, await readNamedHosts(options, world), question.options);
+  for (const answer of answers) noteOf(answer.host, unaskedLines(answer), world);
   return answers;
 }
 
-/** Of `hosts`, with a note for each problem that they have, and machine types. */
+function noteOf(host: string, lines: readonly string[], world: World): void {
+  note(
+    world,
+    lines.map((line) => `${host}: ${line}`),
+  );
+}
+
+/** Reads hosts and machine types. Each problem of a host is a note. */
 export async function readNamedHosts(
   {
     hosts = [],
@@ -42,18 +44,12 @@ export async function readNamedHosts(
     gpu,
     ...(driver === undefined ? {} : { driver }),
   });
-  // The answers say which facts a catalogue lacks; a line for each type would hide them.
-  if (catalog.length === 0)
-    for (const { name, facts } of named) {
-      note(
-        world,
-        problemLines(facts).map((line) => `${name}: ${line}`),
-      );
-    }
+  // All machine types lack the same facts, and the answers tell which.
+  if (catalog.length === 0) for (const { name, facts } of named) noteOf(name, problemLines(facts), world);
   return named;
 }
 
-/** Throws `USAGE` for what is about one host. */
+/** Throws `USAGE` for an option about one host. */
 export function refuseSingle({ gpus, explain, ...choice }: QuestionOptions): void {
   const single = otherHost(choice);
   if (single !== null) throw usageError(`${single} names one host and --hosts many`, "leave one of them out");

@@ -1,4 +1,4 @@
-/** CPU variants of a folder: whether the rules say that each runs here, and what its own probe says. */
+/** Compares the rules with the probes of CPU variants in a folder. */
 
 import { closeSync, fstatSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -15,23 +15,23 @@ import type { World } from "../io/world.ts";
 export interface ProvedVariant {
   /** The name of the file. */
   readonly file: string;
-  /** Linux names, sorted: what its code uses beyond the baseline; null where it cannot be read. */
+  /** The features that its code uses beyond the baseline: Linux names, sorted; null if the code cannot be read. */
   readonly features: readonly string[] | null;
-  /** By the rules; null where features of the file or the CPU are not known. */
+  /** The rules' verdict; null if features of the file or the CPU are unknown. */
   readonly runs: boolean | null;
-  /** Of `ggml_backend_score`: 0 is no; null where the library cannot be loaded, has no probe, or ended its process. */
+  /** The answer of `ggml_backend_score`, 0 for no; null if the library does not load, has no probe, or ended its process. */
   readonly score: number | null;
-  /** null where either says nothing. */
+  /** null if either does not decide. */
   readonly agreed: boolean | null;
 }
 
-/** llama.cpp's, whose loader takes the one of the highest score (ggml-backend-reg.cpp, ggml_backend_load_best). */
+/** llama.cpp's variants. Its loader takes the one with the highest score (ggml-backend-reg.cpp, ggml_backend_load_best). */
 const variantFile = /^libggml-cpu-.+\.so$/;
 const probeName = "ggml_backend_score";
 const timeoutMs = 30_000;
 const absent = -1;
 
-/** `command` starts what answers with {@link scoreOf}, in a process for each: the code of the folder runs there. */
+/** The command answers with {@link scoreOf}. Each library runs in a process of its own. */
 export async function proveVariants(
   folder: string,
   cpu: CpuFacts,
@@ -71,7 +71,7 @@ function listVariants(folder: string): readonly string[] {
   }
 }
 
-/** Whatever it asks the CPU: its probe says for all of its code whether the CPU has it. */
+/** All features of the code count, even behind a check of the CPU: the probe answers for the whole file. */
 async function featuresOf(path: string): Promise<readonly string[] | null> {
   const { inspectFile } = await import("../inspect/inspect-file.ts");
   const descriptor = openSync(path, "r");

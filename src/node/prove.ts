@@ -1,4 +1,4 @@
-/** Whether this machine's driver loads what the rules say that it loads: the rules, held against the driver itself. */
+/** `imgmatch prove`: compares the rules with this machine's driver, which loads GPU code or refuses it. */
 
 import { resolve } from "node:path";
 import { askDriver } from "../host/nvidia/ask-driver.ts";
@@ -19,46 +19,46 @@ import { type ProvedVariant, proveVariants } from "./prove-variants.ts";
 import { agreement, judgeModule, type ModuleVerdict } from "./judge-module.ts";
 
 export interface ProveOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {
-  /** As for `inspect`. Default: an empty kernel for each GPU target and each PTX ISA. */
+  /** Images as `inspect` takes them. Default: an empty kernel for each GPU target and each PTX ISA. */
   readonly images?: readonly string[];
-  /** The place to look for a name that is no path; by default in the engine first. */
+  /** The place of an image that is no path. Default: the engine, then the registry. */
   readonly from?: "engine" | "registry";
-  /** A folder with files `libggml-cpu-*.so`, whose own probe is called: this runs their code. Without images, no driver is asked then. */
+  /** A folder with files `libggml-cpu-*.so`, whose own probe runs. Without images, no driver is asked then. */
   readonly variants?: string;
-  /** The words that start imgmatch; by default that in PATH. */
+  /** The words that start imgmatch. Default: the one in PATH. */
   readonly self?: readonly [string, ...string[]];
 }
 
 /** Facts and outcomes, without names of hosts and images: a capture for tests. */
 export interface ProveAnswer {
   readonly schemaVersion: 1;
-  /** null if no variant is asked. */
+  /** null without `variants`. */
   readonly cpu: CpuFacts | null;
-  /** As `probe` has it, with the GPUs of the driver, one of each kind, in its order; null where it is not asked. */
+  /** The facts of `probe`, with one GPU of each kind in the driver's order; null if no driver was asked. */
   readonly nvidia: NvidiaFacts | null;
   readonly modules: readonly ProvedModule[];
-  /** Targets of which no module stands by itself, or only large ones. */
+  /** Targets without a module that loads by itself, or with only large ones. */
   readonly leftOut: readonly string[];
   readonly variants: readonly ProvedVariant[];
 }
 
 export interface ProvedModule extends ModuleFacts {
-  /** Of each GPU. */
+  /** One for each GPU. */
   readonly results: readonly ModuleResult[];
 }
 
 export interface ModuleResult {
-  /** Index in `nvidia.gpus`. */
+  /** The index in `nvidia.gpus`. */
   readonly gpu: number;
   readonly verdict: ModuleVerdict;
-  /** null where the driver ended its process, or did not answer in time. */
+  /** null if the driver ended its process, or did not answer in time. */
   readonly driver: CudaResult | null;
-  /** null where either says nothing. */
+  /** null if either does not decide. */
   readonly agreed: boolean | null;
 }
 
 /**
- * Loads one module of each GPU target with the driver of this machine, and compares its answer with the rules. Runs no code of a module;
+ * Loads one module of each GPU target with the driver of this machine, and compares its answer with the rules. It runs no code of a module, but
  * `variants` runs code of its folder.
  *
  * Throws `HOST_NO_DRIVER`, `HOST_NVML_FAILED`, and what `inspect` throws.
@@ -67,14 +67,14 @@ export interface ModuleResult {
  * const { modules } = await prove({ images: ["vllm/vllm-openai:v0.11.0"] });
  * modules.filter(({ results }) => results.some(({ agreed }) => agreed === false));
  */
-export async function prove(asked: ProveOptions = {}, given?: Partial<World>): Promise<ProveAnswer> {
-  const world = worldOf(asked, given);
-  const { images = [], variants } = asked;
-  const command = [...(asked.self ?? (["imgmatch"] as const)), "prove", "--each-line"] as const;
+export async function prove(options: ProveOptions = {}, given?: Partial<World>): Promise<ProveAnswer> {
+  const world = worldOf(options, given);
+  const { images = [], variants } = options;
+  const command = [...(options.self ?? (["imgmatch"] as const)), "prove", "--each-line"] as const;
   const onGpus =
     variants !== undefined && images.length === 0
       ? { nvidia: null, modules: [], leftOut: [] }
-      : await proveModules(asked, command, world);
+      : await proveModules(options, command, world);
   if (variants === undefined) return { schemaVersion: 1, cpu: null, ...onGpus, variants: [] };
   const folder = resolve(world.cwd, variants);
   const { cpu } = await probe({}, world);
@@ -83,13 +83,13 @@ export async function prove(asked: ProveOptions = {}, given?: Partial<World>): P
 }
 
 async function proveModules(
-  asked: ProveOptions,
+  options: ProveOptions,
   command: readonly [string, ...string[]],
   world: World,
 ): Promise<Pick<ProveAnswer, "nvidia" | "modules" | "leftOut">> {
-  // An image of gigabytes is not opened where nobody can load anything.
-  if (asked.images?.length) await askDriver(command, [], world);
-  const { modules, leftOut } = await modulesOf(asked, world);
+  // Without a working driver no large image is opened.
+  if (options.images?.length) await askDriver(command, [], world);
+  const { modules, leftOut } = await modulesOf(options, world);
   const loaded = modules.map(({ bytes }) => bytes);
   const { nvidia, answers } = await askDriver(command, loaded, world);
   return {
@@ -106,19 +106,19 @@ async function proveModules(
 }
 
 async function modulesOf(
-  asked: ProveOptions,
+  options: ProveOptions,
   world: World,
 ): Promise<{ readonly modules: readonly LoadableModule[]; readonly leftOut: readonly string[] }> {
-  const { images = [], from } = asked;
+  const { images = [], from } = options;
   if (images.length === 0) return { modules: carriedModules(), leftOut: [] };
   const collection = collectModules();
   const request = {
-    ...openOptions(asked, world),
-    // The cache of layers keeps no code.
+    ...openOptions(options, world),
+    // The cache of layers has no code.
     cache: noCache,
     inspector: collection.inspector,
     env: world.env,
-    registry: await registryFor(asked, world),
+    registry: await registryFor(options, world),
     ...(from && { from }),
   };
   for (const image of images) await openSubject(image, world.cwd, request);

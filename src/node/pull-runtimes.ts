@@ -1,26 +1,26 @@
-/** The commands by which each container runtime gets an image under a name: one entry each. */
+/** The commands by which each container runtime pulls an image and names it. */
 
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
 export interface PullTarget {
   /** `repository@sha256:…` */
   readonly image: string;
-  /** The plain name that the image is to have here. */
+  /** The image's plain name here. */
   readonly name: ImageReference;
-  /** Further options of the pull, for what only one runtime knows. */
+  /** Further options of the runtime's pull. */
   readonly options: readonly string[];
-  /** The namespace of containerd that keeps it; null for runtimes without namespaces. */
+  /** The namespace of containerd and nerdctl. */
   readonly namespace: string;
 }
 
 export type Argv = readonly [string, ...string[]];
 
 export interface RuntimeCommands {
-  /** Prints something where the image is here already, whole; null where the runtime cannot tell, and is to pull each time. */
+  /** Prints something if the whole image is here; null for a runtime that cannot tell and pulls each time. */
   readonly find: Argv | null;
   readonly pull: Argv;
   readonly tag: Argv;
-  /** Keeps it from garbage collection; null where the runtime has no such word. */
+  /** Keeps it from garbage collection; null for a runtime without such a command. */
   readonly pin: Argv | null;
 }
 
@@ -40,7 +40,7 @@ function docker(
 export const runtimes = {
   docker: (target) => docker("docker", target),
   podman: (target) => docker("podman", target),
-  // Of containerd, with docker's words and logins. It finds no image by a digest, and sets no label by which containerd keeps one.
+  // containerd with docker's words and logins. It finds no image by digest, and sets no label that pins one.
   nerdctl: (target) => ({ ...docker("nerdctl", target, ["--namespace", target.namespace]), find: null }),
   containerd: ({ image, name, options, namespace }) => {
     const images = ["ctr", "--namespace", namespace, "images"] as const;
@@ -49,8 +49,8 @@ export const runtimes = {
       find: [...images, "check", "--quiet", `name==${image}`],
       pull: [...images, "pull", ...options, image],
       tag: [...images, "tag", "--force", image, plain],
-      // The name alone: an image of before loses its name to this one, and with it what kept it. (containerd, pkg/cri/labels:
-      // PinnedImageLabelKey; the kubelet spares such images since containerd 1.7.)
+      // The label is the name's: an earlier image loses both. The kubelet spares such images since containerd 1.7 (containerd,
+      // pkg/cri/labels, PinnedImageLabelKey).
       pin: [...images, "label", plain, "io.cri-containerd.pinned=pinned"],
     };
   },

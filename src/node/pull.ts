@@ -1,4 +1,4 @@
-/** One image of a fleet into this node's container runtime, under the plain name of its version. */
+/** `imgmatch pull`: pulls this host's image into a container runtime, under the plain name of the fleet's version. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import type { HostChoice } from "../host/probe.ts";
@@ -14,17 +14,19 @@ import {
   parseImageReference,
   withTag,
 } from "../oci/reference.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
+import { resolveImage } from "../resolve/resolve-image.ts";
 import { type Argv, type RuntimeName, runtimes } from "./pull-runtimes.ts";
-import { matchFor, type QuestionOptions, readQuestion } from "./question.ts";
+import { matchOf, type QuestionOptions, readQuestion } from "./question.ts";
 
 export interface PullOptions
   extends Omit<QuestionOptions, Exclude<keyof HostChoice, "gpus"> | "explain" | "local">,
     Watching {
-  /** The name that the image gets here, `registry/repository:tag`. Default: the version's. */
+  /** The image's name here, `registry/repository:tag`. Default: the version's. */
   readonly as?: string;
   /** Default: `docker`. */
   readonly engine?: RuntimeName;
-  /** Of containerd and nerdctl. Default: `k8s.io`, where a kubelet looks. */
+  /** The namespace of containerd and nerdctl. Default: `k8s.io`, the kubelet's. */
   readonly namespace?: string;
   /** Further options of the engine's pull. */
   readonly option?: readonly string[];
@@ -33,19 +35,19 @@ export interface PullOptions
 export interface PulledImage {
   readonly schemaVersion: 1;
   readonly reference: ImmutableReference;
-  /** The name of the image here now. */
+  /** The image's name here. */
   readonly name: string;
   readonly runtime: RuntimeName;
-  /** Whether it was here already: then the registry was not asked. */
+  /** The image was here already, so the registry was not asked. */
   readonly present: boolean;
-  /** Whether the runtime keeps it from garbage collection. */
+  /** The runtime keeps the image from garbage collection. */
   readonly pinned: boolean;
-  /** The signers that vouch for the fleet, if a signature was asked for. */
+  /** The fleet's signers, if a signature is required. */
   readonly signed?: SignedBy;
 }
 
 /**
- * Resolves, pulls the image by digest, then moves the name to it: the name always means a whole image. Notes are the runtime's words.
+ * Resolves, pulls the image by digest, then moves the name to it, so the name always means a whole image. Notes are the runtime's output.
  *
  * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `ENGINE_NOT_FOUND` without the runtime's program, `ENGINE_FAILED` with its own words,
  * and, if the registry is the cause, `REGISTRY_UNREACHABLE` or `IMAGE_NOT_FOUND`.
@@ -58,7 +60,9 @@ export async function pull(options: PullOptions = {}, given?: Partial<World>): P
   const { engine: runtime = "docker", namespace = "k8s.io", option = [] } = options;
   const question = await readQuestion(options, world);
   const plain = nameOf(options, question.lock);
-  const { reference } = matchFor(question, world);
+  const resolution = resolveImage(question.lock, question.host, question.options);
+  const { reference } = matchOf(resolution, question);
+  note(world, unaskedLines(resolution));
   const { find, pull, tag, pin } = runtimes[runtime]({
     image: byDigest(reference),
     name: plain,
@@ -66,7 +70,7 @@ export async function pull(options: PullOptions = {}, given?: Partial<World>): P
     namespace,
   });
   const tell = (line: string): void => note(world, [line]);
-  // Of an image that is not here yet the runtime speaks as of a mistake.
+  // For a missing image the runtime prints an error, which is no news.
   const found = find === null ? null : await runCommand(find, world, () => {});
   const present = found?.status === 0 && found.stdout.trim() !== "";
   if (!present)
@@ -84,14 +88,14 @@ export async function pull(options: PullOptions = {}, given?: Partial<World>): P
   };
 }
 
-/** The name of the version in Pods and compose files, unless `as` gives another. */
+/** The version's name, as Pods and Compose files write it, unless `as` gives another. */
 function nameOf(
   { as, reference, from = reference }: PullOptions,
   { repository, version }: Pick<Lock, "repository" | "version">,
 ): ImageReference {
   const given = as ?? from;
-  const asked = given === undefined ? null : parseImageReference(given);
-  if (asked?.tag && asked.digest === null) return asked;
+  const named = given === undefined ? null : parseImageReference(given);
+  if (named?.tag && named.digest === null) return named;
   if (as !== undefined)
     throw usageError(`--as ${as} is no name with a tag`, "write it as registry/repository:tag");
   if (!isTag(version)) throw usageError(`the version ${version} is no tag`, "give the image a name: --as");
@@ -100,14 +104,13 @@ function nameOf(
 
 type Tell = (line: string) => void;
 
-/** Each line is told once: the last of a command that failed stands in the error. */
+/** Passes on each line of output, except the last one of a failed command: the error has it. */
 async function succeed(argv: Argv, world: World, tell: Tell): Promise<void> {
   let last: string | null = null;
-  const hear = (line: string): void => {
+  const { status } = await runCommand(argv, world, (line) => {
     if (last !== null) tell(last);
     last = line;
-  };
-  const { status } = await runCommand(argv, world, hear);
+  });
   if (status === 0) {
     if (last !== null) tell(last);
     return;
@@ -119,7 +122,7 @@ async function succeed(argv: Argv, world: World, tell: Tell): Promise<void> {
   });
 }
 
-/** Asks the registry whether it is away, or lacks the image, as each runtime words that differently. Null if it is not the cause. */
+/** Asks whether the registry is away or lacks the image: each runtime words that differently. null if the registry is not the cause. */
 async function whyNotServed(
   reference: ImmutableReference,
   failed: ImgmatchError,

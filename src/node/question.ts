@@ -1,15 +1,15 @@
-/** The question to the resolver that several commands ask, and the one image that answers it. */
+/** Reads the question that several commands ask the resolver: lock, host and options. */
 
 import { type ImgmatchError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
-import { lockPath, type Lock } from "../lock/lock.ts";
+import { type LocalEngine, lockPath, type Lock } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { FetchedFleet, SignedBy } from "../lock/index-trust.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
-import { leftOutLines, problemLines, unaskedLines } from "../resolve/answer-lines.ts";
+import { leftOutLines, problemLines } from "../resolve/answer-lines.ts";
 import { noMatch } from "../resolve/nearest.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
-import { resolveImage, type ResolveImageOptions } from "../resolve/resolve-image.ts";
+import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
 import { probe, type HostChoice } from "../host/probe.ts";
@@ -18,23 +18,23 @@ import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 
 export interface QuestionOptions extends HostChoice, RegistryFleetChoice {
   readonly lock?: string;
-  /** The same as `from`, without the flag. */
+  /** The argument form of `from`. */
   readonly reference?: string;
   readonly pin?: readonly string[];
   readonly cpu?: boolean;
   readonly requireGpu?: boolean;
-  /** Images that were built here and not pushed are as good as those that were. */
+  /** Images that were built here and not pushed count too. */
   readonly local?: boolean;
   /** The explanation names the host's problems itself. */
   readonly explain?: boolean;
 }
 
-/** The part of a question that is about no host. */
+/** The options that are about no host. */
 type FleetChoice = Omit<QuestionOptions, keyof HostChoice>;
 
 export interface FleetQuestion {
   readonly lock: Lock;
-  /** The signers that vouch for the fleet; null if no signature was asked for. */
+  /** The fleet's signers; null if no signature is required. */
   readonly signed: SignedBy | null;
   readonly options: ResolveImageOptions;
 }
@@ -43,7 +43,7 @@ export interface Question extends FleetQuestion {
   readonly host: HostFacts;
 }
 
-/** Lock, host and options of a question to the resolver. The fleet of a reference counts as a lock. */
+/** Reads a question. The fleet of a reference counts as a lock. */
 export async function readQuestion(flags: QuestionOptions, world: World): Promise<Question> {
   const question = await readFleetQuestion(flags, world);
   const host = await probe(flags, world);
@@ -51,53 +51,38 @@ export async function readQuestion(flags: QuestionOptions, world: World): Promis
   return { ...question, host };
 }
 
-/** The image for this host. Throws the refusal where there is none. */
-export function matchFor(question: Question, world: World): Match {
-  const resolution = resolveImage(question.lock, question.host, question.options);
-  const match = matchOf(resolution, question);
-  note(world, unaskedLines(resolution));
-  return match;
-}
-
-/** Throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`. */
+/** The match of a resolution. Throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`. */
 export function matchOf(
   { match, rejected }: Resolution,
   { lock, host, options }: Question,
-  asked: Pick<QuestionOptions, "explain"> = {},
+  explanation: Pick<QuestionOptions, "explain"> = {},
 ): Match {
-  if (match === null) throw noMatch(lock, rejected, host, options, asked);
+  if (match === null) throw noMatch(lock, rejected, host, options, explanation);
   return match;
 }
 
-/** The part of a question that is about no host. */
+/** Reads the part of a question that is about no host. */
 export async function readFleetQuestion(flags: FleetChoice, world: World): Promise<FleetQuestion> {
-  requireLock(flags);
   const { lock, signed } = await readFleet(flags, world);
   const options = await choiceOf(flags);
   note(world, leftOutLines(lock, options.pins));
-  const local = flags.local ? { local: await heldHere(lock, world) } : {};
+  const local = flags.local ? await heldBy([...unpushedEngines(lock)], world) : {};
   return { lock, signed, options: { ...options, ...local } };
 }
 
-/** Which images may be the answer. */
+/** The options that select images. */
 export async function choiceOf({ pin = [], cpu = false, requireGpu = false }: FleetChoice) {
   return { pins: await compilePins(parsePins(pin)), cpuOnly: cpu, requireGpu };
 }
 
-/** Refuses `--local` for a registry's fleet: its index names only pushed images. */
-function requireLock({ local = false, from, reference = from }: FleetChoice): void {
-  if (!local || reference === undefined) return;
-  throw usageError(
-    `--local asks the engine of this machine, and the fleet of ${reference} is in a registry`,
-    "leave --local out",
-  );
-}
-
-/** Throws `ENGINE_…` for an engine that is to have them and cannot be asked. */
-async function heldHere(lock: Lock, { env }: World): Promise<ReadonlySet<string>> {
+/** The images that these engines hold and nobody pushed. Throws `ENGINE_…` for an engine that does not answer. */
+export async function heldBy(
+  engines: readonly LocalEngine[],
+  { env }: World,
+): Promise<Pick<ResolveImageOptions, "local">> {
   const { heldImages } = await import("../fleet/build/engines/local-images.ts");
-  const held = await Promise.all([...unpushedEngines(lock)].map((engine) => heldImages(engine, env)));
-  return new Set(held.flatMap((ids) => [...ids]));
+  const held = await Promise.all(engines.map((engine) => heldImages(engine, env)));
+  return { local: new Set(held.flatMap((ids) => [...ids])) };
 }
 
 async function readFleet(flags: FleetChoice, world: World): Promise<Pick<FetchedFleet, "lock" | "signed">> {
@@ -109,7 +94,12 @@ async function readFleet(flags: FleetChoice, world: World): Promise<Pick<Fetched
   if (reference !== undefined && reference !== from)
     throw twoFleets(`${reference} or, by --from, ${from}, not both`);
   if (lock !== undefined) throw twoFleets(`read from ${from} or from --lock ${lock}, not from both`);
-  // A node with a lock should not wait for the registry client to load.
+  if (flags.local)
+    throw usageError(
+      `--local asks the engine of this machine, and the fleet of ${from} is in a registry`,
+      "leave --local out",
+    );
+  // A node with a lock does not load the registry client.
   const { readRegistryFleet } = await import("../trust/registry-fleet.ts");
   return readRegistryFleet(from, flags, world);
 }

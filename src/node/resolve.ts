@@ -1,4 +1,4 @@
-/** The image that was built for a host: this one, another, or each of many. */
+/** `imgmatch resolve`: the image that was built for a host, or for each of many. */
 
 import { resolveImage, type HostResolution } from "../resolve/resolve-image.ts";
 import { matchOf, readQuestion, type QuestionOptions } from "./question.ts";
@@ -13,10 +13,10 @@ export interface ResolveOptions extends QuestionOptions, Watching {
   readonly hosts?: readonly string[];
 }
 
-/** `reference` throws where no image fits: `NO_MATCH` with the nearest ones, or `HOST_BROKEN`. It is no part of the JSON. */
+/** If no image fits, `reference` throws `NO_MATCH` with the nearest ones, or `HOST_BROKEN`. It is not in the JSON. */
 export interface ResolveAnswer extends Resolution {
   readonly reference: ImmutableReference;
-  /** The signers that vouch for the fleet, if a signature was asked for. */
+  /** The fleet's signers, if a signature is required. */
   readonly signed?: SignedBy;
 }
 
@@ -46,17 +46,17 @@ export async function resolve(
   return resolveEach(options, world);
 }
 
-async function resolveOne(asked: ResolveOptions, world: World): Promise<ResolveAnswer> {
-  const question = await readQuestion(asked, world);
-  const { lock, host, options, signed } = question;
-  const resolution = resolveImage(lock, host, options);
+async function resolveOne(options: ResolveOptions, world: World): Promise<ResolveAnswer> {
+  const question = await readQuestion(options, world);
+  const { lock, host, signed } = question;
+  const resolution = resolveImage(lock, host, question.options);
   note(world, unaskedLines(resolution));
-  if (asked.explain) {
+  if (options.explain) {
     const { explainResolution } = await import("../resolve/explain.ts");
-    note(world, explainResolution(lock, host, options));
+    note(world, explainResolution(lock, host, question.options));
   }
   const answer = signed === null ? resolution : { ...resolution, signed };
-  // The reasons against the other images are worked out when they are read.
-  const reference = () => matchOf(resolution, question, asked).reference;
+  // A getter: only a reader waits for the reasons against the images.
+  const reference = () => matchOf(resolution, question, options).reference;
   return Object.defineProperty(answer, "reference", { get: reference, enumerable: false }) as ResolveAnswer;
 }

@@ -1,20 +1,18 @@
-/** The image of this host, run here. */
+/** `imgmatch run`: runs this host's image here. */
 
-import { usageError } from "../errors.ts";
+import { InternalError, usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
-import { neededRequirement } from "../lock/needed-requirement.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
-import { checkFit } from "../resolve/check-fit.ts";
-import { fitOptions } from "../resolve/find-cell.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
+import { chooseLaunch } from "./launch/choose-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
-import { unitsOf, vendorOf } from "./launch/gpu-units.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./launch/target.ts";
 import { docker, podman } from "./launch/targets/docker-run.ts";
-import { matchFor, type QuestionOptions, readQuestion } from "./question.ts";
+import { heldBy, type QuestionOptions, readQuestion } from "./question.ts";
 
 export interface RunOptions extends Omit<QuestionOptions, "local" | "explain">, Watching<StartEvent> {
   /** Default: `docker`. */
@@ -25,7 +23,7 @@ export interface RunOptions extends Omit<QuestionOptions, "local" | "explain">, 
   readonly args?: readonly string[];
   /** Give the container a terminal. */
   readonly tty?: boolean;
-  /** Answer the command and start nothing. */
+  /** Answer with the command, and start nothing. */
   readonly dryRun?: boolean;
 }
 
@@ -54,11 +52,14 @@ export async function run(
 ): Promise<number>;
 export async function run(options: RunOptions = {}, given?: Partial<World>): Promise<number | RunCommand> {
   const world = worldOf(options, given);
-  const { engine = "docker", dryRun = false } = options;
-  const asked = await readQuestion(options, world);
-  const { lock, host } = asked;
-  const held = await heldHere(engine, lock, options, world);
-  const { cell, reference } = matchFor({ ...asked, options: { ...asked.options, ...held } }, world);
+  const { engine = "docker", dryRun = false, args = [], option = [], tty = false } = options;
+  const { lock, host, options: wanted } = await readQuestion(options, world);
+  const local = await localImages(engine, lock, options, world);
+  const target = targets[engine];
+  // The container gets all GPUs, whoever else uses them.
+  const choice = chooseLaunch(target, lock, host, { ...wanted, ...local, allowBusy: true });
+  if (!choice.ok) throw new InternalError("a GPU that may be shared was refused");
+  note(world, unaskedLines(choice.unasked));
   const other = otherHost(options);
   if (other !== null && !dryRun) {
     throw usageError(
@@ -66,34 +67,26 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
       `leave ${other} out, or add --dry-run to see the command for that machine`,
     );
   }
-  const image = lock.images[cell];
-  if (image === undefined) throw new Error(`${cell} is not in the lock`);
-  const target = targets[engine];
-  const fit = checkFit(image, host, fitOptions(lock, { ...asked.options, ...held }));
-  const requires = (fit.ok ? fit.as : undefined) ?? neededRequirement(image);
   const request: LaunchRequest = {
-    reference,
-    requires,
-    host,
-    ...(other === null && vendorOf(requires) === "amd" ? accessTo(unitsOf(host)) : {}),
-    args: options.args ?? [],
+    ...choice.request,
+    ...(other === null ? accessTo(choice.request.units ?? []) : {}),
+    args,
     interactive: true,
-    options: options.option ?? [],
+    options: option,
   };
   if (dryRun) return { schemaVersion: 1, argv: target.command(request).argv };
   options.onEvent?.({ type: "start" });
-  return runImage(target, { ...request, tty: options.tty ?? false });
+  return runImage(target, { ...request, tty });
 }
 
-/** The images that were built here and not pushed, and that the engine still has. */
-async function heldHere(
+/** The images that were built here, were not pushed, and are still in the engine. */
+async function localImages(
   engine: LocalEngine,
   lock: Lock,
   options: RunOptions,
-  { env }: World,
+  world: World,
 ): Promise<Pick<ResolveImageOptions, "local">> {
-  // Facts from a file speak of another machine.
+  // Facts from a file are of another machine.
   if (otherHost(options) !== null || !unpushedEngines(lock).has(engine)) return {};
-  const { heldImages } = await import("../fleet/build/engines/local-images.ts");
-  return { local: await heldImages(engine, env) };
+  return heldBy([engine], world);
 }

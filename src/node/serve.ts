@@ -1,4 +1,4 @@
-/** A node's own mirror: a fleet's plain name, answered on loopback with this node's image. */
+/** `imgmatch serve`: a mirror on this node's loopback, which answers a fleet's plain name with the node's image. */
 
 import { setTimeout } from "node:timers/promises";
 import { usageError } from "../errors.ts";
@@ -16,11 +16,16 @@ import {
 } from "../trust/trust-demands.ts";
 import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
-import { installConfig, removeConfig } from "./mirror/install-config.ts";
 import { nodeApi } from "./mirror/node-api.ts";
 import type { NodeKeeper } from "./mirror/node-keeper.ts";
 import { nodeMirror, noFleet } from "./mirror/node-mirror.ts";
-import { type Runtime, type RuntimeConfig, runtimeConfig } from "./mirror/runtime-config.ts";
+import {
+  installConfig,
+  removeConfig,
+  type Runtime,
+  type RuntimeConfig,
+  runtimeConfig,
+} from "./mirror/runtime-config.ts";
 import { parseListenAddress, startMirror } from "./mirror/server.ts";
 import { choiceOf, type QuestionOptions } from "./question.ts";
 
@@ -32,25 +37,25 @@ export interface ServeOptions
     Watching<ServeEvent> {
   /** `registry/repository:version`, or without the version for every version. */
   readonly references?: readonly string[];
-  /** On this machine's loopback. Default: `127.0.0.1:5047`. */
+  /** A loopback address. Default: `127.0.0.1:5047`. */
   readonly listen?: string;
-  /** Refuse a host that no image fits, in place of leaving it to the registry. */
+  /** Refuse a host that no image fits. By default the runtime then asks the registry. */
   readonly failClosed?: boolean;
   /** Default: `off`. */
   readonly blobs?: BlobMode;
-  /** Keep the labels of this Kubernetes node true, by the account of the Pod. */
+  /** Keep the labels of this Kubernetes node true, by the Pod's account. */
   readonly labelNode?: string;
-  /** Seconds between two looks at them. Default: 60. */
+  /** Seconds between two rounds over the labels. Default: 60. */
   readonly labelEvery?: number;
-  /** Folder with `token` and `ca.crt` of the account. Default: where Kubernetes mounts them. */
+  /** The folder with `token` and `ca.crt` of the account. Default: Kubernetes' mount. */
   readonly serviceAccount?: string;
-  /** The words that start this program, which probes the host in another process. Default: `imgmatch`. */
+  /** The words that start this program: another process probes the host. Default: `imgmatch`. */
   readonly self?: readonly [string, ...string[]];
-  /** Answer what a container runtime is to be given, and serve nothing. */
+  /** Answer with the configuration of a container runtime, and serve nothing. */
   readonly printConfig?: Runtime;
-  /** With `printConfig`: write the files below this folder. A file that imgmatch did not write stays: `FILE_EXISTS`. */
+  /** With `printConfig`: write the files below this folder. A foreign file there is `FILE_EXISTS`. */
   readonly install?: string;
-  /** With `printConfig`, without fleets: remove what was installed below this folder. */
+  /** With `printConfig`, without fleets: remove the installed files below this folder. */
   readonly uninstall?: string;
 }
 
@@ -63,21 +68,21 @@ export interface ServeEvent {
 export type ServeLine = Readonly<Record<string, unknown>>;
 
 export interface ServedMirror {
-  /** `127.0.0.1:5047`, with the port that was found where 0 was asked for. */
+  /** `127.0.0.1:5047`, with the real port. */
   readonly address: string;
-  /** Takes no more requests, and lets those under way end. */
+  /** Accepts no more requests, and waits for those under way. */
   readonly close: () => Promise<void>;
 }
 
 export interface ServeConfig extends RuntimeConfig {
   readonly schemaVersion: 1;
   readonly runtime: Runtime;
-  /** Of `uninstall`: the paths of the files that are gone. */
+  /** With `uninstall`: the paths of the removed files. */
   readonly removed?: readonly string[];
 }
 
 /**
- * Starts the mirror, which runs until `close` or `signal` ends it; `printConfig` answers with the files of a container runtime.
+ * Starts the mirror, which runs until `close` or `signal` ends it. With `printConfig` it answers with the files of a container runtime.
  *
  * Throws `USAGE`, `LISTEN_FAILED`, and as `probe` for a file of facts.
  *
@@ -109,7 +114,7 @@ export async function serve(
     );
   const log = (line: ServeLine): void => options.onEvent?.({ type: "log", line });
   const { proxyFromEnv } = await import("../oci/registry/proxy.ts");
-  // The facts of a file, too, are looked at now: a mistake there should not wait for the first container.
+  // A mistake in a facts file should not wait for the first container.
   if (otherHost(options) !== null) await probe(options, world);
   const prober = createHostProber({
     command: [...(options.self ?? ["imgmatch"]), "probe", "--each-line", ...hostWords(options)],
@@ -134,7 +139,7 @@ export async function serve(
     registry: { ...(await trustOf(options)), proxy: proxyFromEnv(world.env) },
     log,
   });
-  // The facts for the first answer are at hand before somebody asks.
+  // Probes before the first request.
   void prober.ask();
   const running = await startMirror(address, mirror).catch((error: unknown) => {
     prober.stop();
@@ -151,7 +156,7 @@ export async function serve(
   return { address: `${listen.replace(/:\d+$/, "")}:${running.port}`, close };
 }
 
-/** A mirror that refuses sends who asks to the registry, unless it is the only one that is asked. */
+/** Warns if the runtime may ask the registry for an image that the mirror refuses. */
 async function findTrust(
   options: ServeOptions,
   log: (line: ServeLine) => void,
@@ -170,7 +175,7 @@ async function findTrust(
   return trust;
 }
 
-/** The process that probes is told what this one was. */
+/** The flags of this host, for the process that probes it. */
 function hostWords({ host, hostType, driver, gpus, gpu }: HostChoice): string[] {
   const values = { "--host": host, "--host-type": hostType, "--driver": driver, "--gpus": gpus };
   return [
@@ -200,7 +205,7 @@ async function configOf(runtime: Runtime, listen: string, options: ServeOptions)
   return { schemaVersion: 1, runtime, ...config };
 }
 
-/** Now, and so long after each end. */
+/** Repeats the round, with a pause after each. */
 async function keepOn({ keep }: NodeKeeper, everyMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await keep(signal);

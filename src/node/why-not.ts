@@ -1,4 +1,4 @@
-/** All that stands between a host and one image of a lock. */
+/** `imgmatch why-not`: every reason against one image of a lock on a host. */
 
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
@@ -37,17 +37,21 @@ export async function whyNot(
   world?: Partial<World>,
 ): Promise<WhyNotAnswer>;
 export async function whyNot(
-  asked: WhyNotOptions,
+  options: WhyNotOptions,
   given?: Partial<World>,
 ): Promise<WhyNotAnswer | readonly HostWhyNot[]> {
-  const world = worldOf(asked, given);
-  if ((asked.hosts ?? []).length === 0) {
-    const { lock, host, options, signed } = await readQuestion(asked, world);
-    const answer = whyNotImage(lock, asked.image, host, options);
-    return signed === null ? answer : { ...answer, signed };
+  const world = worldOf(options, given);
+  const { image } = options;
+  if ((options.hosts ?? []).length === 0) {
+    const question = await readQuestion(options, world);
+    const answer = whyNotImage(question.lock, image, question.host, question.options);
+    return question.signed === null ? answer : { ...answer, signed: question.signed };
   }
-  refuseSingle(asked);
-  const { lock, options } = await readFleetQuestion(asked, world);
-  const hosts = await readNamedHosts(asked, world);
-  return hosts.map(({ name, facts }) => ({ host: name, ...whyNotImage(lock, asked.image, facts, options) }));
+  refuseSingle(options);
+  const question = await readFleetQuestion(options, world);
+  const hosts = await readNamedHosts(options, world);
+  return hosts.map(({ name, facts }) => ({
+    host: name,
+    ...whyNotImage(question.lock, image, facts, question.options),
+  }));
 }

@@ -1,7 +1,4 @@
-/**
- * Which GPUs a container gets, and with them the image: on a mixed host the one decides the other. `--gpus` says how many, which
- * ones, all or none.
- */
+/** Chooses the GPUs of a container and the image together: on a mixed host one decides the other. */
 
 import { ImgmatchError, usageError } from "../../errors.ts";
 import type { GpuVendor } from "../../hardware/requirement.ts";
@@ -32,12 +29,12 @@ import {
 import { unsupported } from "./unsupported.ts";
 
 export type GpuWish =
-  /** Every visible GPU; an image without GPU code will do. */
+  /** Every visible GPU. An image without GPU code is an answer too. */
   | { readonly kind: "all" }
   | { readonly kind: "none" }
-  /** So many, whichever serve best. */
+  /** A number of GPUs, whichever serve best. */
   | { readonly kind: "count"; readonly count: number }
-  /** These, by their names as in {@link GpuUnit}. */
+  /** Certain GPUs, by {@link GpuUnit.name}. */
   | { readonly kind: "named"; readonly names: readonly string[] };
 
 export interface ChoiceOptions extends ResolveImageOptions {
@@ -66,15 +63,15 @@ export interface TakenUnit {
   readonly use: Exclude<GpuUse, "free">;
 }
 
-/** The needs of an image on the host that it fits: of several of a kind those of the best that the host meets. */
+/** The needs of an image on the host that it fits. Of an image's alternatives the best that the host meets counts. */
 export function metRequirement({ image, fit }: Pick<Candidate, "image" | "fit">): Requirement {
   return fit.as ?? neededRequirement(image);
 }
 
 /**
- * Picks GPUs that nobody uses and the best image that they can run. Among images of one rank equal GPUs come first, then
- * the newer ones, then the lower numbers. A GPU whose use cannot be told is never picked for a count: it may be busy.
- * Throws `SELECTION_INVALID` for a name that no unit of the host has, and as `rankImages` does.
+ * Picks GPUs that nobody uses, and the best image that they run. Among images of one rank it prefers equal GPUs, then newer ones, then lower
+ * numbers. It never picks a GPU of unknown use for a count: the GPU may be busy. Throws `SELECTION_INVALID` for a name that no unit of the host
+ * has, and as `rankImages` does.
  *
  * @example
  * const choice = chooseGpus(lock, facts, { kind: "count", count: 2 });
@@ -98,12 +95,12 @@ export function chooseGpus(
       return take([]);
     case "all":
     case "named": {
-      const asked = wish.kind === "all" ? states : statesNamed(allUnits(host).map(withUse), wish.names);
-      const choice = take(asked.map(({ unit }) => unit));
+      const wished = wish.kind === "all" ? states : statesNamed(allUnits(host).map(withUse), wish.names);
+      const choice = take(wished.map(({ unit }) => unit));
       const [winner] = choice.ok ? choice.ranking.ranked : [];
       const vendor = winner === undefined ? null : vendorOf(metRequirement(winner));
-      const wanted = wish.kind === "named" ? asked : asked.filter(({ unit }) => unit.vendor === vendor);
-      // A user who names a GPU knows it: only use that is proved stands against that.
+      const wanted = wish.kind === "named" ? wished : wished.filter(({ unit }) => unit.vendor === vendor);
+      // A user who names a GPU knows it: only proved use is a reason to refuse.
       const busy = wanted.filter((state) => state.use === "busy").filter(isTaken);
       if (busy.length === 0) return choice;
       const others = wanted.filter(({ use }) => use !== "busy").map(({ unit }) => unit);
@@ -111,7 +108,7 @@ export function chooseGpus(
     }
     case "count": {
       const free = states.filter(({ use }) => use === "free").map(({ unit }) => unit);
-      // No image has a use for those of two vendors.
+      // No image uses GPUs of two vendors.
       const enough = [...groupBy(free, ({ vendor }) => vendor)].filter(([, of]) => of.length >= wish.count);
       const [first] = enough;
       if (first === undefined) return { ok: false, wanted: wish.count, free, taken: states.filter(isTaken) };
@@ -122,7 +119,7 @@ export function chooseGpus(
   }
 }
 
-/** A GPU that is not there must not become "no GPU", for which an image without GPU code would do. */
+/** Throws for an unknown name: without that GPU an image without GPU code might be the answer. */
 function statesNamed<T extends { readonly unit: GpuUnit }>(
   states: readonly T[],
   names: readonly string[],
@@ -137,7 +134,7 @@ function statesNamed<T extends { readonly unit: GpuUnit }>(
   });
 }
 
-/** Units of one kind, the better kinds first. */
+/** Units grouped by kind, better kinds first. */
 type Kinds = readonly (readonly GpuUnit[])[];
 
 interface Option {
@@ -146,7 +143,7 @@ interface Option {
   readonly order: Ranking["order"];
 }
 
-/** The verdict on a set depends on the kinds in it alone, so sets of kinds are asked and not sets of units. */
+/** Tries sets of kinds in place of sets of units: the verdict depends on the kinds only. */
 function bestSet(
   lock: Lock,
   host: HostFacts,
@@ -169,7 +166,7 @@ function bestSet(
   return best === null ? null : firstOf(best.kinds, count);
 }
 
-/** A better image, then equal GPUs, then less unused code. The tag says nothing of serving better: the newer GPUs stay. */
+/** A better image, then equal GPUs, then less unused code. The tag does not count: on a tie the newer GPUs stay. */
 function compareOptions(a: Option, b: Option): number {
   const early = a.order.filter((step) => step !== orderSteps.targets && step !== orderSteps.tag);
   return (
@@ -179,7 +176,7 @@ function compareOptions(a: Option, b: Option): number {
   );
 }
 
-/** One unit of each kind, then as many of the first kinds as are missing; in the order of the host. */
+/** One unit of each kind, then more of the first kinds up to the count, in the order of the host. */
 function firstOf(kinds: Kinds, count: number): readonly GpuUnit[] {
   const must = kinds.slice(0, count).flatMap((units) => units.slice(0, 1));
   const more = kinds.flatMap((units) => units.slice(1)).slice(0, count - must.length);
@@ -195,12 +192,12 @@ function kindsOf(units: readonly GpuUnit[]): Kinds {
   );
 }
 
-/** Targets of AMD are names, of which none says that it is better than another: there the memory decides. */
+/** AMD's targets have no order: there the memory decides. */
 function computeOf(unit: GpuUnit | undefined): number {
   return unit?.vendor === "nvidia" ? Number(unit.gpu.compute ?? 0) : 0;
 }
 
-/** Not empty, in the order of the kinds. A host has few kinds; beyond twelve only single kinds and all together are tried. */
+/** Every set of kinds but the empty one. A host with over twelve kinds gets only single kinds, and all together. */
 function subsets(kinds: Kinds): readonly Kinds[] {
   if (kinds.length > 12) return [...kinds.map((units) => [units]), kinds];
   return Array.from({ length: 2 ** kinds.length - 1 }, (_, index) =>
@@ -215,7 +212,7 @@ function compareNames(a: string, b: string): number {
   return first - other || second - last;
 }
 
-/** As Docker reads it: `2` is how many, `0,2`, `device=0` and uuids are which. */
+/** Reads `--gpus` as Docker does: `2` is a number, while `0,2`, `device=0` and uuids name GPUs. */
 export function gpuWish(host: HostFacts, text: string | undefined): GpuWish {
   if (text === undefined || text === "all") return { kind: "all" };
   if (text === "none") return { kind: "none" };
@@ -239,12 +236,12 @@ function namedUnits(host: HostFacts, list: string): readonly GpuUnit[] {
   const ofAmd = (named: readonly unknown[]) =>
     units.filter(({ vendor, gpu }) => vendor === "amd" && named.includes(gpu));
   if (nvidia.length === 0 && amd.length > 0) return ofAmd(narrowAmdGpus(amd, list));
-  // Beside GPUs of NVIDIA, whose numbers come first, those of AMD are named by their uuids and as `amd:0`.
+  // On a host of both vendors plain numbers are NVIDIA's. AMD's GPUs have uuids and names such as `amd:0`.
   const entries = list.split(",").map((entry) => entry.trim());
   const isAmd = (entry: string) => /^amd:/.test(entry) || amd.some(({ uuid }) => uuid === entry);
-  const [mine, others] = [entries.filter(isAmd), entries.filter((entry) => !isAmd(entry))];
-  const cards = mine.length === 0 ? [] : narrowAmdGpus(amd, mine.join(",").replaceAll("amd:", ""));
-  const named = mine.length > 0 && others.length === 0 ? [] : narrowGpus(nvidia, others.join(","));
+  const [ofAmdOnly, others] = [entries.filter(isAmd), entries.filter((entry) => !isAmd(entry))];
+  const cards = ofAmdOnly.length === 0 ? [] : narrowAmdGpus(amd, ofAmdOnly.join(",").replaceAll("amd:", ""));
+  const named = ofAmdOnly.length > 0 && others.length === 0 ? [] : narrowGpus(nvidia, others.join(","));
   const isNamed = (unit: GpuUnit) =>
     unit.vendor === "nvidia" &&
     named.some(
@@ -255,8 +252,8 @@ function namedUnits(host: HostFacts, list: string): readonly GpuUnit[] {
 }
 
 /**
- * For targets whose scheduler picks the GPUs: it may give any of a node's, so the image must fit them all, and whether they
- * are in use just now is the scheduler's business.
+ * Chooses for a target whose scheduler picks the GPUs. It may hand out any GPU of a node, so the image must fit all of them. The scheduler
+ * knows which ones are busy.
  */
 export function scheduledGpus(
   lock: Lock,
@@ -274,16 +271,13 @@ export function scheduledGpus(
       `say how many: --gpus ${Math.max(wish.names.length, 1)}`,
     );
   }
-  if (wish.kind === "none") {
-    const none = narrowTo(host, []);
-    return { ok: true, units: [], host: none, ranking: rankImages(lock, none, options) };
-  }
+  if (wish.kind === "none") return chooseGpus(lock, host, wish, options);
   const ranking = rankImages(lock, host, options);
-  const uses = ranking.ranked.map((each) => vendorOf(metRequirement(each)));
-  // Those of the best image that has a use for GPUs.
-  const vendor = uses.find((each) => each !== null) ?? units[0]?.vendor ?? "nvidia";
-  const mine = units.filter((unit) => unit.vendor === vendor);
-  const count = wish.kind === "count" ? wish.count : mine.length;
-  if (count > mine.length) return { ok: false, wanted: count, free: mine, taken: [] };
-  return { ok: true, units: mine.slice(0, count), host, ranking };
+  const vendors = ranking.ranked.map((each) => vendorOf(metRequirement(each)));
+  // The vendor of the best image with GPU code.
+  const vendor = vendors.find((each) => each !== null) ?? units[0]?.vendor ?? "nvidia";
+  const usable = units.filter((unit) => unit.vendor === vendor);
+  const count = wish.kind === "count" ? wish.count : usable.length;
+  if (count > usable.length) return { ok: false, wanted: count, free: usable, taken: [] };
+  return { ok: true, units: usable.slice(0, count), host, ranking };
 }

@@ -1,4 +1,4 @@
-/** The choice of a launch on this host: the image, and the GPUs that it gets. */
+/** Chooses the image of a launch on this host, and its GPUs. */
 
 import { hasGpuCode } from "../../hardware/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
@@ -19,27 +19,26 @@ import type { LaunchRequest, LaunchTarget } from "./target.ts";
 export interface LaunchChoiceOptions extends ResolveImageOptions {
   /** `--gpus`: how many, which ones, `all` or `none`. Default: all. */
   readonly gpus?: string | undefined;
-  /** Hand out GPUs that somebody uses. */
+  /** Hand out busy GPUs too. */
   readonly allowBusy?: boolean | undefined;
-  /** Do not keep it to the nodes that advertise the image. */
+  /** Do not restrict it to nodes that advertise the image. */
   readonly anywhere?: boolean | undefined;
 }
 
 export interface LaunchChoice {
   readonly ok: true;
   readonly cell: string;
-  /** All of a launch that the image and the host decide. */
+  /** The part of the request that image and host decide. */
   readonly request: Pick<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
   /** Choices that nobody asked for. */
   readonly unasked: Unasked;
-  /** Of the image alone. */
+  /** Problems of the image. */
   readonly problems: Resolution["problems"];
 }
 
 /**
- * Picks GPUs and image together, for a target that names GPUs, and for one whose scheduler picks them. Not `ok` where GPUs that
- * are asked for are in use. Throws `NO_MATCH` or `HOST_BROKEN` where no image fits, `LAUNCH_UNSUPPORTED` for what the target has
- * no words for, `USAGE` and `SELECTION_INVALID` for GPUs that cannot be meant.
+ * Picks GPUs and image together. Not `ok` if wanted GPUs are busy or missing. Throws `NO_MATCH` or `HOST_BROKEN` if no image fits,
+ * `LAUNCH_UNSUPPORTED` for options that the target cannot express, `USAGE` and `SELECTION_INVALID` for GPUs that do not exist.
  *
  * @example
  * const choice = chooseLaunch(launchTargets.docker, lock, facts, { gpus: "2" });
@@ -59,7 +58,7 @@ export function chooseLaunch(
   const { ranking } = choice;
   const winner = winnerOf(choice, gpus, lock, options);
   const { image } = winner;
-  // A user who asked for GPUs has passed over the images before the winner.
+  // A user who asked for GPUs passed over the images before the winner.
   const ranked = ranking.ranked.slice(ranking.ranked.indexOf(winner));
   const requires = metRequirement(winner);
   const vendor = vendorOf(requires);
@@ -78,7 +77,7 @@ export function chooseLaunch(
   };
 }
 
-/** The best image for these GPUs. An image that has no use for GPUs does not serve a user who names some. */
+/** The best image for these GPUs. For a user who asks for some, only an image with GPU code is an answer. */
 function winnerOf(
   { ranking, host }: Extract<GpuChoice, { readonly ok: true }>,
   gpus: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * A container's claim to Kubernetes' dynamic resource allocation: alternatives of devices, each in words (CEL) about the attributes that
- * the drivers of GPUs publish. Sources: kubernetes-sigs/dra-driver-nvidia-gpu 95932046, cmd/gpu-kubelet-plugin (deviceinfo.go, mig.go) and
+ * A container's claim for Kubernetes' dynamic resource allocation: alternatives of devices, each an expression (CEL) over the attributes that
+ * GPU drivers publish. Sources: kubernetes-sigs/dra-driver-nvidia-gpu 95932046, cmd/gpu-kubelet-plugin (deviceinfo.go, mig.go) and
  * deployments/helm (deviceclass-gpu.yaml, deviceclass-mig.yaml); ROCm/k8s-gpu-dra-driver 26224272, cmd/gpu-kubeletplugin/deviceinfo.go and
  * helm-charts-k8s/templates/deviceclass.yaml; Kubernetes, "Common Expression Language", dynamic-resource-allocation/cel/compile.go.
  */
@@ -16,12 +16,12 @@ import type { DeviceAlternative, DeviceClaim } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 import { dnsName } from "./workload-name.ts";
 
-/** So many devices of a kind that the user has not named. */
+/** A number of devices of any kind. */
 export function plainWish(count: number, migProfile: string | null = null): DeviceWish {
   return { text: migProfile ?? "gpu", count, kinds: null, product: null, migProfile, memoryGb: null };
 }
 
-/** The units that a scheduler is to find elsewhere. */
+/** A wish for such units on another node. */
 export function wishOf(units: readonly GpuUnit[]): DeviceWish {
   const profiles = new Set(units.map(({ mig }) => mig?.profile ?? null));
   const [profile = null] = profiles;
@@ -33,7 +33,7 @@ export function wishOf(units: readonly GpuUnit[]): DeviceWish {
   );
 }
 
-/** Those of the wishes that the image serves; null for none. `image` is its name in messages. */
+/** The wishes that the image serves; null for none. `image` is its name in messages. */
 export function claimOf(
   serves: readonly ServedGpus[],
   wishes: readonly DeviceWish[],
@@ -52,7 +52,7 @@ export function claimOf(
     }),
   );
   if (alternatives.length === 0) return null;
-  // One wish may be met by both vendors.
+  // Both vendors may meet one wish.
   const named = alternatives.map((each) => {
     const alike = alternatives.filter(({ name }) => name === each.name);
     return alike.length === 1 ? each : { ...each, name: dnsName(`${each.vendor}-${each.name}`) };
@@ -60,27 +60,27 @@ export function claimOf(
   return { alternatives: named };
 }
 
-/** resource.k8s.io/v1, CELSelectorExpressionMaxLength. */
+/** CELSelectorExpressionMaxLength of resource.k8s.io/v1. */
 const mostCel = 10 * 1024;
 
 function celOf(vendor: GpuVendor, served: readonly ServedGpus[], wish: DeviceWish, image: string): string {
   const domain = `gpu.${vendor}.com`;
-  const asked = wishTests(domain, wish);
+  const wished = wishTests(domain, wish);
   const tests =
     vendor === "nvidia"
       ? [
           ...["cudaComputeCapability", "driverVersion", "cudaDriverVersion"].map(has),
-          ...asked,
+          ...wished,
           anyOf(served.map(({ kinds, drivers }) => allOf([ofCompute(kinds), ofDrivers(drivers)]))),
         ]
       : [
-          ...asked,
+          ...wished,
           ofTargets(
             served.flatMap(({ kinds }) => kinds),
             image,
           ),
         ];
-  // An attribute that is missing is an error, which ends the search for devices: each is asked for before it is read.
+  // Reading a missing attribute is an error that ends the search for devices, so a test for it comes first.
   const cel = `cel.bind(gpu, device.attributes[${text(domain)}],\n  ${tests.join(" &&\n  ")})`;
   if (cel.length <= mostCel) return cel;
   throw unsupported(
@@ -117,7 +117,7 @@ function ofDrivers(alternatives: ServedGpus["drivers"]): string {
   return anyOf(alternatives.map((term) => allOf(term.map(versionTest))));
 }
 
-/** A semantic version has three numbers: above them is what the fourth would tell. */
+/** A semantic version has three numbers. The sign stands for a fourth. */
 function versionTest({ key, operator, values: [value = "0"] }: LabelTerm): string {
   const attribute = key === keys.cudaNumber ? "cudaDriverVersion" : "driverVersion";
   const [major = "0", minor = "0", patch = "0", after = "0"] = versionText(Number(value)).split(".");
@@ -125,7 +125,7 @@ function versionTest({ key, operator, values: [value = "0"] }: LabelTerm): strin
   return `gpu.${attribute}.compareTo(semver(${text(`${major}.${minor}.${patch}`)})) ${sign} 0`;
 }
 
-/** The driver tells no target: its device, or its product's name, does. */
+/** AMD's driver publishes no target, so device ids and product names stand for it. */
 function ofTargets(targets: readonly string[], image: string): string {
   const { deviceId, productName } = amdWords(targets);
   const matches = (attribute: string, value: string, pattern: string | null) =>
@@ -151,7 +151,7 @@ function anyOf(tests: readonly string[]): string {
   return others.length === 0 ? only : `(${tests.map((test) => `(${test})`).join(" || ")})`;
 }
 
-/** CEL reads JSON's texts. */
+/** A JSON string is a CEL string. */
 function text(value: string): string {
   return JSON.stringify(value);
 }

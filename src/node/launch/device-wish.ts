@@ -1,4 +1,4 @@
-/** `--devices 1xB300,2xH200,4xH100`: how many of which devices a container is to get, the first that are free. */
+/** Reads `--devices 1xB300,2xH200,4xH100`: the container gets the first of these that are free. */
 
 import { usageError } from "../../errors.ts";
 import { amdArchitectures } from "../../hardware/amd-architectures.ts";
@@ -10,16 +10,16 @@ export interface DeviceWish {
   /** As it was typed: `2xH200`. */
   readonly text: string;
   readonly count: number;
-  /** The compute capabilities and gfx targets that it can mean; null for any. */
+  /** The compute capabilities and gfx targets that match; null for any. */
   readonly kinds: ReadonlySet<string> | null;
-  /** Regular expression of the product's name, for JavaScript and for RE2. */
+  /** A pattern of the product's name, for JavaScript and for RE2. */
   readonly product: string | null;
   readonly migProfile: string | null;
-  /** At least so much, in the GB of the product's name. */
+  /** A minimum, in the GB of product names. */
   readonly memoryGb: number | null;
 }
 
-/** Kubernetes takes no more in one request (resource.k8s.io/v1, FirstAvailableDeviceRequestMaxSize, AllocationResultsMaxSize). */
+/** The limits of one request (resource.k8s.io/v1, FirstAvailableDeviceRequestMaxSize, AllocationResultsMaxSize). */
 const [mostWishes, mostDevices] = [8, 32];
 
 /** In the order of preference. Throws `USAGE`. */
@@ -40,19 +40,19 @@ async function parseWish(text: string): Promise<DeviceWish> {
   const empty = { kinds: null, product: null, migProfile: null, memoryGb: null };
   let wish: DeviceWish = { text, count: Number(count), ...empty };
   for (const part of parts) {
-    const said = await readPart(part);
-    if (said === null) throw unreadable(text, `names ${part}, which is no GPU that imgmatch knows`);
-    if (Object.keys(said).some((key) => wish[key as keyof DeviceWish] !== null)) throw unreadable(text);
-    wish = { ...wish, ...said };
+    const fields = await readPart(part);
+    if (fields === null) throw unreadable(text, `names ${part}, which is no GPU that imgmatch knows`);
+    if (Object.keys(fields).some((key) => wish[key as keyof DeviceWish] !== null)) throw unreadable(text);
+    wish = { ...wish, ...fields };
   }
   return wish;
 }
 
-/** null for a product that nobody knows: a misspelt one would leave pods pending for ever. */
+/** null for an unknown product: a misspelt one would leave pods pending for ever. */
 async function readPart(part: string): Promise<Partial<DeviceWish> | null> {
   const memory = /^([1-9]\d{0,4})gb?$/i.exec(part)?.[1];
   if (memory !== undefined) return { memoryGb: Number(memory) };
-  // Of Ampere and later (NVIDIA, "MIG User Guide", Supported GPUs).
+  // MIG came with Ampere (NVIDIA, "MIG User Guide", Supported GPUs).
   if (/^\dg\.\d+gb(\+[a-z.]+)*$/.test(part))
     return {
       migProfile: part,
@@ -61,7 +61,7 @@ async function readPart(part: string): Promise<Partial<DeviceWish> | null> {
   const kinds = [...knownComputes.flat(), ...amdArchitectures.map(({ name }) => name)];
   if (kinds.includes(part)) return { kinds: new Set([part]) };
   const words = part.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
-  // Drivers write blanks, hyphens or low lines between the words of a name.
+  // Drivers put blanks, hyphens or underscores between the words of a name.
   const product = `(?:^|[^A-Za-z0-9])${words.join("[^A-Za-z0-9]+")}(?:$|[^A-Za-z0-9])`;
   const isNamed = (name: string | null) => name !== null && new RegExp(product, "i").test(name);
   const named = [

@@ -1,4 +1,4 @@
-/** A launch as text: a command line, JSON, or YAML that readers of version 1.1 and 1.2 take for the same. */
+/** Writes a launch as a command line, as JSON, or as YAML that means the same in versions 1.1 and 1.2. */
 
 import type { Tags } from "yaml";
 import { hasPrintableLines } from "../../printable.ts";
@@ -11,16 +11,15 @@ export type LaunchAnswer = CommandLaunch | DocumentLaunch;
 export interface CommandLaunch extends LaunchCommand {
   readonly schemaVersion: 1;
   readonly reference: LaunchRequest["reference"];
-  /** Those that the container gets, by name. */
+  /** The names of the container's GPUs. */
   readonly gpus: readonly string[];
 }
 
-/** Documents to hand to the system's own tool. */
+/** Documents for the system's own tool. */
 export interface DocumentLaunch {
   readonly documents: readonly Json[];
 }
 
-/** Turns the output of a target into the answer. */
 export function launchAnswer(
   output: LaunchOutput,
   { reference, units = [] }: Pick<LaunchRequest, "reference" | "units">,
@@ -31,7 +30,7 @@ export function launchAnswer(
 }
 
 /**
- * Writes the output of `imgmatch launch`, with the newline at its end. Throws `LAUNCH_UNSUPPORTED` for a word that no line can show.
+ * Writes the output of `imgmatch launch`, with a final newline. Throws `LAUNCH_UNSUPPORTED` for a word that a terminal does not show as it is.
  *
  * @example
  * await formatLaunch(await launch({ target: "docker" }), "shell"); // docker run … repo:tag@sha256:…
@@ -41,7 +40,7 @@ export async function formatLaunch(answer: LaunchAnswer, format: LaunchFormat): 
   return format === "json" ? jsonText(answer) : `${shellCommand(answer)}\n`;
 }
 
-/** Several documents are a stream in YAML. JSON has one value: a list as Kubernetes knows it, else an array. */
+/** Several documents are a stream in YAML. In JSON they are a Kubernetes List, or else an array. */
 export async function formatDocuments(documents: readonly Json[], format: LaunchFormat): Promise<string> {
   if (format === "json") return jsonText(oneValue(documents));
   return (await Promise.all(documents.map(yamlText))).join("---\n");
@@ -59,26 +58,24 @@ function oneValue(documents: readonly Json[]): unknown {
   return isKubernetes ? { apiVersion: "v1", kind: "List", items: documents } : documents;
 }
 
-/** Docker and Kubernetes read YAML 1.1, where a bare `no` is false and `12:30` a number: 1.1 quotes what it would take so. */
+/** Docker and Kubernetes read YAML 1.1, where a bare `no` is false and `12:30` a number. Version 1.1 of the writer quotes them. */
 const yamlOptions = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
 
-/** The package writes `<<` bare, however it is to be quoted, as long as it knows a type that is written so. */
+/** As long as the package knows the merge type, it never quotes `<<`. */
 function withoutMerge(tags: Tags): Tags {
   return tags.filter((tag) => typeof tag === "string" || tag.tag !== "tag:yaml.org,2002:merge");
 }
 
-/**
- * Printable characters that YAML 1.1 refuses as they are, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters).
- */
+/** Printable characters that YAML 1.1 refuses (5.1 Character Set). */
 const refused = /[\ufffe\uffff]/g;
 
 /**
- * Texts that a reader of YAML 1.1 takes for something else unless they are quoted: the types of a default value and of a merge
- * (yaml.org/type/value.html, merge.html), a tab, at which PyYAML stops, and a block of blank lines, whose blanks count as indentation.
+ * Texts that YAML 1.1 misreads without quotes: `=` and `<<` are types (yaml.org/type/value.html, merge.html), PyYAML stops at a tab, and the
+ * blanks of blank lines count as indentation.
  */
 const quoted = /^(=|<<)$|\t|^[ \n]*$/;
 
-/** A document with the newline at its end. */
+/** One document, with a final newline. */
 export async function yamlText(value: Json): Promise<string> {
   const { Document, visit } = await import("yaml");
   const document = new Document(value, { ...yamlOptions, customTags: withoutMerge });
@@ -89,11 +86,11 @@ export async function yamlText(value: Json): Promise<string> {
       if (!plain || quoted.test(node.value)) node.type = "QUOTE_DOUBLE";
     },
   });
-  // Only double quotes know escapes, and there the package writes these characters all the same.
+  // Only double quotes know escapes, and the package does not escape these characters there.
   return [...document.toString(yamlOptions)].map(escapeOutsider).join("");
 }
 
-/** Of YAML's escapes the one that fits (5.7 Escape Sequences): half of a character, as JSON knows it, is none there. */
+/** YAML's escape of a whole code point (5.7 Escape Sequences): unlike JSON it knows no surrogate halves. */
 function escapeOutsider(character: string): string {
   if (hasPrintableLines(character) && character.search(refused) < 0) return character;
   const code = character.codePointAt(0) ?? 0;

@@ -1,17 +1,17 @@
-/** The GPU units that an image gets, how an engine of this machine hands them over, and the refusals of a host that cannot. */
+/** The GPU units that a container gets, and their way into it. A host or target that has no way refuses. */
 
 import { type Stats, statSync } from "node:fs";
 import { ImgmatchError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
-import { type AmdUnit, type GpuUnit, type NvidiaUnit, unitId, unitsOf, vendorOf } from "./gpu-units.ts";
+import { type AmdUnit, type GpuUnit, unitId, unitsOf, vendorOf } from "./gpu-units.ts";
 import type { DeviceAccess, LaunchRequest } from "./target.ts";
 import { unsupported, type unsupportedBy } from "./unsupported.ts";
 
-/** The units that the container gets; empty for an image without GPU code. Throws `LAUNCH_FAILED` when it needs one and gets none. */
+/** The units for the image's vendor; none for an image without GPU code. Throws `LAUNCH_FAILED` if the image needs one and there is none. */
 export function neededUnits({ requires, host, units = unitsOf(host) }: LaunchRequest): readonly GpuUnit[] {
   const vendor = vendorOf(requires);
-  const mine = units.filter((unit) => unit.vendor === vendor);
-  if (mine.length > 0 || vendor === null) return mine;
+  const usable = units.filter((unit) => unit.vendor === vendor);
+  if (usable.length > 0 || vendor === null) return usable;
   throw new ImgmatchError({
     code: "LAUNCH_FAILED",
     message: `the image needs ${vendor === "amd" ? "an AMD GPU" : "a GPU"} and this host has none visible`,
@@ -19,15 +19,14 @@ export function neededUnits({ requires, host, units = unitsOf(host) }: LaunchReq
   });
 }
 
-/** The way of units into a container of Docker, Podman and Compose. */
+/** The way of GPU units into a container of Docker, Podman or Compose. */
 export type Handover =
-  /** Names of CDI. */
-  | { readonly by: "cdi"; readonly names: readonly string[]; readonly groups: readonly string[] }
-  /** NVIDIA's runtime of Docker, which takes numbers and uuids. */
-  | { readonly by: "runtime"; readonly ids: readonly string[] }
-  | { readonly by: "devices"; readonly nodes: readonly string[]; readonly groups: readonly string[] };
+  /** CDI device names, or device files. */
+  | { readonly by: "cdi" | "files"; readonly devices: readonly string[]; readonly groups: readonly string[] }
+  /** Docker's NVIDIA runtime, which takes indexes and uuids. */
+  | { readonly by: "runtime"; readonly ids: readonly string[] };
 
-/** null for an image without GPU code. Throws `LAUNCH_FAILED` where the host has no way, and `LAUNCH_UNSUPPORTED` as {@link deviceNodes}. */
+/** null for an image without GPU code. Throws `LAUNCH_FAILED` if the host offers no way, and as {@link deviceNodes}. */
 export function handoverOf(engine: "docker" | "podman" | "compose", request: LaunchRequest): Handover | null {
   const units = neededUnits(request);
   if (units.length === 0) return null;
@@ -35,21 +34,20 @@ export function handoverOf(engine: "docker" | "podman" | "compose", request: Lau
   const cards = units.filter(isAmd);
   if (cards.length > 0) {
     const groups = groupsFor(engine, request);
-    if (amd === "cdi" && isByAddress(request)) return { by: "cdi", names: cdiNames(units), groups };
+    if (amd === "cdi" && isByAddress(request)) return { by: "cdi", devices: cdiNames(units), groups };
     if (request.access === undefined) throw withoutGroups();
-    return { by: "devices", nodes: amdNodes(cards), groups };
+    return { by: "files", devices: amdNodes(cards), groups };
   }
-  // A bundled driver needs the kernel's devices alone: a runtime that mounts the host's library would break it.
-  if (isBundled(request)) return { by: "devices", nodes: deviceNodes(engine, units), groups: [] };
+  // A bundled driver needs only the kernel's devices: the host's library, which a runtime mounts, would break it.
+  if (isBundled(request)) return { by: "files", devices: deviceNodes(engine, units), groups: [] };
   if (engine === "podman" && (nvidia === "legacy" || nvidia === "none"))
     throw withoutToolkit("podman gets GPUs through CDI, and this host has no CDI specification for them");
   if (nvidia === "none")
     throw withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
-  if (engine === "podman" || nvidia === "cdi") return { by: "cdi", names: cdiNames(units), groups: [] };
+  if (engine === "podman" || nvidia === "cdi") return { by: "cdi", devices: cdiNames(units), groups: [] };
   return { by: "runtime", ids: units.map(unitId) };
 }
 
-/** The refusal for a host that has nothing to hand its GPUs over. */
 function withoutToolkit(message: string): ImgmatchError {
   const fix =
     "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
@@ -64,7 +62,7 @@ function withoutGroups(): ImgmatchError {
   });
 }
 
-/** Their names in the specification that nvidia-ctk or amd-ctk writes. */
+/** The device names in the specification that nvidia-ctk or amd-ctk writes. */
 function cdiNames(units: readonly GpuUnit[]): readonly string[] {
   return units.map((unit) =>
     unit.vendor === "nvidia" ? `nvidia.com/gpu=${unit.name}` : `amd.com/gpu=${unit.gpu.index}`,
@@ -72,8 +70,8 @@ function cdiNames(units: readonly GpuUnit[]): readonly string[] {
 }
 
 /**
- * amd-ctk counts GPUs by their PCI addresses, and partitions of one by their render nodes (ROCm/container-toolkit, commit 192fe8e:
- * internal/amdgpu/amdgpu.go). ROCm's own numbers, those of the facts, are mostly the same.
+ * Tells whether the facts number the GPUs as amd-ctk does: by PCI address, and partitions of one GPU by render node (ROCm/container-toolkit,
+ * commit 192fe8e: internal/amdgpu/amdgpu.go). The facts have ROCm's numbers, which are mostly the same.
  */
 function isByAddress({ host }: LaunchRequest): boolean {
   const places = (host.amd?.gpus ?? []).map(({ bus, render }) => `${bus} ${render?.padStart(24)}`);
@@ -88,11 +86,7 @@ export function isAmd(unit: GpuUnit): unit is AmdUnit {
   return unit.vendor === "amd";
 }
 
-function isNvidia(unit: GpuUnit): unit is NvidiaUnit {
-  return unit.vendor === "nvidia";
-}
-
-/** One for all GPUs, and one for each GPU or partition: the image has all the rest of its driver (ROCm, "Running ROCm Docker containers"). */
+/** One node for all GPUs, and one for each GPU or partition. The image has the rest of the driver (ROCm, "Running ROCm Docker containers"). */
 function amdNodes(units: readonly AmdUnit[]): readonly string[] {
   const nodes = units.map(({ gpu, name }) => {
     if (gpu.render !== null) return gpu.render;
@@ -105,19 +99,15 @@ function amdNodes(units: readonly AmdUnit[]): readonly string[] {
   return ["/dev/kfd", ...nodes];
 }
 
-/**
- * Podman without root has other numbers inside than outside, and one word for all groups of its user (podman run reference,
- * `--group-add=keep-groups`).
- */
+/** Rootless Podman renumbers groups, so it keeps all groups of its user (podman run reference, `--group-add=keep-groups`). */
 function groupsFor(engine: string, { access }: LaunchRequest): readonly string[] {
   if (access === undefined || access.groups.length === 0) return [];
   return engine === "podman" && access.user !== 0 ? ["keep-groups"] : access.groups.map(String);
 }
 
 /**
- * Device nodes for an image that brings its own driver: one per GPU, the control device and unified memory.
- * Source: NVIDIA driver README, "Device nodes". A MIG instance has nodes below /dev/nvidia-caps whose numbers only the host's
- * /proc/driver/nvidia-caps tells: refused.
+ * NVIDIA's device nodes, for an image that bundles its driver: one per GPU, the control device and unified memory (NVIDIA driver README,
+ * "Device nodes"). Refuses MIG instances: only the host's /proc/driver/nvidia-caps tells the numbers of their nodes.
  */
 export function deviceNodes(target: string, units: readonly GpuUnit[]): readonly string[] {
   if (units.some(({ mig }) => mig !== null)) {
@@ -127,14 +117,14 @@ export function deviceNodes(target: string, units: readonly GpuUnit[]): readonly
       "use an image that takes the host's driver (driver mode host), or a GPU without MIG",
     );
   }
-  const gpus = units.filter(isNvidia).map(({ gpu }) => `/dev/nvidia${gpu.index}`);
+  const gpus = units.map(({ gpu }) => `/dev/nvidia${gpu.index}`);
   return [...gpus, "/dev/nvidiactl", "/dev/nvidia-uvm"];
 }
 
-/** Read and write, as on Fedora. */
-const everybody = 0o6;
+/** Read and write for everybody, as on Fedora. */
+const openToAll = 0o6;
 
-/** Access to the device files of this machine's AMD GPUs; nothing for GPUs of NVIDIA, whose runtime sees to it. */
+/** Access to the device files of this machine's AMD GPUs. NVIDIA's runtime grants access to its own. */
 export function accessTo(
   units: readonly GpuUnit[],
   ownerOf: (device: string) => Pick<Stats, "gid" | "mode"> | null = (device) =>
@@ -146,13 +136,13 @@ export function accessTo(
   const devices = ["/dev/kfd", ...cards.flatMap(({ gpu }) => gpu.render ?? [])];
   const gids = devices.flatMap((device) => {
     const owner = ownerOf(device);
-    return owner === null || (owner.mode & everybody) === everybody ? [] : [owner.gid];
+    return owner === null || (owner.mode & openToAll) === openToAll ? [] : [owner.gid];
   });
   const access: DeviceAccess = { groups: [...new Set(gids)].sort((a, b) => a - b), user };
   return { access };
 }
 
-/** For schedulers that count whole GPUs only. */
+/** The number of GPUs, for schedulers that count only whole ones. */
 export function wholeGpus(target: string, request: LaunchRequest): number {
   const units = neededUnits(request);
   if (units.some(({ mig }) => mig !== null))
@@ -160,7 +150,26 @@ export function wholeGpus(target: string, request: LaunchRequest): number {
   return units.length;
 }
 
-/** For targets that know GPUs of NVIDIA alone. */
+/** For schedulers that count only whole cores. */
+export function wholeCpus(target: string, cpus: number): number {
+  if (Number.isInteger(cpus)) return cpus;
+  throw unsupported(target, `hand out ${cpus} CPUs, only whole ones`, `use --cpus ${Math.ceil(cpus)}`);
+}
+
+/** For targets whose GPUs come with the host's driver. */
+export function refuseBundled(
+  request: LaunchRequest,
+  cannot: ReturnType<typeof unsupportedBy>,
+  what: string,
+): void {
+  if (!isBundled(request)) return;
+  throw cannot(
+    what,
+    "launch it with docker on each node, or build a cell that takes the host's driver (driver mode host)",
+  );
+}
+
+/** For targets that know only NVIDIA's GPUs. */
 export function refuseAmd(
   { requires }: LaunchRequest,
   cannot: ReturnType<typeof unsupportedBy>,

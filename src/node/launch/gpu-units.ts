@@ -1,7 +1,4 @@
-/**
- * The units of a host's GPUs that a container can get: a whole GPU, one instance of a GPU in MIG mode, or a partition of an AMD GPU, which is
- * a GPU of its own; and whether somebody uses them.
- */
+/** GPU units that a container can get, and their use. A unit is a GPU, an instance of a GPU in MIG mode, or a partition of an AMD GPU. */
 
 import { type GpuVendor, vendorsOf } from "../../hardware/requirement.ts";
 import type { AmdGpuFacts, GpuFacts, HostFacts, MigInstance } from "../../host/facts.ts";
@@ -12,10 +9,10 @@ export type GpuUnit = NvidiaUnit | AmdUnit;
 
 export interface NvidiaUnit {
   readonly vendor: "nvidia";
-  /** Its GPU; of the MIG instances only this one. */
+  /** Its GPU, with no other MIG instance. */
   readonly gpu: GpuFacts;
   readonly mig: MigInstance | null;
-  /** `2`, or `2:0` for the first MIG instance of GPU 2: the names that every version of nvidia-ctk writes into its CDI file. */
+  /** `2`, or `2:0` for the first MIG instance of GPU 2. Every version of nvidia-ctk writes these names into its CDI file. */
   readonly name: string;
 }
 
@@ -23,25 +20,22 @@ export interface AmdUnit {
   readonly vendor: "amd";
   readonly gpu: AmdGpuFacts;
   readonly mig: null;
-  /** `2`; `amd:2` on a host with GPUs of NVIDIA too. */
+  /** `2`, or `amd:2` on a host that also has GPUs of NVIDIA. */
   readonly name: string;
 }
 
-/** The vendor whose GPUs an image takes on the host that it was picked for; null for one without GPU code. */
+/** The vendor whose GPUs an image uses; null for one without GPU code. */
 export function vendorOf(requires: Pick<Requirement, "cuda" | "rocm">): GpuVendor | null {
   return vendorsOf(requires)[0] ?? null;
 }
 
-/**
- * All units of a host, in the order of its GPUs, NVIDIA's first. A GPU in MIG mode is used through its instances only, and nobody means the
- * GPU of a processor beside a card of the same vendor unless he names it.
- */
+/** The units of a host, NVIDIA's first. A processor's GPU beside a card of the same vendor is left out: only its name selects it. */
 export function unitsOf(host: HostFacts): readonly GpuUnit[] {
   const { judged } = amdGpusOf(host.amd ?? { gpus: [] });
   return allUnits(host).filter((unit) => unit.vendor === "nvidia" || judged.includes(unit.gpu));
 }
 
-/** With those that have to be named. */
+/** {@link unitsOf} with the units that only their name selects. */
 export function allUnits({ nvidia, amd }: Pick<HostFacts, "nvidia" | "amd">): readonly GpuUnit[] {
   const prefix = (nvidia?.gpus.length ?? 0) > 0 ? "amd:" : "";
   return [
@@ -52,6 +46,7 @@ export function allUnits({ nvidia, amd }: Pick<HostFacts, "nvidia" | "amd">): re
   ];
 }
 
+/** A GPU in MIG mode is used through its instances only. */
 function nvidiaUnits(gpu: GpuFacts): readonly NvidiaUnit[] {
   if (gpu.mig.length === 0) return [{ vendor: "nvidia", gpu, mig: null, name: String(gpu.index) }];
   return gpu.mig.map((mig, instance) => ({
@@ -62,15 +57,15 @@ function nvidiaUnits(gpu: GpuFacts): readonly NvidiaUnit[] {
   }));
 }
 
-/** The host as a container sees it that is given these units. */
+/** The host as a container with these units sees it. */
 export function narrowTo(host: HostFacts, units: readonly GpuUnit[]): HostFacts {
   const { nvidia, amd } = host;
   const given = (vendor: GpuVendor, index: number) =>
     units.filter((unit) => unit.vendor === vendor && unit.gpu.index === index);
   const gpus = (nvidia?.gpus ?? []).flatMap((gpu) => {
-    const mine = given("nvidia", gpu.index);
-    if (mine.length === 0) return [];
-    return [{ ...gpu, mig: mine.flatMap(({ mig }) => (mig === null ? [] : [mig])) }];
+    const unitsOfGpu = given("nvidia", gpu.index);
+    if (unitsOfGpu.length === 0) return [];
+    return [{ ...gpu, mig: unitsOfGpu.flatMap(({ mig }) => (mig === null ? [] : [mig])) }];
   });
   return {
     ...host,
@@ -81,7 +76,7 @@ export function narrowTo(host: HostFacts, units: readonly GpuUnit[]): HostFacts 
   };
 }
 
-/** The uuid where it is known, as indexes may change; else the index. */
+/** The uuid, as indexes may change; the index where no uuid is known. */
 export function unitId({ gpu, mig }: GpuUnit): string {
   return mig?.uuid ?? gpu.uuid ?? String(gpu.index);
 }
@@ -107,13 +102,10 @@ export function kindOf({ vendor, gpu, mig }: GpuUnit): string {
 /** `unknown` may be busy. */
 export type GpuUse = "free" | "busy" | "unknown";
 
-/**
- * Memory that an idle driver takes for itself, in MiB. Idle cards report 1 to 4; a CUDA context alone takes several tens.
- * Source: `memory.used` of captured idle hosts (nvidia-smi 430 to 610).
- */
+/** More is use. Idle cards report 1 to 4 MiB (captured hosts, nvidia-smi 430 to 610); a CUDA context takes several tens. */
 const idleMemoryMiB = 16;
 
-/** By its processes; where they cannot be counted (MIG, old nvidia-smi), by its memory. The driver of AMD tells neither. */
+/** Counts processes, or where that is impossible (MIG, old nvidia-smi) memory. AMD's driver tells neither. */
 export function useOf({ vendor, gpu }: GpuUnit): GpuUse {
   if (vendor === "amd") return "unknown";
   const { processes, memoryMiB } = gpu.use;

@@ -1,4 +1,4 @@
-/** Why no GPUs were handed out: which processes hold those of this machine. Facts count them; a person wants their names. */
+/** Explains why no GPUs were handed out: names the processes that hold them. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { HostIo } from "../../host/io.ts";
@@ -8,7 +8,7 @@ import { describeUnit, describeUse, type GpuUnit } from "./gpu-units.ts";
 
 type Refusal = Extract<GpuChoice, { readonly ok: false }>;
 
-/** `GPU_BUSY`, with what holds the GPUs that are not free. */
+/** `GPU_BUSY` with the holders of the GPUs that are not free. */
 export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders): ImgmatchError {
   const total = free.length + taken.length;
   const summary =
@@ -29,10 +29,11 @@ export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders):
   });
 }
 
-function describeTaken({ unit, use }: TakenUnit, holders: GpuHolders): string {
+function describeTaken({ unit }: TakenUnit, holders: GpuHolders): string {
   const names = (holders.get(unit.name) ?? []).map(describeHolder);
-  const state = use === "unknown" ? "its use cannot be told" : describeUse(unit);
-  return `${describeUnit(unit)}: ${state}${names.length === 0 ? "" : `: ${names.join(", ")}`}`;
+  return [describeUnit(unit), describeUse(unit), ...(names.length === 0 ? [] : [names.join(", ")])].join(
+    ": ",
+  );
 }
 
 function describeHolder({ pid, program, memoryMiB }: GpuHolder): string {
@@ -46,34 +47,34 @@ function count(wanted: number): string {
 
 export interface GpuHolder {
   readonly pid: number;
-  /** null when the process is another user's and nobody tells. */
+  /** null for another user's process whose name is hidden. */
   readonly program: string | null;
   readonly memoryMiB: number | null;
 }
 
 const limits = { timeoutMs: 5000, maxBytes: 1_000_000 };
 
-/** Name of a unit → the processes of its GPU. */
+/** Unit name → the processes of its GPU. */
 export type GpuHolders = ReadonlyMap<string, readonly GpuHolder[]>;
 
-/** Empty where neither nvidia-smi nor `/proc` tells. */
+/** Asks nvidia-smi, then `/proc`. Empty if neither knows. */
 export async function findHolders(io: HostIo, units: readonly GpuUnit[]): Promise<GpuHolders> {
   if (units.every(({ vendor }) => vendor === "amd")) return readOpenFiles(io, units);
   const query = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory";
   const answer = await io.run("nvidia-smi", [query, "--format=csv,noheader,nounits"], limits);
   const holders = answer?.status === 0 ? parseComputeApps(answer.stdout, units) : new Map();
-  // Graphics programs, and what runs in another container, are no compute apps of nvidia-smi: the open files still tell.
+  // nvidia-smi lists no graphics programs and no processes of other containers, but the open files show them.
   return holders.size > 0 ? holders : readOpenFiles(io, units);
 }
 
-/** `GPU-3f…, 4711, python, 38912`: a name may hold commas, so it is what is left between the others. */
+/** `GPU-3f…, 4711, python, 38912`. A program's name may hold commas. */
 export function parseComputeApps(csv: string, units: readonly GpuUnit[]): Map<string, GpuHolder[]> {
   const holders = new Map<string, GpuHolder[]>();
   for (const line of csv.split("\n")) {
     const match = /^(GPU-[0-9a-f-]+),\s*(\d+),\s*(.*),\s*([^,]*)$/i.exec(line.trim());
     if (match === null) continue;
     const [, uuid = "", pid, program = "", memory = ""] = match;
-    // All instances of a GPU in MIG mode.
+    // In MIG mode several units share a GPU.
     for (const unit of units.filter(({ gpu }) => gpu.uuid?.toLowerCase() === uuid.toLowerCase()))
       remember(holders, unit.name, () => []).push({
         pid: Number(pid),

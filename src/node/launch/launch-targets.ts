@@ -1,4 +1,4 @@
-/** The targets that can run an image: each is one file of `targets/` and one line here. */
+/** All launch targets: one file of `targets/` and one line here for each. */
 
 import { usageError } from "../../errors.ts";
 import type { LaunchTarget } from "./target.ts";
@@ -31,7 +31,7 @@ export const launchTargets = {
 
 export type LaunchTargetName = keyof typeof launchTargets;
 
-/** Throws `USAGE` for a name that no target has. */
+/** Throws `USAGE` for an unknown name. */
 export function launchTarget(name: string): LaunchTarget {
   if (Object.hasOwn(launchTargets, name)) return launchTargets[name as LaunchTargetName];
   throw usageError(

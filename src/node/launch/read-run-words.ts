@@ -1,17 +1,16 @@
-/** The options of `docker run` that `imgmatch run` passes on: which of them take a value, so that a reference beside them is found. */
+/** Tells the reference in the words of `imgmatch run` from the options of `docker run` and their values. */
 
 import { type ImgmatchError, usageError } from "../../errors.ts";
 
 export interface RunWords {
-  /** The fleet in a registry; absent where only options are written. */
+  /** The fleet in a registry; absent if there are only options. */
   readonly reference?: string;
-  /** As they were written. */
   readonly options: readonly string[];
 }
 
 /**
- * The words before the container's own that are no options of imgmatch. Throws `USAGE` for an option that nobody knows: whether the word after
- * it is its value or the reference cannot be told.
+ * Reads the words before `--` that are no options of imgmatch. Throws `USAGE` for an unknown option: the word after it may be its value or the
+ * reference.
  */
 export function readRunWords(words: readonly string[]): RunWords {
   const options: string[] = [];
@@ -32,7 +31,7 @@ export function readRunWords(words: readonly string[]): RunWords {
   return { options, ...(reference === undefined ? {} : { reference }) };
 }
 
-/** docker/cli 28, cli/command/container/opts.go and `docker run --help`. Not `--gpus`, which is asked of imgmatch, and not `--cidfile`, which it writes. */
+/** Source: docker/cli 28, cli/command/container/opts.go and `docker run --help`. imgmatch itself takes `--gpus` and writes `--cidfile`. */
 const valued = new Set(
   `add-host annotation attach blkio-weight blkio-weight-device cap-add cap-drop cgroup-parent cgroupns cpu-count cpu-percent
   cpu-period cpu-quota cpu-rt-period cpu-rt-runtime cpu-shares cpus cpuset-cpus cpuset-mems detach-keys device
@@ -52,7 +51,7 @@ const plain = new Set(
 const valuedLetters = "acehlmpuvw";
 const plainLetters = "ditPq";
 
-/** Whether the word after this option is its value. */
+/** Tells whether the next word is this option's value. */
 function takesNext(word: string): boolean {
   if (!word.startsWith("--")) return lettersTakeNext(word);
   const [name = ""] = word.slice(2).split("=", 1);
@@ -60,7 +59,7 @@ function takesNext(word: string): boolean {
   return valued.has(name) && !word.includes("=");
 }
 
-/** `-it`, `-v`, `-p8080:80`: the first letter that takes a value takes the rest of the word, or the next one. */
+/** `-it`, `-v`, `-p8080:80`: the first letter with a value takes the rest of the word, or the next word. */
 function lettersTakeNext(word: string): boolean {
   for (let at = 1; at < word.length; at++) {
     const letter = word.charAt(at);

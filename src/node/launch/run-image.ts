@@ -1,4 +1,4 @@
-/** Runs the command of a launch target in the foreground, and ends its container when nobody wants it any more. */
+/** Runs the command of a launch target in the foreground, and removes its container on the second Ctrl-C. */
 
 import { execFile, spawn as spawnProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./target.ts";
 
-/** A started process: what {@link runImage} needs of `node:child_process`. */
+/** The part of `ChildProcess` that {@link runImage} needs. */
 export interface RunningProcess {
   kill(signal: NodeJS.Signals): boolean;
   once(event: "error", listener: (error: Error) => void): unknown;
   once(event: "close", listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
 }
 
-/** From here on the signals of this process are the container's. */
+/** From here on the container gets this process's signals. */
 export interface StartEvent {
   readonly type: "start";
 }
@@ -22,8 +22,8 @@ export interface StartEvent {
 export type Spawn = (command: LaunchCommand) => RunningProcess;
 
 /**
- * Signals to pass on. A terminal sends its keys' signals to every program in the foreground, so the child has them already:
- * passing them on would count twice, and Docker gives up at the third.
+ * Signals to pass on. A terminal sends typed ones to every program in the foreground, so the child has them already. It would count them
+ * twice, and Docker gives up at the third.
  */
 const signals = {
   SIGINT: "typed",
@@ -32,14 +32,12 @@ const signals = {
   SIGTERM: "sent",
 } as const satisfies Partial<Record<NodeJS.Signals, "typed" | "sent">>;
 
-// Those by which somebody wants an end.
 const ending: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM"];
 
 /**
- * Runs an image with the caller's standard input and output, and answers its exit code; 128 + n after signal n, as a shell
- * does. The first Ctrl-C or SIGTERM is the container's; at the second the container is removed, whatever it does, and
- * `INTERRUPTED` is thrown, as Docker's own command would leave it running. Throws `LAUNCH_FAILED` when the target's program
- * cannot be started.
+ * Runs an image with the caller's standard input and output, and answers its exit code, or 128 + n after signal n as a shell does. The
+ * container gets the first Ctrl-C or SIGTERM. The second removes the container and throws `INTERRUPTED`: Docker's own command would leave the
+ * container running. Throws `LAUNCH_FAILED` if the target's program does not start.
  */
 export async function runImage(
   target: Pick<LocalTarget, "command" | "engine">,
@@ -51,12 +49,12 @@ export async function runImage(
   const command = trace?.command ?? plain;
   const child = spawn(command);
   const terminal = process.stdin.isTTY === true;
-  let asked = 0;
+  let interrupts = 0;
   const onSignal = (signal: keyof typeof signals): void => {
-    if (ending.includes(signal)) asked++;
-    if (asked > 1) {
-      // Killed and not asked: a docker that still pulls knows no container to pass a signal to.
-      if (asked === 2) void (trace?.remove() ?? Promise.resolve(null)).then(() => child.kill("SIGKILL"));
+    if (ending.includes(signal)) interrupts++;
+    if (interrupts > 1) {
+      // SIGKILL: a docker that still pulls has no container to pass another signal to.
+      if (interrupts === 2) void (trace?.remove() ?? Promise.resolve(null)).then(() => child.kill("SIGKILL"));
       else child.kill("SIGKILL");
     } else if (!terminal || signals[signal] === "sent") child.kill(signal);
   };
@@ -67,7 +65,7 @@ export async function runImage(
   for (const [signal, listener] of listeners) process.on(signal, listener);
   try {
     const code = await exitOf(child, command);
-    if (asked > 1) throw await interrupted(trace, asked);
+    if (interrupts > 1) throw await interrupted(trace, interrupts);
     return code;
   } finally {
     for (const [signal, listener] of listeners) process.off(signal, listener);
@@ -75,10 +73,10 @@ export async function runImage(
   }
 }
 
-/** A container that was made meanwhile goes too; the third signal waits for nothing. */
-async function interrupted(trace: ContainerTrace | null, asked: number): Promise<ImgmatchError> {
+/** Removes a container that was created meanwhile. The third signal waits for nothing. */
+async function interrupted(trace: ContainerTrace | null, interrupts: number): Promise<ImgmatchError> {
   const id = trace?.id() ?? null;
-  const left = asked === 2 ? await trace?.remove() : id && `the container ${id} may still run`;
+  const left = interrupts === 2 ? await trace?.remove() : id && `the container ${id} may still run`;
   const message = left ? `interrupted; ${left}` : "interrupted";
   const fix = left ? { fix: `${trace?.command.argv[0]} rm --force ${id}` } : {};
   return new ImgmatchError({ code: "INTERRUPTED", message, ...fix });
@@ -111,19 +109,19 @@ function exitOf(child: RunningProcess, { argv: [file] }: LaunchCommand): Promise
   });
 }
 
-export interface ContainerTrace {
-  /** The command, which notes its container. */
+interface ContainerTrace {
+  /** The command, with an option that makes it write the container's id. */
   readonly command: LaunchCommand;
-  /** null as long as there is no container. */
+  /** null before there is a container. */
   readonly id: () => string | null;
-  /** Ends and removes the container, whatever runs in it. Answers what remains to be told, or null. */
+  /** Removes the container by force. Answers a message if it may still run, or null. */
   readonly remove: () => Promise<string | null>;
   readonly close: () => void;
 }
 
-const longestMs = 20_000;
+const removeTimeoutMs = 20_000;
 
-/** null for targets whose command is the container itself. */
+/** null for targets whose command ends with the container. */
 function traceContainer(
   { engine }: Pick<LocalTarget, "engine">,
   { argv, env }: LaunchCommand,
@@ -150,8 +148,8 @@ function traceContainer(
 function removeContainer(engine: string, id: string | null): Promise<string | null> {
   if (id === null) return Promise.resolve(null);
   return new Promise((resolve) => {
-    execFile(engine, ["rm", "--force", id], { timeout: longestMs }, (error, _, said) => {
-      const gone = error === null || /no such container/i.test(said);
+    execFile(engine, ["rm", "--force", id], { timeout: removeTimeoutMs }, (error, _, stderr) => {
+      const gone = error === null || /no such container/i.test(stderr);
       resolve(gone ? null : `the container ${id} may still run`);
     });
   });

@@ -5,8 +5,8 @@ import type { LaunchCommand } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
 /**
- * One word of a shell: what needs no quotes stays as it is, everything else stands in single quotes, within which a shell
- * reads no character but the quote itself (POSIX.1-2017, Shell Command Language, 2.2.2).
+ * One word of a shell, in single quotes where it needs them. Within them a shell gives a meaning only to the quote itself (POSIX.1-2017,
+ * Shell Command Language, 2.2.2).
  *
  * @example
  * shellWord("it's"); // 'it'\''s'
@@ -16,10 +16,11 @@ export function shellWord(word: string): string {
 }
 
 /**
- * A command with the variables that are set for it alone: `NV_GPU=0,1 nvidia-docker run …`. Throws `LAUNCH_UNSUPPORTED` for a word
- * that cannot be shown as it is: a line to be copied must be the line that is meant.
+ * A command and its variables as a line to copy: `NV_GPU=0,1 nvidia-docker run …`. Throws `LAUNCH_UNSUPPORTED` for a word that a terminal
+ * does not show as it is.
  */
-export function shellCommand({ argv, env }: LaunchCommand): string {
+export function shellCommand(command: LaunchCommand): string {
+  const { argv, env } = command;
   for (const word of [...argv, ...Object.values(env)]) {
     if (hasPrintableLines(word)) continue;
     throw unsupported(
@@ -28,8 +29,13 @@ export function shellCommand({ argv, env }: LaunchCommand): string {
       "take them out, or write the launch with --json, which escapes them",
     );
   }
-  const assignments = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)}`);
-  return [...assignments, shellWords(argv)].join(" ");
+  return shellLine(command);
+}
+
+/** The same for a line that a program reads. */
+export function shellLine({ argv, env }: LaunchCommand): string {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)}`);
+  return [...variables, shellWords(argv)].join(" ");
 }
 
 export function shellWords(words: readonly string[]): string {

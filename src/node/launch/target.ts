@@ -1,4 +1,4 @@
-/** The interface of launch targets: the question, the answer, and the target that answers. */
+/** The interface of launch targets: a target turns a request into a command or documents. */
 
 import type { GpuVendor } from "../../hardware/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
@@ -8,7 +8,7 @@ import type { FleetMember } from "./fleet/split-nodes.ts";
 import type { GpuUnit } from "./gpu-units.ts";
 import type { NodeLabel } from "./labels/vocabulary.ts";
 
-/** `batch` ends by itself, `service` is kept running. */
+/** A batch ends by itself. A service is kept running. */
 export type Task = "batch" | "service";
 
 export interface Mount {
@@ -19,15 +19,15 @@ export interface Mount {
   readonly readOnly: boolean;
 }
 
-/** Images have no names for the groups of a host, so that their numbers are handed over. */
+/** The host's groups, by number: an image has no names for them. */
 export interface DeviceAccess {
-  /** Groups that may open a device file where not everybody may, by number. */
+  /** The groups that may open the device files, unless everybody may. */
   readonly groups: readonly number[];
-  /** The user who starts the launch: for him Podman runs without root. */
+  /** The user who starts the launch. For others than root Podman runs rootless. */
   readonly user: number;
 }
 
-/** Devices that Kubernetes finds for a container (dynamic resource allocation). */
+/** The devices that Kubernetes finds for a container (dynamic resource allocation). */
 export interface DeviceClaim {
   /** The best first. */
   readonly alternatives: readonly DeviceAlternative[];
@@ -39,37 +39,37 @@ export interface DeviceAlternative {
   readonly vendor: GpuVendor;
   readonly deviceClass: string;
   readonly count: number;
-  /** The condition on a device, in the Common Expression Language. */
+  /** A condition on the device, in the Common Expression Language. */
   readonly cel: string;
 }
 
 export interface LaunchRequest {
   /** `repo:tag@sha256:…` */
   readonly reference: ImmutableReference;
-  /** Of an image that carries several of a kind, what it needs with those that the host meets. */
+  /** The image's needs. Of its alternatives only those that the host meets. */
   readonly requires: Requirement;
-  /** `repo:version`: the image is named so, and each node takes its own. */
+  /** `repo:version`: the name under which each node takes its own image. */
   readonly plainTag?: string;
-  /** The host that the image was picked for, with the GPUs that the container is to get. */
+  /** The host that the image was picked for, with the container's GPUs. */
   readonly host: HostFacts;
   /** Arguments for the program in the image. */
   readonly args: readonly string[];
   /** Run this program of the image in place of its entrypoint. */
   readonly program?: string;
-  /** Which GPUs and MIG instances the container gets, for targets that name them; default: all of `host`. */
+  /** The container's GPUs and MIG instances. Default: all of `host`. */
   readonly units?: readonly GpuUnit[];
-  /** Devices that a claim of Kubernetes finds, in place of a number of GPUs. */
+  /** The devices that Kubernetes claims, in place of a number of GPUs. */
   readonly claim?: DeviceClaim;
-  /** Access to the device files of the GPUs: only for a launch on this machine. */
+  /** Access to the device files of the GPUs, for a launch on this machine. */
   readonly access?: DeviceAccess;
-  /** `batch` when absent. */
+  /** Default: `batch`. */
   readonly task?: Task;
   readonly name?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
   readonly cpus?: number;
   readonly memoryMiB?: number;
-  /** Only nodes that advertise this: see `imgmatch labels`. null: any node. For targets that choose the node. */
+  /** A label that the node must advertise (`imgmatch labels`), for targets that choose the node. null: any node. */
   readonly node?: NodeLabel | null;
   /** Keep standard input open. */
   readonly interactive?: boolean;
@@ -77,7 +77,7 @@ export interface LaunchRequest {
   readonly tty?: boolean;
   /** Further options for the target, placed before the reference: `["-v", "/data:/data"]`. */
   readonly options?: readonly string[];
-  /** Settings of only one target, by the name of its flag: `kind`, `schedule`, `master`. */
+  /** Settings of one target, by name: `kind`, `schedule`, `master`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -89,58 +89,57 @@ export interface LaunchCommand {
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** A command to type, or documents to hand to the system's own tool. */
+/** A command to type, or documents for the system's own tool. */
 export type LaunchOutput =
   | { readonly form: "command"; readonly command: LaunchCommand }
   | { readonly form: "documents"; readonly documents: readonly Json[] };
 
-/** How an answer can be written; `shell` is a command line. */
+/** `shell` is a command line. */
 export type LaunchFormat = "shell" | "yaml" | "json";
 
 export interface LaunchTarget {
   readonly name: string;
   readonly description: string;
-  /** The chooser of the GPUs: `imgmatch` names devices of this host, a `scheduler` is told how many. */
+  /** The chooser of the GPUs: imgmatch names devices of this host, a scheduler gets a number. */
   readonly gpus: "imgmatch" | "scheduler";
-  /** The first is what it writes when nobody asks for another. */
+  /** The first is the default. */
   readonly formats: readonly [LaunchFormat, ...LaunchFormat[]];
-  /** Settings that only this target takes, with the sentence for its help. */
+  /** The target's own settings, each with a line of help. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Whether it can claim devices. */
+  /** The target can claim devices. */
   readonly claims?: true;
   /**
-   * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for what the target has no words for, and `LAUNCH_FAILED` when this host
-   * cannot give the image what it needs. `format` tells a target with two forms which one is wanted.
+   * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for options that the target cannot express, and `LAUNCH_FAILED` if this host cannot give
+   * the image what it needs. `format` selects the form of a target with two.
    */
   launch(request: LaunchRequest, format?: LaunchFormat): LaunchOutput;
 }
 
-/** One image of a fleet: its launch, and the nodes that are its own. */
+/** One image of a fleet: its launch and its nodes. */
 export interface FleetLaunch {
-  /** `name` is its own, `node` what its nodes say that resolve picks there. */
+  /** Its `node` is the label of the image that resolve picks on these nodes. */
   readonly request: LaunchRequest;
   readonly member: FleetMember;
 }
 
 /** A target that can split its nodes among all images of a lock. */
 export interface FleetTarget extends LaunchTarget {
-  /** How its constraints tell the nodes apart, and what they cannot say. */
+  /** A note: how the constraints tell the nodes apart, and what they cannot express. */
   readonly fleetNote: (documents: readonly Json[]) => string;
-  /** One workload per image, on every node of the image; a batch runs there once. */
+  /** One workload per image, on every node of the image. A batch runs there once. */
   fleet(launches: readonly FleetLaunch[], name: string): readonly Json[];
 }
 
-/** A target on this machine, whose command can be started at once. */
+/** A target on this machine, whose command imgmatch can start. */
 export interface LocalTarget extends LaunchTarget {
   /**
-   * The program whose daemon runs the container, where ending the command leaves it running: it knows `run --cidfile` and
-   * `rm --force`. Absent where the command is the container.
+   * The program whose container outlives the command. It knows `run --cidfile` and `rm --force`. Absent if the container ends with the command.
    */
   readonly engine?: "docker" | "podman";
   command(request: LaunchRequest): LaunchCommand;
 }
 
-/** A target with the parts that all targets on this machine share. */
+/** Adds the parts that all local targets share. */
 export function localTarget(
   target: Pick<LocalTarget, "name" | "description" | "engine" | "settings" | "command">,
 ): LocalTarget {

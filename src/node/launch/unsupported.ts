@@ -1,4 +1,4 @@
-/** How a target says that it has no words for something. */
+/** The refusal of a launch that a target cannot express. */
 
 import { ImgmatchError } from "../../errors.ts";
 
@@ -7,7 +7,7 @@ export function unsupported(target: string, what: string, fix: string): Imgmatch
   return new ImgmatchError({ code: "LAUNCH_UNSUPPORTED", message: `${target} cannot ${what}`, fix });
 }
 
-/** The same for all that one target has no words for. */
+/** {@link unsupported} of one target. */
 export function unsupportedBy(target: string): (what: string, fix: string) => ImgmatchError {
   return (what, fix) => unsupported(target, what, fix);
 }

@@ -1,18 +1,19 @@
-/** The options of launch → what runs. */
+/** The options of launch, and the workload that they describe. */
 
 import { usageError } from "../../errors.ts";
 import type { Watching } from "../../io/world.ts";
 import type { QuestionOptions } from "../question.ts";
+import type { FleetLaunchOptions } from "./fleet/fleet-requests.ts";
 import type { StartEvent } from "./run-image.ts";
-import type { LaunchFormat, LaunchRequest, LaunchTarget, Mount, Task } from "./target.ts";
+import type { LaunchFormat, LaunchTarget, Mount, Task } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
 export interface LaunchOptions
   extends Omit<QuestionOptions, "reference" | "local" | "explain">,
     Watching<StartEvent> {
-  /** A name of `launchTargets`. */
+  /** A key of `launchTargets`. */
   readonly target: string;
-  /** How many GPUs, such as `2`; or which: `0,2`, `device=0`, UUIDs; `all` or `none`. Default: all. */
+  /** A number of GPUs, such as `2`, or names: `0,2`, `device=0`, UUIDs; or `all` or `none`. Default: all. */
   readonly gpus?: string;
   /** Arguments for the container's program. */
   readonly args?: readonly string[];
@@ -31,31 +32,29 @@ export interface LaunchOptions
   readonly set?: readonly string[];
   /** Further options of the target's command. */
   readonly option?: readonly string[];
-  /** Hand out GPUs that somebody uses. */
+  /** Hand out busy GPUs too. */
   readonly allowBusy?: boolean;
-  /** Do not keep it to the nodes that advertise the image. */
+  /** Do not restrict it to nodes that advertise the image. */
   readonly anywhere?: boolean;
-  /** One workload for each image of the lock, each for the nodes where resolve picks it. */
+  /** One workload for each image of the lock, on the nodes where resolve picks it. */
   readonly fleet?: boolean;
-  /** Kubernetes: claim the GPUs as devices (DRA), in place of a resource of the device plugin. */
+  /** Kubernetes: claim the GPUs as devices (DRA), in place of the device plugin's resource. */
   readonly dra?: boolean;
-  /** Kubernetes: these devices, the first that are free: `1xB300,2xH200,4xH100`. With `dra`, which it implies. */
+  /** Kubernetes: claim the first free of these devices: `1xB300,2xH200,4xH100`. It implies `dra`. */
   readonly devices?: string;
-  /** Start it, where the target is this machine. */
+  /** Start it. The target must run on this machine. */
   readonly run?: boolean;
   /** With `run`: give the container a terminal. */
   readonly tty?: boolean;
-  /** Of a target that writes several, which one is wanted. Default: its first. */
+  /** Default: the target's first. */
   readonly format?: LaunchFormat;
 }
 
-export type Workload = Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "claim" | "node">;
-
-/** Reads the workload, whatever the image is. Throws `USAGE` for a value that cannot be read. */
-export function workloadOf(target: LaunchTarget, flags: LaunchOptions): Workload {
+/** Reads the part of a request that does not depend on the image. Throws `USAGE` for a value that cannot be read. */
+export function workloadOf(target: LaunchTarget, flags: LaunchOptions): FleetLaunchOptions["workload"] {
   const env = pairs("--env", flags.env ?? []);
   for (const name of Object.keys(env)) {
-    // Kubernetes allows more; a name that no shell can set helps nobody.
+    // Kubernetes allows more names, but no shell can set them.
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
       throw usageError(`--env ${name}=… is no name of a variable`, "use letters, digits and _");
   }
@@ -73,7 +72,7 @@ export function workloadOf(target: LaunchTarget, flags: LaunchOptions): Workload
   };
 }
 
-/** Which form is wanted. Throws `LAUNCH_UNSUPPORTED` for one that the target does not write. */
+/** Throws `LAUNCH_UNSUPPORTED` for a format that the target does not write. */
 export function formatFor(
   target: LaunchTarget,
   { format = target.formats[0] }: Pick<LaunchOptions, "format">,
@@ -105,7 +104,7 @@ function settingsFor(target: LaunchTarget, flags: LaunchOptions): Readonly<Recor
   return settings;
 }
 
-/** Windows paths are none of these: the images are for Linux. */
+/** Reads `SOURCE:TARGET[:ro|:rw]`. Both are Linux paths. */
 function parseMount(text: string): Mount {
   const parts = text.split(":");
   const mode = parts.length > 2 && /^(ro|rw)$/.test(parts.at(-1) ?? "") ? parts.pop() : "rw";
@@ -116,7 +115,7 @@ function parseMount(text: string): Mount {
   if (at > 0 && source.startsWith("/") && target.startsWith("/") && !target.includes(":/")) {
     const end = target.indexOf(":");
     if (end < 0) return { source, target, readOnly: mode === "ro" };
-    // Docker's other modes, as in :z and :ro,z, must not become the end of a path.
+    // Docker's other modes, such as :z and :ro,z, must not become the end of a path.
     const other = JSON.stringify(target.slice(end + 1));
     throw usageError(`--mount ${text}: ${other} is no mode`, "write ro, rw or nothing in its place");
   }

@@ -1,4 +1,4 @@
-/** A part of an image, for clients that take a whole image from one place: the registry's address, or the registry's bytes. */
+/** Answers requests for blobs, from clients that take a whole image from one place: redirects to the registry, or passes its bytes on. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { finished } from "node:stream";
@@ -11,7 +11,7 @@ import type { BlobRequest, OpenedBlob } from "../../oci/registry/open-blob.ts";
 import { type Answer, type Caller, ociError } from "./mirror-answer.ts";
 
 const blobModes = ["off", "redirect", "proxy"] as const;
-/** `redirect`: sent on to the registry. `proxy`: passed on with the caller's own login. */
+/** `redirect` sends the client to the registry. `proxy` passes the registry's bytes on, by the caller's login. */
 export type BlobMode = (typeof blobModes)[number];
 
 export interface BlobOptions {
@@ -25,7 +25,7 @@ export type AnswerBlob = (repository: ImageReference, digest: Digest, caller: Ca
 export function createBlobAnswers({ mode, open, plainHttp }: BlobOptions): AnswerBlob {
   let underWay = 0;
 
-  /** No more than there are connections: those beyond would wait, and longer than the mirror may. */
+  /** Refuses more blobs than connections: a request in the queue would miss the mirror's deadline. */
   async function pass(repository: ImageReference, digest: Digest, caller: Caller): Promise<Answer> {
     if (underWay === mostConnections)
       return ociError(503, "UNAVAILABLE", "unavailable", `${mostConnections} blobs are under way already`);
@@ -53,11 +53,11 @@ export function createBlobAnswers({ mode, open, plainHttp }: BlobOptions): Answe
   };
 }
 
-function answerOf(opened: OpenedBlob, asked: URL, digest: Digest, wantsBody: boolean): Answer {
+function answerOf(opened: OpenedBlob, blobUrl: URL, digest: Digest, wantsBody: boolean): Answer {
   const { status, headers, body } = opened;
   const passed = status === 200 || status === 206;
   if (!passed || !wantsBody) body.destroy();
-  refuseChallenge(asked, opened);
+  refuseChallenge(blobUrl, opened);
   if (status === 404)
     return ociError(404, "BLOB_UNKNOWN", "not-served", "the registry does not have this blob");
   if (status === 403)
@@ -79,7 +79,7 @@ function answerOf(opened: OpenedBlob, asked: URL, digest: Digest, wantsBody: boo
   };
 }
 
-/** One range of bytes. Others are left out, which means all of it (RFC 9110, 14.2). */
+/** One range of bytes. Ignoring any other range is allowed, and sends the whole blob (RFC 9110, 14.2). */
 function oneRange(text: string | undefined): string | null {
   return text !== undefined && /^bytes=(\d{1,16}-\d{0,16}|-\d{1,16})$/.test(text) ? text : null;
 }

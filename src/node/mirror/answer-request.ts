@@ -1,4 +1,4 @@
-/** Request → answer: the tag of a fleet is the manifest of this node's image, and everything else is the registry's affair. */
+/** Answers requests: a fleet's tag with the manifest of this node's image, and everything else as the registry would. */
 
 import { exitCodes, ImgmatchError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
@@ -24,20 +24,19 @@ import type { MirrorRequest, NamedRequest } from "./parse-request.ts";
 
 export interface MirrorOptions {
   readonly fleets: readonly FleetSource[];
-  /** This host as it is now. Rejects never. */
+  /** This host as it is now. Never rejects. */
   readonly probe: () => Promise<Probed>;
   readonly choose: ChooseImage;
-  /** The registry as this caller may read it. */
+  /** The registry, by the caller's login. */
   readonly readerFor: (authorization: string | null) => ForwardingClient;
   readonly answerBlob: AnswerBlob;
-  /** A host that no image fits, or that is broken, gets no image, and other tags are passed on: the mirror is the only one asked. */
+  /** The runtime asks only this mirror: a host that is broken or fits no image gets none, and other tags are passed on. */
   readonly failClosed: boolean;
-  /**
-   * The signers that have to vouch for other tags of the fleets' repositories, and for those of other repositories, if they are passed on.
-   */
+  /** The required signers in the fleets' repositories; null for none. */
   readonly trust: FindTrust | null;
+  /** The required signers of other repositories, by policy; null for none. */
   readonly policy: FindTrust | null;
-  /** Callers log in here as they would there: the registry's own challenge greets them. */
+  /** Clients get the registry's own challenge, and log in by it. */
   readonly passesLogins: boolean;
 }
 
@@ -45,9 +44,8 @@ type Question = Extract<MirrorRequest, NamedRequest> | { readonly kind: "base" }
 
 export type AnswerRequest = (request: Question, caller: Caller) => Promise<Answer>;
 
-/** Manifests that anybody may read, by digest; their sizes are bounded, so their number bounds the memory. */
+/** The cache of public manifests. Number and size bound its memory. */
 const mostKept = 64;
-
 const longestKept = 256 * 1024;
 
 const mostInside = 4096;
@@ -55,7 +53,7 @@ const mostInside = 4096;
 export function createAnswers(options: MirrorOptions): AnswerRequest {
   const kept = createRecent<Manifest>(mostKept);
   const digests = new WeakMap<Lock, ReadonlySet<string | null>>();
-  /** Digests inside images that are indexes: a client that got such an image asks for those by digest. */
+  /** Digests inside images that are indexes: the client of such an image asks for them next. */
   const inside = createRecent<true>(mostInside);
 
   function hasImage(fleet: FleetSource, digest: Digest): boolean {
@@ -66,11 +64,11 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     });
   }
 
-  /** null where the registry does not have it. A manifest that needed a login is not kept for others. */
+  /** null if the registry does not have it. Only manifests that need no login are cached. */
   async function read(reference: ImageReference, authorization: string | null): Promise<Manifest | null> {
     const key = nameOf(reference);
-    const before = reference.digest === null ? undefined : kept.get(key);
-    if (before !== undefined) return before;
+    const cached = reference.digest === null ? undefined : kept.get(key);
+    if (cached !== undefined) return cached;
     const manifest = await options.readerFor(authorization).readManifest(reference);
     const isPublic = authorization === null && reference.digest !== null;
     if (manifest !== null && reference.digest !== null)
@@ -81,11 +79,11 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
 
   async function manifest(
     reference: ImageReference,
-    asked: Caller,
+    caller: Caller,
     outcome: "image" | "content" | "passed-on",
     known: ManifestDescriptor | null = null,
   ): Promise<Answer> {
-    const { authorization, wantsBody } = asked;
+    const { authorization, wantsBody } = caller;
     const found = wantsBody
       ? await read(reference, authorization)
       : (known ?? (await options.readerFor(authorization).findManifest(reference)));
@@ -101,23 +99,23 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     };
   }
 
-  /** Another tag than a fleet's: who is refused here asks nobody else. */
-  async function passOn(tagged: ImageReference, trust: FindTrust | null, asked: Caller): Promise<Answer> {
-    const registry = options.readerFor(asked.authorization);
+  /** Passes on a tag that is not a fleet's, for clients that ask nobody else. */
+  async function passOn(tagged: ImageReference, trust: FindTrust | null, caller: Caller): Promise<Answer> {
+    const registry = options.readerFor(caller.authorization);
     const vouched = trust === null ? tagged : await vouchForTag(tagged, { registry, trust });
-    return manifest(vouched, asked, "passed-on");
+    return manifest(vouched, caller, "passed-on");
   }
 
-  async function ownImage(fleet: FleetSource, lock: Lock, probed: Probed, asked: Caller): Promise<Answer> {
+  async function nodeImage(fleet: FleetSource, lock: Lock, probed: Probed, caller: Caller): Promise<Answer> {
     const choice = probed.ok ? options.choose(lock, probed.facts) : { ...probed, broken: true };
     if (!choice.ok) return noImage(choice, options.failClosed);
     const { digest } = choice;
     const known = choice.manifest === null ? null : { ...choice.manifest, digest };
-    return manifest(withDigest(referenceTo(fleet), digest), asked, "image", known);
+    return manifest(withDigest(referenceTo(fleet), digest), caller, "image", known);
   }
 
-  async function answer(request: Question, asked: Caller): Promise<Answer> {
-    if (request.kind === "base") return greeting(options, asked);
+  async function answer(request: Question, caller: Caller): Promise<Answer> {
+    if (request.kind === "base") return greeting(options, caller);
     const fleets = options.fleets.filter((each) => isAskedFor(each, request));
     const [fleet] = fleets;
     const registries = new Set(fleets.map(({ registry }) => registry));
@@ -126,32 +124,30 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     if (fleet === undefined) {
       const registry = options.fleets.find((each) => isNamespace(request, each))?.registry;
       if (options.failClosed && request.kind === "tag" && registry !== undefined)
-        return passOn({ ...request, registry, digest: null }, options.policy, asked);
+        return passOn({ ...request, registry, digest: null }, options.policy, caller);
       return notServed("this mirror has no fleet of this name");
     }
-    if (request.kind === "blob") return options.answerBlob(referenceTo(fleet), request.digest, asked);
+    if (request.kind === "blob") return options.answerBlob(referenceTo(fleet), request.digest, caller);
     if (request.kind === "manifest") {
       return fleets.some((each) => hasImage(each, request.digest))
-        ? manifest(withDigest(referenceTo(fleet), request.digest), asked, "content")
+        ? manifest(withDigest(referenceTo(fleet), request.digest), caller, "content")
         : notServed("this is no image of a fleet that was asked for");
     }
-    // Host and registry are asked at the same time: together they may take longer than the answer has.
+    // One after the other, host and registry may miss the deadline.
     const probing = options.probe();
     for (const each of fleets) {
-      const lock = await each.lockOf(request.tag, asked.authorization);
-      if (lock !== null) return ownImage(each, lock, await probing, asked);
+      const lock = await each.lockOf(request.tag, caller.authorization);
+      if (lock !== null) return nodeImage(each, lock, await probing, caller);
     }
     if (options.failClosed)
-      return passOn(withTag(referenceTo(fleet), request.tag), options.trust ?? options.policy, asked);
+      return passOn(withTag(referenceTo(fleet), request.tag), options.trust ?? options.policy, caller);
     return notServed("this tag is no version of a fleet");
   }
 
   return (request, caller) => answer(request, caller).catch((error: unknown) => refusal(error));
 }
 
-/**
- * Answers the first request of a client. A registry that is away cannot be asked for a login, and an index that was read before needs none.
- */
+/** Answers the first request of a client. If the registry is away, the client gets no challenge: a fleet that was read before needs none. */
 async function greeting(
   { fleets, passesLogins, readerFor }: MirrorOptions,
   { authorization }: Caller,
@@ -168,7 +164,6 @@ async function greeting(
   return { status: 200, outcome: "health", headers, body: "{}" };
 }
 
-/** Without the tag. */
 function nameOf({ registry, repository, digest }: ImageReference): string {
   return `${registry}/${repository}@${digest}`;
 }
@@ -183,7 +178,7 @@ function isAskedFor(fleet: FleetSource, request: NamedRequest): boolean {
   );
 }
 
-/** Whether the runtime means this registry, however it spells it. */
+/** Compares registries, however the runtime spells them. */
 function isNamespace({ namespace }: NamedRequest, { registry }: FleetSource): boolean {
   return namespace !== null && plainRegistry(namespace) === plainRegistry(registry);
 }
@@ -199,7 +194,7 @@ function notServed(reason: string): Answer {
   return ociError(404, "MANIFEST_UNKNOWN", "not-served", reason);
 }
 
-/** Never 429, which clients wait for: 503 sends them to the next host at once. */
+/** 503 sends clients to the next host at once. They would wait after a 429. */
 function refusal(error: unknown): Answer {
   if (error instanceof Challenged) {
     const headers = error.challenge === null ? {} : { "www-authenticate": error.challenge };
@@ -215,26 +210,26 @@ function refusal(error: unknown): Answer {
   return ociError(503, "UNAVAILABLE", "unavailable", `${code}: ${message}`);
 }
 
-/** Which image of a fleet this node gets, or why none: what `imgmatch resolve` would say. */
+/** The answer of `imgmatch resolve` for a fleet. */
 type Choice =
   | {
       readonly ok: true;
       readonly cell: string;
       readonly digest: Digest;
-      /** null where the lock does not say: then the registry is asked. */
+      /** null if the lock does not have it: the registry does. */
       readonly manifest: LockedManifest | null;
     }
   | { readonly ok: false; readonly broken: boolean; readonly reason: string };
 
 export type ChooseImage = (lock: Lock, host: HostFacts) => Choice;
 
-/** Remembers the last answer for each fleet: a host changes rarely, and a kubelet asks at every start of a container. */
+/** Caches the last choice for each fleet: a host rarely changes, and a kubelet asks at every start of a container. */
 export function createChooser(options: ResolveImageOptions): ChooseImage {
   const last = new WeakMap<Lock, { readonly facts: string; readonly choice: Choice }>();
   return (lock, host) => {
     const facts = JSON.stringify(host);
-    const before = last.get(lock);
-    if (before?.facts === facts) return before.choice;
+    const cached = last.get(lock);
+    if (cached?.facts === facts) return cached.choice;
     const choice = choose(lock, host, options);
     last.set(lock, { facts, choice });
     return choice;
@@ -246,7 +241,6 @@ function choose(lock: Lock, host: HostFacts, options: ResolveImageOptions): Choi
     const { match, rejected } = resolveImage(lock, host, options);
     if (match === null) throw noMatch(lock, rejected, host, options);
     const image = lock.images[match.cell];
-    // An image that resolves has been pushed.
     if (image === undefined || image.digest === null) throw new Error(`${match.cell} is not built`);
     return { ok: true, cell: match.cell, digest: image.digest, manifest: image.manifest ?? null };
   } catch (error) {

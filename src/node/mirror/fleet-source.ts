@@ -1,4 +1,4 @@
-/** Sources of the mirror's fleets: a lock on this node, or the index in the registry. */
+/** The sources of the mirror's fleets: a lock on this node, or indexes in a registry. */
 
 import { stat } from "node:fs/promises";
 import { exitCodes, ImgmatchError, type ProblemCode } from "../../errors.ts";
@@ -13,27 +13,22 @@ import { leftOutLines } from "../../resolve/answer-lines.ts";
 export interface FleetSource {
   readonly registry: string;
   readonly repository: string;
-  /**
-   * The fleet of a tag; null where the tag is something else. Throws `Challenged` where the registry wants a login, and
-   * `ImgmatchError` where nobody can say.
-   */
+  /** The fleet of a tag; null for another tag. Throws `Challenged` if the registry wants a login, and `ImgmatchError` if it does not answer. */
   readonly lockOf: (tag: string, authorization: string | null) => Promise<Lock | null>;
-  /** The fleets that were read, for what is asked by digest. */
+  /** The fleets that were read, for requests by digest. */
   readonly locks: () => readonly Lock[];
-  /** The one fleet that it is the source of, as it is now; null for a source of every version. Answers and throws as `lockOf`. */
+  /** The fleet of a source with only one, as `lockOf`; null for a source of every version. */
   readonly current: (() => Promise<Lock | null>) | null;
 }
 
 export interface SourceOptions {
-  /** Milliseconds, for the age of answers. */
+  /** The time in milliseconds. */
   readonly now: () => number;
-  /** Hears of what is not worth a refusal: an older answer was given, a file cannot be read. */
+  /** Gets warnings: an older answer was given, a file cannot be read. */
   readonly tell: (message: string) => void;
 }
 
-/**
- * Read again when the file changes; a file that cannot be read leaves the fleet as it was. Throws as `readLock` does.
- */
+/** The fleet of a lock's file, read again when the file changes. If the new file is unreadable, the fleet stays. Throws as `readLock` does. */
 export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tell">): Promise<FleetSource> {
   let stamp = await stampOf(path);
   let lock = await readLock(path);
@@ -56,7 +51,7 @@ export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tel
     registry,
     repository,
     lockOf: async (tag) => {
-      // As `imgmatch publish` names the index of a version.
+      // `imgmatch publish` gives the index of a version this tag.
       const { version } = await current();
       return tag === slug(version) ? lock : null;
     },
@@ -65,7 +60,7 @@ export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tel
   };
 }
 
-/** Changes whenever the file does; null where there is none. */
+/** Changes whenever the file does; null without a file. */
 async function stampOf(path: string): Promise<string | null> {
   const found = await stat(path).catch(() => null);
   return found && `${found.ino} ${found.size} ${found.mtimeMs}`;
@@ -73,21 +68,21 @@ async function stampOf(path: string): Promise<string | null> {
 
 export interface RegistryFleetOptions extends SourceOptions {
   readonly readerFor: (authorization: string | null) => IndexReader;
-  /** Folder of the last good answers; null for none. */
+  /** The folder of the last good answers; null for none. */
   readonly cache: string | null;
-  /** The signers that have to vouch for an index; null to believe the registry. */
+  /** The required signers of an index; null for none. */
   readonly trust: FindTrust | null;
 }
 
-/** For so long an answer of the registry is not asked for again. */
+/** A younger answer of the registry is used again. */
 const freshMs = 10_000;
 
 const mostKnown = 256;
 
-/** The tag is none of a fleet: whoever asks gets it from the registry. */
+/** These problems mean that the tag is not a fleet's. */
 const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "INDEX_FORMAT"];
 
-/** The fleets under a reference, each as the registry shows it to who asks. Nothing is read before somebody asks. */
+/** The fleets of a repository. Each caller gets a fleet as the registry shows it to that caller. */
 export function registryFleet(reference: ImageReference, options: RegistryFleetOptions): FleetSource {
   const { registry, repository, tag: only } = reference;
   const known = createRecent<{ readonly lock: Lock | null; readonly at: number }>(mostKnown);
@@ -95,7 +90,7 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
 
   async function ask(key: string, tag: string, authorization: string | null): Promise<Lock | null> {
     const last = known.get(key);
-    const before = last?.lock ?? null;
+    const previous = last?.lock ?? null;
     let lock: Lock | null;
     const version = withTag(reference, tag);
     const trust = (await options.trust?.(version)) ?? null;
@@ -107,24 +102,24 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
         now: () => new Date(options.now()),
         tell: options.tell,
       });
-      // The same object for the same index, for what is remembered of it.
-      lock = before !== null && read.matrixDigest === before.matrixDigest ? before : read;
-      if (lock !== before) leftOutLines(lock).forEach(options.tell);
+      // An equal index stays the same object, by which caches know it.
+      lock = previous !== null && read.matrixDigest === previous.matrixDigest ? previous : read;
+      if (lock !== previous) leftOutLines(lock).forEach(options.tell);
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code === "REGISTRY_AUTH") throw error;
-      // An index that nobody vouches for is an answer too: the one before does not stand in for it.
+      // The previous index must not stand in for one that nobody signed.
       if (error.exitCode === exitCodes.conflict) {
         known.forget(key);
         throw error;
       }
       if (error.code === "INDEX_FORMAT") options.tell(error.message);
-      // The registry would give who is sent there what nobody has signed.
+      // Sent to the registry, the client would get an unsigned image.
       if (notAFleet.includes(error.code) && trust?.asksSignature) throw error;
       if (notAFleet.includes(error.code)) lock = null;
-      else if (before === null) throw error;
+      else if (previous === null) throw error;
       else {
         options.tell(`${error.problems[0].message}; answered from the index that was read before`);
-        lock = before;
+        lock = previous;
       }
     }
     known.set(key, { lock, at: options.now() });
@@ -136,9 +131,9 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
     const key = `${tag} ${authorization ?? ""}`;
     const last = known.get(key);
     if (last !== undefined && options.now() - last.at < freshMs) return Promise.resolve(last.lock);
-    const asked = pending.get(key) ?? ask(key, tag, authorization).finally(() => pending.delete(key));
-    pending.set(key, asked);
-    return asked;
+    const answer = pending.get(key) ?? ask(key, tag, authorization).finally(() => pending.delete(key));
+    pending.set(key, answer);
+    return answer;
   };
 
   return {
@@ -150,7 +145,7 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
   };
 }
 
-/** A map that forgets what was set longest ago: what others can fill must not grow for ever. */
+/** A map of bounded size: the entry that was set longest ago goes first. Clients can fill it. */
 interface Recent<Value> {
   readonly get: (key: string) => Value | undefined;
   readonly set: (key: string, value: Value) => void;

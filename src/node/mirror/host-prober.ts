@@ -1,7 +1,4 @@
-/**
- * The facts of this host, asked of another process: a driver that hangs inside a call, or a file of `/proc` that never ends, stops that
- * process and not the mirror, which says in time that it does not know.
- */
+/** Probes this host in another process: a driver that hangs blocks that process and not the mirror. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
@@ -11,37 +8,34 @@ import { type LineProgram, startLineProgram } from "../../io/line-program.ts";
 
 export type Probed =
   | { readonly ok: true; readonly facts: HostFacts }
-  /** Nobody can say what this host is now. */
+  /** The host cannot be read now. */
   | { readonly ok: false; readonly reason: string };
 
 export interface HostProber {
-  /**
-   * The host as it is now. A question while a probe is under way gets its answer. Answers within `patienceMs`, by default `waitMs`,
-   * and rejects never.
-   */
+  /** The host as it is now. Callers share a probe under way. Answers within `patienceMs`, by default `waitMs`, and never rejects. */
   readonly ask: (patienceMs?: number) => Promise<Probed>;
-  /** Processes that were killed and are still there. */
+  /** The number of killed processes that are still there. */
   readonly stuck: () => number;
   readonly stop: () => void;
 }
 
 export interface HostProberOptions {
-  /** A program that writes facts as one line of JSON for each line that it reads: `imgmatch probe --each-line`. */
+  /** A program that answers each line that it reads with a line of facts: `imgmatch probe --each-line`. */
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Hears when a process hangs. */
+  /** Gets a warning if a process hangs. */
   readonly tell: (message: string) => void;
-  /** How long an asker waits, in milliseconds. Default: 1000. */
+  /** The time limit of an answer, in milliseconds. Default: 1000. */
   readonly waitMs?: number;
-  /** After so long a probe counts as stuck. Default: 20,000: nvidia-smi has 15,000. */
+  /** A longer probe counts as stuck. Default: 20,000, as nvidia-smi has 15,000. */
   readonly stuckMs?: number;
   /** For tests: what starts the process. */
   readonly start?: typeof startLineProgram;
 }
 
-/** No further process is started while so many cannot be ended. */
+/** With so many stuck processes no other is started. */
 const mostStuck = 2;
-/** A host that answers later than anybody waits (GPUs without persistence mode) is asked again and again, on nobody's time. */
+/** A slow host (GPUs without persistence mode) is probed at intervals, so that its facts are at hand. */
 const slowAgainMs = 15_000;
 const slowKeptMs = 45_000;
 
@@ -67,17 +61,17 @@ export function createHostProber(options: HostProberOptions): HostProber {
     if (stuck.size >= mostStuck)
       return unknown(`${stuck.size} processes that asked for them hang inside the kernel`);
     child ??= start(command, env);
-    const asked = child;
+    const prober = child;
     const started = performance.now();
-    const line = await within(stuckMs, asked.ask());
+    const line = await within(stuckMs, prober.ask());
     if (line === late) {
-      abandon(asked);
+      abandon(prober);
       tell(`a probe of this host gave no answer in ${stuckMs} ms and was killed`);
       return unknown(`were not read within ${stuckMs} ms`);
     }
     if (line === null) {
       child = null;
-      asked.kill();
+      prober.kill();
       return unknown("were not read: the process that asked for them ended");
     }
     const probed = read(line);
@@ -115,9 +109,10 @@ function unknown(why: string): Probed {
   return { ok: false, reason: `HOST_UNREADABLE: this host's facts ${why}; fix: ${fix}` };
 }
 
-const late = Symbol("late");
+export const late = Symbol("late");
 
-async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<Value | typeof late> {
+/** The answer, or {@link late} after the limit. */
+export async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<Value | typeof late> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<typeof late>((resolve) => {
     timer = setTimeout(() => resolve(late), limitMs);
@@ -125,7 +120,7 @@ async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<V
   return Promise.race([answer, limit]).finally(() => clearTimeout(timer));
 }
 
-/** A line is parsed when it is another than the last: the same object stands for the same facts. */
+/** Parses a line only if it differs from the last one: equal facts stay the same object. */
 function createReader(): (line: string) => Probed {
   let last: { readonly line: string; readonly probed: Probed } | null = null;
   return (line) => {

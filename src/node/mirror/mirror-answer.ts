@@ -1,40 +1,40 @@
-/** Answers of the mirror, apart from the connection that they go over. */
+/** An answer of the mirror, and its caller. */
 
 import type { Readable } from "node:stream";
 import type { Digest } from "../../oci/digest.ts";
 
-/** The result of a request, for logs and metrics: a closed set. */
+/** The result of a request, for logs and metrics. */
 export type Outcome =
   /** The manifest of this node's image. */
   | "image"
-  /** A manifest of a fleet, asked for by its digest. */
+  /** A fleet's manifest, by digest. */
   | "content"
-  /** A blob of the registry, or where it is, or what the registry says of a tag. */
+  /** A blob, a redirect to a blob, or the registry's answer for a tag. */
   | "passed-on"
-  /** Not of a fleet: the runtime asks the registry. */
+  /** Not a fleet's: the runtime asks the registry. */
   | "not-served"
-  /** A fleet's tag, and no image of it fits this host. */
+  /** A fleet's tag, and no image fits this host. */
   | "no-match"
   /** A fleet's tag, and this host is broken. */
   | "host-broken"
-  /** A fleet's tag, and nobody who is trusted has signed what it holds. */
+  /** A tag without a required signature. */
   | "not-trusted"
   /** The registry wants a login. */
   | "login"
-  /** Nobody could say in time which image it is. */
+  /** There was no answer in time. */
   | "unavailable"
-  /** No request that a container runtime sends. */
+  /** A request that no container runtime sends. */
   | "refused"
   | "health"
   | "metrics";
 
-/** The caller, as far as it decides the answer. */
+/** The parts of a request's head that decide the answer. */
 export interface Caller {
-  /** `Authorization` as it came: for the registry alone. */
+  /** The header `Authorization`. Only the registry reads it. */
   readonly authorization: string | null;
-  /** GET, and not HEAD. */
+  /** GET in place of HEAD. */
   readonly wantsBody: boolean;
-  /** `Range` as it came. */
+  /** The header `Range`. */
   readonly range: string | undefined;
 }
 
@@ -43,17 +43,17 @@ export interface Answer {
   readonly outcome: Outcome;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | string;
-  /** In place of `body`: what is passed on as it comes. */
+  /** Passed on in place of `body`. */
   readonly stream?: Readable;
-  /** The length that HEAD gives of a body that is not at hand; null if nobody knows it. */
+  /** The length of a body that is not in `body`; null if it is unknown. */
   readonly length?: number | null;
-  /** Why, for the log: what people read in the body of an error. */
+  /** The error's message, for the log. */
   readonly reason?: string;
-  /** The image that was answered. */
+  /** The manifest in the answer. */
   readonly digest?: Digest;
 }
 
-/** Of the distribution specification, "Error Codes", and `UNAVAILABLE` of distribution's own (`registry/api/errcode`). */
+/** The codes of the distribution specification ("Error Codes"), and distribution's own `UNAVAILABLE` (`registry/api/errcode`). */
 export type OciErrorCode =
   | "NAME_INVALID"
   | "NAME_UNKNOWN"

@@ -1,4 +1,4 @@
-/** This node in the cluster that the mirror runs in, as far as its labels ask for it: by the Pod's own account. */
+/** Reads and writes this node's labels in its Kubernetes cluster, by the Pod's account. */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { createTransport } from "../../oci/registry/transport.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
-/** null takes a name away; a name that is left out stays. */
+/** null removes a name. A name that is left out stays. */
 type TextChanges = Readonly<Record<string, string | null>>;
 
 export interface NodeEvent {
@@ -18,7 +18,7 @@ export interface NodeEvent {
   readonly message: string;
 }
 
-/** Each rejects with a sentence for the log. */
+/** Each call rejects with a sentence for the log. */
 export interface NodeApi {
   readonly read: () => Promise<{ readonly labels: Texts; readonly annotations: Texts }>;
   readonly patch: (changes: {
@@ -32,21 +32,21 @@ export interface NodeApiOptions {
   /** The node's name in the cluster. */
   readonly node: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Folder with `token` and `ca.crt`. Default: where Kubernetes mounts them. */
+  /** The folder with `token` and `ca.crt`. Default: Kubernetes' mount. */
   readonly account?: string | undefined;
-  /** Ends what is under way. */
+  /** Aborts requests. */
   readonly signal?: AbortSignal;
-  /** For an answer, in milliseconds. Default: 10,000. */
+  /** The time limit of an answer, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number;
 }
 
 const mountedAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** A node names fifty images and any number of labels; etcd takes 1.5 MiB. */
+/** A node lists fifty images and any number of labels. etcd stores at most 1.5 MiB. */
 const mostBytes = 4 * 2 ** 20;
-/** As events.k8s.io limits `note`, the same field of a newer form. */
+/** The limit of `note` in events.k8s.io, the newer form of an event. */
 const longestMessage = 1024;
 
-/** Throws `USAGE` outside a Pod, and for what is no name of a node. */
+/** Throws `USAGE` outside a Pod, and for an invalid name of a node. */
 export async function nodeApi(options: NodeApiOptions): Promise<NodeApi> {
   const { node, env, account = mountedAccount, signal, timeoutMs = 10_000 } = options;
   if (!/^[a-z0-9][a-z0-9.-]{0,252}$/.test(node))
@@ -75,9 +75,9 @@ export async function nodeApi(options: NodeApiOptions): Promise<NodeApi> {
       ...(body && { body: Buffer.from(JSON.stringify(body)) }),
       maxBytes: mostBytes,
     });
-    const said = parseJson(answer.body);
-    if (answer.status < 300) return said;
-    const why = (text(fieldsOf(said).message) ?? answer.statusText).slice(0, 300);
+    const json = parseJson(answer.body);
+    if (answer.status < 300) return json;
+    const why = (text(fieldsOf(json).message) ?? answer.statusText).slice(0, 300);
     throw new Error(`the API server answered ${answer.status} to ${method} ${path}: ${why}`);
   }
 
@@ -86,7 +86,6 @@ export async function nodeApi(options: NodeApiOptions): Promise<NodeApi> {
     read: async () => {
       const { metadata } = fieldsOf(await ask("GET", path));
       const { name, labels, annotations } = fieldsOf(metadata);
-      // Another object has no labels that could be compared.
       if (name !== node) throw new Error(`the API server's answer to GET ${path} is not this node`);
       return { labels: textsOf(labels), annotations: textsOf(annotations) };
     },
@@ -97,7 +96,7 @@ export async function nodeApi(options: NodeApiOptions): Promise<NodeApi> {
       const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
       await ask("POST", "/api/v1/namespaces/default/events", {
         metadata: { generateName: "imgmatch-", namespace: "default" },
-        // As the kubelet writes them, so that kubectl describe node shows them.
+        // kubectl describe node shows events of this form, which is the kubelet's.
         involvedObject: { apiVersion: "v1", kind: "Node", name: node, uid: node },
         type,
         reason,

@@ -1,10 +1,10 @@
-/** The node's labels and facts in its cluster, kept true: written when they change, taken away when they no longer hold. */
+/** Keeps the node's labels and facts in its cluster true: writes changes, and removes labels that no longer hold. */
 
 import type { HostFacts } from "../../host/facts.ts";
 import { formatFactsLine } from "../../host/format-facts.ts";
 import { factsAnnotation, ownPrefix } from "../../host/kubernetes/kubernetes-object.ts";
 import type { Lock } from "../../lock/lock.ts";
-import { nodeLabels } from "../launch/labels/node-labels.ts";
+import { type NodeLabels, nodeLabels } from "../launch/labels/node-labels.ts";
 import { keys, labelNames, resolvedLabel } from "../launch/labels/vocabulary.ts";
 import type { ChooseImage } from "./answer-request.ts";
 import type { HostProber, Probed } from "./host-prober.ts";
@@ -12,7 +12,7 @@ import type { NodeApi, NodeEvent } from "./node-api.ts";
 
 export interface KeeperOptions {
   readonly api: NodeApi;
-  /** Each the fleet as it is now, of which the node gets a label `image.<fleet>`; null where there is none any more. */
+  /** Each gives a fleet as it is now, for the label `image.<fleet>`; null if the fleet is gone. */
   readonly fleets: readonly (() => Promise<Lock | null>)[];
   readonly probe: HostProber["ask"];
   readonly choose: ChooseImage;
@@ -21,35 +21,33 @@ export interface KeeperOptions {
 
 export interface KeeperCounts {
   readonly failures: number;
-  /** Of the last round that ended well, in milliseconds; null before the first. */
+  /** The time of the last successful round, in milliseconds; null before the first. */
   readonly lastAt: number | null;
-  /** By fleet, as its label names it, whether an image fits this node. */
+  /** Fleet, as its label names it → whether an image fits this node. */
   readonly chosen: Readonly<Record<string, boolean>>;
 }
 
 export interface NodeKeeper {
-  /** One round: looks at host, fleets and node, and writes what differs; nothing after the signal. Rejects never. */
+  /** One round: compares host, fleets and node, and writes the differences. Writes nothing after the signal. Never rejects. */
   readonly keep: (signal: AbortSignal) => Promise<void>;
   readonly counts: () => KeeperCounts;
 }
 
 interface FleetAnswer {
-  /** Of the fleet's label. */
+  /** The name of the fleet's label. */
   readonly name: string;
-  /** null where no image fits. */
+  /** null if no image fits. */
   readonly value: string | null;
-  /** For an event: the image, or why there is none. */
+  /** For an event: the image, or the reason for none. */
   readonly message: string;
 }
 
-type Texts = Readonly<Record<string, string>>;
-
 const imagePrefix = labelNames.kubernetes("image.");
 
-/** Nobody waits for a label, so a driver may take as long as it has: GPUs without persistence mode take seconds. */
+/** Nobody waits for a label, and GPUs without persistence mode take seconds to answer. */
 const patienceMs = 20_000;
 
-/** A node of which nothing is known, and to which nothing is scheduled. */
+/** The labels of an unreadable node. Fleets schedule nothing to it. */
 const unknownNode = { [keys.vocabulary]: "none", [keys.broken]: "true", [keys.gpuUnknown]: "true" };
 
 export function createNodeKeeper({ api, fleets, probe, choose, log }: KeeperOptions): NodeKeeper {
@@ -76,7 +74,7 @@ export function createNodeKeeper({ api, fleets, probe, choose, log }: KeeperOpti
       probe(patienceMs),
       Promise.allSettled(fleets.map((fleet) => fleet())),
     ]);
-    // The prober, too, is ending, and its answer stands for nothing.
+    // The prober ends too, so its answer means nothing.
     signal.throwIfAborted();
     const unread = read.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
     for (const reason of unread) log({ level: "warning", event: "labels", message: messageOf(reason) });
@@ -89,7 +87,7 @@ export function createNodeKeeper({ api, fleets, probe, choose, log }: KeeperOpti
     const node = await api.read();
     const facts = probed.ok ? stillFacts(probed.facts) : undefined;
     const annotated = node.annotations[factsAnnotation];
-    // The image of a fleet that nobody can read now still is what it was on this very host.
+    // If a fleet cannot be read now and the host has not changed, the fleet's label still holds.
     const stays = probed.ok && unread.length > 0 && annotated === facts;
     const mayStay = (name: string) =>
       stays && name.startsWith(imagePrefix) && !answers.some((each) => each.name === name);
@@ -140,21 +138,24 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function prefixed(labels: Texts): Texts {
+function prefixed(labels: NodeLabels): NodeLabels {
   return Object.fromEntries(
     Object.entries(labels).map(([key, value]) => [labelNames.kubernetes(key), value]),
   );
 }
 
-/** From what is there to what is wanted, null for what goes. */
-function changes(present: Partial<Texts>, wanted: Partial<Texts>): Readonly<Record<string, string | null>> {
+/** The changes from the present texts to the wanted ones; null removes a text. */
+function changes(
+  present: Partial<NodeLabels>,
+  wanted: Partial<NodeLabels>,
+): Readonly<Record<string, string | null>> {
   const names = Object.keys({ ...present, ...wanted });
   return Object.fromEntries(
     names.filter((name) => present[name] !== wanted[name]).map((name) => [name, wanted[name] ?? null]),
   );
 }
 
-/** Without how busy the GPUs are: that decides nothing, and would be written every minute. */
+/** The facts without the use of GPUs, which decides nothing and changes every minute. */
 function stillFacts(facts: HostFacts): string {
   const { nvidia } = facts;
   if (nvidia == null) return formatFactsLine(facts).trim();

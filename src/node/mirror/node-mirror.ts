@@ -1,11 +1,10 @@
-/** A node's mirror, put together: its fleets, this host, and what it says of each request. */
+/** Puts a node's mirror together: its fleets, its host, its answers. */
 
 import { type ImgmatchError, usageError } from "../../errors.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { isLoopback } from "../../oci/registry/registry-endpoint.ts";
 import { createForwardingClient, type ForwardingOptions } from "../../oci/registry/forwarding-client.ts";
 import { createBlobOpener } from "../../oci/registry/open-blob.ts";
-import type { FindTrust } from "../../lock/index-trust.ts";
 import type { ResolveImageOptions } from "../../resolve/resolve-image.ts";
 import type { Outcome } from "./mirror-answer.ts";
 import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
@@ -16,42 +15,37 @@ import type { NodeApi } from "./node-api.ts";
 import { createNodeKeeper, type NodeKeeper } from "./node-keeper.ts";
 import type { ServerOptions } from "./server.ts";
 
-export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
+export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed" | "trust" | "policy"> {
   /** `registry/repository:version`, or without the version for every version. */
   readonly references: readonly string[];
-  /** Path of a lock; null for none. */
+  /** The path of a lock; null for none. */
   readonly lock: string | null;
-  /** Folder of the registry's last good answers; null for none. */
+  /** The folder of the registry's last good answers; null for none. */
   readonly cache: string | null;
-  /** The signers that have to vouch for an index of a registry; null to believe the registry. */
-  readonly trust: FindTrust | null;
-  /** The demands of policies on the registry's other repositories; null for none. */
-  readonly policy: FindTrust | null;
   readonly blobs: BlobMode;
   readonly prober: Pick<HostProber, "ask" | "stuck">;
-  /** The node in its cluster whose labels are kept true; null for none. */
+  /** The node whose labels are kept true; null for none. */
   readonly api: NodeApi | null;
-  /** The options of each `resolve`. */
   readonly choice: ResolveImageOptions;
   readonly registry: Pick<ForwardingOptions, "plainHttp" | "ca" | "proxy">;
-  /** Hears one object for each line of the log. */
+  /** Gets one object for each line of the log. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
 }
 
-/** Leaves time for a second question, and for the answer, within the mirror's own two seconds. */
+/** The time limit of the registry. It leaves time for the answer within the mirror's two seconds. */
 const upstreamMs = 1500;
-/** As long as containerd waits for a body. */
+/** containerd waits as long for a body. */
 const silenceMs = 30_000;
 
-/** Outcomes that are the registry's affair, or come every few seconds: the metrics count them, and no log has them. */
+/** Outcomes that only the metrics count: they are the registry's, or come every few seconds. */
 const unlogged: readonly Outcome[] = ["not-served", "health", "metrics", "login", "passed-on", "content"];
 
 export interface NodeMirror extends ServerOptions {
-  /** null where no labels are kept. */
+  /** null if no labels are kept. */
   readonly keeper: NodeKeeper | null;
 }
 
-/** Throws `USAGE` for no fleet and no labels, and as `readLock` and `parseImageReference` do. */
+/** Throws `USAGE` without fleets and labels, and as `readLock` and `parseImageReference` do. */
 export async function nodeMirror(options: NodeMirrorOptions): Promise<NodeMirror> {
   const { api, log, prober, registry } = options;
   const { plainHttp = isLoopback } = registry;
@@ -76,7 +70,7 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<NodeMirror
           probe: prober.ask,
           choose,
           log,
-          // Of a repository with all its versions no label could say which.
+          // A label names no version, so a source of every version gets none.
           fleets: fleets.flatMap(({ current }) => current ?? []),
         });
   return {

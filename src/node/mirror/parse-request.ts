@@ -1,4 +1,4 @@
-/** Requests to the mirror: method, address and `Host`, each by its grammar, before anything is looked up. */
+/** Parses requests to the mirror: method, address and `Host`, each by a strict grammar. */
 
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { isRepositoryPath, isTag } from "../../oci/reference.ts";
@@ -6,13 +6,13 @@ import { type Answer, ociError } from "./mirror-answer.ts";
 
 export interface RawRequest {
   readonly method: string;
-  /** Path with query, as it came. */
+  /** Path and query. */
   readonly url: string;
   readonly host: string | undefined;
 }
 
 export interface NamedRequest {
-  /** `ns=` of containerd: the registry that the image's name has; null where the runtime does not say. */
+  /** containerd's `ns=`: the registry in the image's name; null if the runtime does not tell. */
   readonly namespace: string | null;
   readonly repository: string;
 }
@@ -27,14 +27,14 @@ export type MirrorRequest =
   | { readonly kind: "refused"; readonly answer: Answer };
 
 const longestUrl = 4096;
-const ownPaths: Readonly<Record<string, MirrorRequest>> = {
+const fixedPaths: Readonly<Record<string, MirrorRequest>> = {
   "/v2/": { kind: "base" },
   "/v2": { kind: "base" },
   "/healthz": { kind: "health" },
   "/metrics": { kind: "metrics" },
 };
 
-/** @param port where the mirror listens: a page of the web that names itself otherwise is not answered (DNS rebinding). */
+/** @param port the mirror's port. A web page has another `Host`, and is refused (DNS rebinding). */
 export function parseMirrorRequest({ method, url, host }: RawRequest, port: number): MirrorRequest {
   if (!isOwnHost(host, port))
     return refuse(421, "UNSUPPORTED", `this mirror answers to 127.0.0.1:${port} and localhost:${port} alone`);
@@ -42,8 +42,8 @@ export function parseMirrorRequest({ method, url, host }: RawRequest, port: numb
     return refuse(405, "UNSUPPORTED", "this mirror is read only", { allow: "GET, HEAD" });
   if (url.length > longestUrl) return refuse(414, "NAME_INVALID", "the address is too long");
   const [path = "", query = ""] = url.split("?", 2);
-  const own = Object.hasOwn(ownPaths, path) ? ownPaths[path] : undefined;
-  if (own !== undefined) return own;
+  const fixed = Object.hasOwn(fixedPaths, path) ? fixedPaths[path] : undefined;
+  if (fixed !== undefined) return fixed;
   const [, repository = "", kind, name = ""] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(path) ?? [];
   if (!isRepositoryPath(repository)) return refuse(404, "NAME_INVALID", "no address of a manifest or a blob");
   const namespaces = new URLSearchParams(query).getAll("ns");

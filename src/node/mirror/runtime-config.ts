@@ -1,5 +1,13 @@
-/** The files that make a container runtime ask the mirror first, with their paths. */
+/** The files that make a container runtime ask the mirror first: writes their text, installs and removes them. */
 
+import { lstatSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Problem, throwProblems } from "../../errors.ts";
+import { attempt } from "../../io/attempt.ts";
+import { isErrno, readBounded, unreadable } from "../../io/files.ts";
+import { inputLimits } from "../../io/limits.ts";
+import { writeFailed } from "../../io/system-error.ts";
+import { writeFileAtomic } from "../../io/write-file.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import type { ImageReference } from "../../oci/reference.ts";
 import { apiHost } from "../../oci/registry/registry-endpoint.ts";
@@ -14,11 +22,10 @@ export interface RuntimeConfig {
 }
 
 export interface RuntimeConfigOptions {
-  /** The fleets of the mirror, without tags. */
   readonly fleets: readonly Pick<ImageReference, "registry" | "repository">[];
   /** The address of the mirror: `127.0.0.1:5047`. */
   readonly address: string;
-  /** Tags come from the mirror or not at all. */
+  /** Only the mirror answers tags. */
   readonly failClosed: boolean;
   readonly plainHttp: (host: string) => boolean;
 }
@@ -32,8 +39,8 @@ export function runtimeConfig(runtime: Runtime, options: RuntimeConfigOptions): 
   return writers[runtime](options);
 }
 
-/** The folder of the files; `name`: of the file in a registry's folder, null if all lie side by side. */
-export const runtimeFiles = {
+/** The folder of the files. With `name` each registry has a folder, and the file this name. */
+const runtimeFiles = {
   containerd: { folder: "/etc/containerd/certs.d", name: "hosts.toml" },
   docker: { folder: "/etc/docker/certs.d", name: "hosts.toml" },
   podman: { folder: "/etc/containers/registries.conf.d", name: null },
@@ -42,8 +49,8 @@ export const runtimeFiles = {
 
 const mark = "# written by imgmatch, ";
 
-/** Whether imgmatch has written this text, and nobody has changed it since. */
-export function isOwnText(text: string): boolean {
+/** Tells whether imgmatch wrote this text and nobody changed it. */
+function isOwnText(text: string): boolean {
   return text.startsWith(mark) && text === marked(text.slice(text.indexOf("\n") + 1));
 }
 
@@ -79,7 +86,7 @@ const writers = {
 
 const wholeImage = "it takes a whole image from one place: imgmatch serve needs --blobs redirect or proxy";
 
-/** One for each registry: containerd knows no smaller unit, and asks for tags of other repositories too. */
+/** One file for each registry. containerd knows no smaller unit, so it asks the mirror for other repositories too. */
 function hostsToml(
   folder: string,
   { fleets, address, failClosed, plainHttp }: RuntimeConfigOptions,
@@ -89,7 +96,7 @@ function hostsToml(
   return registries.map((registry) => {
     const host = apiHost(registry);
     const upstream = `${plainHttp(host) ? "http" : "https"}://${host}`;
-    // The [host] table of the mirror stands there twice over: containerd 1.6 ignores a file with a server alone.
+    // The mirror is both the server and a host: containerd 1.6 ignores a file with only a server.
     const lines = failClosed
       ? [server(mirror), ...hostTable(mirror, true), ...hostTable(upstream, false)]
       : [server(upstream), ...hostTable(mirror, true)];
@@ -99,12 +106,12 @@ function hostsToml(
 
 const server = (address: string): string => `server = "${address}"`;
 
-/** A host with `resolve` is asked for tags; content by digest, which is checked, comes from any host. */
+/** Only a host with `resolve` is asked for tags. Any host may serve content by digest, which the runtime checks. */
 function hostTable(address: string, resolves: boolean): string[] {
   return ["", `[host."${address}"]`, `  capabilities = ["pull"${resolves ? ', "resolve"' : ""}]`];
 }
 
-/** A file for each fleet, whose table is added to those of registries.conf (containers-registries.conf.d(5)). */
+/** One file for each fleet. Its table adds to those of registries.conf (containers-registries.conf.d(5)). */
 function registriesConf({
   fleets,
   address,
@@ -128,8 +135,62 @@ function registriesConf({
       `pull-from-mirror = "${kind}"`,
       "",
     ];
-    // No reference has a +.
+    // A + replaces slashes: no reference has one.
     const path = `${runtimeFiles.podman.folder}/50-imgmatch-${name.replaceAll("/", "+")}.conf`;
     return { path, content: marked(lines.join("\n")) };
   });
+}
+
+/** Writes the files. Before it writes any, throws `FILE_EXISTS` for each file that is not imgmatch's. Throws `WRITE_FAILED`. */
+export async function installConfig(folder: string, { files }: RuntimeConfig): Promise<void> {
+  const foreign = files.filter(({ path }) => !isOwn(join(folder, path)));
+  throwProblems(foreign.map(({ path, content }) => fileExists(join(folder, path), content)));
+  for (const { path, content } of files) await writeFileAtomic(join(folder, path), content);
+}
+
+/** Removes the installed files of a runtime, and answers their paths. A file that was changed by hand stays. Throws `WRITE_FAILED`. */
+export function removeConfig(folder: string, runtime: Runtime): readonly string[] {
+  const { folder: place, name } = runtimeFiles[runtime];
+  const names = attempt(() => readdirSync(join(folder, place)).sort(), []);
+  const files = names
+    .map((each) => (name === null ? each : join(each, name)))
+    .map((each) => join(place, each));
+  const installed = files.filter((path) => isThere(join(folder, path)) && isOwn(join(folder, path)));
+  for (const path of installed) {
+    try {
+      rmSync(join(folder, path));
+    } catch (error) {
+      throw writeFailed(join(folder, path), error);
+    }
+    // Fails if the registry's folder holds another file.
+    if (name !== null) attempt(() => rmdirSync(dirname(join(folder, path))), undefined);
+  }
+  return installed;
+}
+
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return false;
+    throw unreadable(path, error);
+  }
+}
+
+/** true also without a file. A link is never imgmatch's. */
+function isOwn(path: string): boolean {
+  if (!isThere(path)) return true;
+  return lstatSync(path).isFile() && isOwnText(readBounded(path, inputLimits.runtimeConfig).toString("utf8"));
+}
+
+function fileExists(file: string, content: string): Problem {
+  return {
+    code: "FILE_EXISTS",
+    message:
+      "imgmatch did not write this file, or it was changed since. It stays as it is; imgmatch would write:",
+    details: content.trimEnd().split("\n"),
+    fix: "add the missing lines by hand, or move the file away",
+    at: { file },
+  };
 }

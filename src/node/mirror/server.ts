@@ -1,21 +1,22 @@
-/** The mirror's HTTP server: on loopback, read only, and with an answer to everything in two seconds. */
+/** The mirror's HTTP server: on loopback, read only, with an answer within two seconds. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
 import { ImgmatchError, usageError } from "../../errors.ts";
 import type { AnswerRequest } from "./answer-request.ts";
+import { late, within } from "./host-prober.ts";
 import { type Answer, ociError, type Outcome } from "./mirror-answer.ts";
 import type { KeeperCounts } from "./node-keeper.ts";
 import { parseMirrorRequest } from "./parse-request.ts";
 
 export interface MirrorAddress {
   readonly host: "127.0.0.1" | "::1";
-  /** 0 for one that is free. */
+  /** 0: any free one. */
   readonly port: number;
 }
 
-/** Throws `USAGE` for any other address: whoever reaches the mirror learns which images there are. */
+/** Throws `USAGE` for an address that is not loopback: anybody who reaches the mirror learns its images. */
 export function parseListenAddress(text: string): MirrorAddress {
   const [, host, digits = ""] = /^(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
@@ -27,15 +28,11 @@ export function parseListenAddress(text: string): MirrorAddress {
   return { host: host === "[::1]" ? "::1" : "127.0.0.1", port };
 }
 
-/** One request that was answered, as its line of the log says it. */
-export interface AnsweredRequest {
+/** An answered request, for the log. */
+export interface AnsweredRequest extends Pick<Answer, "status" | "outcome" | "reason" | "digest"> {
   readonly method: string;
   readonly path: string;
-  readonly status: number;
-  readonly outcome: Answer["outcome"];
   readonly ms: number;
-  readonly reason?: string;
-  readonly digest?: string;
   readonly client?: string;
 }
 
@@ -43,26 +40,26 @@ export interface ServerOptions {
   readonly answer: AnswerRequest;
   readonly gauges: Gauges;
   readonly onAnswered: (answered: AnsweredRequest) => void;
-  /** Hears of what is a bug: the request got 500. */
+  /** Gets an unexpected error. The request got 500. */
   readonly onBug: (error: unknown) => void;
-  /** Milliseconds. Default: 2000. */
+  /** The time limit of an answer, in milliseconds. Default: 2000. */
   readonly deadlineMs?: number;
 }
 
 export interface RunningMirror {
   readonly port: number;
-  /** Takes no more requests, lets those under way end, and closes what is left after the deadline. */
+  /** Accepts no more requests, waits for those under way, and closes the rest after the deadline. */
   readonly stop: () => Promise<void>;
 }
 
 const deadlineMs = 2000;
 
-/** More than any runtime opens; who opens more is cut off, and asks the next host. */
+/** More than any runtime opens. Further connections are closed, and their clients ask the next host. */
 const mostConnections = 1024;
 
 const longestShown = 300;
 
-/** Throws `LISTEN_FAILED` when the address is taken. */
+/** Throws `LISTEN_FAILED` if the address is taken. */
 export async function startMirror(address: MirrorAddress, options: ServerOptions): Promise<RunningMirror> {
   const limitMs = options.deadlineMs ?? deadlineMs;
   const metrics = createMetrics(options.gauges);
@@ -78,7 +75,7 @@ export async function startMirror(address: MirrorAddress, options: ServerOptions
       case "metrics":
         return plain("metrics", metrics.text(), "text/plain; version=0.0.4; charset=utf-8");
       default:
-        return within(
+        return inTime(
           limitMs,
           options.answer(parsed, {
             authorization: headers.authorization ?? null,
@@ -91,7 +88,7 @@ export async function startMirror(address: MirrorAddress, options: ServerOptions
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = performance.now();
-    // Nothing that a client sends beside its head is read.
+    // The mirror ignores bodies of requests.
     request.resume();
     const answer = await decide(request, request.socket.localPort ?? 0).catch((error: unknown) => {
       options.onBug(error);
@@ -118,19 +115,15 @@ export async function startMirror(address: MirrorAddress, options: ServerOptions
   return { port, stop: () => stop(server, limitMs) };
 }
 
-/** Answers within the limit. Work that is still under way behind it has other limits. */
-async function within(limitMs: number, answer: Promise<Answer>): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Answer>((resolve) => {
-    timer = setTimeout(() => {
-      answer.then(
-        ({ stream }) => stream?.destroy(),
-        () => {},
-      );
-      resolve(ociError(503, "UNAVAILABLE", "unavailable", `no answer within ${limitMs} ms`));
-    }, limitMs);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+/** Answers within the limit. A late answer's stream is closed. */
+async function inTime(limitMs: number, answer: Promise<Answer>): Promise<Answer> {
+  const found = await within(limitMs, answer);
+  if (found !== late) return found;
+  answer.then(
+    ({ stream }) => stream?.destroy(),
+    () => {},
+  );
+  return ociError(503, "UNAVAILABLE", "unavailable", `no answer within ${limitMs} ms`);
 }
 
 function plain(outcome: "health" | "metrics", body: string, type: string): Answer {
@@ -142,7 +135,7 @@ function send(response: ServerResponse, isHead: boolean, answer: Answer): void {
   const size = length === null ? {} : { "content-length": length };
   response.writeHead(status, { ...headers, ...size, "x-content-type-options": "nosniff" });
   if (stream === undefined) response.end(isHead ? undefined : body);
-  // A body that breaks off breaks the connection: the client sees that it has not all of it.
+  // A body that breaks off ends the connection, so the client sees that it is incomplete.
   else pipeline(stream, response, () => {});
 }
 
@@ -181,20 +174,20 @@ async function stop(server: Server, limitMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Counters of the mirror, in the text format of Prometheus (exposition format 0.0.4). */
+/** The mirror's counters, in the text format of Prometheus (exposition format 0.0.4). */
 interface Metrics {
   readonly count: (outcome: Outcome, status: number, seconds: number) => void;
   readonly text: () => string;
 }
 
-/** Seconds. A HEAD that is answered from memory takes one or two milliseconds; the deadline is two seconds. */
+/** Seconds. A HEAD from the cache takes one or two milliseconds. The deadline is two seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5];
 
 interface Gauges {
   readonly residentBytes: () => number;
-  /** Probes of the host that hang and cannot be ended. */
+  /** Hanging probes of the host that cannot be killed. */
   readonly stuckProbes: () => number;
-  /** Rounds over the node's labels; null where none are kept. */
+  /** null if no labels are kept. */
   readonly labels: (() => KeeperCounts) | null;
 }
 
@@ -248,17 +241,17 @@ function labelMetrics({ failures, lastAt, chosen }: KeeperCounts): string[] {
   ];
 }
 
-/** @param samples each with the rest of its name, labels among it */
+/** @param samples `rest` is the end of the sample's name and its labels */
 function metric(
   name: string,
   type: string,
   help: string,
   samples: readonly (readonly [rest: string, value: number])[],
 ): string[] {
-  const whole = name.startsWith("process_") ? name : `imgmatch_${name}`;
+  const fullName = name.startsWith("process_") ? name : `imgmatch_${name}`;
   return [
-    `# HELP ${whole} ${help}`,
-    `# TYPE ${whole} ${type}`,
-    ...samples.map(([rest, value]) => `${whole}${rest} ${value}`),
+    `# HELP ${fullName} ${help}`,
+    `# TYPE ${fullName} ${type}`,
+    ...samples.map(([rest, value]) => `${fullName}${rest} ${value}`),
   ];
 }

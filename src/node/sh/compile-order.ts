@@ -1,23 +1,21 @@
-/** The total order in numbers: what the lock alone decides becomes ranks, what a host decides stays open. */
+/** The total order of images as numbers: the lock's part becomes ranks, the host's part stays open. */
 
 import { InternalError } from "../../errors.ts";
-import type { ComputeCapability } from "../../hardware/compute-capability.ts";
-import { parseCudaVersion, parseDriverVersion } from "../../hardware/driver-version.ts";
+import { groupBy } from "../../io/collections.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { Lock } from "../../lock/lock.ts";
-import { compatAdds, type CompatView, type HostView, type NvidiaView } from "../../resolve/host-view.ts";
 import { compareKeys, type OrderStep, type Placed, type SortKey } from "../../resolve/order-steps.ts";
 import { orderBy } from "../../resolve/rank.ts";
 import { tiers } from "../../resolve/verdict.ts";
 
 export interface CompiledOrder {
-  /** How an image's key is joined: `1 C 2 U 3` is the first column of ranks, the code, a column, the unused targets, a column. */
+  /** The parts of an image's key: in `1 C 2 U 3` a number is a column of ranks, C the code, U the unused targets. */
   readonly steps: string;
-  /** `3/0,4,9/12`: the ranks of an offer by column; three of them where the tier matters. */
+  /** The ranks of an offer by column: `3/0,4,9/12`. A column has one rank for each tier where the tier matters. */
   readonly ranks: (offer: Offer) => string;
 }
 
-/** An image as built for so much of a host's CPU. */
+/** An image with the part of its march that it counts as built for. */
 export type Offer = Omit<Placed, "tier">;
 
 const onHost = { "worst code": "C", "used targets": "U" } as const satisfies Partial<
@@ -41,7 +39,7 @@ export function compileOrder(offers: readonly Offer[], prefer: Lock["prefer"]): 
   };
 }
 
-/** Equal images share a rank, so that the next step decides between them. */
+/** The ranks of each offer by tier. Equal images share a rank: the next step decides between them. */
 function denseRanks(offers: readonly Offer[], run: readonly ImageStep[]): ReadonlyMap<Offer, string> {
   const placed = offers.flatMap((offer) =>
     tiers.map((tier) => ({
@@ -51,16 +49,17 @@ function denseRanks(offers: readonly Offer[], run: readonly ImageStep[]): Readon
   );
   const sorted = [...placed].sort((a, b) => compareAll(a.keys, b.keys));
   const ranks = new Map<(typeof placed)[number], number>();
+  let rank = 0;
   for (const [index, each] of sorted.entries()) {
-    const before = sorted[index - 1];
-    const rank = before === undefined ? 0 : (ranks.get(before) ?? 0);
-    ranks.set(each, before !== undefined && compareAll(before.keys, each.keys) !== 0 ? rank + 1 : rank);
+    const before = sorted[index - 1] ?? each;
+    if (compareAll(before.keys, each.keys) !== 0) rank++;
+    ranks.set(each, rank);
   }
-  const byOffer = new Map<Offer, number[]>();
-  for (const each of placed)
-    byOffer.set(each.offer, [...(byOffer.get(each.offer) ?? []), ranks.get(each) ?? 0]);
   return new Map(
-    [...byOffer].map(([offer, list]) => [offer, new Set(list).size === 1 ? String(list[0]) : list.join(",")]),
+    [...groupBy(placed, ({ offer }) => offer)].map(([offer, byTier]) => {
+      const list = byTier.map((each) => ranks.get(each));
+      return [offer, new Set(list).size === 1 ? String(list[0]) : list.join(",")];
+    }),
   );
 }
 
@@ -72,7 +71,7 @@ function compareAll(a: readonly SortKey[], b: readonly SortKey[]): number {
   return 0;
 }
 
-/** A key of the code as one number of four digits: the place of its kind, and its distance. Throws for a key of another form. */
+/** The order's key of GPU code as one number of four digits: the place of its kind, and its distance. */
 export function codeNumber([kind, distance = 0, ...more]: SortKey): number {
   const known = isDigit(kind, 9) && isDigit(distance, 999) && more.length === 0;
   if (!known)
@@ -92,55 +91,3 @@ export const gpuClasses = [
   "tegra",
   "unknown",
 ] as const satisfies readonly GpuClass[];
-
-export const scales = ["linux", "wsl", "l4t"] as const satisfies readonly NvidiaView["scale"][];
-
-interface SyntheticGpu {
-  readonly scale: NvidiaView["scale"];
-  readonly module?: NvidiaView["module"];
-  readonly class?: GpuClass;
-  readonly compute?: ComputeCapability | null;
-  readonly brand?: string | null;
-  readonly compat?: CompatView;
-}
-
-/** All that may become of a compatibility package on a host: a script cannot see which. */
-export const compatViews: readonly CompatView[] = [...compatAdds, null].flatMap((adds) =>
-  [true, false].map((hostFirst) => ({ adds, hostFirst })),
-);
-
-export function nvidiaView(driver: string, cuda: string | null, gpu: SyntheticGpu): NvidiaView {
-  return {
-    driver: parseDriverVersion(driver),
-    driverText: driver,
-    module: gpu.module ?? null,
-    cuda: cuda === null ? null : parseCudaVersion(cuda),
-    scale: gpu.scale,
-    compat: gpu.compat ?? { adds: null, hostFirst: null },
-    gpus: [
-      {
-        label: "GPU 0",
-        compute: gpu.compute ?? null,
-        class: gpu.class ?? "datacenter",
-        brand: gpu.brand ?? null,
-      },
-    ],
-  };
-}
-
-export function hostView(nvidia: NvidiaView | null, change: Partial<HostView> = {}): HostView {
-  return {
-    platform: "linux/amd64",
-    kernel: null,
-    cpu: { model: null, level: null },
-    features: null,
-    unknown: new Set(),
-    nvidia,
-    amd: null,
-    runtime: null,
-    untold: { nvidia: [], amd: [] },
-    broken: [],
-    others: [],
-    ...change,
-  };
-}

@@ -1,4 +1,4 @@
-/** One POSIX file that answers as `imgmatch resolve` does, where there is no Node.js: a fleet's rules as tables, and sh and awk to read them. */
+/** Writes the resolver of a fleet as one POSIX script: the rules as tables, and sh and awk that read them. */
 
 import { InternalError } from "../../errors.ts";
 import { branchRows } from "../../hardware/cuda-branch-table.ts";
@@ -12,16 +12,15 @@ import { sortedEntries } from "../../io/collections.ts";
 import { isEligible } from "../../resolve/check-fit.ts";
 import { brandsByName } from "../../resolve/host-view.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
-import { wantsCpu, wantsXnack } from "../../resolve/resolve-options.ts";
+import { type ResolveImageOptions, wantsCpu, wantsXnack } from "../../resolve/resolve-options.ts";
 import { sideOf } from "../../resolve/rules/gpu-side.ts";
 import { twoKinds } from "../../resolve/resolve-image.ts";
-import { type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
+import { type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { codeNumber, gpuClasses } from "./compile-order.ts";
 import { requireSafeText, toEre } from "./safe-text.ts";
 import { type FleetNeeds, type FleetRows, fleetRows } from "./image-rows.ts";
-import { amdTargetRows } from "./amd-tables.ts";
 import { presenceGrids } from "./gpu-tables.ts";
-import { pciRowsOf } from "./pci-ids.ts";
+import { amdTargetRows, pciRowsOf } from "./device-rows.ts";
 import { amdFunctions } from "./program-amd.ts";
 import { cpuCommon, cpuParts } from "./program-cpu.ts";
 import { driverFunctions, driverMain, tegraFunctions } from "./program-driver.ts";
@@ -31,29 +30,23 @@ import { smiFunctions, visibleFunctions } from "./program-smi.ts";
 import { compact, shrinkAwk } from "./program-text.ts";
 import { brandSteps } from "./require-tables.ts";
 
-export interface ScriptOptions {
-  /** As for `resolveImage`; ranges come from `compilePins`. */
-  readonly pins?: Readonly<Record<string, string | Pin>>;
-  /** Only images without GPU code. */
-  readonly cpuOnly?: boolean;
-  /** Only images with GPU code. */
-  readonly requireGpu?: boolean;
-  /** Of imgmatch, for `--version`. */
+export interface ScriptOptions extends Pick<ResolveImageOptions, "pins" | "cpuOnly" | "requireGpu"> {
+  /** imgmatch's, for `--version`. */
   readonly version: string;
-  /** How long nvidia-smi may take. */
+  /** The time limit of nvidia-smi. */
   readonly smiSeconds?: number;
 }
 
 export interface FleetScript {
   readonly text: string;
-  /** sha256 of the lock as imgmatch writes it; of the lock's file too, unless somebody wrote it by hand. */
+  /** sha256 of the lock as imgmatch writes it. It is also the file's, unless somebody edited the file. */
   readonly lockDigest: string;
   readonly images: number;
 }
 
 /**
  * Writes the script. Equal locks, pins and versions give equal bytes. Throws `PIN_UNKNOWN`, `USAGE` for an unknown preference and
- * `EXPORT_UNSAFE` for a lock with values that do not go into a script.
+ * `EXPORT_UNSAFE` for a lock with values that a script may not hold.
  *
  * @example
  * const { text } = await fleetScript(lock, { version: "0.1.0", pins: await compilePins({ python: "3.12" }) });
@@ -70,7 +63,7 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
   const fleet = fleetRows(images, lock.prefer, wantsXnack({ pins }));
   const lockDigest = digestOf(new TextEncoder().encode(formatLock(lock)));
   const shell = { version, title: `${lock.name} ${lock.version}`, lockDigest };
-  // Whoever pins what nobody judges has chosen it, as one who asks for a CPU image.
+  // Pins that leave only unjudged images are a choice, like --cpu.
   const chosen = images.length > 0 && images.every(([, { requires }]) => sideOf(requires) === "unjudged");
   const wanted = chosen || wantsCpu({ pins });
   const text = [
@@ -119,14 +112,14 @@ function program(fleet: FleetRows, lock: Lock, wanted: boolean, smiSeconds: numb
   return text;
 }
 
-/** Images with what the row above them says; every other row by its letter and number. */
+/** Reads the tables: an image with the `I` row above it, and every other row by letter and number. */
 const readRows = String.raw`
   NF == 3 && $1 ~ /^[0-9]/ { n++; plat[n] = plat_; set[n] = set_; ker[n] = ker_; req[n] = req_; rank[n] = rank_ $1; tag[n] = $2; dig[n] = $3; next }
   $1 == "I" { plat_ = $2; set_ = $3; ker_ = $4; req_ = $5; rank_ = $6 }
   { row[$1, ++rows[$1]] = substr($0, 3) }
 `;
 
-/** The branches whose drivers offer one CUDA version. */
+/** `535=12.2,…`: the CUDA version of each driver branch. */
 function branches(): string {
   return branchRows
     .flatMap(({ branch }) => {
@@ -136,7 +129,7 @@ function branches(): string {
     .join(",");
 }
 
-/** Class and brand by a product's name, only for fleets whose answer depends on them. */
+/** The functions that read class and brand from a product's name, for fleets that need them. */
 function nameFunctions({ classes, brands }: FleetNeeds): readonly string[] {
   const classOf = [
     'function classof(s) { s = tolower(s); sub(/^nvidia /, "", s); s = trim(s)',

@@ -1,21 +1,23 @@
-/** The answers of the rules about a requirement for each driver and each GPU, as texts that a script looks up. */
+/** The answers of the rules for each driver and each GPU, as texts that a script looks up. */
 
 import { InternalError } from "../../errors.ts";
+import { amdArchitectures } from "../../hardware/amd-architectures.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
-import type { CudaRequirement } from "../../lock/lock.ts";
+import type { CudaRequirement, RocmRequirement } from "../../lock/lock.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
+import { checkAmdCode } from "../../resolve/rules/amd-gpus.ts";
 import { checkDriver, driverSteps } from "../../resolve/rules/driver.ts";
-import { checkGpuCode } from "../../resolve/rules/gpu-code.ts";
 import { checkGpuPresence, presenceSteps } from "../../resolve/rules/gpu-presence.ts";
-import { type CodeFit, type DriverService, type ReasonCode, tiers } from "../../resolve/verdict.ts";
-import { codeNumber, compatViews, type gpuClasses, hostView, nvidiaView, scales } from "./compile-order.ts";
+import { type ReasonCode, tiers } from "../../resolve/verdict.ts";
+import { bestCode, compatViews, sampleHost, sampleNvidia, scales } from "../sample-hosts.ts";
+import { codeNumber, type gpuClasses } from "./compile-order.ts";
 import { tabulate } from "./require-tables.ts";
 
 /**
- * A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. A letter is a reason; `u`,
- * `v` and `w` are fits or none, in no better tier than their place, by the host's container toolkit: of that a script sees nothing.
+ * The answer by driver. A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. `u`, `v` and `w`
+ * depend on the host's container toolkit, which a script does not see: at best they fit, in that tier. Other letters are reasons.
  */
 export function driverGrid(
   requirement: CudaRequirement,
@@ -25,7 +27,7 @@ export function driverGrid(
   const views = requirement.driver.mode === "compat" ? compatViews : compatViews.slice(0, 1);
   return tabulate((driver, cuda) => {
     const answers = views.map((compat) => {
-      const view = nvidiaView(driver, cuda, { scale, class: gpuClass, compat });
+      const view = sampleNvidia(driver, cuda, { scale, class: gpuClass, compat });
       const service = checkDriver(requirement, view);
       return service.ok
         ? String(2 * tiers.indexOf(service.tier) + Number(service.ptx))
@@ -38,10 +40,9 @@ export function driverGrid(
   }, driverSteps(requirement));
 }
 
-/** Of the tiers, in their order. */
+/** One for each tier, in their order. */
 const doubts = ["u", "v", "w"] as const;
 
-/** Why a driver does not serve an image, in one letter. */
 const reasonLetters: Partial<Record<ReasonCode, string>> = {
   DRIVER_TOO_OLD: "o",
   DRIVER_NOT_EXACT: "x",
@@ -49,7 +50,7 @@ const reasonLetters: Partial<Record<ReasonCode, string>> = {
   FACT_UNKNOWN: "c",
 };
 
-/** GPUs that some driver does not drive: their compute capabilities, and for each scale and module which drivers do (`+`). */
+/** The GPUs that some driver does not drive: their compute capabilities, and the drivers that do (`+`) for each scale and module. */
 export function presenceGrids(): readonly { readonly computes: string; readonly grids: readonly string[] }[] {
   const byGrids = new Map<string, number[]>();
   for (const { compute } of gpuArchitectures) {
@@ -57,8 +58,8 @@ export function presenceGrids(): readonly { readonly computes: string; readonly 
     const grids = scales.flatMap((scale) =>
       (["proprietary", "open", null] as const).map((module) =>
         tabulate((driver, cuda) => {
-          const view = nvidiaView(driver, cuda, { scale, module, compute });
-          return checkGpuPresence(hostView(view)).ok ? "+" : "-";
+          const view = sampleNvidia(driver, cuda, { scale, module, compute });
+          return checkGpuPresence(sampleHost(view)).ok ? "+" : "-";
         }, steps),
       ),
     );
@@ -73,9 +74,8 @@ export function presenceGrids(): readonly { readonly computes: string; readonly 
 }
 
 /**
- * The code that a GPU of each compute capability runs best: `80=2s80,90=0a90,91=3p90` says that from 8.0 on it is `sm_80`, on 9.0
- * `sm_90a`, after that `compute_90`. The digit is the place of its kind in the order. PTX comes last of all, so a driver that
- * does not understand it leaves nothing.
+ * The code that a GPU of each compute capability runs best. `80=2s80,90=0a90,91=3p90`: from 8.0 on `sm_80`, on 9.0 `sm_90a`, after that
+ * `compute_90`. The digit is the place of its kind in the order. PTX is the last kind: without it nothing is left.
  */
 export function codeTable(requirement: CudaRequirement): string {
   const entries: string[] = [];
@@ -89,8 +89,9 @@ export function codeTable(requirement: CudaRequirement): string {
 }
 
 function codeAt(requirement: CudaRequirement, number: number): string {
-  const best = bestCode(requirement, number, true);
-  const machine = bestCode(requirement, number, false);
+  const compute = { major: Math.floor(number / 10), minor: number % 10 };
+  const best = bestCode(requirement, compute, true);
+  const machine = bestCode(requirement, compute, false);
   if (best === null) return "-";
   const target = parseGpuTarget(best.target);
   if (target === null) throw new InternalError(`the rules choose the unknown target ${best.target}`);
@@ -102,12 +103,29 @@ function codeAt(requirement: CudaRequirement, number: number): string {
   return `${Math.floor(key / 1000)}${target.kind === "ptx" ? "p" : "s"}${target.suffix}${built}`;
 }
 
-function bestCode(requirement: CudaRequirement, number: number, ptx: boolean): CodeFit | null {
-  const compute = { major: Math.floor(number / 10), minor: number % 10 };
-  const service: DriverService = { ok: true, tier: "native", ptx, cuda: null };
-  const { gpus } = nvidiaView("0", null, { scale: "linux", compute });
-  const found = checkGpuCode(requirement, gpus, service);
-  return "ok" in found ? null : (found[0] ?? null);
+/**
+ * The same for AMD. `3 942=00,01,?;1100=12`: the image has three targets. On gfx942 the first runs best with sramecc on, the second with it off;
+ * where sramecc is unknown the answer is too. On gfx1100 the third runs. An entry is the place of its kind in the order, then the target's number.
+ */
+export function amdCodeRow({ code }: Pick<RocmRequirement, "code">, xnack: boolean): string {
+  const built = [...new Set(code)].sort();
+  // On a target that the tables do not know only the image's own target runs.
+  const ownTargets = built.flatMap((target) => /^gfx\d{1,2}[0-9a-f]{2}(?=:|$)/.exec(target)?.[0] ?? []);
+  const targets = [...new Set([...amdArchitectures.map(({ name }) => name), ...ownTargets])].sort();
+  const entries = targets.flatMap((target) => {
+    const answers = [true, false, null].map((sramecc) => {
+      const gpu = { index: 0, label: "GPU 0", target, sramecc, integrated: null };
+      const found = checkAmdCode({ code: built, compute: undefined, xnack }, [gpu]);
+      if ("ok" in found) return found.code === "FACT_UNKNOWN" ? "?" : "-";
+      const kind = codeNumber(orderSteps.code.key(found[0] ?? null)) / 1000;
+      if (!Number.isInteger(kind)) throw new InternalError(`code of AMD is at a distance from ${target}`);
+      return `${kind}${built.indexOf(found[0]?.target ?? "")}`;
+    });
+    const same = new Set(answers).size === 1;
+    if (same && answers[0] === "-") return [];
+    return [`${target.slice("gfx".length)}=${same ? answers[0] : answers.join(",")}`];
+  });
+  return `${built.length} ${entries.join(";") || "-"}`;
 }
 
 function numberOf({ major, minor }: ComputeCapability): number {

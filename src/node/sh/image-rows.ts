@@ -1,4 +1,4 @@
-/** Images as rows: what each needs, by numbers of tables, and its place in the total order. */
+/** The images of a fleet as rows: the needs of each, and its place in the total order. */
 
 import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-features.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
@@ -8,42 +8,41 @@ import { alternativesOf } from "../../lock/alternatives.ts";
 import { compareText } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
-import { amdCodeRow } from "./amd-tables.ts";
-import { compileOrder, gpuClasses, scales } from "./compile-order.ts";
-import { codeTable, driverGrid } from "./gpu-tables.ts";
+import { scales } from "../sample-hosts.ts";
+import { compileOrder, gpuClasses } from "./compile-order.ts";
+import { amdCodeRow, codeTable, driverGrid } from "./gpu-tables.ts";
 import { createInterner, type Interner, requireTables } from "./require-tables.ts";
 
 export interface FleetRows {
   readonly rows: readonly string[];
-  /** See `compileOrder`. */
+  /** {@link CompiledOrder.steps} */
   readonly order: string;
   readonly architectures: ReadonlySet<string>;
   readonly hasGpuImages: boolean;
-  /** Rows of features that the kernel prints under no name. */
+  /** Rows of the CPU features that the kernel does not print. */
   readonly hidden: readonly string[];
   readonly needs: FleetNeeds;
 }
 
-/** The parts of a script that a fleet needs: the others stay out of it. */
+/** The optional parts of a script that this fleet needs. */
 export interface FleetNeeds {
-  /** There are Arm images, so a Jetson may get one. */
+  /** It has Arm images, so a Jetson may get one. */
   readonly arm: boolean;
-  /** Whether a GPU is of a data center (`compat`), or its brand is asked. */
+  /** An answer depends on the GPU's class: for `compat`, or for its brand. */
   readonly classes: boolean;
   /** NVIDIA_REQUIRE_CUDA may name brands. */
   readonly brands: boolean;
-  /** Images are in repositories of their own: their rows name them before the tag. */
+  /** Images have repositories of their own, which their rows name before the tag. */
   readonly repositories: boolean;
-  /** There are images for AMD, so that a host with its GPUs may get one. */
+  /** It has images for AMD. */
   readonly amd: boolean;
-  /** CPU features that the kernel prints under no name. */
+  /** It needs CPU features that the kernel does not print. */
   readonly hidden: boolean;
 }
 
 /**
- * The rows of the images that a host may get: built, and as the pins ask. An image has a row for each part of its march that it
- * may count as built for, and for each alternative that it carries; the best rank of the rows that the host meets counts. The needs that
- * images share stand in a row before them.
+ * The rows of the images that are built and that the pins leave. An image has a row for each alternative that it carries and each part of
+ * its march that it may count as built for; of those that the host meets the best rank counts. A row before the images has their shared needs.
  */
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],
@@ -113,7 +112,6 @@ export function fleetRows(
   };
 }
 
-/** Those that an image of the fleet needs. */
 function hiddenRows(needed: ReadonlySet<string>): readonly string[] {
   return hiddenFeatureRows.flatMap(({ vendor, family, models, features }) =>
     features
@@ -122,14 +120,14 @@ function hiddenRows(needed: ReadonlySet<string>): readonly string[] {
   );
 }
 
-/** Only what the rules ask, so that equal needs share their tables. */
+/** Only the fields that the rules read, so that equal needs share their tables. */
 function gpuPart({ toolkit, code, driver, require }: CudaRequirement): CudaRequirement {
   return { toolkit, code, driver, ...(require === undefined ? {} : { require }) };
 }
 
 function kernelOf(kernel: string | undefined): string {
   if (kernel === undefined) return "-";
-  // A requirement that is no version is met by no kernel.
+  // No kernel meets a requirement that is no version.
   return parseVersion(kernel) === null ? "x" : kernel;
 }
 
@@ -151,7 +149,7 @@ function gpuRows(requirements: readonly CudaRequirement[]): readonly string[] {
   ];
 }
 
-/** `4,4,5,5,5/0,3,0,3`: grids by class of GPU, then tables by container runtime; one number where all are the same. */
+/** `4,4,5,5,5/0,3,0,3`: grids by class of GPU, then tables by container runtime. Equal numbers are written once. */
 function scaleCell(
   requirement: CudaRequirement,
   scale: (typeof scales)[number],
@@ -167,15 +165,15 @@ function shortened(list: string): string {
   return others.every((each) => each === first) ? first : list;
 }
 
-/** Sets of CPU features, each told as what it has more than another one. */
+/** Sets of CPU features, each written as an earlier set and a few features more. */
 interface FeatureSets {
   /** The number of a set, from 1 on; 0 for the empty one. */
   readonly numberOf: (features: readonly string[]) => number;
-  /** `2 avx512f avx512bw`: the set with what it has more than set 2 (0: than nothing), in the order of their numbers. */
+  /** `2 avx512f avx512bw`: set 2 (0: the empty set) and two features. In the order of their numbers. */
   readonly rows: readonly string[];
 }
 
-/** The smaller ones first, so that a set is told by the largest that it contains. */
+/** Smaller sets come first: each is based on the largest set that it contains. */
 function compileFeatureSets(all: readonly (readonly string[])[]): FeatureSets {
   const keyOf = (features: readonly string[]) => [...new Set(features)].sort().join(" ");
   const keys = [...new Set(all.map(keyOf))].filter((key) => key !== "");

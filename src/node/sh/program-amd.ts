@@ -1,8 +1,8 @@
-/** The script's reading of AMD's GPUs and its verdict about them: what `host/amd/amd-facts.ts`, `host/amd/kfd.ts` and `host/amd/amd-visible-devices.ts` do, in sh and awk. */
+/** Reads and judges AMD's GPUs in sh and awk, as `host/amd/amd-facts.ts`, `host/amd/kfd.ts` and `host/amd/amd-visible-devices.ts` do. */
 
 import { kfdPath } from "../../host/amd/kfd.ts";
 
-/** A node that may not be read has `-` in the place of its properties: some awks end at such a file. */
+/** Properties that may not be read are `-`: some awks end at such a file. */
 export const amdFacts = `
 for p in /sys/class/kfd /sys/module/amdgpu; do
 exists "$p"
@@ -25,7 +25,7 @@ done 2>/dev/null`;
 
 export const amdFunctions = String.raw`
   function pad(s, k) { return substr("0000000000000000", 17 - k + length(s)) s }
-  # In hexadecimal, digit by digit: a number of 64 bits is none of awk's.
+  # To hexadecimal, digit by digit: awk has no numbers of 64 bits.
   function hex(s,  h, q, i, r) {
     while (s != "") {
       q = ""
@@ -36,9 +36,9 @@ export const amdFunctions = String.raw`
     }
     return h
   }
-  # An address as the kernel names it, with a longer domain only where it has one.
+  # An address in the kernel's form: a domain of four digits unless it needs more.
   function short(t) { t = tolower(bus(t)); return substr(t, 1, 4) == "0000" ? substr(t, 5) : t }
-  # The row of a device, else of a target.
+  # Puts the row of a device, or without an id of a target, into kind.
   function board(id, target,  i) {
     for (i = 1; i <= rows["T"]; i++) {
       split(row["T", i], kind)
@@ -68,7 +68,7 @@ export const amdFunctions = String.raw`
       atarget[kfds] = n ? targetof(n) : kind[1] == "" ? "" : "gfx" kind[1]
       board("", atarget[kfds])
       if (aproc[kfds] == "") aproc[kfds] = kind[2]
-      # A kernel without the target's number may be older than the bit, too.
+      # A kernel that does not tell the target may be too old to tell sramecc.
       aecc[kfds] = int(p["capability"] / 67108864) % 2 ? 1 : n || kind[3] == "0" ? 2 : 3
       arender[kfds] = p["drm_render_minor"] + 0 ? "/dev/dri/renderD" (p["drm_render_minor"] + 0) : ""
       auuid[kfds] = p["unique_id"] ~ /^0*$/ ? "" : "GPU-" pad(hex(p["unique_id"]), 16)
@@ -76,7 +76,7 @@ export const amdFunctions = String.raw`
       aplace[kfds] = p["location_id"] % 65536
     }
   }
-  # The addresses on the bus of those that the compute driver lists. Partitions of a card have its id, and their number in the place of the function.
+  # The bus addresses of the GPUs that the compute driver lists. A partition has its card's id, and its number in place of the function.
   function kfdbuses(  c, l, g, i, s, link) {
     c = "cd \"$IMGMATCH_ROOT/\" && ls -ld sys/class/drm/renderD*/device 2>/dev/null"
     while ((c | getline l) > 0) if (match(l, /renderD[0-9]+\/device -> /)) {
@@ -95,7 +95,7 @@ export const amdFunctions = String.raw`
       listedat[s] = 1
     }
   }
-  # Those that ROCm can open; none of them: all of the host, but not of a container.
+  # The GPUs that ROCm can open. If it can open none: all, except in a container.
   function reach(  g, k) {
     if ("/dev/kfd" in has) {
       for (g = 1; g <= kfds; g++) if (!("w/dev/kfd" in has) || arender[g] == "" || ("w" arender[g]) in has) mine[++amine] = g
@@ -105,7 +105,7 @@ export const amdFunctions = String.raw`
     k = amine
     for (g = 1; g <= kfds; g++) if (!k && !inside) mine[++amine] = g
   }
-  # Keeps those that a variable names, in its order, up to the first wrong entry.
+  # Keeps the GPUs that a variable names, in its order, up to the first wrong entry.
   function keep(s, hip,  a, e, k, i, j, n, hits, on, list) {
     if (!amine) return
     k = s == "" || trim(s) == "-1" ? 0 : split(s, a, ",")
@@ -131,7 +131,7 @@ export const amdFunctions = String.raw`
     inside = container()
     kfdbuses()
     reach()
-    # Nobody misses the GPU of a processor, in a container and beside another vendor's.
+    # A processor's GPU may be missing in a container, or beside another vendor's.
     inner = kfds > 0
     for (g = 1; g <= kfds; g++) if (aproc[g] != "1") inner = 0
     for (i = 1; i <= cards; i++) {
@@ -150,7 +150,7 @@ export const amdFunctions = String.raw`
       if (aproc[mine[i]] != "1") s = 1
     }
     if (undriven && !("/sys/module/amdgpu" in has)) { amdwhy = "NO_AMD_DRIVER"; return }
-    # The GPU of a processor counts where there is no card. Equal ones count once.
+    # A processor's GPU counts only where there is no card. Equal GPUs count once.
     for (i = 1; i <= amine; i++) {
       g = mine[i]
       if (s && aproc[g] == "1" || (atarget[g], aecc[g]) in judging) continue
@@ -159,7 +159,7 @@ export const amdFunctions = String.raw`
       if (atarget[g] == "" && amdstate == "") amdstate = "FACT_UNKNOWN: the target of an AMD GPU is unknown, and an image with GPU code may be the better one; update the kernel, hide the GPU, or take a CPU image (--cpu)"
     }
   }
-  # As fitsgpu, for a row A. A certain no comes before a doubt.
+  # Judges the needs of a row A as fitsgpu does. A certain refusal comes before a doubt.
   function fitsamd(q,  y, j, e, i, seen_, open_) {
     if (!AV) return why(4, amdwhy == "" ? "NO_AMD_GPU" : amdwhy, "this host has no AMD GPU that it can use")
     split(row["A", q], y)

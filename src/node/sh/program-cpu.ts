@@ -1,8 +1,8 @@
-/** The script's reading of `/proc/cpuinfo`: what `host/cpu/cpuinfo.ts` does, in awk, one part for each architecture. */
+/** Reads `/proc/cpuinfo` in awk, as `host/cpu/cpuinfo.ts` does: one part for each architecture. */
 
 import type { FleetNeeds } from "./image-rows.ts";
 
-/** `add(list)` counts the features of one processor; a feature that every list has is there. */
+/** `add(list)` counts the features of one processor. The host has the features that every list has. */
 export const cpuCommon = String.raw`
   function trim(s) { sub(/^[ \t\r\n]+/, "", s); sub(/[ \t\r\n]+$/, "", s); return s }
   function add(list,  w, k, i) {
@@ -10,7 +10,7 @@ export const cpuCommon = String.raw`
     lists++
     for (i = 1; i <= k; i++) if (seen[w[i]] != lists) { seen[w[i]] = lists; have[w[i]]++ }
   }
-  # Distinct values of the keys that matter; equal lines of 256 processors count once.
+  # The distinct values of some keys. Equal lines of 256 processors count once.
   function cpuinfo(wanted,  f, l, i, k, s) {
     f = R "/proc/cpuinfo"
     while ((getline l < f) > 0) {
@@ -27,14 +27,14 @@ export const cpuCommon = String.raw`
   }
 `;
 
-/** `H GenuineIntel 6 151,154 avx2 serialize`: where all processors are of one of these models and have the first, they have the second. */
+/** `H GenuineIntel 6 151,154 avx2 serialize`: processors of these models that have the first feature have the second too. */
 const hiddenFeatures = String.raw`
       for (i = 1; i <= rows["H"]; i++) {
         split(row["H", i], h)
         if (many["vendor_id"] == 1 && h[1] == value["vendor_id"] && many["cpu family"] == 1 && h[2] == value["cpu family"] && many["model"] == 1 && index("," h[3] ",", "," value["model"] ",") && lists && have[h[4]] == lists) have[h[5]] = lists
       }`;
 
-/** The reader of CPU features of each platform. On a platform without one, only images that need none fit. */
+/** The reader of CPU features for each architecture. On others only images without needs fit. */
 export const cpuParts: Readonly<Record<string, (needs: FleetNeeds) => string>> = {
   amd64: ({ hidden }) => String.raw`
     if (host == "linux/amd64") {

@@ -1,4 +1,4 @@
-/** The script's reading of driver and GPUs from `/proc` and `/sys`: what `host/surroundings.ts` and `host/nvidia/read-driver.ts` do, in awk. */
+/** Reads driver and GPUs from `/proc` and `/sys` in awk, as `host/surroundings.ts` and `host/nvidia/read-driver.ts` do. */
 
 import { libraryFolders } from "../../host/nvidia/driver-library.ts";
 import { tegraChips } from "../../host/nvidia/tegra.ts";
@@ -7,9 +7,9 @@ import type { FleetNeeds } from "./image-rows.ts";
 
 const folders = libraryFolders.map((folder) => folder.slice(1)).join(" ");
 
-/** With what is asked of a Jetson only in scripts for a fleet that has Arm images: no other image fits there. */
+/** Only fleets with Arm images get the questions about a Jetson. */
 export const driverFunctions = ({ arm }: FleetNeeds): string => String.raw`
-  # The text of a file; 0 where it cannot be read. What exists and cannot be read is denied.
+  # Reads a file into text. 0 for a file that cannot be read.
   function slurp(p,  f, l, r) {
     f = R p
     text = ""
@@ -18,7 +18,7 @@ export const driverFunctions = ({ arm }: FleetNeeds): string => String.raw`
     close(f)
     return 1
   }
-  # A version as a text that compares as its numbers do; empty for what is none.
+  # A version as a text that compares as its numbers do. Empty for a text that is no version.
   function v(t,  a, k, i, s) {
     if (t !~ /^[0-9]+(\.[0-9]+)*$/) return ""
     if ((k = split(t, a, ".")) > 4) return ""
@@ -36,7 +36,7 @@ export const driverFunctions = ({ arm }: FleetNeeds): string => String.raw`
     p = index(t, ":")
     return p > 4 && p < 10 ? substr("00000000", p) t : ""
   }
-  # The number right after "Kernel Module", or after "for" and an architecture.
+  # The version right after "Kernel Module", or after "for" and an architecture.
   function kernelmodule(t,  k, l, i, a, s, n) {
     k = split(t, l, "\n")
     for (i = 1; i <= k; i++) if (l[i] ~ /^[ \t]*NVRM version:/) break
@@ -56,7 +56,7 @@ export const driverFunctions = ({ arm }: FleetNeeds): string => String.raw`
     return substr(s, RLENGTH + 1, 1) ~ /[A-Za-z0-9_.]/ ? "" : substr(s, 1, RLENGTH)
   }
   function number(s) { return s != "" && leading(s) == s }
-  # States of the host, without the HOST_ of their codes: what breaks it, what is to be said, what may not be read.
+  # Problems of the host, without the HOST_ of their codes: a fault, a note, a lack of permission.
   function broken(code, what) { if (fault == "") fault = "HOST_" code ": " what; told++ }
   function tell(code, what) { if (note == "") note = "HOST_" code ": " what; told++ }
   function forbidden(what) { tell("NO_PERMISSION", "no permission for " what) }
@@ -69,7 +69,7 @@ export const driverFunctions = ({ arm }: FleetNeeds): string => String.raw`
     for (i = 1; i <= k; i++) if (a[i] ~ /^container=/) return manager(substr(a[i], 11))
   }
   function manager(s) { gsub(/[ \t\r\n]/, "", s); return s != "" && s != "wsl" }
-  # Files with NUL between their words, which some awks end at.
+  # A file with NUL between its words, at which some awks end.
   function plain(p,  c, l, s) {
     c = "tr \"\\000\" \"\\n\" 2>/dev/null <\"$IMGMATCH_ROOT" p "\""
     s = ""
@@ -85,7 +85,7 @@ export const driverFunctions = ({ arm }: FleetNeeds): string => String.raw`
     n = split(t, l, "\n")
     for (i = 1; i <= n; i++) if (index(l[i], k ":") == 1) return trim(substr(l[i], length(k) + 2))
   }
-  # What the kernel says about the module's GPUs; listed is 0 where it says nothing.
+  # The GPUs that the kernel module lists. listed is 0 where it lists nothing.
   function procgpus(  i, j, t, m, w, s, k, refused) {
     k = N = listed = 0
     s = "/proc/driver/nvidia/gpus"
@@ -117,7 +117,7 @@ export const driverFunctions = ({ arm }: FleetNeeds): string => String.raw`
   function sort(a, k,  i, j, t) {
     for (i = 2; i <= k; i++) { t = a[i]; for (j = i - 1; j > 0 && a[j] > t; j--) a[j + 1] = a[j]; a[j + 1] = t }
   }
-  # The library on disk that no loaded module fits.
+  # A driver library on disk of another version than the loaded module.
   function mismatch(  c, l, i, k, s, first) {
     if (module == "") return
     c = "cd \"$IMGMATCH_ROOT/\" && for d in ${folders}; do set -- \"$@\" $d/libnvidia-ml.so.1 $d/libcuda.so.1; done && ls -ld \"$@\" 2>/dev/null"
@@ -148,7 +148,7 @@ export const tegraFunctions = String.raw`
     if ("/etc/nv_tegra_release" in has || chip) tegra = 1
     else if (slurp("/sys/devices/soc0/family") && tolower(text) ~ /^tegra/) tegra = 1
   }
-  # The chip by the name that the driver prints.
+  # The compute capability of a chip by the name that the driver prints.
   function chipof(name) {
     ${Object.values(tegraChips)
       .map(
@@ -164,9 +164,9 @@ function number(compute: string): string {
   return compute.replace(".", "");
 }
 
-/** In the order of `readSurroundings`, `readDriver`, `nvidiaFacts`. */
+/** Asks in the order of `readSurroundings`, `readDriver` and `nvidiaFacts`. */
 export const driverMain = ({ arm, classes, brands }: FleetNeeds): string => String.raw`
-  # 1 when the file of a loaded module says something.
+  # 1 if the file of a loaded module can be read.
   function readable(p) {
     if (slurp(p)) return loaded = 1
     if (p in has) denied = 1
@@ -200,7 +200,7 @@ export const driverMain = ({ arm, classes, brands }: FleetNeeds): string => Stri
     }
     procgpus()
     named = told
-    # The old Jetson stack has no nvidia-smi, and no other source knows its driver better.
+    # The old Jetson stack has no nvidia-smi.
     if (${arm ? "!l4t && " : ""}!cpuonly && !(unchecked && enough())) {
       if (!nvidiasmi()) {
         if (wsl) broken("NVML_FAILED", "neither libnvidia-ml nor nvidia-smi is there")
@@ -223,7 +223,7 @@ export const driverMain = ({ arm, classes, brands }: FleetNeeds): string => Stri
       else if (pv[i] == "nvidia" && !(pb[i] in excluded)) { lost++; s = pb[i] }
     }
     for (p = 0; p < N; p++) if (at[p] == "") lost = 0
-    # A state that is already named explains what is missing.
+    # A problem that is already named explains a missing GPU.
     if (named) return
     if (!N) { if (!free || lost) broken("NO_DEVICES", "driver " drv " is loaded and lists no GPU") }
     else if (lost) broken("NO_DEVICES", "the driver lists " N " GPUs, the PCI bus has " s " too")
@@ -235,13 +235,13 @@ export const driverMain = ({ arm, classes, brands }: FleetNeeds): string => Stri
     t = substr(branches, index(branches, t) + length(t))
     return substr(t, 1, index(t, ",") - 1)
   }
-  # What the driver tells, but never more than its branch offers: a compatibility library may speak in its place.
+  # The driver's CUDA version, but never more than its branch offers: a compatibility library may answer in its place.
   function cudaversion(  b) {
     b = drv == "" ? "" : branchcuda(drv)
     cuda = smicuda == "" ? b : smicuda
     if (b != "" && smicuda != "" && v(smicuda) > v(b) && !wsl${arm ? " && !tegra" : ""}) cuda = b
   }
-  # Whether /proc and /sys alone tell what a decision needs.
+  # 1 if /proc and /sys alone suffice for an answer.
   function enough(  i) {
     if (wsl || module == "" || !N || branchcuda(module) == "" || wantsmig) return 0
     for (i = 0; i < N; i++) if (id_[i] == "" || !product(id_[i])) return 0
@@ -263,7 +263,7 @@ export const driverMain = ({ arm, classes, brands }: FleetNeeds): string => Stri
         }
     }
   }
-  # Compute capability, class and brand of a GPU, from the tables where its source does not tell.
+  # Fills in compute capability, class and brand of a GPU from the tables.
   function complete(i,  k, c) {
     if (id_[i] == "") id_[i] = idof(at[i])
     k = id_[i] != "" && product(id_[i])

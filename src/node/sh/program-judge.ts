@@ -1,15 +1,15 @@
-/** The script's verdicts and its choice: everything that a rule says stands in the tables. */
+/** Judges the images and chooses one, in awk. The rules themselves stand in the tables. */
 
 import { enginePrograms, runtimePrograms } from "../../host/nvidia/container-runtime.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 
 export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): string => String.raw`
-  # What a rule says for this driver and its CUDA version; an unknown one takes the first answer.
+  # The answer of a grid for this driver and its CUDA version. An unknown version takes the first answer.
   function look(g) {
     if (!(g in memo)) memo[g] = upto("=" upto(row["D", g], ";", ":", drvkey), ",", "=", cudakey)
     return memo[g]
   }
-  # One of a list, or the one that stands for all.
+  # An entry of a list, or its only entry.
   function pick(list, i,  a) { return split(list, a, ",") == 1 ? a[1] : a[i] }
   # The last entry of a table, 80=2s80,90=0a90, that begins at or before a version.
   function upto(list, sep, eq, version,  a, k, i, p, e) {
@@ -21,7 +21,7 @@ export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): strin
     if (step > reached) { reached = step; reason = code " for " current ": " s }
   }
   function version(step, code) { why(step, code, "this host has driver " (drv == "" ? "unknown" : drv) ", CUDA " (cuda == "" ? "unknown" : cuda)) }
-  # Parents first, so that a set is its parent and a few more.
+  # A parent comes before the sets that are based on it.
   function fitsets(  i, p, k, w, j) {
     fitting[0] = 1
     for (i = 1; i <= rows["C"]; i++) {
@@ -33,7 +33,7 @@ export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): strin
       if (!lists) lack[i] = "what it has, which cannot be read"
     }
   }
-  # The GPU half: 1 with tier, worst and unused, 0 with a reason.
+  # Judges the GPU needs: 1 with tier, worst and unused set, or a reason.
   function fitsgpu(q,  j, g, s, e, x, c, k, t, y, seen_) {
     if (drv == "" || drvkey == "") return why(4, "NO_NVIDIA_DRIVER", device ? "this host has no NVIDIA driver with a version" : "this host has no NVIDIA GPU")
     if (!V) return why(4, "NO_GPU", "driver " drv " and no visible GPU")
@@ -91,7 +91,7 @@ export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): strin
     tier = 0
     return req[i] == "-" ? 1 : ${amd ? "req[i] ~ /^a/ ? fitsamd(substr(req[i], 2)) : " : ""}fitsgpu(req[i])
   }
-  # The architecture is that of this process, whose addresses are short where a 64-bit kernel runs it in 32 bits.
+  # This process's architecture counts: on a 64-bit kernel a 32-bit process has short addresses.
   function narrow_host(  f, l, k, wide) {
     f = R "/proc/self/maps"
     while ((getline l < f) > 0) { k++; if (index(l, "-") > 9) wide = 1 }
@@ -100,7 +100,7 @@ export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): strin
   function say(s) { gsub(/[^ -~]/, "?", s); print "imgmatch: " s > "/dev/stderr" }
 `;
 
-/** Asks an expression of `NVIDIA_REQUIRE_CUDA` about a GPU. */
+/** Evaluates an expression of `NVIDIA_REQUIRE_CUDA` for a GPU. */
 export const requireFunctions = String.raw`
   function required(list, g,  a, k, i, b, p) {
     b = brand[g]
@@ -117,7 +117,7 @@ export const requireFunctions = String.raw`
   }
 `;
 
-/** How containers get the GPU, as `host/nvidia/container-runtime.ts` reads it: 1 cdi, 2 legacy, 3 none, 4 unknown. */
+/** Reads how containers get the GPU, as `host/nvidia/container-runtime.ts` does: 1 cdi, 2 legacy, 3 none, 4 unknown. */
 export const runtimeFunctions = String.raw`
   function readruntime(  i, k, a) {
     for (i = 1; i <= cn; i++) if (slurp(cdi[i])) {
@@ -131,7 +131,7 @@ export const runtimeFunctions = String.raw`
     for (i = 1; i <= k; i++) if (a[i] in has) { runtime = 3; return }
     runtime = 4
   }
-  # Whether "runtimes" of a daemon.json has the key "nvidia".
+  # 1 if "runtimes" of a daemon.json has the key "nvidia".
   function namesnvidia(t,  p, depth) {
     gsub(/[ \t\r\n]/, "", t)
     if (!(p = index(t, "\"runtimes\":{"))) return 0
@@ -168,7 +168,7 @@ export const judgeMain = ({ brands, classes, repositories, amd }: FleetNeeds): s
       ${brands ? 'else if (a[1] == "d") cdi[++cn] = substr(facts_[i], 3)' : ""}
     }
     if (pinned) cpuwanted = 1
-    # To look at an element makes it: a variable that is not set must stay so.
+    # Reading an element of an array creates it, so an unset variable is not read.
     for (i in ENVIRON) if (i ~ /^(NVIDIA|CUDA)_VISIBLE_DEVICES$/ && tolower(ENVIRON[i]) ~ /mig-|:/) wantsmig = 1
     release = slurp("/proc/sys/kernel/osrelease") ? trim(text) : ""
     narrow_host()
@@ -181,7 +181,7 @@ export const judgeMain = ({ brands, classes, repositories, amd }: FleetNeeds): s
     ${brands ? "readruntime()" : ""}
     drvkey = v(drv)
     cudakey = v(cuda)
-    # Without a driver no image with GPU code runs, whatever the GPU is.
+    # Without a driver no image with GPU code runs on any GPU.
     for (j = V - 1; drv != "" && j >= 0; j--) if (cc[seenby[j]] == "") unknown = seenby[j]
     for (i = 1; i <= n; i++) if (req[i] ${amd ? "~ /^[0-9]/" : '!= "-"'}) gpuimages = 1
     for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (doubtful) { if (doubt == "" || k_ < doubt) { doubt = k_; doubted = tag[i] } } else if (winner == 0 || k_ < least) { winner = i; least = k_ } }

@@ -1,4 +1,4 @@
-/** The script's shell half: arguments, the lists and links that awk cannot read, and the start of awk. */
+/** The script's shell half: reads the arguments, and the lists and links that awk cannot read, then starts awk. */
 
 import { cdiFolders, enginePrograms, runtimePrograms } from "../../host/nvidia/container-runtime.ts";
 import { wslLibraries } from "../../host/nvidia/wsl.ts";
@@ -11,7 +11,7 @@ export interface ShellText {
   readonly lockDigest: string;
 }
 
-/** Paths whose being there says something. */
+/** Paths whose existence is a fact. */
 const paths = [
   "/dev/nvidiactl",
   "/dev/dxg",
@@ -24,7 +24,7 @@ const paths = [
 ];
 const tegraPaths = ["/proc/device-tree/compatible", "/etc/nv_tegra_release"];
 
-/** `uname -m` → the word of OCI platforms. */
+/** `uname -m` → the architecture of an OCI platform. */
 const machines: readonly (readonly [string, string])[] = [
   ["x86_64", "amd64"],
   ["aarch64", "arm64"],
@@ -68,7 +68,7 @@ ${machines.map(([machine, word]) => `${machine}) m=${word} ;;`).join("\n")}
 esac`;
 }
 
-/** Standard error is closed around it: a file may go while it is read. */
+/** The reading of `/sys` drops error messages: a file may vanish meanwhile. */
 export function shellFacts(needs: FleetNeeds): string {
   return `
 fact "h linux/$m"
@@ -110,7 +110,7 @@ exists "\${d#"$R"}"
 done${needs.amd ? amdFacts : ""}${needs.brands ? runtimeFacts() : ""}`;
 }
 
-/** Only for fleets whose images carry NVIDIA_REQUIRE_CUDA. */
+/** For fleets whose images carry NVIDIA_REQUIRE_CUDA. */
 function runtimeFacts(): string {
   return `
 for p in ${[...runtimePrograms, ...enginePrograms].join(" ")}; do
@@ -123,7 +123,7 @@ esac
 done`;
 }
 
-/** The tables follow as a here-document: arguments end at 128 KiB, and an awk's string sooner. */
+/** The tables are a here-document: an argument has at most 128 KiB, and a string of some awks less. */
 export function shellStart(program: string, rows: readonly string[]): string {
   return `
 IMGMATCH_ROOT=$R IMGMATCH_FACTS=$f exec awk '

@@ -1,12 +1,11 @@
-/** The script's questions to nvidia-smi, under a time limit, and its reading of the answers: what `host/nvidia/run-nvidia-smi.ts` does, in awk. */
+/** Asks nvidia-smi under a time limit and reads its answers in awk, as `host/nvidia/run-nvidia-smi.ts` does. */
 
 import { queryFields } from "../../host/nvidia/nvidia-smi.ts";
 import { wslLibraries } from "../../host/nvidia/wsl.ts";
 
 /**
- * The reader stops at `end` or `late`, and waits for no child: a program that hangs inside the kernel survives its SIGKILL. A shell
- * reads, as mawk waits until its buffer is full or the pipe is closed. The watchdog ends with the program, and neither holds
- * anything of the caller's.
+ * The reader stops at `end` or `late` and waits for no child: a program that hangs inside the kernel survives SIGKILL. A shell reads the pipe:
+ * mawk would wait until its buffer is full or the pipe is closed. The watchdog ends with the program, and both have closed the caller's files.
  */
 export const smiFunctions = (seconds: number): string => String.raw`
   function run(args,  c, l, a, p) {
@@ -31,10 +30,10 @@ export const smiFunctions = (seconds: number): string => String.raw`
     s = tolower(s)
     return s == "" || s ~ /^\[.*\]$/ || s == "n/a" || s == "err!" || s == "not supported" || s == "unknown error" ? 1 : 0
   }
-  # The state that nvidia-smi reports in words instead of an answer.
+  # The problem that nvidia-smi reports in words in place of an answer.
   function complaint(t) {
     t = tolower(t)
-    # Many blanks are tried in every division below.
+    # The patterns below backtrack over runs of blanks.
     gsub(/[ \t]+/, " ", t)
     if (index(t, "driver/library version mismatch")) return "DRIVER_LIBRARY_MISMATCH: kernel module and driver library differ"
     if (t ~ /couldn.t communicate with the nvidia driver/) return "NVML_FAILED: nvidia-smi cannot communicate with the driver"
@@ -60,7 +59,7 @@ export const smiFunctions = (seconds: number): string => String.raw`
     return k
   }
   function get(c, name) { return (name in col) && !nothing(c[col[name]]) ? c[col[name]] : "" }
-  # Asks for all fields, then without those that this program does not know. 0: there is no nvidia-smi.
+  # Asks for all fields, then drops those that this nvidia-smi does not know. 0 if there is no nvidia-smi.
   function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, seen_, place) {
     f = ",${queryFields.join(",")},"
     do {
@@ -81,7 +80,7 @@ export const smiFunctions = (seconds: number): string => String.raw`
       row[alive] = l[i]
       for (k = 1; k <= w; k++) if (tolower(c[k]) ~ /^\[?(unknown error|gpu is lost|err!|gpu requires reset)\]?$/) x = l[i]
     }
-    # NVML too knows no device then, and why is for the bus to say.
+    # NVML knows no device either. The PCI bus tells why.
     if (s ~ /^NO_DEVICES/) { N = 0; listed = 1; fromsmi = 1; return 1 }
     if (s ~ /^NVML_FAILED: failed/ && control && !("w" in has)) s = "NO_PERMISSION"
     if (s ~ /^NO_PERMISSION/) forbidden("NVML")
@@ -103,7 +102,7 @@ export const smiFunctions = (seconds: number): string => String.raw`
       else if (!(s + 0 in seen_)) { seen_[s + 0] = 1; numbers++ }
       place[i] = substr("000000000" s, length(s) + 1) " " i
     }
-    # By index, as the facts are; where not each has its own, in their order.
+    # Sorts by index, unless two GPUs have the same one.
     if (numbers == alive) sort(place, alive)
     for (i = 1; i <= alive; i++) {
       cells(row[substr(place[i], 11)], c)
@@ -131,7 +130,7 @@ export const smiFunctions = (seconds: number): string => String.raw`
     t = substr(s, i + length(name))
     return match(t, /^[ \t]*:[ \t]*[0-9][0-9.]*/) ? trim(substr(t, index(t, ":") + 1, RLENGTH - index(t, ":"))) : ""
   }
-  # The CUDA version, and on WSL2 the Linux number of the driver, stand above the table only.
+  # Only the text above the table has the CUDA version, and on WSL2 the driver's Linux version.
   function readheader(  s) {
     if (!run("") || status == "late") return
     if (match(output, /NVIDIA-SMI( version)?[ \t]*:?[ \t]+[0-9][0-9.]*/)) {
@@ -156,7 +155,7 @@ export const smiFunctions = (seconds: number): string => String.raw`
   }
 `;
 
-/** The script's reading of the two `…_VISIBLE_DEVICES`: what `host/nvidia/visible-devices.ts` does, in awk. */
+/** Reads the two `…_VISIBLE_DEVICES` in awk, as `host/nvidia/visible-devices.ts` does. */
 export const visibleFunctions = String.raw`
   function matches(whole, wanted, cudas) {
     whole = tolower(whole); wanted = tolower(wanted)
@@ -174,10 +173,10 @@ export const visibleFunctions = String.raw`
     found = -1
     if (tolower(e) ~ /^mig-/) { for (i = 1; i <= mn; i++) if (matches(migs[i], e, cudas)) { k++; found = migof[i] } }
     else if (tolower(e) ~ /^gpu-/) { for (i = 0; i < N; i++) if (uu[i] != "" && matches(uu[i], e, cudas)) { k++; found = i } }
-    # A beginning that fits two GPUs names neither.
+    # A prefix that fits two GPUs names neither.
     return k == 1 ? found : -1
   }
-  # Hides what the list does not name. CUDA ignores everything from the first wrong entry on.
+  # Hides the GPUs that the list does not name. CUDA ignores the list from the first wrong entry on.
   function narrow(name, cudas,  s, a, k, i, j, on, count, kinds, x) {
     if (!(name in ENVIRON) || !N || (ENVIRON[name] == "" && !cudas)) return
     s = trim(ENVIRON[name])
@@ -199,7 +198,7 @@ export const visibleFunctions = String.raw`
     for (i = 0; i < N; i++) if (!(i in on)) hide[i] = 1
   }
   function visible(  i) {
-    # Inside a container the runtime has applied the first one already, in the host's numbers.
+    # Inside a container the runtime has applied the first variable already, by the host's numbers.
     if (!inside) narrow("NVIDIA_VISIBLE_DEVICES", 0)
     narrow("CUDA_VISIBLE_DEVICES", 1)
     for (i = 0; i < N; i++) if (!(i in hide)) seenby[V++] = i

@@ -1,8 +1,8 @@
-/** Text of sh and awk as it stands in a script: without what is for its authors alone. */
+/** Shortens sh and awk: comments, blanks and long names are for the authors. */
 
 import { InternalError } from "../../errors.ts";
 
-/** Lines that begin with `#` go, and so do blanks around a line. */
+/** Drops comment lines, empty lines and the blanks around a line. */
 export function compact(text: string): string {
   return text
     .split("\n")
@@ -11,7 +11,7 @@ export function compact(text: string): string {
     .join("\n");
 }
 
-/** Words that awk uses itself; some awks take more of them than POSIX does. */
+/** Words that awk reserves: POSIX's and those of some awks. */
 const awkWords = new Set(
   (
     "BEGIN END function func if else while for do break continue next nextfile exit return delete in getline print printf " +
@@ -21,7 +21,7 @@ const awkWords = new Set(
   ).split(" "),
 );
 
-/** A word before a regular expression; after any other word, a number, `)` or `]`, a `/` divides. */
+/** After these words `/` begins a regular expression. After any other word, a number, `)` or `]` it divides. */
 const beforeRegex = new Set(["return", "in", "print", "case", "else", "do"]);
 
 const token =
@@ -29,9 +29,8 @@ const token =
 const regex = /\/(?:\[\^?\]?[^\]\n]*\]|\\.|[^/\\[\n])+\//y;
 
 /**
- * An awk program in half its bytes, which means the same: no comments and needless blanks, and its own names in a letter or two, the
- * most used in one. Every name becomes one other name everywhere, so that locals and globals stay what they are. Throws
- * `InternalError` for text that is none of awk's.
+ * Halves the bytes of an awk program: drops comments and needless blanks, and shortens its names to a letter or two. A name gets the same
+ * short name everywhere, so locals and globals stay apart. Throws `InternalError` for text that is not awk.
  *
  * @example
  * shrinkAwk("function add(list, i) { total += list / 2 }"); // "function b(a,c){d+=a/2}"
@@ -53,7 +52,7 @@ export function shrinkAwk(text: string): string {
 
 interface Token {
   readonly text: string;
-  /** Something blank was before it. */
+  /** A blank or a comment stood before it. */
   readonly blank: boolean;
 }
 
@@ -83,7 +82,7 @@ function startsRegex(before: string | undefined): boolean {
   return before === undefined || beforeRegex.has(before) || !/[\w)\]"]$/.test(before);
 }
 
-/** Ends of lines that end no statement, and of statements that a brace ends too. */
+/** Tells whether a `;` or a line's end ends no statement, or a statement that a brace ends too. */
 function isNeedlessEnd(word: string, before: string, after: string | undefined, depth: number): boolean {
   if (word === ";") return after === "}" && before !== ")";
   if (word !== "\n") return false;
@@ -91,13 +90,13 @@ function isNeedlessEnd(word: string, before: string, after: string | undefined, 
 }
 
 function needsBlank(before: string, word: string): boolean {
-  // A variable before a parenthesis would call a function.
+  // Without a blank, a variable before a parenthesis is a function call.
   if (/\w$/.test(before))
     return /^\w/.test(word) || (word === "(" && !/^(if|while|for|return|in)$/.test(before));
   return /[-+]$/.test(before) && /^[-+]/.test(word);
 }
 
-/** The program's own names by how often they stand there. */
+/** Short names for the program's names. The most frequent get one letter. */
 function shortNames(tokens: readonly Token[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>();
   for (const { text } of tokens)

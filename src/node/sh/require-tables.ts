@@ -1,4 +1,4 @@
-/** `NVIDIA_REQUIRE_CUDA` expressions, tabulated by container runtime, brand of the GPU and compute capability. */
+/** Tables of `NVIDIA_REQUIRE_CUDA` expressions, by container runtime, brand of the GPU and compute capability. */
 
 import { remember } from "../../io/collections.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
@@ -8,12 +8,13 @@ import { brandOf, brandsByName } from "../../resolve/host-view.ts";
 import { parseRequire } from "../../resolve/parse-nvidia-require.ts";
 import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia-require.ts";
 import type { RuleSteps } from "../../resolve/rules/rule-remedy.ts";
-import { gpuClasses, hostView, nvidiaView, type scales } from "./compile-order.ts";
+import { runtimes, sampleHost, sampleNvidia, type scales } from "../sample-hosts.ts";
+import { gpuClasses } from "./compile-order.ts";
 
-/** Numbers equal texts once, so that the rows of a script can name a text by its number. */
+/** Gives each text a number, by which the rows of a script name it. */
 export interface Interner {
   readonly numberOf: (text: string) => number;
-  /** In the order of their numbers, which begin with 1. */
+  /** In the order of their numbers. The first number is 1. */
   readonly texts: () => readonly string[];
 }
 
@@ -25,10 +26,7 @@ export function createInterner(): Interner {
   };
 }
 
-/** In the order of the tables. */
-const runtimes = ["cdi", "legacy", "none", null] as const;
-
-/** For each runtime the number of a table, 0 where nothing is asked: `0,3,0,3`. */
+/** The number of a table for each runtime, 0 where the expression always holds: `0,3,0,3`. */
 export function requireTables(
   requirement: CudaRequirement,
   scale: (typeof scales)[number],
@@ -43,7 +41,7 @@ export function requireTables(
     .join(",");
 }
 
-/** `nvidia=5/75=6 titan=7`: a brand with the grid for every GPU, and the grids from compute capabilities on. Empty: it always holds. */
+/** `nvidia:0=5/75=6,titan:0=7`: for each brand, the grids from compute capabilities on. Empty if the expression always holds. */
 function requireTable(
   requirement: CudaRequirement,
   scale: (typeof scales)[number],
@@ -59,8 +57,8 @@ function requireTable(
     for (const number of [0, ...computeSteps(archs)]) {
       const compute = number === 0 ? null : { major: Math.floor(number / 10), minor: number % 10 };
       const grid = tabulate((driver, cuda) => {
-        const view = nvidiaView(driver, cuda, { scale, brand, compute });
-        return checkNvidiaRequire(requirement, hostView(view, { runtime })) === null ? "+" : "-";
+        const view = sampleNvidia(driver, cuda, { scale, brand, compute });
+        return checkNvidiaRequire(requirement, sampleHost(view, runtime)) === null ? "+" : "-";
       }, steps);
       if (grid !== before) parts.push(`${number}=${grid}`);
       before = grid;
@@ -78,7 +76,7 @@ function numbered(part: string, grids: Interner): string {
   return `${part.slice(0, at)}=${grids.numberOf(part.slice(at + 1))}`;
 }
 
-/** 0 is an unknown compute capability, 10 the first that there is. */
+/** The compute capabilities at which an answer may change. 10 is the lowest that exists; 0 is an unknown one. */
 function computeSteps(values: readonly string[]): readonly number[] {
   const numbers = values.flatMap((value) => {
     const [major = 0, minor = 0] = parseVersion(value) ?? [];
@@ -88,7 +86,7 @@ function computeSteps(values: readonly string[]): readonly number[] {
   return [...new Set(inside)].sort((a, b) => a - b);
 }
 
-/** Every brand that a GPU can have, and null for one that is not known. */
+/** Every brand that a GPU can have. null is unknown. */
 const brands: readonly (string | null)[] = [
   null,
   ...new Set([...brandsByName.map(([, brand]) => brand), ...brandSteps().map(({ brand }) => brand)]),
@@ -112,13 +110,13 @@ export function brandSteps(): readonly {
   });
 }
 
-/** `null` is a version that is not known. */
+/** null is an unknown version. */
 type GridRule = (driver: string, cuda: string | null) => string;
 
 /**
- * Asks a rule for every range between the steps and writes down where its answer changes.
+ * Asks a rule once for each range between the steps, and writes down where the answer changes.
  *
- * `0:o;525.60.13:2,12.8=1`: below driver 525.60.13 the answer is `o`; from there on `2` while CUDA is unknown or below 12.8,
+ * `0:o;525.60.13:2,12.8=1`: below driver 525.60.13 the answer is `o`. From there on it is `2` while CUDA is unknown or below 12.8,
  * else `1`. Versions are those of drivers, up to four parts, and of CUDA, major and minor.
  */
 export function tabulate(rule: GridRule, { drivers, cudas }: Pick<RuleSteps, "drivers" | "cudas">): string {
@@ -141,13 +139,13 @@ function rowOf(rule: GridRule, driver: string, cudas: readonly string[]): string
   return cells.join(",");
 }
 
-/** Each number and the one right after it, as a rule may ask for `=` or `>`. */
+/** Each version and the next one, as a rule may compare by `=` or `>`. */
 function driverSteps(versions: readonly string[]): readonly string[] {
   return distinct(["0", ...versions], (parts) => [trimmed(parts), trimmed(next(parts, 4))]);
 }
 
 function cudaSteps(versions: readonly string[]): readonly string[] {
-  // A driver offers a major and a minor: 12.8.1 is between 12.8 and 12.9 for it.
+  // A driver names a major and a minor only: to it 12.8.1 lies between 12.8 and 12.9.
   return distinct(["0.0", ...versions], ([major = 0, minor = 0]) => [
     `${major}.${minor}`,
     `${major}.${minor + 1}`,

@@ -1,4 +1,4 @@
-/** Values that may stand in a script: by strict grammars, in which no shell and no awk finds anything to do. */
+/** Strict grammars for the values in a script: no shell and no awk interprets them. */
 
 import { InternalError, throwProblems } from "../../errors.ts";
 import { isAdopted } from "../../lock/adopted-lock.ts";
@@ -17,12 +17,12 @@ const grammars = {
   "kernel version": word,
 } as const;
 
-/** Throws `EXPORT_UNSAFE` with every value of a lock that has no place in a script. */
+/** Throws `EXPORT_UNSAFE` with every value of a lock that is outside its grammar. */
 export function requireSafeText(
   { repository, name, version }: Pick<Lock, "repository" | "name" | "version">,
   images: readonly (readonly [string, LockedImage])[],
 ): void {
-  // Others' images have no matrix: name and version are what `adopt` was told.
+  // Adopted images have no matrix: `adopt` was given the name and the version.
   const fix = isAdopted({ images: Object.fromEntries(images) })
     ? "adopt them again, with another --name or --fleet-version where it is the lock's, or use imgmatch resolve there"
     : "correct it in the matrix and build again, or use imgmatch resolve there";
@@ -55,8 +55,8 @@ function check(kind: keyof typeof grammars, value: string, where: string): reado
 }
 
 /**
- * Translates a pattern that ignores case into one for lower-case text. Throws `InternalError` for what it does not know:
- * a new pattern in a table must not become another one in a script.
+ * Translates a pattern that ignores case into a POSIX one for lower-case text. Throws `InternalError` for syntax that it does not know: a new
+ * pattern in a table must not change its meaning in a script.
  *
  * @example
  * toEre(/^(T\d{3,4}E?)\b(?!-)/i); // "^(t[0-9][0-9][0-9][0-9]?e?)([^a-z0-9_-]|$)"

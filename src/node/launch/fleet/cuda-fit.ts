@@ -1,15 +1,14 @@
 /**
- * The fit of an image to driver and GPUs of a node, as a function of the node's labels. The rules themselves are asked, once for each
- * stretch of versions between the numbers at which an answer can change: nothing of them is said here a second time.
+ * The fit of a CUDA image to driver and GPUs of a node, as a function of the node's labels. It asks the rules of resolve, once for each range
+ * of versions in which the answer cannot change.
  */
 
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
-import { parseDriverVersion, parseVersion, type VersionParts } from "../../../hardware/driver-version.ts";
+import { parseVersion, type VersionParts } from "../../../hardware/driver-version.ts";
 import type { CudaRequirement } from "../../../lock/lock.ts";
-import { compatAdds, type CompatView, type HostView, type NvidiaView } from "../../../resolve/host-view.ts";
+import { compatAdds, type CompatView, type NvidiaView } from "../../../resolve/host-view.ts";
 import { evaluateRequire, parseRequire } from "../../../resolve/parse-nvidia-require.ts";
 import { checkDriver, driverSteps } from "../../../resolve/rules/driver.ts";
-import { checkGpuCode } from "../../../resolve/rules/gpu-code.ts";
 import { isEnforced, requireSteps, subjectOf } from "../../../resolve/rules/nvidia-require.ts";
 import type { RuleSteps } from "../../../resolve/rules/rule-remedy.ts";
 import type { CodeFit, Tier } from "../../../resolve/verdict.ts";
@@ -22,13 +21,15 @@ import {
   versionNumber,
   versionText,
 } from "../labels/vocabulary.ts";
+import { bestCode, runtimes, sampleNvidia } from "../../sample-hosts.ts";
 import { unsupported } from "../unsupported.ts";
 import { always, type Node, never } from "./decision-diagrams.ts";
 import { type Conditions, label, lastThatHolds } from "./node-conditions.ts";
 
-/** How the driver serves: on which nodes, in which tier, and whether it compiles the image's PTX. */
+/** A way in which the driver serves an image, and the nodes where it does. */
 export interface DriverMode {
   readonly tier: Tier;
+  /** The driver compiles the image's PTX. */
   readonly ptx: boolean;
   readonly when: Node;
 }
@@ -45,7 +46,7 @@ export function driverModes(cuda: CudaRequirement, conditions: Conditions): read
   return [...modes.values()];
 }
 
-/** Drivers that no rule tells apart, by the lowest of their versions. */
+/** Drivers that no rule tells apart, and the nodes that have one. The view has the lowest version. */
 interface DriverStretch {
   readonly nvidia: NvidiaView;
   readonly when: Node;
@@ -57,7 +58,7 @@ function driverStretches(
   cuda?: CudaRequirement,
 ): readonly DriverStretch[] {
   const { of, and } = conditions;
-  // Labels say 0 for a version that is not known, so every number is above it.
+  // The label of an unknown version is 0, so every number is above it.
   const along = (key: string, numbers: readonly number[]) => {
     const ascending = [...new Set(numbers)].filter((number) => number > 0).sort((a, b) => a - b);
     return lastThatHolds(
@@ -82,7 +83,15 @@ function driverStretches(
       byDriver.flatMap((driver) =>
         byCuda.flatMap((cuda) =>
           toolkits.map((toolkit) => ({
-            nvidia: viewOf(scale.value, compat.value, driver.value, cuda.value, toolkit.value),
+            nvidia: sampleNvidia(
+              versionText(driver.value),
+              cuda.value === 0 ? null : versionText(cuda.value),
+              {
+                scale: scale.value,
+                class: compat.value ? "datacenter" : "geforce",
+                compat: toolkit.value,
+              },
+            ),
             when: and(cuda.when, driver.when, compat.when, scale.when, toolkit.when),
           })),
         ),
@@ -99,34 +108,15 @@ function compatStretches(conditions: Conditions): readonly { value: CompatView; 
   const adds = lastThatHolds<CompatView["adds"]>(
     conditions,
     null,
-    compatAdds.map((each) => [each, of(label.is(keys.compatAdds, each))]),
+    compatAdds.map((value) => [value, of(label.is(keys.compatAdds, value))]),
   );
   const orders = lastThatHolds(conditions, false, [[true, of(label.exists(keys.hostFirst))]]);
-  return adds.flatMap((each) =>
+  return adds.flatMap((added) =>
     orders.map((order) => ({
-      value: { adds: each.value, hostFirst: order.value },
-      when: and(each.when, order.when),
+      value: { adds: added.value, hostFirst: order.value },
+      when: and(added.when, order.when),
     })),
   );
-}
-
-function viewOf(
-  scale: NvidiaView["scale"],
-  compat: boolean,
-  driver: number,
-  cuda: number,
-  toolkit: CompatView,
-): NvidiaView {
-  const text = versionText(driver);
-  return {
-    driver: parseDriverVersion(text),
-    driverText: text,
-    module: null,
-    cuda: cuda === 0 ? null : { text: versionText(cuda), parts: parseVersion(versionText(cuda)) ?? [] },
-    scale,
-    compat: toolkit,
-    gpus: [{ label: "GPU", compute: null, class: compat ? "datacenter" : "geforce", brand: null }],
-  };
 }
 
 function numberOf(text: string): readonly number[] {
@@ -143,21 +133,19 @@ export function exactNumber(parts: VersionParts, what: string): number {
 
 const allComputes: readonly string[] = knownComputes.flat();
 
-/** The key of a kind of GPU → the code that such a GPU picks of the image. Those that it has none for are absent. */
+/** The key of a kind of GPU → the image's code that such a GPU runs. Kinds without code are absent. */
 export type CodeByGpu = ReadonlyMap<string, CodeFit>;
 
 export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByGpu {
-  const service = { ok: true, tier: "native", ptx, cuda: null } as const;
   return new Map(
     allComputes.flatMap((text) => {
-      const compute = parseComputeCapability(text);
-      const code = checkGpuCode(cuda, [{ label: "GPU", compute, class: "unknown", brand: null }], service);
-      return "ok" in code || code[0] === undefined ? [] : [[keys.compute(text), code[0]] as const];
+      const code = bestCode(cuda, parseComputeCapability(text), ptx);
+      return code === null ? [] : [[keys.compute(text), code] as const];
     }),
   );
 }
 
-/** A driver drives the GPUs, and there is none that the image has no code for. */
+/** A driver drives the GPUs, and the image has code for each of them. */
 export function everyGpuRuns(code: CodeByGpu, { and, not, of }: Conditions): Node {
   const computes = [...allComputes, unknownValue].map(keys.compute).map((compute) => {
     const there = of(label.exists(compute));
@@ -166,24 +154,16 @@ export function everyGpuRuns(code: CodeByGpu, { and, not, of }: Conditions): Nod
   return and(of(label.exists(keys.gpuUsable)), ...computes);
 }
 
-const runtimes = Object.keys({ cdi: true, legacy: true, none: true } satisfies Record<
-  NonNullable<HostView["runtime"]>,
-  true
->) as readonly NonNullable<HostView["runtime"]>[];
-
-/**
- * The image's `NVIDIA_REQUIRE_CUDA` expression holds for every GPU, or the node's runtime does not check it: the rule of resolve
- * says who does. GPUs that the image has no code for are out of the question already.
- */
+/** The image's `NVIDIA_REQUIRE_CUDA` expression holds for every GPU that the image has code for, or the node's runtime does not check it. */
 export function requireCondition(cuda: CudaRequirement, conditions: Conditions): Node {
-  const enforced = [null, ...runtimes].filter((runtime) => isEnforced(cuda, { runtime }));
-  if (cuda.require === undefined || enforced.length === 0) return always;
-  const checked = lastThatHolds<HostView["runtime"]>(
+  const enforcing = runtimes.filter((runtime) => isEnforced(cuda, { runtime }));
+  if (cuda.require === undefined || enforcing.length === 0) return always;
+  const { or, not, of } = conditions;
+  const checked = lastThatHolds<(typeof runtimes)[number]>(
     conditions,
     null,
-    runtimes.map((name) => [name, conditions.of(label.is(keys.runtime, name))]),
-  ).filter(({ value }) => enforced.includes(value));
-  const { or, not } = conditions;
+    runtimes.flatMap((name) => (name === null ? [] : [[name, of(label.is(keys.runtime, name))]])),
+  ).filter(({ value }) => enforcing.includes(value));
   return or(not(or(...checked.map(({ when }) => when))), holdsForAll(cuda, cuda.require, conditions));
 }
 
@@ -200,7 +180,7 @@ function holdsForAll(cuda: CudaRequirement, require: string, conditions: Conditi
   const table = archs.map((arch) =>
     brands.map((name) => {
       const compute = arch === null ? null : parseComputeCapability(arch);
-      // A brand that is not known is null to an expression.
+      // An expression knows an unknown brand as null.
       const gpu = { compute, brand: name === unknownValue ? null : name };
       const holding = stretches.filter(
         ({ nvidia }) => evaluateRequire(expression, subjectOf(gpu, nvidia)) === true,
@@ -209,7 +189,7 @@ function holdsForAll(cuda: CudaRequirement, require: string, conditions: Conditi
     }),
   );
   const unless = (key: string, holds: Node) => or(not(of(label.exists(key))), holds);
-  // Mostly the expression is a condition on the one and a condition on the other. Then neither has to know of the other.
+  // Most expressions are a condition on the capability and one on the brand: then no label has to name both.
   const byArch = table.map((row) => or(...row));
   const byBrand = brands.map((_, column) => or(...table.map((row) => row[column] ?? never)));
   const splits = table.every((row, index) =>

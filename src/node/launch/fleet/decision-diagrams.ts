@@ -1,6 +1,6 @@
 /**
- * Reduced ordered binary decision diagrams: exact boolean functions, equal when their numbers are. With them "this image
- * fits and no better one does" is computed, and written out again as few alternatives.
+ * Reduced ordered binary decision diagrams: boolean functions that are equal if their numbers are. A fleet computes "this image fits and no
+ * better one does" with them, and writes the result as few alternatives.
  *
  * Sources: R. E. Bryant, "Graph-Based Algorithms for Boolean Function Manipulation" (1986); S. Minato, "Fast Generation of
  * Irredundant Sum-of-Products Forms from Binary Decision Diagrams" (1992); O. Coudert, J. C. Madre, "restrict" (1990).
@@ -9,36 +9,36 @@
 import { remember } from "../../../io/collections.ts";
 import { unsupported } from "../unsupported.ts";
 
-/** A function of variables. */
+/** A boolean function of named variables. */
 export type Node = number;
 export const never: Node = 0;
 export const always: Node = 1;
 
-/** One alternative: variables that must hold and variables that must not, in their order. */
+/** One alternative: the variables that must hold and those that must not, in order. */
 export type Cube = readonly { readonly variable: string; readonly holds: boolean }[];
 
 export interface Diagrams {
-  /** The variable itself. Variables are tested in the order of their names. */
+  /** The function that holds where the variable does. Diagrams test variables in the order of their names. */
   readonly variable: (name: string) => Node;
   readonly ite: (condition: Node, yes: Node, no: Node) => Node;
   readonly not: (a: Node) => Node;
   readonly and: (...nodes: readonly Node[]) => Node;
   readonly or: (...nodes: readonly Node[]) => Node;
-  /** The variable that is tested first; {@link afterAll} for {@link never} and {@link always}. */
+  /** The variable that the function tests first; {@link afterAll} for {@link never} and {@link always}. */
   readonly test: (node: Node) => string;
-  /** The function without the variable, first if it does not hold, then if it does; the function itself if it does not test it first. */
+  /** The function where the variable does not hold, and where it does. Both are the function itself unless it tests the variable first. */
   readonly split: (node: Node, variable: string) => readonly [Node, Node];
-  /** `no` where the variable does not hold, `yes` where it does; both test later variables only. */
+  /** `no` where the variable does not hold, `yes` where it does. Both may test only later variables. */
   readonly make: (variable: string, no: Node, yes: Node) => Node;
 }
 
 const afterAll = "\uffff";
-/** A lock of a person's making takes some thousands. Beyond these the memory of a small machine ends first. */
+/** A real lock takes some thousands. These numbers still fit a small machine's memory. */
 const nodeLimit = 1_000_000;
 const cubeLimit = 20_000;
 
 export function createDiagrams(): Diagrams {
-  // Parallel lists: variable, low branch, high branch.
+  // Parallel lists by node: variable, low branch, high branch.
   const tests: string[] = [afterAll, afterAll];
   const lows: Node[] = [never, always];
   const highs: Node[] = [never, always];
@@ -75,7 +75,7 @@ export function createDiagrams(): Diagrams {
     });
   }
 
-  // The order of two operands means nothing: the same one first finds more of what is known.
+  // Both operations commute. A fixed order of the operands finds more results in the cache.
   const both = (a: Node, b: Node): Node => (a < b ? ite(a, b, never) : ite(b, a, never));
   const either = (a: Node, b: Node): Node => (a < b ? ite(a, always, b) : ite(b, always, a));
   return {
@@ -90,25 +90,31 @@ export function createDiagrams(): Diagrams {
   };
 }
 
+/** Alternatives, and the function where one of them holds. */
+interface Cover {
+  readonly cubes: readonly Cube[];
+  readonly node: Node;
+}
+
 /**
- * Few alternatives whose union holds wherever `lower` does and nowhere that `upper` does not: what lies between them
- * does not matter. They may overlap. Throws `LAUNCH_UNSUPPORTED` when they are too many to be of use.
+ * Few alternatives that hold wherever `lower` does and nowhere that `upper` does not. They may overlap. Throws `LAUNCH_UNSUPPORTED` if there are
+ * too many.
  */
 export function coverNode(
   { test, split, make, not, and, or }: Diagrams,
   lower: Node,
   upper: Node,
 ): readonly Cube[] {
-  const covers = new Map<number, { readonly cubes: readonly Cube[]; readonly node: Node }>();
+  const covers = new Map<number, Cover>();
 
-  function coverOf(low: Node, high: Node): { readonly cubes: readonly Cube[]; readonly node: Node } {
+  function coverOf(low: Node, high: Node): Cover {
     if (low === never) return { cubes: [], node: never };
     if (high === always) return { cubes: [[]], node: always };
     return remember(covers, pair(low, high), () => divided(low, high));
   }
 
-  /** Cubes that need the variable not to hold, cubes that need it to hold, and the rest, which do not test it. */
-  function divided(low: Node, high: Node) {
+  /** Cubes that need the first variable not to hold, cubes that need it to hold, and cubes that do not test it. */
+  function divided(low: Node, high: Node): Cover {
     const variable = first(test(low), test(high));
     const [low0, low1] = split(low, variable);
     const [high0, high1] = split(high, variable);
@@ -125,8 +131,8 @@ export function coverNode(
 }
 
 /**
- * Alternatives of which exactly one holds wherever `node` does: the ways through its diagram. `care` says where it matters.
- * They may be very many: null when there are more than `most`.
+ * Alternatives of which exactly one holds wherever `node` does: the paths through its diagram. Outside `care` the answer does not matter. null if
+ * there are more than `most`.
  */
 export function pathsOf(diagrams: Diagrams, node: Node, care: Node, most: number): readonly Cube[] | null {
   const { test, split } = diagrams;
@@ -149,11 +155,11 @@ export function pathsOf(diagrams: Diagrams, node: Node, care: Node, most: number
   return count(simple) > most ? null : paths(simple);
 }
 
-/** The function where these variables have these values; undefined leaves one open. */
+/** The function with values in place of variables; undefined keeps the variable. */
 export function assign(
   { test, split, make }: Diagrams,
   node: Node,
-  given: (variable: string) => boolean | undefined,
+  valueOf: (variable: string) => boolean | undefined,
 ): Node {
   const known = new Map<Node, Node>([
     [never, never],
@@ -163,13 +169,13 @@ export function assign(
     remember(known, each, () => {
       const variable = test(each);
       const [no, yes] = split(each, variable);
-      const value = given(variable);
+      const value = valueOf(variable);
       return value === undefined ? make(variable, assigned(no), assigned(yes)) : assigned(value ? yes : no);
     });
   return assigned(node);
 }
 
-/** The functions that are left behind all tests of `isFirst` variables, each with where it is. Those variables come before all others. */
+/** Splits off the tests of the first variables: each remaining function, and the function of first variables that leads to it. */
 export function divide(
   { test, split, make }: Diagrams,
   node: Node,
@@ -192,7 +198,7 @@ export function divide(
   return divided(node);
 }
 
-/** Drops tests that tell nothing where `care` holds. */
+/** Drops tests that make no difference where `care` holds. */
 function restrict({ test, split, make, or }: Diagrams, node: Node, care: Node): Node {
   const restricted = new Map<number, Node>();
 
@@ -215,7 +221,7 @@ function restrict({ test, split, make, or }: Diagrams, node: Node, care: Node): 
   return simpler(node, care);
 }
 
-/** The alternatives of both branches of a variable. */
+/** Adds the test of the variable to the alternatives of its two branches. */
 function tested(variable: string, no: readonly Cube[], yes: readonly Cube[]): readonly Cube[] {
   const withTest = (holds: boolean) => (cube: Cube) => [{ variable, holds }, ...cube];
   return [...no.map(withTest(false)), ...yes.map(withTest(true))];
@@ -225,7 +231,7 @@ function first(a: string, b: string): string {
   return a < b ? a : b;
 }
 
-/** Two numbers of nodes in one that a double holds exactly: there are fewer than 2^26. */
+/** Joins two nodes into one number. There are fewer than 2^26 nodes, so a double holds it exactly. */
 function pair(a: Node, b: Node): number {
   return a * 2 ** 26 + b;
 }

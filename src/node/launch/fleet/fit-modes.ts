@@ -1,4 +1,4 @@
-/** The nodes that an image fits, as a function of their labels: the rules of resolve, one after the other. */
+/** The nodes that an image fits, as a function of their labels: asks the rules of resolve one after the other. */
 
 import { amdArchitectures } from "../../../hardware/amd-architectures.ts";
 import { marchesOn } from "../../../hardware/cpu-marches.ts";
@@ -24,17 +24,16 @@ import {
 import { always, type Node, never } from "./decision-diagrams.ts";
 import { amdKey, type Condition, type Conditions, label } from "./node-conditions.ts";
 
-/** One way in which an image fits: where, in which tier, with which code. */
+/** One way in which an image fits, and the nodes where it does. */
 export interface FitMode {
   readonly when: Node;
   readonly tier: Tier;
   /** Empty for an image without GPU code. */
   readonly code: CodeByGpu;
-  /** As {@link Fit.builtFor}; where a mode of more holds too, that one comes first. */
+  /** {@link Fit.builtFor}. A mode with a larger share comes before this one in the order. */
   readonly builtFor: CpuShare;
 }
 
-/** As the rules of broken hosts and of facts that nobody has told are asked. */
 export function fitModes(
   image: LockedImage,
   conditions: Conditions,
@@ -53,14 +52,14 @@ export function fitModes(
     kernelCondition(kernel, conditions),
   );
   return featuresBuiltFor(image).flatMap(({ features, share: builtFor }): readonly FitMode[] => {
-    const own = and(base, ...cpuConditions(platform, cpu.march, features).map(of));
+    const runsOnCpu = and(base, ...cpuConditions(platform, cpu.march, features).map(of));
     if (rocm != null && cuda === null) {
       const code = codeByTarget(image, options);
       const runs = or(...[...code.keys()].map((gpu) => of(label.exists(gpu))));
-      return [{ when: and(own, runs), tier: "native", code, builtFor }];
+      return [{ when: and(runsOnCpu, runs), tier: "native", code, builtFor }];
     }
-    if (cuda === null) return [{ when: own, tier: "native", code: new Map(), builtFor }];
-    const usable = and(own, requireCondition(cuda, conditions));
+    if (cuda === null) return [{ when: runsOnCpu, tier: "native", code: new Map(), builtFor }];
+    const usable = and(runsOnCpu, requireCondition(cuda, conditions));
     return driverModes(cuda, conditions).map(({ tier, ptx, when }) => {
       const code = codeByCompute(cuda, ptx);
       return { tier, code, builtFor, when: and(usable, when, everyGpuRuns(code, conditions)) };
@@ -68,25 +67,28 @@ export function fitModes(
   });
 }
 
-/** As facts from a ResourceSlice are judged: they tell sramecc only of targets that have none. */
+/** Judges GPUs as a ResourceSlice describes them: sramecc is unknown where a target may have it. */
 function codeByTarget({ requires, axes }: LockedImage, options: FitOptions): CodeByGpu {
-  const own = { code: requires.rocm?.code ?? [], compute: axes.compute, xnack: wantsXnack(options) };
+  const built = { code: requires.rocm?.code ?? [], compute: axes.compute, xnack: wantsXnack(options) };
   return new Map(
     amdArchitectures.flatMap(({ name: target, sramecc, integrated }) => {
       const gpu = { index: 0, label: "GPU", target, sramecc: sramecc === false ? false : null, integrated };
-      const code = checkAmdCode(own, [gpu]);
+      const code = checkAmdCode(built, [gpu]);
       return "ok" in code || code[0] === undefined ? [] : [[amdKey(target), code[0]] as const];
     }),
   );
 }
 
-/** A march where one needs exactly these features; else the largest that needs no others, and the rest one by one. */
-function cpuConditions(platform: string, own: string, features: readonly string[]): readonly Condition[] {
+/** The largest march within these features, then the other features one by one. Of equal marches the image's own comes first. */
+function cpuConditions(
+  platform: string,
+  ownMarch: string,
+  features: readonly string[],
+): readonly Condition[] {
   const wanted = new Set(features);
   const within = marchesOn(platform).filter((march) => march.features.every((each) => wanted.has(each)));
-  // Marches of equal features are one: the image's own name comes first.
-  const names = [...within.filter(({ name }) => name === own), ...within];
-  const best = names.reduce<(typeof names)[number] | null>(
+  const marches = [...within.filter(({ name }) => name === ownMarch), ...within];
+  const best = marches.reduce<(typeof marches)[number] | null>(
     (most, march) => (march.features.length > (most?.features.length ?? 0) ? march : most),
     null,
   );

@@ -1,4 +1,4 @@
-/** The requests of `launch --fleet` to a target: one workload for each image of a lock, on the nodes on which resolve picks it. */
+/** The launches of `launch --fleet`: one workload for each image of a lock, on the nodes where resolve picks it. */
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
@@ -22,22 +22,22 @@ export interface FleetLaunchOptions extends ResolveImageOptions {
   readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "claim" | "node">;
   /** Default: the last part of the repository. */
   readonly name?: string | undefined;
-  /** How many GPUs each image with GPU code gets. Default: 1. */
+  /** The number of GPUs for each image with GPU code. Default: 1. */
   readonly gpus?: string | undefined;
-  /** Claim devices: these, the best first, or with an empty list as many as `gpus` says. */
+  /** Claim one of these devices, the best first. An empty list claims as many as `gpus` says. */
   readonly devices?: readonly DeviceWish[] | undefined;
 }
 
 export interface FleetRequests {
   readonly name: string;
   readonly launches: readonly FleetLaunch[];
-  /** Cells that win on no node at all. */
+  /** Cells that win on no node. */
   readonly shadowed: readonly string[];
-  /** Cells that serve none of the devices that are named. */
+  /** Cells that serve none of the wanted devices. */
   readonly unserved: readonly string[];
 }
 
-/** Throws `NO_MATCH` where the lock has no image to launch, and as `splitNodes`. */
+/** Throws `NO_MATCH` if the lock has no image to launch, and as `splitNodes` does. */
 export function fleetRequests(
   { name: targetName }: FleetTarget,
   lock: Lock,
@@ -68,7 +68,6 @@ export function fleetRequests(
     const { image, claim } = member;
     const request = {
       ...workload,
-      // On every node of an image: what ends there is started again, unless it is a batch.
       task: workload.task ?? "service",
       name: names[index] ?? fleetName,
       reference: immutableReferenceOf(lock, image),
@@ -83,7 +82,7 @@ export function fleetRequests(
   return { name: fleetName, launches, shadowed, unserved };
 }
 
-/** One workload for all nodes that say that the fleet has an image for them. */
+/** One workload of the plain tag, for all nodes that have an image of the fleet. */
 function plainLaunch(
   lock: Lock,
   targetName: string,
@@ -124,7 +123,7 @@ interface ClaimingMember extends FleetMember {
   readonly claim?: DeviceClaim;
 }
 
-/** A user who names devices wants no image that serves none of them. */
+/** Drops images that serve none of the named devices. Throws if nobody serves one of them. */
 function claimingMembers(
   lock: Lock,
   named: readonly DeviceWish[],
@@ -138,11 +137,11 @@ function claimingMembers(
       if (claim !== null) return [{ ...member, claim }];
       return serves.length === 0 && named.length === 0 ? [member] : [];
     });
-  const nobodys = named.find((wish) => wanted([wish]).length === 0);
-  if (nobodys !== undefined) {
+  const unserved = named.find((wish) => wanted([wish]).length === 0);
+  if (unserved !== undefined) {
     throw unsupported(
       "a fleet",
-      `serve ${nobodys.text}: no image of the lock has code for it`,
+      `serve ${unserved.text}: no image of the lock has code for it`,
       "leave it out of --devices, change --pin, or add a cell for it",
     );
   }
@@ -150,7 +149,7 @@ function claimingMembers(
   return { members: claiming, shadowed, unserved: cellsBut(members, claiming) };
 }
 
-/** Schedulers count: which GPUs a node has decides the image, not the number that is asked for. */
+/** A scheduler gets a number of GPUs. Their kind is the node's. */
 function gpuUnits(text = "1", target: string, vendor: GpuVendor = "nvidia"): readonly GpuUnit[] {
   if (!/^[1-9]\d{0,3}$/.test(text)) {
     throw unsupported(
@@ -167,20 +166,17 @@ function gpuUnits(text = "1", target: string, vendor: GpuVendor = "nvidia"): rea
   });
 }
 
-/** The host for targets that ask it for nothing. */
+/** These targets read no facts of the host. */
 const anyNode = unknownHost("linux/amd64");
 
-/**
- * Tags are longer and richer than DNS names: what is cut, or meets another, gets a hash of its tag; an image with several workloads, their
- * numbers too.
- */
+/** DNS names of tags. A name that is cut or meets another gets a hash. Several workloads of one tag are numbered. */
 function uniqueNames(fleet: string, tags: readonly string[]): readonly string[] {
-  const words = tags.map((tag, index) => {
+  const numbered = tags.map((tag, index) => {
     const earlier = tags.slice(0, index).filter((each) => each === tag).length;
     return earlier === 0 ? tag : `${tag}-${earlier + 1}`;
   });
-  const plain = words.map((word) => dnsName(`${fleet}-${word}`));
-  return words.map((tag, index) => {
+  const plain = numbered.map((word) => dnsName(`${fleet}-${word}`));
+  return numbered.map((tag, index) => {
     const name = plain[index] ?? fleet;
     const cut = `${fleet}-${tag}`.length > 63;
     if (!cut && plain.filter((other) => other === name).length === 1) return name;

@@ -1,7 +1,4 @@
-/**
- * The nodes on which one image comes before another, as a function of their labels. The steps of resolve alone decide the order; this file
- * knows on which nodes an image has which of a step's keys.
- */
+/** The nodes on which one image comes before another. The steps of resolve decide the order. This file finds the nodes of each sort key. */
 
 import type { LockedImage } from "../../../lock/lock.ts";
 import { remember } from "../../../io/collections.ts";
@@ -18,10 +15,10 @@ export interface Contender extends FitMode {
   readonly image: LockedImage;
 }
 
-/** The nodes on which a step has each key, of all on which the contender fits. No two keys of a step share a node. */
+/** The sort keys that a step gives a contender, each with its nodes. No two keys share a node. */
 type KeyedNodes = readonly { readonly value: SortKey; readonly when: Node }[];
 
-/** Compares under the condition that both fit. */
+/** Compares two contenders on nodes that both fit. */
 export function createOrder(conditions: Conditions, order: readonly OrderStep[]) {
   const { and, or, not, ite, of } = conditions;
   const steps = order.map((step) => {
@@ -32,21 +29,21 @@ export function createOrder(conditions: Conditions, order: readonly OrderStep[])
         const nodes = keyedNodes(step, contender);
         return { nodes, name: JSON.stringify(nodes) };
       });
-    /** The nodes on which the step puts `a` before `b`: contenders of equal keys are compared once. */
+    /** The nodes on which the step puts `a` before `b`. It compares contenders of equal keys once. */
     return (a: Contender, b: Contender): Node => {
       const [one, other] = [keyed(a), keyed(b)];
       return remember(compared, `${one.name}|${other.name}`, () => before(one.nodes, other.nodes));
     };
   });
 
-  /** The nodes on which `a` comes before `b`. Steps are asked from the last to the first: an earlier one overrules. */
+  /** The nodes on which `a` comes before `b`. An earlier step overrules the later ones. */
   return (a: Contender, b: Contender): Node =>
     steps.reduceRight<Node>((later, first) => or(first(a, b), and(not(first(b, a)), later)), never);
 
   function before(a: KeyedNodes, b: KeyedNodes): Node {
     return or(
-      ...a.flatMap((mine) =>
-        b.filter(({ value }) => compareKeys(mine.value, value) < 0).map(({ when }) => and(mine.when, when)),
+      ...a.flatMap((one) =>
+        b.filter(({ value }) => compareKeys(one.value, value) < 0).map(({ when }) => and(one.when, when)),
       ),
     );
   }
@@ -57,9 +54,9 @@ export function createOrder(conditions: Conditions, order: readonly OrderStep[])
       case "image":
         return [{ value: step.key(contender), when: always }];
       case "worst code": {
-        // Sorted, the worst that some GPU has is the last.
-        const found = [...code.values()].map((each) => step.key(each)).sort(compareKeys);
-        const tests = found.map(
+        // The worst code of any GPU of the node counts: sorted, it is the last one present.
+        const sorted = [...code.values()].map((each) => step.key(each)).sort(compareKeys);
+        const tests = sorted.map(
           (key) => [key, anyPresent(code, (each) => compareKeys(step.key(each), key) === 0)] as const,
         );
         return lastThatHolds(conditions, step.key(null), tests).filter(({ when }) => when !== never);
@@ -69,7 +66,7 @@ export function createOrder(conditions: Conditions, order: readonly OrderStep[])
     }
   }
 
-  /** By number: where exactly so many targets of the image are used. */
+  /** The entry at n: the nodes on which exactly n of the image's targets are used. */
   function usedTargets(code: CodeByGpu): readonly Node[] {
     const targets = [...new Set([...code.values()].map(({ target }) => target))];
     let counts: readonly Node[] = [always];

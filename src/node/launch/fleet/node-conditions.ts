@@ -1,4 +1,4 @@
-/** Conditions on one label of a node, the functions that are built from them, and what no node contradicts. */
+/** Conditions on the labels of a node, as variables of decision diagrams, and the facts that hold on every node. */
 
 import { findMarch, marchesOn, marchPlatform } from "../../../hardware/cpu-marches.ts";
 import { keys } from "../labels/vocabulary.ts";
@@ -7,13 +7,13 @@ import { always, createDiagrams, type Diagrams, type Node } from "./decision-dia
 export type Condition =
   | { readonly kind: "exists"; readonly key: string }
   | { readonly kind: "is"; readonly key: string; readonly value: string }
-  /** Every node has these numbers, so "less" is true where this is not. */
+  /** Every node has the number, so its opposite is "less". */
   | { readonly kind: "atLeast"; readonly key: string; readonly number: number };
 
 export interface Conditions extends Diagrams {
   readonly of: (condition: Condition) => Node;
-  /** Those that were asked for, by the names of their variables. */
-  readonly asked: ReadonlyMap<string, Condition>;
+  /** The conditions so far, by the names of their variables. */
+  readonly byVariable: ReadonlyMap<string, Condition>;
 }
 
 export const label = {
@@ -22,23 +22,23 @@ export const label = {
   atLeast: (key: string, number: number): Condition => ({ kind: "atLeast", key, number }),
 } as const;
 
-/** With `devicesLast` what the devices of a node tell is tested after all that only the node tells. */
+/** With `devicesLast` the diagrams test facts of a device after facts of the node. */
 export function createConditions({ devicesLast = false } = {}): Conditions {
   const diagrams = createDiagrams();
   const order = devicesLast ? deviceOrder : keyOrder;
-  const asked = new Map<string, Condition>();
+  const byVariable = new Map<string, Condition>();
   return {
     ...diagrams,
-    asked,
+    byVariable,
     of: (condition) => {
       const name = variableName(condition, order);
-      asked.set(name, condition);
+      byVariable.set(name, condition);
       return diagrams.variable(name);
     },
   };
 }
 
-/** Each value with the nodes on which its test is the last that holds, and `otherwise` with those on which none does. */
+/** Each value with the nodes on which its test is the last that holds, then `otherwise` with the nodes on which none holds. */
 export function lastThatHolds<Value>(
   { and, not }: Diagrams,
   otherwise: Value,
@@ -54,11 +54,11 @@ export function lastThatHolds<Value>(
 }
 
 /**
- * Every node that can exist, by the conditions that were asked for: a number of at least 5 is at least 3, a key has one value, a node that
- * runs broadwell runs haswell and has each of its features, a node with usable GPUs has a GPU.
+ * Every node that can exist, as far as the conditions so far tell: a number of at least 5 is at least 3, a key has one value, a node that runs
+ * broadwell runs haswell and has its features, a node with usable GPUs has a GPU.
  */
-export function possibleNodes({ asked, of, and, or, not }: Conditions): Node {
-  const all = [...asked.values()];
+export function possibleNodes({ byVariable, of, and, or, not }: Conditions): Node {
+  const all = [...byVariable.values()];
   const facts = all.flatMap((one) => {
     const unless = not(of(one));
     const implied = impliedBy(one);
@@ -78,22 +78,22 @@ function impliedBy(one: Condition): (other: Condition) => boolean {
   const march = one.key.startsWith(keys.march("")) ? findMarch(one.key.slice(keys.march("").length)) : null;
   if (march === null) return () => false;
   const has = new Set(march.features);
-  // A march speaks of its architecture alone.
+  // Marches of other architectures have other features.
   const marches = marchesOn(marchPlatform(march)).filter(({ features }) =>
     features.every((each) => has.has(each)),
   );
-  const words = new Set([
+  const implied = new Set([
     ...march.features.map(keys.feature),
     ...marches.map(({ name }) => keys.march(name)).filter((name) => name !== one.key),
   ]);
-  return ({ key }) => words.has(key);
+  return ({ key }) => implied.has(key);
 }
 
 function excludes(one: Condition, other: Condition): boolean {
   return one.kind === "is" && other.kind === "is" && one.key === other.key && one.value < other.value;
 }
 
-/** Platform and CPU, then the driver, then the GPUs. A key that ends with a dot begins the names of many. */
+/** Platform and CPU, then the driver, then the GPUs. A key that ends with a dot is a prefix. */
 const keyOrder: readonly string[] = [
   keys.platform,
   keys.broken,
@@ -112,7 +112,7 @@ const keyOrder: readonly string[] = [
   "gpu.",
 ];
 
-/** Keys of the facts that the attributes of a device tell. */
+/** Keys of the facts that a device publishes as attributes. */
 const deviceKeys = [keys.driverNumber, keys.cudaNumber, keys.compute(""), amdKey("")];
 
 export function isOfDevice({ key }: Pick<Condition, "key">): boolean {
@@ -121,7 +121,7 @@ export function isOfDevice({ key }: Pick<Condition, "key">): boolean {
 
 const deviceOrder = [...keyOrder.filter((key) => !deviceKeys.includes(key)), ...deviceKeys];
 
-/** No label says it: which GPUs of AMD there are. */
+/** The key of an AMD target. No label has it: only devices tell it. */
 export function amdKey(name: string): string {
   return `amd.${name}`;
 }
@@ -130,7 +130,7 @@ function covers(key: string): (each: string) => boolean {
   return (each) => (each.endsWith(".") ? key.startsWith(each) : key === each);
 }
 
-/** In the order in which variables are tested: those of one key stand side by side, which keeps the diagrams small. */
+/** Names sort in the order of the tests. The variables of one key stand side by side, which keeps the diagrams small. */
 function variableName(condition: Condition, order: readonly string[]): string {
   const { key } = condition;
   const closest = order
@@ -147,7 +147,7 @@ function valueText(condition: Condition): string {
     case "is":
       return condition.value;
     case "atLeast":
-      // Wide enough for every number that a double holds exactly.
+      // Every number that a double holds exactly has at most 16 digits.
       return String(condition.number).padStart(16, "0");
   }
 }

@@ -1,4 +1,4 @@
-/** For every image of a lock, the nodes and there the devices for which resolve would pick it, where drivers publish them (DRA). */
+/** Splits nodes and their devices among the images of a lock, as resolve would, for drivers that publish devices (DRA). */
 
 import { amdArchitectures } from "../../../hardware/amd-architectures.ts";
 import { type GpuVendor, hasGpuCode, vendorsOf } from "../../../hardware/requirement.ts";
@@ -27,7 +27,7 @@ import {
   winnersOf,
 } from "./split-nodes.ts";
 
-/** GPUs that an image serves under the same drivers. */
+/** The GPUs that an image serves under the same drivers. */
 export interface ServedGpus {
   readonly vendor: GpuVendor;
   /** Compute capabilities, or gfx targets. */
@@ -36,7 +36,7 @@ export interface ServedGpus {
   readonly drivers: readonly Term[];
 }
 
-/** Nodes of an image on which it serves the same devices. */
+/** Nodes on which an image serves the same devices. */
 export interface DeviceMember extends FleetMember {
   /** Empty for an image without GPU code. */
   readonly serves: readonly ServedGpus[];
@@ -54,8 +54,8 @@ const allKinds: readonly Kind[] = [
 ];
 
 /**
- * Splits all devices among the images of a lock: a container that gets devices of one kind runs what `resolveImage` picks for its node with
- * these devices alone. Images without GPU code go by what the node says. Throws as `splitNodes`, but not for AMD.
+ * Splits all devices among the images of a lock: a container with devices of one kind runs the image that `resolveImage` picks for its node
+ * with only these devices. Images without GPU code go by the node's labels. Throws as `splitNodes`, but not for AMD.
  */
 export function splitDevices(lock: Lock, options: ResolveImageOptions = {}) {
   const conditions = createConditions({ devicesLast: true });
@@ -66,19 +66,19 @@ export function splitDevices(lock: Lock, options: ResolveImageOptions = {}) {
     if (hasGpuCode(image.requires)) return devicesOf({ cell, image, wins }, possible, conditions);
     const member = { cell, image, disjointTerms: () => null, serves: [] };
     if (!someAmd) return [{ ...member, terms: termsOf(wins, possible, conditions) }];
-    // No label says that a node has no AMD GPU.
+    // No label says that a node has no AMD GPU, so this asks for the label of the resolved image.
     const { key, value } = resolvedLabel(lock.name, image.tag);
     return [{ ...member, terms: [[{ key, operator: "In", values: [value] }]] }];
   });
   const shadowed = cellsBut(images, members);
-  const untold = images.find(({ cell, image: { requires } }) => {
+  const unpublished = images.find(({ cell, image: { requires } }) => {
     const { code = [] } = requires.rocm ?? {};
     return shadowed.includes(cell) && code.length > 0 && code.every((target) => target.includes("sramecc"));
   });
-  if (untold === undefined) return { members, shadowed };
+  if (unpublished === undefined) return { members, shadowed };
   throw unsupported(
     "kubernetes",
-    `claim GPUs for ${untold.cell}: gpu.amd.com does not publish sramecc, and its code is ${untold.image.requires.rocm?.code.join(", ")}`,
+    `claim GPUs for ${unpublished.cell}: gpu.amd.com does not publish sramecc, and its code is ${unpublished.image.requires.rocm?.code.join(", ")}`,
     "leave that image out with --pin, or build it for the target without sramecc",
   );
 }
@@ -88,17 +88,17 @@ function devicesOf(
   possible: Node,
   conditions: Conditions,
 ): readonly DeviceMember[] {
-  const { and, or, not, of, asked } = conditions;
-  // The drivers run on Linux itself, where their versions are Linux's.
-  const elsewhere = [...asked.values()].filter(({ key }) => key === keys.driverScale).map(of);
+  const { and, or, not, of, byVariable } = conditions;
+  // The DRA drivers run on Linux itself, so other scales of driver versions are out.
+  const elsewhere = [...byVariable.values()].filter(({ key }) => key === keys.driverScale).map(of);
   const onDevices = or(
     ...allKinds.map((kind) => {
-      const alone = assign(conditions, wins, (variable) => factOf(asked.get(variable), kind));
+      const alone = assign(conditions, wins, (variable) => factOf(byVariable.get(variable), kind));
       return alone === never ? never : and(of(label.exists(kind.key)), alone);
     }),
   );
   const isOfNode = (variable: string) => {
-    const condition = asked.get(variable);
+    const condition = byVariable.get(variable);
     return condition !== undefined && !isOfDevice(condition);
   };
   return [...divide(conditions, and(onDevices, not(or(...elsewhere))), isOfNode)].flatMap(
@@ -110,28 +110,28 @@ function devicesOf(
   );
 }
 
-/** Whether a condition holds for a container with this kind of GPU alone; undefined where that depends on more. */
+/** Tells whether a condition holds in a container with only this kind of GPU; undefined if that depends on more. */
 function factOf(condition: Condition | undefined, { vendor, key }: Kind): boolean | undefined {
   if (condition === undefined) return undefined;
   if (condition.key === keys.gpuUsable) return vendor === "nvidia";
-  // Its driver has published it.
+  // A published GPU is known.
   if (condition.key === keys.gpuUnknown) return false;
   if (!isOfDevice(condition)) return undefined;
   if (condition.kind === "atLeast") return vendor === "amd" ? false : isPublished(condition) || undefined;
   return condition.key === key;
 }
 
-/** The CUDA version of a driver is never unknown. */
+/** A published driver has a CUDA version. */
 function isPublished(condition: Extract<Condition, { readonly kind: "atLeast" }>): boolean {
   return condition.key === keys.cudaNumber && condition.number <= 1;
 }
 
 function servedBy(devices: Node, conditions: Conditions): readonly ServedGpus[] {
-  const { asked, or, not } = conditions;
-  const versions = [...asked].filter(([, each]) => each.kind === "atLeast" && isOfDevice(each));
-  const possible = possibleNodes({ ...conditions, asked: new Map(versions) });
+  const { byVariable, or, not } = conditions;
+  const versions = [...byVariable].filter(([, each]) => each.kind === "atLeast" && isOfDevice(each));
+  const possible = possibleNodes({ ...conditions, byVariable: new Map(versions) });
   const served = allKinds.flatMap((kind) => {
-    const when = assign(conditions, devices, (variable) => factOf(asked.get(variable), kind));
+    const when = assign(conditions, devices, (variable) => factOf(byVariable.get(variable), kind));
     return when === never ? [] : [{ ...kind, when }];
   });
   return [...groupBy(served, ({ vendor, when }) => `${vendor} ${when}`).values()].flatMap((alike) => {

@@ -1,4 +1,4 @@
-/** For every image of a lock, the nodes on which resolve would pick it: in words about the node alone. */
+/** Splits all nodes among the images of a lock by their labels, as resolve would. */
 
 import { ImgmatchError } from "../../../errors.ts";
 import { vendorsOf } from "../../../hardware/requirement.ts";
@@ -16,26 +16,23 @@ import { fitModes } from "./fit-modes.ts";
 import { type Contender, createOrder } from "./image-order.ts";
 import { type Condition, type Conditions, createConditions, possibleNodes } from "./node-conditions.ts";
 
-/** A demand on one label, for every system to write in its words. Labels with numbers are there on every node. */
+/** A demand on one label. Each system writes it in its words. Every node has the labels with numbers. */
 export interface LabelTerm {
   readonly key: string;
   readonly operator: "Exists" | "DoesNotExist" | "In" | "NotIn" | "AtLeast" | "Below";
-  /** Values for `In` and `NotIn`, one number for `AtLeast` and `Below`. `NotIn` holds for an absent label too. */
+  /** Values for `In` and `NotIn`, one number for `AtLeast` and `Below`. `NotIn` also holds for an absent label. */
   readonly values: readonly string[];
 }
 
-/** All of these hold. At most one for each label and operator; those of one label stand together. */
+/** Demands that must all hold: at most one for each label and operator. Those of one label stand together. */
 export type Term = readonly LabelTerm[];
 
 export interface FleetMember {
   readonly cell: string;
   readonly image: LockedImage;
-  /** Alternatives: the image wins on a node where one of them holds. They may overlap. */
+  /** Alternatives, which may overlap: the image wins on a node where one of them holds. */
   readonly terms: readonly Term[];
-  /**
-   * The same in alternatives of which never two hold on one node, for systems that would start the image twice; null when
-   * that takes more than `most`.
-   */
+  /** Alternatives that never overlap, for systems that would start the image twice; null if there are more than `most`. */
   readonly disjointTerms: (most: number) => readonly Term[] | null;
 }
 
@@ -45,12 +42,12 @@ export interface NodeSplit {
   readonly shadowed: readonly string[];
 }
 
-/** Beyond this the comparison of all with all takes minutes, and nobody reads the workloads. */
+/** Comparing more images with each other takes minutes. */
 const mostImages = 200;
 
 /**
- * Splits all nodes among the images of a lock, exactly as `resolveImage` would decide on each. A node that no image fits is
- * nobody's. Throws `LAUNCH_UNSUPPORTED` for what labels cannot say, and as `resolveImage` does.
+ * Gives each node to the image that `resolveImage` picks there. A node that no image fits belongs to none. Throws `LAUNCH_UNSUPPORTED` for
+ * needs that labels cannot express, and as `resolveImage` does.
  *
  * @example
  * for (const { image, terms } of splitNodes(lock).members) console.log(image.tag, terms.length);
@@ -81,7 +78,7 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
 
 export type EligibleImages = readonly Pick<FleetMember, "cell" | "image">[];
 
-/** Those that could be the answer on some node, by cell. */
+/** The images that may be the answer on some node, sorted by cell. */
 export function eligibleImages(lock: Lock, options: ResolveImageOptions): EligibleImages {
   const judge = fitOptions(lock, options);
   requireKnownAxes(judge.pins, lock.images);
@@ -97,7 +94,7 @@ export function eligibleImages(lock: Lock, options: ResolveImageOptions): Eligib
   });
 }
 
-/** Each image that wins on some node, and on which. `possible` are all nodes that there can be. */
+/** Each image that wins on some node, with these nodes. `possible` are all nodes that can exist. */
 export function winnersOf(
   lock: Lock,
   images: EligibleImages,
@@ -106,22 +103,22 @@ export function winnersOf(
 ) {
   const judge = fitOptions(lock, options);
   const { and, or, not } = conditions;
-  const contenders = images.flatMap(({ cell, image: whole }) =>
-    alternativesOf(whole).flatMap((image) =>
+  const contenders = images.flatMap(({ cell, image: locked }) =>
+    alternativesOf(locked).flatMap((image) =>
       fitModes(image, conditions, judge).map((mode): Contender => ({ ...mode, cell, image })),
     ),
   );
   const before = createOrder(conditions, orderBy(options.prefer ?? lock.prefer));
   const possible = possibleNodes(conditions);
   const winners = images.flatMap(({ cell, image }) => {
-    const mine = contenders.filter((each) => each.cell === cell);
+    const ways = contenders.filter((each) => each.cell === cell);
     const others = contenders.filter((each) => each.cell !== cell);
-    const wins = mine.reduce<Node>((any, each) => {
-      let alone = and(each.when, possible);
+    const wins = ways.reduce<Node>((any, way) => {
+      let alone = and(way.when, possible);
       for (const other of others) {
         if (alone === never) break;
         const shared = and(alone, other.when);
-        if (shared !== never) alone = and(alone, not(and(shared, before(other, each))));
+        if (shared !== never) alone = and(alone, not(and(shared, before(other, way))));
       }
       return or(any, alone);
     }, never);
@@ -130,7 +127,7 @@ export function winnersOf(
   return { winners, possible };
 }
 
-/** The cells of `all` that are not among `some`. */
+/** The cells of `all` without those of `some`. */
 export function cellsBut(
   all: readonly Pick<FleetMember, "cell">[],
   some: readonly Pick<FleetMember, "cell">[],
@@ -139,26 +136,26 @@ export function cellsBut(
   return [...new Set(all.map(({ cell }) => cell))].filter((cell) => !there.has(cell));
 }
 
-/** Alternatives that hold on exactly these of the possible nodes. */
+/** Alternatives that, of the possible nodes, hold on exactly these. */
 export function termsOf(nodes: Node, possible: Node, conditions: Conditions): readonly Term[] {
   const { or, not } = conditions;
   return coverNode(conditions, nodes, or(nodes, not(possible))).map((cube) => nodeTerm(cube, conditions));
 }
 
-/** A node of newer words, or of none, may be anything: nothing is scheduled to it on a guess. */
+/** Only nodes of a known vocabulary: another node's labels may mean anything. */
 function nodeTerm(cube: Cube, conditions: Conditions): Term {
   return [{ key: keys.vocabulary, operator: "In", values: vocabularyVersions }, ...termOf(cube, conditions)];
 }
 
-/** Leaves out what the rest implies: a number above 5 needs no word about 3, and a label with this value no word about others. */
+/** Drops demands that others imply: `AtLeast 5` implies `AtLeast 3`, and `In` implies every `NotIn` of its label. */
 export function termOf(cube: Cube, conditions: Conditions): Term {
   const tests = cube.flatMap(({ variable, holds }) => {
-    const condition = conditions.asked.get(variable);
+    const condition = conditions.byVariable.get(variable);
     return condition === undefined ? [] : [labelTerm(condition, holds)];
   });
   return [...groupBy(tests, ({ key }) => key).values()].flatMap((ofKey) =>
     [...groupBy(ofKey, ({ operator }) => operator)].flatMap(([operator, same]): Term => {
-      // Numbers ascend, as conditions are in the order of their values.
+      // A cube is in the order of the variables, so numbers ascend.
       if (operator === "AtLeast") return same.slice(-1);
       if (operator !== "NotIn") return same.slice(0, 1);
       if (ofKey.some((other) => other.operator === "In")) return [];

@@ -1,4 +1,4 @@
-/** A node's labels in the words of each system, within its limits for names and values. */
+/** Writes a node's labels for each system, within its limits for names and values. */
 
 import type { HostFacts } from "../../../host/facts.ts";
 import { unitsOf } from "../gpu-units.ts";
@@ -8,7 +8,7 @@ import { labelNames } from "./vocabulary.ts";
 
 export interface LabelFormat {
   readonly description: string;
-  /** Text with a newline at its end. */
+  /** Ends with a newline. */
   readonly write: (labels: NodeLabels, host: HostFacts) => string;
 }
 
@@ -18,7 +18,7 @@ export const labelFormats = {
     write: (labels) => pairLines(labels, labelNames.kubernetes),
   },
   nfd: {
-    // Node Feature Discovery, "Local feature source": one label per line, a namespace of one's own before the slash.
+    // One label per line, with an own namespace before the slash (Node Feature Discovery, "Local feature source").
     description:
       "a feature file for Node Feature Discovery, in /etc/kubernetes/node-feature-discovery/features.d",
     write: (labels) => pairLines(labels, labelNames.kubernetes),
@@ -36,7 +36,7 @@ export const labelFormats = {
     write: (labels) => pairLines(labels, labelNames.nomad),
   },
   slurm: {
-    // slurm.conf, "Features": a list with commas; names are any text without blanks and operators.
+    // A list with commas, of names without blanks and operators (slurm.conf, "Features").
     description: "features for slurm.conf, or for AvailableFeatures and ActiveFeatures of scontrol update",
     write: (labels) =>
       `${Object.entries(brief(labels))
@@ -61,7 +61,7 @@ function pairLines(labels: NodeLabels, name: (key: string) => string): string {
     .join("");
 }
 
-/** Without single CPU features and encoded numbers, for systems that have no use for them. */
+/** The labels without CPU features and encoded numbers, for systems that compare neither. */
 function brief(labels: NodeLabels): NodeLabels {
   return Object.fromEntries(
     Object.entries(labels).filter(([key]) => !key.startsWith("cpu.") && !key.endsWith("-number")),
@@ -69,8 +69,8 @@ function brief(labels: NodeLabels): NodeLabels {
 }
 
 /**
- * Attributes, and the GPUs that the agent offers. Sources: Mesos, "Attributes and Resources" (`name:value;…`) and
- * "Nvidia GPU Support" (`--nvidia_gpu_devices` names them, `--resources` counts them, and both or neither are given).
+ * Attributes, and the GPUs that the agent offers. Sources: Mesos, "Attributes and Resources" (`name:value;…`) and "Nvidia GPU Support"
+ * (`--nvidia_gpu_devices` names them and `--resources` counts them; an agent takes both or neither).
  */
 function mesosFlags(labels: NodeLabels, host: HostFacts): string {
   const attributes = Object.entries(brief(labels))
@@ -81,7 +81,7 @@ function mesosFlags(labels: NodeLabels, host: HostFacts): string {
     .map(({ gpu }) => gpu.index);
   const flags = [
     `--attributes=${attributes}`,
-    // Without it the Mesos containerizer knows no Docker images ("Container Images").
+    // By default the Mesos containerizer knows no Docker images ("Container Images").
     "--image_providers=docker",
     ...(indexes.length === 0
       ? ["--isolation=filesystem/linux,docker/runtime"]

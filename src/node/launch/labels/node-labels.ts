@@ -1,6 +1,7 @@
-/** The labels of a node: those that follow from its facts, whatever the lock, and the image that resolve picks there. */
+/** The labels of a node: its facts, and the image that resolve picks there. */
 
 import { marchesOn } from "../../../hardware/cpu-marches.ts";
+import type { VersionParts } from "../../../hardware/driver-version.ts";
 import { compatAllowsClass } from "../../../hardware/forward-compat.ts";
 import type { HostFacts } from "../../../host/facts.ts";
 import type { Lock } from "../../../lock/lock.ts";
@@ -22,33 +23,43 @@ import {
 export type NodeLabels = Readonly<Record<string, string>>;
 
 /**
- * The labels of a node, keys sorted. Numbers are there on every node, 0 for unknown, as systems answer "no" to any
- * comparison with a label that is absent.
+ * The labels of a node, keys sorted. Every node has the numbers, 0 for unknown: systems answer "no" to any comparison with an absent label.
  *
  * @example
  * nodeLabels(facts)["driver"]; // "570.124.06"
  */
 export function nodeLabels(host: HostFacts): NodeLabels {
   const view = viewHost(host);
-  const labels: Record<string, string> = {
+  const labels = {
     [keys.vocabulary]: vocabularyOf(view),
     [keys.platform]: platformValue(view.platform),
-    ...(view.broken.some((problem) => vendorOfProblem(problem) === "nvidia")
-      ? { [keys.broken]: "true" }
-      : {}),
-    ...(view.untold.nvidia.length > 0 ? { [keys.gpuUnknown]: "true" } : {}),
+    [keys.broken]: mark(view.broken.some((problem) => vendorOfProblem(problem) === "nvidia")),
+    [keys.gpuUnknown]: mark(view.untold.nvidia.length > 0),
     ...cpuLabels(view),
-    ...(view.kernel === null ? {} : { [keys.kernel]: view.kernel.text }),
-    [keys.kernelNumber]: String(view.kernel === null ? 0 : versionNumber(view.kernel.parts)),
-    ...(view.runtime === null ? {} : { [keys.runtime]: view.runtime }),
+    [keys.kernel]: view.kernel?.text,
+    [keys.kernelNumber]: numberOf(view.kernel),
+    [keys.runtime]: view.runtime,
     ...nvidiaLabels(host, view),
   };
-  return Object.fromEntries(sortedEntries(labels));
+  return Object.fromEntries(
+    sortedEntries(labels).flatMap(([key, value]) => (value == null ? [] : [[key, value]])),
+  );
+}
+
+/** Values of labels. A label without one is left out. */
+type Values = Readonly<Record<string, string | null | undefined>>;
+
+function mark(holds: boolean): string | null {
+  return holds ? "true" : null;
+}
+
+function numberOf(version: { readonly parts: VersionParts } | null): string {
+  return String(version === null ? 0 : versionNumber(version.parts));
 }
 
 export interface AdvertisedNode {
   readonly labels: NodeLabels;
-  /** `match` is null where no image fits: then the node advertises none. */
+  /** If `match` is null, no image fits and the node advertises none. */
   readonly resolution: Resolution;
 }
 
@@ -72,29 +83,24 @@ export function advertiseNode(
   return { labels, resolution };
 }
 
-/** `linux/amd64`: only marches of the host's own architecture are its words. */
-function cpuLabels({ platform, features, cpu }: HostView): NodeLabels {
-  const level = cpu.level === null ? {} : { [keys.cpuLevel]: cpu.level };
+function cpuLabels({ platform, features, cpu }: HostView): Values {
+  const level = { [keys.cpuLevel]: cpu.level };
   if (features === null) return level;
   const marches = marchesOn(platform).filter((march) => march.features.every((each) => features.has(each)));
   return {
     ...level,
     ...Object.fromEntries(marches.map(({ name }) => [keys.march(name), "true"])),
     ...Object.fromEntries(
-      [...features]
-        .filter((name) => labelledFeatures().has(name))
-        .map((name) => [keys.feature(name), "true"]),
+      [...labelledFeatures()].map((name) => [keys.feature(name), mark(features.has(name))]),
     ),
   };
 }
 
-function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
+function nvidiaLabels(host: HostFacts, view: HostView): Values {
   const { nvidia } = view;
-  const driver = nvidia?.driver ?? null;
-  const cuda = nvidia?.cuda ?? null;
   const numbers = {
-    [keys.driverNumber]: String(driver === null ? 0 : versionNumber(driver.parts)),
-    [keys.cudaNumber]: String(cuda === null ? 0 : versionNumber(cuda.parts)),
+    [keys.driverNumber]: numberOf(nvidia?.driver ?? null),
+    [keys.cudaNumber]: numberOf(nvidia?.cuda ?? null),
     [keys.gpuCount]: String(nvidia?.gpus.length ?? 0),
   };
   if (nvidia === null) return numbers;
@@ -104,21 +110,20 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
   }));
   const classes = new Set(nvidia.gpus.map((gpu) => gpu.class));
   const compat = [...classes].every((name) => compatAllowsClass(name) === true);
-  const products = [...new Set((host.nvidia?.gpus ?? []).map(({ name }) => name))].filter(
-    (name) => name !== null,
-  );
-  const profiles = (host.nvidia?.gpus ?? []).flatMap(({ mig }) => mig.map(({ profile }) => profile));
+  const gpus = host.nvidia?.gpus ?? [];
+  const products = [...new Set(gpus.flatMap(({ name }) => name ?? []))];
+  const profiles = gpus.flatMap(({ mig }) => mig.map(({ profile }) => profile));
   const product = products.length > 1 ? "mixed" : plainValue(products[0] ?? "");
   return {
     ...numbers,
-    ...(driver === null ? {} : { [keys.driver]: driver.text }),
-    ...(cuda === null ? {} : { [keys.cuda]: cuda.text }),
+    [keys.driver]: nvidia.driver?.text,
+    [keys.cuda]: nvidia.cuda?.text,
     [keys.driverScale]: nvidia.scale,
-    ...(checkGpuPresence(view).ok ? { [keys.gpuUsable]: "true" } : {}),
-    ...(compat && nvidia.gpus.length > 0 ? { [keys.forwardCompat]: "true" } : {}),
-    ...(nvidia.compat.adds === null ? {} : { [keys.compatAdds]: nvidia.compat.adds }),
-    ...(nvidia.compat.hostFirst === true ? { [keys.hostFirst]: "true" } : {}),
-    ...(product === "" ? {} : { [keys.gpuProduct]: product }),
+    [keys.gpuUsable]: mark(checkGpuPresence(view).ok),
+    [keys.forwardCompat]: mark(compat && nvidia.gpus.length > 0),
+    [keys.compatAdds]: nvidia.compat.adds,
+    [keys.hostFirst]: mark(nvidia.compat.hostFirst === true),
+    [keys.gpuProduct]: product === "" ? null : product,
     ...counted(kinds.map(({ compute }) => keys.compute(compute))),
     ...counted(kinds.map(({ brand }) => keys.brand(brand))),
     ...counted(kinds.map(({ compute, brand }) => keys.kind(compute, brand))),
@@ -132,7 +137,7 @@ function counted(names: readonly string[]): NodeLabels {
   return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, String(count)]));
 }
 
-/** The first version whose words describe every GPU; a compute capability that is not known at all is a word of each. */
+/** The first version that has a word for every GPU. Every version has one for an unknown compute capability. */
 function vocabularyOf({ nvidia }: HostView): string {
   const computes = (nvidia?.gpus ?? []).flatMap(({ compute }) =>
     compute === null ? [] : [`${compute.major}.${compute.minor}`],
@@ -145,7 +150,7 @@ function vocabularyOf({ nvidia }: HostView): string {
   return "none";
 }
 
-/** For people: two products may share a word, as nothing is decided by it. */
+/** A value for people: it may be ambiguous, as nothing depends on it. */
 function plainValue(text: string): string {
   return text
     .replace(/[^A-Za-z0-9_.-]+/g, "-")
@@ -153,7 +158,7 @@ function plainValue(text: string): string {
     .replace(/^[^A-Za-z0-9]+|(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/g, "");
 }
 
-/** The end of a label's name, which has 63 characters in all. */
+/** A part of a label's name, which has at most 63 characters. */
 function profilePart(profile: string): string {
   const part = plainValue(profile.slice(0, 50));
   return part === "" ? unknownValue : part;

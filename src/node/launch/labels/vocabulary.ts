@@ -1,20 +1,17 @@
-/**
- * The words in which a node says what it is. Fleets are written in exactly these words, so what a node advertises decides there
- * as its facts decide in `resolve`.
- */
+/** The labels in which a node describes itself. Fleets use the same labels, so they decide as `resolve` decides by facts. */
 
 import { createHash } from "node:crypto";
 import { allMarches } from "../../../hardware/cpu-marches.ts";
 import type { VersionParts } from "../../../hardware/driver-version.ts";
 import { ownPrefix } from "../../../host/kubernetes/kubernetes-object.ts";
 
-/** A label of a node, without the prefix that each system writes before the key. */
+/** A label of a node, without the system's prefix of the key. */
 export interface NodeLabel {
   readonly key: string;
   readonly value: string;
 }
 
-/** Compute capabilities that each version of the vocabulary has words for. A new one is a new row, never a change. */
+/** The compute capabilities that each version of the vocabulary adds. New ones get a new row: a row never changes. */
 export const knownComputes = [
   // biome-ignore format: in the order of the devices
   [
@@ -23,10 +20,10 @@ export const knownComputes = [
   ],
 ] as const satisfies readonly (readonly string[])[];
 
-/** Values of {@link keys.vocabulary} that this version knows: a node with newer words, or with none, may be anything. */
+/** The values of {@link keys.vocabulary} that this imgmatch understands. */
 export const vocabularyVersions: readonly string[] = knownComputes.map((_, index) => String(index + 1));
 
-/** Brands as `NVIDIA_REQUIRE_CUDA` knows them: see `brandOf` in resolve/host-view.ts. */
+/** The brands of `NVIDIA_REQUIRE_CUDA` (`brandOf` in resolve/host-view.ts). */
 export const knownBrands = [
   "geforce",
   "nvidia",
@@ -41,14 +38,14 @@ export const knownBrands = [
 
 export const unknownValue = "unknown";
 
-/** The keys, without the prefix that each system writes before them. */
+/** The keys, without a system's prefix. */
 export const keys = {
-  /** Version of the words that describe this node whole. A node that no version describes says `none`. */
+  /** The version that describes this node completely; `none` if no version does. */
   vocabulary: "vocabulary",
   platform: "platform",
-  /** `true` where the GPUs are in a state that resolve calls broken. */
+  /** `true` if the host is broken to resolve. */
   broken: "broken",
-  /** `true` where it is not known whether the node has GPUs, which they are or which driver they have. */
+  /** `true` if a fact about GPUs or driver is unknown. */
   gpuUnknown: "gpu.unknown",
   cpuLevel: "cpu-level",
   march: (name: string) => `march.${name}`,
@@ -57,20 +54,20 @@ export const keys = {
   kernelNumber: "kernel-number",
   driver: "driver",
   driverNumber: "driver-number",
-  /** `linux`, `wsl` or `l4t`: how the driver's version is counted. */
+  /** `linux`, `wsl` or `l4t`: the scale of the driver's version. */
   driverScale: "driver-scale",
   cuda: "cuda",
   cudaNumber: "cuda-number",
   runtime: "runtime",
   gpuCount: "gpu.count",
   gpuProduct: "gpu.product",
-  /** `true` where a driver drives every visible GPU and there is one. */
+  /** `true` if there is a GPU and a driver drives every visible one. */
   gpuUsable: "gpu.usable",
-  /** `true` where every visible GPU is of a class that NVIDIA's forward-compatibility packages support. */
+  /** `true` if NVIDIA's forward-compatibility packages support the class of every visible GPU. */
   forwardCompat: "gpu.forward-compat",
-  /** `newer`, `listed` or `never`: when the container toolkit puts an image's compatibility package before the host's library. */
+  /** `newer`, `listed` or `never`: `CompatAdds` in resolve/host-view.ts. */
   compatAdds: "gpu.compat-adds",
-  /** `true` where the host's library comes before whatever an image's `ld.so.conf` names. */
+  /** `true` if the host's library comes before the folders of an image's `ld.so.conf`. */
   hostFirst: "gpu.host-first",
   compute: (compute: string) => `gpu.compute.${compute}`,
   brand: (brand: string) => `gpu.brand.${brand}`,
@@ -79,14 +76,14 @@ export const keys = {
   image: (lockName: string) => `image.${imagePart(lockName)}`,
 } as const;
 
-/** The image that `resolve` picks on a node of this lock; the value is a word that every system takes. */
+/** The label of the image that `resolve` picks on a node. Every system accepts its value. */
 export function resolvedLabel(lockName: string, tag: string): NodeLabel {
   return { key: keys.image(lockName), value: labelValue(tag) };
 }
 
 /**
- * Text as the value of a Kubernetes label: at most 63 of `[A-Za-z0-9_.-]`, letters or digits at the ends. A text that has to be
- * changed or cut gets a hash, so that different texts stay different.
+ * Text as the value of a Kubernetes label: at most 63 of `[A-Za-z0-9_.-]`, letters or digits at the ends. A changed or cut text gets a hash, so
+ * that different texts stay different.
  */
 export function labelValue(text: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.test(text)) return text;
@@ -98,7 +95,7 @@ export function labelValue(text: string): string {
   return `${start}${start === "" ? "" : "."}${hash}`;
 }
 
-/** The end of a label's name, which has 63 characters in all and a letter or digit as its last; too long ones get a hash. */
+/** A part of a label's name, which has at most 63 characters and ends with a letter or digit. A cut name gets a hash. */
 function imagePart(lockName: string): string {
   const part = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, "");
   if (part.length <= 57) return part === "" ? unknownValue : part;
@@ -112,40 +109,39 @@ export function platformValue(platform: string): string {
 
 let labelled: ReadonlySet<string> | undefined;
 
-/** Features that some march needs: the only ones that an image can need. The other hundred names of /proc/cpuinfo are noise. */
+/** The features that some march needs: no image needs the other hundred names of /proc/cpuinfo. */
 export function labelledFeatures(): ReadonlySet<string> {
   labelled ??= new Set(allMarches().flatMap(({ features }) => features));
   return labelled;
 }
 
-/** How each system spells the name of a label. */
+/** The name of a label in each system. */
 export const labelNames = {
   kubernetes: (key: string) => `${ownPrefix}${key}`,
-  /** Engine and node labels: reverse DNS is for companies' own, so one short word stands before the dot. */
   docker: (key: string) => `imgmatch.${key}`,
   /** Attributes are text of [a-zA-Z0-9_/.-] (Mesos, "Attributes and Resources"). */
   mesos: (key: string) => `imgmatch.${key}`,
-  /** `${meta.…}` is read as an expression, in which a dot and a hyphen mean something else. */
+  /** Nomad reads `${meta.…}` as an expression, in which a dot and a hyphen are operators. */
   nomad: (key: string) => `imgmatch_${key.replace(/[^A-Za-z0-9]/g, "_")}`,
-  /** Features are bare words: the value becomes part of the name. */
+  /** Features have no values: the value becomes part of the name. */
   slurm: (key: string, value: string) => (value === "true" ? `imgmatch.${key}` : `imgmatch.${key}.${value}`),
 } as const;
 
 /**
- * Versions are whole numbers, for systems that compare nothing else: Kubernetes' `Gt` and `Lt`, Nomad's `>=`. They have four parts,
- * up to 8999, then three of up to 9999. More would be beyond what a double holds exactly.
+ * The largest values of a version's four parts. Kubernetes' `Gt` and `Lt` and Nomad's `>=` compare only whole numbers, so a version is one. A
+ * double holds it exactly.
  */
 const widths = [8999, 9999, 9999, 9999] as const;
 
 /**
- * `570.124.06` → 570012400060000. Numbers compare as the versions do. A part beyond its width counts as the widest, so that
- * an absurd version is newer than every real one; {@link isExact} says whether no other version has the same number.
+ * `570.124.06` → 570012400060000. Numbers compare as versions do. A part over its largest value counts as that, so an absurd version is
+ * newer than every real one. {@link isExact} tells whether the number stands for one version only.
  */
 export function versionNumber(parts: VersionParts): number {
   return widths.reduce((number, widest, index) => number * 10_000 + Math.min(parts[index] ?? 0, widest), 0);
 }
 
-/** The inverse, without the zeros at the end. */
+/** The inverse of {@link versionNumber}, without zeros at the end. */
 export function versionText(number: number): string {
   const parts: number[] = [];
   for (let rest = number, index = 0; index < widths.length; index++, rest = Math.floor(rest / 10_000))

@@ -4,6 +4,7 @@
  */
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
+import { flag, flags } from "../fields.ts";
 import { deviceNodes, isAmd, isBundled, neededUnits } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
 import { localTarget, type LaunchCommand, type LaunchRequest, type LocalTarget } from "../target.ts";
@@ -24,13 +25,16 @@ export const apptainer: LocalTarget = localTarget({
 function command(request: LaunchRequest): LaunchCommand {
   const { reference, args, program, cpus, memoryMiB, mounts = [], options = [] } = request;
   const words = [
-    // Else a shell in the container reads variables and arguments, and runs what stands in $(…).
+    // Without it a shell in the container expands variables and $(…) in the arguments.
     "--no-eval",
     ...gpuOptions(request),
-    ...mounts.flatMap((mount) => ["--mount", bindOption(mount, "destination", "ro")]),
+    ...flags(
+      "--mount",
+      mounts.map((mount) => bindOption(mount, "destination", "ro")),
+    ),
     // Both need cgroups v2 (User Guide, "Limiting Container Resources").
-    ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
-    ...(memoryMiB === undefined ? [] : ["--memory", `${memoryMiB}M`]),
+    ...flag("--cpus", cpus),
+    ...flag("--memory", memoryMiB, "M"),
     ...options,
     `docker://${byDigest(reference)}`,
   ];
@@ -50,8 +54,8 @@ function instanceName({ name, program }: LaunchRequest): string {
 }
 
 /**
- * Without `--nv` or `--rocm` the host's devices are there all the same: `/dev` is the host's unless `--contain` says otherwise. `--rocm` also
- * takes over what the host has of the libraries that etc/rocmliblist.conf names, HSA's among them.
+ * `/dev` is the host's without `--nv` and `--rocm` too, unless `--contain` says otherwise. `--rocm` also mounts the host's libraries that
+ * etc/rocmliblist.conf names, among them HSA's.
  */
 function gpuOptions(request: LaunchRequest): readonly string[] {
   const units = neededUnits(request);
@@ -68,19 +72,19 @@ function rocmOption({ settings = {} }: LaunchRequest): readonly string[] {
   return rocm === "no" ? [] : ["--rocm"];
 }
 
-/** `--env` splits at commas; a variable with this prefix is handed over as it is (User Guide, "Environment and Metadata"). */
+/** `--env` splits at commas. A variable with the prefix APPTAINERENV_ is passed on whole (User Guide, "Environment and Metadata"). */
 function variables(request: LaunchRequest): Readonly<Record<string, string>> {
   const units = neededUnits(request);
   const env = { ...visibleDevices(units), ...request.env };
-  const lost = Object.keys(env).find((name) => kept.includes(name));
+  const lost = Object.keys(env).find((name) => reserved.includes(name));
   if (lost !== undefined)
     throw cannot(`set ${lost} in a container: it keeps its own`, `leave --env ${lost} out`);
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [`APPTAINERENV_${name}`, value]));
 }
 
 /**
- * Every GPU of the host is there, so CUDA or ROCm is told which ones are meant. HIP counts those that ROCr leaves, and would else obey
- * a variable of the caller.
+ * The container sees every GPU of the host: these variables tell CUDA or ROCm which ones to use. HIP counts the GPUs that ROCr leaves. Without
+ * a value here HIP would obey the caller's variable.
  */
 function visibleDevices(units: readonly GpuUnit[]): Readonly<Record<string, string>> {
   if (units.length === 0) return {};
@@ -91,8 +95,8 @@ function visibleDevices(units: readonly GpuUnit[]): Readonly<Record<string, stri
   };
 }
 
-/** Left out, or read as something else (apptainer/apptainer, internal/pkg/util/env/create.go and process_linux.go). */
-const kept = [
+/** Apptainer drops these, or reads them as something else (apptainer/apptainer, internal/pkg/util/env/create.go and process_linux.go). */
+const reserved = [
   "HOME",
   "UID",
   "GID",

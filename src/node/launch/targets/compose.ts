@@ -1,8 +1,9 @@
 /** A service of a Compose file. Source: Compose Specification, "services" and "deploy.resources.reservations.devices". */
 
-import { baseName, dnsName, filled, given, type JsonObject } from "../workload-name.ts";
+import { filled, given, type JsonObject } from "../fields.ts";
 import { handoverOf } from "../gpu-needs.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
+import { baseName, dnsName } from "../workload-name.ts";
 
 export const compose: LaunchTarget = {
   name: "compose",
@@ -34,31 +35,31 @@ function gpus(request: LaunchRequest): JsonObject {
   const handover = handoverOf("compose", request);
   if (handover === null) return {};
   const groups = filled({ group_add: handover.by === "runtime" ? [] : handover.groups });
-  if (handover.by === "devices")
-    return { devices: handover.nodes.map((node) => `${node}:${node}`), ...groups };
+  if (handover.by === "files")
+    return { devices: handover.devices.map((node) => `${node}:${node}`), ...groups };
   const devices =
-    handover.by === "cdi"
-      ? // The engine's own driver for CDI names (moby, daemon/cdi.go), which docker run --device uses too.
-        { driver: "cdi", device_ids: handover.names }
-      : { driver: "nvidia", device_ids: handover.ids };
+    handover.by === "runtime"
+      ? { driver: "nvidia", device_ids: handover.ids }
+      : // Docker's driver for CDI names (moby, daemon/cdi.go), which docker run --device uses too.
+        { driver: "cdi", device_ids: handover.devices };
   const reservations = { devices: [{ ...devices, capabilities: ["gpu"] }] };
   return { deploy: { resources: { reservations } }, ...groups };
 }
 
-/** The fields of a service about its container, in a stack file of a swarm too. */
+/** The fields about the container of a service, also in a swarm's stack file. */
 export function serviceFields({ program, args, env = {}, mounts = [] }: LaunchRequest): JsonObject {
   return {
-    ...(program === undefined ? {} : { entrypoint: [literal(program)] }),
-    command: args.map(literal),
-    environment: Object.fromEntries(Object.entries(env).map(([key, text]) => [key, literal(text)])),
+    ...(program === undefined ? {} : { entrypoint: [doubleDollar(program)] }),
+    command: args.map(doubleDollar),
+    environment: Object.fromEntries(Object.entries(env).map(([key, text]) => [key, doubleDollar(text)])),
     volumes: mounts.map(({ source, target, readOnly }) => ({
-      ...{ type: "bind", source: literal(source), target: literal(target) },
+      ...{ type: "bind", source: doubleDollar(source), target: doubleDollar(target) },
       ...(readOnly ? { read_only: true } : {}),
     })),
   };
 }
 
-/** `$` begins a variable in a Compose file, `$$` is the sign itself (Compose Specification, "Interpolation"). */
-function literal(text: string): string {
+/** `$` begins a variable in a Compose file, `$$` is a dollar sign (Compose Specification, "Interpolation"). */
+export function doubleDollar(text: string): string {
   return text.replaceAll("$", "$$$$");
 }

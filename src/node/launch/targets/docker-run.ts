@@ -10,6 +10,7 @@
 import { ImgmatchError } from "../../../errors.ts";
 import { compareVersions, parseCudaVersion } from "../../../hardware/driver-version.ts";
 import { byDigest } from "../../../oci/immutable-reference.ts";
+import { assignments, flag, flags } from "../fields.ts";
 import { deviceNodes, handoverOf, isBundled, neededUnits, refuseAmd } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
 import {
@@ -65,36 +66,34 @@ function engineRun(
 function gpuOptions(engine: "docker" | "podman", request: LaunchRequest): readonly string[] {
   const handover = handoverOf(engine, request);
   if (handover === null) return [];
-  // The quotes are Docker's own: the value is read as CSV, and a comma would end the field.
+  // Docker reads the value as CSV, in which a comma outside quotes ends the field.
   if (handover.by === "runtime") return ["--gpus", `"device=${handover.ids.join(",")}"`];
-  return [
-    ...(handover.by === "cdi" ? handover.names : handover.nodes).flatMap((name) => ["--device", name]),
-    ...handover.groups.flatMap((group) => ["--group-add", group]),
-  ];
+  return [...flags("--device", handover.devices), ...flags("--group-add", handover.groups)];
 }
 
 function nvidiaDockerRun(request: LaunchRequest): LaunchCommand {
   const { reference, args, settings = {}, options = [] } = request;
   refuseAmd(request, cannot, "it is a wrapper for NVIDIA's driver");
   const units = neededUnits(request);
-  if (units.length > 0) refuse(request, units);
-  const folder = (mount: Mount) => ["--volume", volumeOf(mount)];
-  const words = [...modeOptions(request, "unless-stopped"), ...containerOptions(request, folder)];
+  if (units.length > 0) refuseUnits(request, units);
+  const volumes = flags("--volume", (request.mounts ?? []).map(volumeOf));
+  const words = [...modeOptions(request, "unless-stopped"), ...containerOptions(request, volumes)];
   const image = [...options, "--", reference, ...args];
   if (units.length === 0) return { argv: ["docker", "run", ...words, ...image], env: {} };
   if (settings.wrapper === "no") {
-    const gpus = spelledOut(request.host.nvidia?.driver ?? null, units);
+    const gpus = pluginOptions(request.host.nvidia?.driver ?? null, units);
     return { argv: ["docker", "run", ...words, ...gpus, ...image], env: {} };
   }
   refuseNewerCuda(request);
   return {
-    // The wrapper takes `--` for an option with a value, and the image for its value (src/docker/docker.go, ParseArgs).
+    // No `--`: the wrapper reads it as an option whose value is the image (src/docker/docker.go, ParseArgs).
     argv: ["nvidia-docker", "run", ...words, ...options, reference, ...args],
     env: { NV_GPU: units.map(unitId).join(",") },
   };
 }
 
-function spelledOut(driver: string | null, units: readonly GpuUnit[]): readonly string[] {
+/** The volume and the devices that the wrapper would add. */
+function pluginOptions(driver: string | null, units: readonly GpuUnit[]): readonly string[] {
   if (driver === null) {
     throw new ImgmatchError({
       code: "LAUNCH_FAILED",
@@ -109,7 +108,7 @@ function spelledOut(driver: string | null, units: readonly GpuUnit[]): readonly 
   ];
 }
 
-function refuse(request: LaunchRequest, units: readonly GpuUnit[]): void {
+function refuseUnits(request: LaunchRequest, units: readonly GpuUnit[]): void {
   if (isBundled(request)) {
     throw cannot(
       "run an image that bundles its driver: it mounts the host's driver over it",
@@ -120,7 +119,7 @@ function refuse(request: LaunchRequest, units: readonly GpuUnit[]): void {
     throw cannot("name a MIG instance", "launch it with docker and a newer toolkit");
 }
 
-/** The wrapper stops at an image with a newer CUDA than the driver's: it knows no minor version compatibility. */
+/** The wrapper refuses an image with a newer CUDA than the driver's: it knows no minor version compatibility. */
 function refuseNewerCuda({ requires: { cuda }, host }: LaunchRequest): void {
   const image = parseCudaVersion(cuda?.toolkit ?? "");
   const driver = parseCudaVersion(host.nvidia?.cuda ?? "");
@@ -132,47 +131,48 @@ function refuseNewerCuda({ requires: { cuda }, host }: LaunchRequest): void {
   );
 }
 
-/** Docker of that time has no --mount (17.06) for containers: `--volume`, in which a colon separates. */
+/** `--volume`, in which a colon separates: `docker run --mount` came later (17.06). */
 function volumeOf({ source, target, readOnly }: Mount): string {
   if (`${source}${target}`.includes(":"))
     throw cannot("mount a path with a colon", "mount its parent folder");
   return `${source}:${target}${readOnly ? ":ro" : ""}`;
 }
 
-/** A service outlives reboots and crashes; a batch leaves nothing behind. */
+/** A service outlives reboots and crashes. A batch leaves nothing behind. */
 function modeOptions(
   { task = "batch", interactive = false, tty = false, options = [] }: LaunchRequest,
   restart: "unless-stopped" | "always",
 ): readonly string[] {
-  // Docker refuses to remove a container that it is to start again.
+  // Docker refuses --rm together with --restart.
   const batch = options.some((word) => /^--restart(=|$)/.test(word)) ? [] : ["--rm"];
   const mode = task === "service" ? ["--detach", "--restart", restart] : batch;
   return [...mode, ...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
 }
 
-/**
- * `--name`, `--env`, `--mount`, `--cpus`, `--memory`, `--entrypoint`. Source: docker run and podman run references.
- *
- * @param folder how a folder of the host is shown, in words
- */
 function containerOptions(
-  request: LaunchRequest,
-  folder = (mount: Mount): readonly string[] => ["--mount", bindOption(mount)],
+  { name, env = {}, mounts = [], cpus, memoryMiB, program }: LaunchRequest,
+  folders = mountOptions(mounts),
 ): readonly string[] {
-  const { name, env = {}, mounts = [], cpus, memoryMiB, program } = request;
   return [
-    ...(name === undefined ? [] : ["--name", name]),
-    ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
-    ...mounts.flatMap(folder),
-    ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
-    ...(memoryMiB === undefined ? [] : ["--memory", `${memoryMiB}m`]),
-    ...(program === undefined ? [] : ["--entrypoint", program]),
+    ...flag("--name", name),
+    ...flags("--env", assignments(env)),
+    ...folders,
+    ...flag("--cpus", cpus),
+    ...flag("--memory", memoryMiB, "m"),
+    ...flag("--entrypoint", program),
   ];
 }
 
+export function mountOptions(mounts: readonly Mount[]): readonly string[] {
+  return flags(
+    "--mount",
+    mounts.map((mount) => bindOption(mount)),
+  );
+}
+
 /**
- * A folder of the host: one line of CSV, so that paths may hold commas and colons (docker/cli, opts/mount.go; containers/podman
- * likewise). Apptainer has other words.
+ * The value of `--mount`: a line of CSV, so that paths may hold commas and colons (docker/cli, opts/mount.go; containers/podman
+ * likewise). Apptainer spells two of the words otherwise.
  */
 export function bindOption(
   { source, target, readOnly }: Mount,

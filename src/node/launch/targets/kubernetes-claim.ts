@@ -1,12 +1,12 @@
 /**
- * ResourceClaimTemplate: the devices of a pod, which the scheduler finds and their driver hands over. Fields: Kubernetes API reference v1.36,
+ * ResourceClaimTemplate: the devices that the scheduler finds for a pod and their driver hands over. Fields: Kubernetes API reference v1.36,
  * resource.k8s.io/v1, which the package of types does not have yet.
  */
 
 import type { DeviceAlternative, DeviceClaim } from "../target.ts";
-import { filled, type JsonObject } from "../workload-name.ts";
+import { filled, type JsonObject } from "../fields.ts";
 
-/** Of the claim in a pod, and of its one request. */
+/** The name of the claim in a pod, and of its only request. */
 export const claimName = "gpu";
 
 export function claimTemplate(
@@ -24,7 +24,7 @@ export function claimTemplate(
     others.length === 0 && only !== undefined
       ? { exactly: device(only) }
       : { firstAvailable: alternatives.map((each) => ({ name: each.name, ...device(each) })) };
-  // The answer is for GPUs of one kind.
+  // The image was picked for GPUs of one kind.
   const constraints = alternatives.flatMap((each) => {
     const requests = [others.length === 0 ? claimName : `${claimName}/${each.name}`];
     return each.count > 1 ? [{ requests, matchAttribute: `gpu.${each.vendor}.com/productName` }] : [];

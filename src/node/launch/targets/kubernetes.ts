@@ -1,6 +1,6 @@
 /**
- * Pod, Job, Deployment or DaemonSet. Fields: Kubernetes API reference v1.30, by the official types; an API server v1.36.3 with
- * strict field validation takes them (test/e2e/kubernetes.test.ts).
+ * Pod, Job, Deployment or DaemonSet. Fields: Kubernetes API reference v1.30, by the official types. An API server v1.36.3 with strict field
+ * validation accepts them (test/e2e/kubernetes.test.ts).
  */
 
 import type { GpuVendor } from "../../../hardware/requirement.ts";
@@ -19,12 +19,14 @@ import type {
 import type { ObjectMeta } from "kubernetes-types/meta/v1.js";
 import { byDigest, referenceParts } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
-import { baseName, dnsName, filled, given } from "../workload-name.ts";
+import { filled, given } from "../fields.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import type { GpuUnit } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
+import { dnsBaseName, dnsName } from "../workload-name.ts";
+import { doubleDollar } from "./compose.ts";
 import { claimName, claimTemplate } from "./kubernetes-claim.ts";
 
 const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
@@ -59,7 +61,7 @@ export const kubernetes: FleetTarget = {
   },
 };
 
-/** The claim stands before what asks for it. */
+/** A claim comes before the workload that uses it. */
 function documentsOf(request: LaunchRequest, workload: Workload): readonly Json[] {
   const { claim } = request;
   const documents = claim === undefined ? [workload] : [claimTemplate(claim, identityOf(request)), workload];
@@ -67,8 +69,8 @@ function documentsOf(request: LaunchRequest, workload: Workload): readonly Json[
 }
 
 /**
- * A DaemonSet puts a service on every node of the image; a batch is a Job, which runs on one of them. Nodes do not tell devices, and a
- * DaemonSet looks at nodes alone: with claims a service is a Deployment.
+ * A service is a DaemonSet, which runs on every node of the image. A batch is a Job, which runs on one of them. With claims a service is a
+ * Deployment: a DaemonSet looks at nodes only, and nodes do not tell their devices.
  */
 function fleetObject({ request, member }: FleetLaunch, claiming: boolean): Workload {
   const service = claiming ? "deployment" : "daemonset";
@@ -91,10 +93,10 @@ function fleetObject({ request, member }: FleetLaunch, claiming: boolean): Workl
   );
 }
 
-/** etcd refuses requests beyond 1.5 MiB (etcd, "System limits"); the API server adds fields. */
+/** etcd refuses requests over 1.5 MiB (etcd, "System limits"), and the API server adds fields. */
 const mostBytes = 1_400_000;
 
-/** How node affinity says it: `Gt` and `Lt` leave the number itself out (API reference, NodeSelectorRequirement). */
+/** The operators of node affinity. `Gt` and `Lt` exclude the number itself (API reference, NodeSelectorRequirement). */
 const operators = {
   Exists: "Exists",
   DoesNotExist: "DoesNotExist",
@@ -104,7 +106,7 @@ const operators = {
   Below: "Lt",
 } as const satisfies Record<LabelTerm["operator"], NodeSelectorRequirement["operator"]>;
 
-/** Alternatives, as Kubernetes reads a list of terms; all expressions of one must hold. */
+/** Kubernetes reads the terms as alternatives. All expressions of one term must hold. */
 export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelectorTerm[] {
   return terms.map((term) => ({
     matchExpressions: term.map(({ key, operator, values }) =>
@@ -117,7 +119,7 @@ export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelector
   }));
 }
 
-/** `terms` are alternatives of a required node affinity, in place of the request's node label. */
+/** `terms` become a required node affinity, in place of the request's node label. */
 function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): Workload {
   const { name, labels, namespace } = identityOf(request);
   const { tag } = referenceParts(request.reference);
@@ -159,7 +161,7 @@ function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
   const kind = kubernetesKinds.find((each) => each === wanted);
   if (kind === undefined) throw cannot(`write a ${wanted}`, `use one of ${kubernetesKinds.join(", ")}`);
   const service = kind === "deployment" || kind === "daemonset";
-  // A Deployment starts again what has ended: a batch would run for ever.
+  // A Deployment restarts whatever ends: a batch would run for ever.
   if (service && task === "batch") throw cannot(`run a batch as a ${kind}`, "use --set kind=job");
   if (kind === "job" && task === "service")
     throw cannot("keep a service running as a job", "use --set kind=deployment");
@@ -182,7 +184,7 @@ function podSpec(
       },
     })),
     tolerations: tolerationsOf(request),
-    // Without `source`, which Kubernetes 1.31 took out.
+    // Kubernetes 1.31 removed the field `source`.
     resourceClaims: given(request.claim, () => [
       { name: claimName, resourceClaimTemplateName: objectName(request) },
     ]),
@@ -192,8 +194,8 @@ function podSpec(
 }
 
 /**
- * Nodes that are kept for GPUs are tainted with the name of the resource, and pods that ask for it tolerate that: in most
- * clusters nobody adds it for them (Kubernetes, "Admission Controllers", ExtendedResourceToleration; NVIDIA's own manifests).
+ * A taint with the resource's name keeps GPU nodes for pods that ask for GPUs. Most clusters add no toleration to those pods (Kubernetes,
+ * "Admission Controllers", ExtendedResourceToleration; NVIDIA's own manifests).
  */
 function tolerationsOf(request: LaunchRequest): Toleration[] {
   const { claim } = request;
@@ -221,9 +223,10 @@ function container(request: LaunchRequest): Container {
   return filled<Container>({
     name: "main",
     image: plainTag ?? byDigest(request.reference),
-    command: given(program, (word) => [literal(word)]),
-    args: args.map(literal),
-    env: Object.entries(env).map(([name, value]) => ({ name, value: literal(value) })),
+    // `$(NAME)` is a reference to a variable, `$$` a dollar sign (API reference, Container.args).
+    command: given(program, (word) => [doubleDollar(word)]),
+    args: args.map(doubleDollar),
+    env: Object.entries(env).map(([name, value]) => ({ name, value: doubleDollar(value) })),
     resources: filled<ResourceRequirements>({
       limits: resourceLimits(request),
       claims: given(request.claim, () => [{ name: claimName }]),
@@ -236,9 +239,9 @@ function container(request: LaunchRequest): Container {
 }
 
 /**
- * The device plugin counts GPUs, and with the strategy "mixed" each MIG profile (NVIDIA/k8s-device-plugin, "MIG strategies").
- * Names of resources have no `+`: `1g.10gb+me` is there as `mig-1g.10gb.me` (the same, internal/rm/rm.go). To that of AMD a partition is a
- * GPU, unless `-resource_naming_strategy=mixed` gives each kind of partition a name (ROCm/k8s-device-plugin, commit ed764684:
+ * NVIDIA's device plugin counts GPUs, and with the strategy "mixed" each MIG profile (NVIDIA/k8s-device-plugin, "MIG strategies"). A
+ * resource's name has no `+`: the profile `1g.10gb+me` is `mig-1g.10gb.me` (the same, internal/rm/rm.go). AMD's plugin counts a partition as a
+ * GPU, unless `-resource_naming_strategy=mixed` names each kind of partition (ROCm/k8s-device-plugin, commit ed764684:
  * docs/user-guide/configuration.md).
  */
 function resourceOf({ vendor, mig }: GpuUnit, { resource }: NonNullable<LaunchRequest["settings"]>): string {
@@ -270,7 +273,7 @@ function resourceLimits(request: LaunchRequest): Record<string, string> {
 }
 
 function objectName({ name, reference }: LaunchRequest): string {
-  if (name === undefined) return dnsName(baseName(reference));
+  if (name === undefined) return dnsBaseName(reference);
   if (name === dnsName(name)) return name;
   throw cannot(
     `name an object ${JSON.stringify(name)}: names are lower case letters, digits and hyphens, at most 63`,
@@ -285,11 +288,6 @@ function namespaceOf({ settings }: LaunchRequest): string | undefined {
     `use a namespace ${JSON.stringify(namespace)}: names are lower case letters, digits and hyphens, at most 63`,
     "name one that is there: kubectl get namespaces",
   );
-}
-
-/** `$(NAME)` is a reference to a variable, `$$` the sign itself (API reference, Container.args). */
-function literal(text: string): string {
-  return text.replaceAll("$", "$$$$");
 }
 
 /** Throws for mounts that the API refuses (validation of VolumeMount.mountPath and of HostPathVolumeSource.path). */

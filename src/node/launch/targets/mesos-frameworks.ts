@@ -1,25 +1,26 @@
 /**
- * Workloads of Mesos: one task of `mesos-execute`, an app of Marathon, which is kept running, and a job of Chronos, for images
- * without GPU code. Sources:
+ * Workloads of Mesos: a task of `mesos-execute`, an app that Marathon keeps running, and a job of Chronos, for images without GPU code.
+ * Sources:
  *
  * - apache/mesos 1.11, src/cli/execute.cpp (flags), include/mesos/v1/mesos.proto (`Volume`) and docs/gpu-support.md. An image that
- *   bundles its driver gets the devices alone: the host's driver is mounted only into images with the label
- *   com.nvidia.volumes.needed (isolators/gpu/volume.cpp).
+ *   bundles its driver gets only the devices: Mesos mounts the host's driver into images with the label com.nvidia.volumes.needed
+ *   (isolators/gpu/volume.cpp).
  * - mesosphere/marathon 1.10, docs/docs/rest-api/public/api/v2/types (app.raml, appContainer.raml, docker.raml, volumes.raml,
  *   constraint.raml), docs/docs/constraints.md, docs/docs/preferential-gpu-scheduling.md (`gpus` needs
  *   `--enable_features gpu_resources`).
- * - mesos/chronos 3.0.2 (the first with containers of type MESOS), utils/JobDeserializer.scala (every field that is read; others
- *   are ignored), scheduler/mesos/MesosTaskBuilder.scala (what becomes of them) and docs/docs/api.md.
+ * - mesos/chronos 3.0.2 (the first with containers of type MESOS), utils/JobDeserializer.scala (the fields that it
+ *   reads; it ignores all others), scheduler/mesos/MesosTaskBuilder.scala (their effect) and docs/docs/api.md.
  */
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
-import { baseName, dnsName, filled, given } from "../workload-name.ts";
+import { filled, given } from "../fields.ts";
 import { refuseAmd, wholeGpus } from "../gpu-needs.ts";
 import { hasGpuCode } from "../../../hardware/requirement.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
 import { unsupported, unsupportedBy } from "../unsupported.ts";
+import { baseName, dnsBaseName, dnsName } from "../workload-name.ts";
 
 const mesosCannot = unsupportedBy("mesos");
 const marathonCannot = unsupportedBy("marathon");
@@ -54,7 +55,7 @@ function mesosExecute(request: LaunchRequest): LaunchCommand {
       `--master=${request.settings?.master ?? "leader.mesos:5050"}`,
       `--name=${request.name ?? baseName(reference)}`,
       `--docker_image=${byDigest(reference)}`,
-      // Only the Mesos containerizer isolates GPUs, and it is the default; agents offer GPUs to who says that it knows them.
+      // The Mesos containerizer, which is the default, isolates GPUs. Agents offer GPUs only to frameworks with this capability.
       ...(count === 0 ? [] : ["--framework_capabilities=GPU_RESOURCES"]),
       `--resources=cpus:${cpus};mem:${memoryMiB}${gpus}`,
       ...(Object.keys(env).length === 0 ? [] : [`--env=${JSON.stringify(env)}`]),
@@ -66,7 +67,7 @@ function mesosExecute(request: LaunchRequest): LaunchCommand {
   };
 }
 
-/** Without a shell the image's entrypoint runs, and nothing can be passed to it (execute.cpp: "Treat 'command' as … (TODO)"). */
+/** Without a shell the image's entrypoint runs, and takes no arguments (execute.cpp: "Treat 'command' as … (TODO)"). */
 function commandOptions({ program, args }: LaunchRequest): readonly string[] {
   if (program !== undefined) return [`--command=${shellWords([program, ...args])}`];
   if (args.length === 0) return ["--shell=false"];
@@ -104,19 +105,19 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
   refuseAmd(request, marathonCannot, nvidiaAgents);
   const count = wholeGpus("marathon", request);
   return filled({
-    id: appId(name ?? dnsName(baseName(reference))),
+    id: appId(name ?? dnsBaseName(reference)),
     instances: instancesOf(request),
     cpus,
     mem: memoryMiB,
-    // A whole number, and only the Mesos containerizer hands them out.
+    // Only the Mesos containerizer hands out GPUs.
     gpus: count === 0 ? undefined : count,
     container: filled({
       type: "MESOS",
       docker: { image: byDigest(reference) },
       volumes: mounts.map(volume),
     }),
-    // `cmd` goes to a shell, `args` to the image's entrypoint, or else to the first word of its command (apache/mesos,
-    // isolators/docker/runtime.cpp); an app has one of them or none.
+    // An app has at most one of these. A shell runs `cmd`. The image's entrypoint, or the first word of its command, gets `args`
+    // (apache/mesos, isolators/docker/runtime.cpp).
     args: program === undefined ? args : undefined,
     cmd: given(program, (word) => shellWords([word, ...args])),
     env,
@@ -124,7 +125,7 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
   });
 }
 
-/** A path: its parts are names of DNS (Marathon, state/PathId.scala). */
+/** A path of DNS names (Marathon, state/PathId.scala). */
 function appId(name: string): string {
   const parts = name.replace(/^\//, "").split("/");
   const labels = parts.flatMap((part) => part.split("."));
@@ -155,16 +156,7 @@ export const chronos: LaunchTarget = {
 };
 
 function chronosJob(request: LaunchRequest): Json {
-  const {
-    reference,
-    args,
-    program,
-    env = {},
-    mounts = [],
-    cpus = 1,
-    memoryMiB = 1024,
-    settings = {},
-  } = request;
+  const { reference, args, program, env = {}, mounts = [], settings = {} } = request;
   if (request.task === "service")
     throw chronosCannot("keep a service running: its jobs end", "launch it with marathon");
   if (hasGpuCode(request.requires))
@@ -177,21 +169,20 @@ function chronosJob(request: LaunchRequest): Json {
       `start ${program}: a command that begins with http or ftp is downloaded`,
       "write its path: --command /usr/bin/PROGRAM",
     );
-  const made = filled({
-    name: jobName(request),
-    schedule: scheduleOf(settings.schedule),
-    retries: retriesOf(settings.retries),
-    owner: settings.owner,
-    cpus,
-    mem: memoryMiB,
-    container: filled({ type: "MESOS", image: byDigest(reference), volumes: mounts.map(volume) }),
-    shell: false,
-    command: program,
-  });
   return {
-    ...made,
-    // Mesos starts the command as execlp(command, arguments…), the first of which is the program's own name (mesos.proto,
-    // CommandInfo). Without a command the image's entrypoint gets them all.
+    ...filled({
+      name: jobName(request),
+      schedule: scheduleOf(settings.schedule),
+      retries: retriesOf(settings.retries),
+      owner: settings.owner,
+      cpus: request.cpus ?? 1,
+      mem: request.memoryMiB ?? 1024,
+      container: filled({ type: "MESOS", image: byDigest(reference), volumes: mounts.map(volume) }),
+      shell: false,
+      command: program,
+    }),
+    // Mesos calls execlp(command, arguments…), whose first argument is the program's name (mesos.proto, CommandInfo). Without a command
+    // the image's entrypoint gets them all.
     arguments: program === undefined ? args : [program, ...args],
     ...filled({
       environmentVariables: Object.entries(env).map(([name, value]) => variable(name, value)),
@@ -200,8 +191,8 @@ function chronosJob(request: LaunchRequest): Json {
   };
 }
 
-/** Chronos sets these itself, and leaves out what a job says of them (MesosTaskBuilder.scala, envs). */
-const itsOwn = [
+/** Chronos sets these itself and ignores a job's values for them (MesosTaskBuilder.scala, envs). */
+const chronosVariables = [
   "HOST",
   "mesos_task_id",
   "MESOS_TASK_ID",
@@ -215,12 +206,12 @@ const itsOwn = [
 ];
 
 function variable(name: string, value: string): Json {
-  if (itsOwn.includes(name))
+  if (chronosVariables.includes(name))
     throw chronosCannot(`set ${name}: it sets that itself`, "give the variable another name");
   return { name, value };
 }
 
-/** `([\w\.-]+)` (api.md, "Adding a Scheduled Job"; before 3.0 blanks and `#` too). */
+/** `([\w\.-]+)` (api.md, "Adding a Scheduled Job"). Before 3.0 blanks and `#` were allowed too. */
 function jobName({ name, reference }: LaunchRequest): string {
   const wanted = name ?? baseName(reference);
   if (/^[\w.-]+$/.test(wanted)) return wanted;
@@ -241,8 +232,8 @@ function retriesOf(text = "2"): number {
 }
 
 /**
- * Only agents whose attribute is exactly this; an agent without the attribute is refused. Mesos keeps a text that reads as a number as one
- * (apache/mesos, src/common/values.cpp, parse): Marathon then sees 1.10 as 1.1, and Chronos sees no text at all.
+ * Leaves the agents whose attribute has this value. Mesos stores a text that reads as a number as a number (apache/mesos,
+ * src/common/values.cpp, parse): Marathon then sees 1.10 as 1.1, and Chronos sees no text at all.
  */
 function attributeConstraint(target: string, operator: string, { node }: LaunchRequest): readonly Json[] {
   if (node == null) return [];
@@ -257,7 +248,7 @@ function attributeConstraint(target: string, operator: string, { node }: LaunchR
   return [[labelNames.mesos(key), operator, value]];
 }
 
-/** A folder of the host, for Marathon and Chronos. */
+/** A host folder, in the words of Marathon and Chronos. */
 function volume({ source, target, readOnly }: Mount): Json {
   return { containerPath: target, hostPath: source, mode: readOnly ? "RO" : "RW" };
 }

@@ -7,11 +7,12 @@
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
-import { baseName, dnsName, filled, given } from "../workload-name.ts";
-import { neededUnits, refuseAmd } from "../gpu-needs.ts";
+import { filled, given } from "../fields.ts";
+import { neededUnits, refuseAmd, refuseBundled, wholeCpus } from "../gpu-needs.ts";
 import { keys, labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
+import { dnsBaseName } from "../workload-name.ts";
 
 const cannot = unsupportedBy("nomad");
 
@@ -36,12 +37,12 @@ interface NomadConstraint {
   readonly RTarget: string;
 }
 
-/** Nomad evaluates every group on every node, and a person has to read them. */
+/** Nomad evaluates every group on every node, and people read them. */
 const mostGroups = 200;
 
 /**
- * A system job runs each group on every node that its constraints leave. Constraints know no alternatives, groups do: two of
- * one image must then never hold on one node, or it would run there twice.
+ * A system job runs each group on every node that the group's constraints leave. A group has no alternatives, so an image gets one group
+ * for each of its own. No two of them may hold on one node: the image would run there twice.
  */
 function fleetJob(launches: readonly FleetLaunch[], name: string): Json {
   const split = splitGroups(launches);
@@ -60,7 +61,7 @@ function fleetJob(launches: readonly FleetLaunch[], name: string): Json {
   );
 }
 
-/** null when it takes too many groups. */
+/** null if it takes too many groups. */
 function splitGroups(launches: readonly FleetLaunch[]) {
   let left = mostGroups;
   const groups = launches.map(({ request, member }) => {
@@ -72,12 +73,11 @@ function splitGroups(launches: readonly FleetLaunch[]) {
 }
 
 function nomadJob(request: LaunchRequest): Json {
-  const type = (request.task ?? "batch") === "batch" ? "batch" : "service";
-  return job(request, type, [taskGroup(request, "main", constraintsOf(request))]);
+  return job(request, request.task ?? "batch", [taskGroup(request, "main", constraintsOf(request))]);
 }
 
 function job(request: LaunchRequest, type: string, groups: readonly Json[]): Json {
-  const name = request.name ?? dnsName(baseName(request.reference));
+  const name = request.name ?? dnsBaseName(request.reference);
   return {
     ID: name,
     Name: name,
@@ -93,19 +93,18 @@ function taskGroup(
   constraints: readonly NomadConstraint[],
   policies = true,
 ): Json {
-  const batch = (request.task ?? "batch") === "batch";
+  const { task = "batch" } = request;
   return {
     ...filled({ Name: name, Count: 1, Constraints: constraints }),
-    // A batch that fails is not tried again by itself.
-    // System jobs have no rescheduling.
-    ...(batch && policies
+    // Nomad does not retry a failed batch. System jobs have no rescheduling.
+    ...(task === "batch" && policies
       ? { RestartPolicy: { Attempts: 0, Mode: "fail" }, ReschedulePolicy: { Attempts: 0, Unlimited: false } }
       : {}),
-    Tasks: [task(request)],
+    Tasks: [containerTask(request)],
   };
 }
 
-function task(request: LaunchRequest): Json {
+function containerTask(request: LaunchRequest): Json {
   const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB } = request;
   return {
     ...filled({
@@ -120,7 +119,8 @@ function task(request: LaunchRequest): Json {
       Env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, literal(value)])),
     }),
     Resources: filled({
-      Cores: given(cpus, wholeCores),
+      // A share of a core is counted in MHz, which differ from node to node.
+      Cores: given(cpus, (count) => wholeCpus("nomad", count)),
       MemoryMB: memoryMiB,
       Devices: devices(request),
     }),
@@ -131,25 +131,18 @@ function boundFolder({ source, target, readOnly }: Mount): Json {
   return { type: "bind", source: template(source), target: template(target), readonly: readOnly };
 }
 
-/** A share of a core is counted in MHz, which differ from node to node. */
-function wholeCores(cpus: number): number {
-  if (Number.isInteger(cpus)) return cpus;
-  throw cannot(`hand out ${cpus} CPUs, only whole cores`, `use --cpus ${Math.ceil(cpus)}`);
-}
-
-/** The plugin fingerprints MIG instances as GPUs of their own. Of what an image needs it tells the driver's version alone. */
+/** The device plugin lists MIG instances as GPUs. Of an image's needs it can compare only the driver's version. */
 function devices(request: LaunchRequest): readonly Json[] {
   refuseAmd(request, cannot, "nobody publishes a device plugin for them");
   const count = neededUnits(request).length;
   const driver = request.requires.cuda?.driver;
   if (count === 0 || driver === undefined) return [];
-  if (driver.mode === "bundled") {
-    // The plugin sets NVIDIA_VISIBLE_DEVICES and the Docker driver then takes the NVIDIA runtime (drivers/docker/driver.go).
-    throw cannot(
-      "run an image that bundles its driver: its GPUs come with the host's driver",
-      "launch it with docker on each node, or build a cell that takes the host's driver (driver mode host)",
-    );
-  }
+  // The plugin sets NVIDIA_VISIBLE_DEVICES, so the Docker driver takes the NVIDIA runtime (drivers/docker/driver.go).
+  refuseBundled(
+    request,
+    cannot,
+    "run an image that bundles its driver: its GPUs come with the host's driver",
+  );
   const constraints =
     driver.mode !== "host"
       ? []
@@ -158,7 +151,7 @@ function devices(request: LaunchRequest): readonly Json[] {
   return [filled({ Name: "nvidia/gpu", Count: count, Constraints: constraints })];
 }
 
-/** `!=` holds for absent metadata too; `>=` and `<` compare whole numbers as such since 1.4.0 (checkConstraint, checkOrder). */
+/** `!=` also holds for absent metadata. `>=` and `<` compare whole numbers since 1.4.0 (checkConstraint, checkOrder). */
 const operands = {
   Exists: "is_set",
   DoesNotExist: "is_not_set",
@@ -168,7 +161,7 @@ const operands = {
   Below: "<",
 } as const satisfies Record<LabelTerm["operator"], string>;
 
-/** All of these hold. */
+/** Nomad demands all of them. */
 export function nodeConstraints(term: Term): readonly NomadConstraint[] {
   return term.flatMap(({ key, operator, values }): readonly NomadConstraint[] => {
     const LTarget = metaOf(key);
@@ -187,12 +180,12 @@ function constraintsOf({ node }: LaunchRequest): readonly NomadConstraint[] {
   return node == null ? [] : [{ LTarget: metaOf(node.key), Operand: "=", RTarget: node.value }];
 }
 
-/** Texts of `Config` are templates of HCL, in which `${` and `%{` are doubled to mean themselves (HCL, "JSON Syntax Specification"). */
+/** Texts of `Config` are HCL templates, in which `$${` and `%%{` stand for `${` and `%{` (HCL, "JSON Syntax Specification"). */
 function template(text: string): string {
   return text.replace(/[$%](?=\{)/g, "$&$&");
 }
 
-/** Variables are no templates: the client replaces `${NAME}` in them, and nothing escapes it (client/taskenv, ReplaceEnv). */
+/** Variables are no templates. The client replaces `${NAME}` in them, and no escape prevents it (client/taskenv, ReplaceEnv). */
 function literal(text: string): string {
   if (!/\$\{[A-Za-z0-9_.-]+\}/.test(text)) return text;
   throw cannot(

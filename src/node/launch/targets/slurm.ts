@@ -1,18 +1,18 @@
 /**
- * `sbatch` with one `srun` inside, through the pyxis plugin. Sources: Slurm, sbatch and srun manual pages and gres.html (tried
+ * `sbatch` with one `srun` inside and the pyxis plugin. Sources: Slurm, sbatch and srun manual pages and gres.html (tried
  * with 22.05); NVIDIA/pyxis, args.c (`--container-*`; `--container-env` came with 0.15.0; tried with 0.24.0); NVIDIA/enroot,
  * src/docker.sh (image URIs; tried with 4.1.2).
  *
- * An image that bundles its driver needs nothing more: enroot shows the host's `/dev`, and its hook for NVIDIA (98-nvidia.sh)
- * leaves an image with `NVIDIA_VISIBLE_DEVICES=void` alone. For AMD GPUs, which Slurm finds with `AutoDetect=rsmi`, enroot has no hook and needs
- * none: ROCm/container-toolkit, commit 192fe8e: docs/container-runtime/enroot-pyxis-installation.md has the same words.
+ * An image that bundles its driver needs nothing more: enroot mounts the host's `/dev`, and its NVIDIA hook (98-nvidia.sh) leaves an image with
+ * `NVIDIA_VISIBLE_DEVICES=void` alone. AMD GPUs, which Slurm finds with `AutoDetect=rsmi`, need no hook (ROCm/container-toolkit, commit
+ * 192fe8e: docs/container-runtime/enroot-pyxis-installation.md).
  */
 
 import type { ImmutableReference } from "../../../oci/immutable-reference.ts";
 import { parseImageReference } from "../../../oci/reference.ts";
-import { neededUnits } from "../gpu-needs.ts";
+import { neededUnits, wholeCpus } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";
-import { shellWord, shellWords } from "../shell.ts";
+import { shellLine } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { baseName } from "../workload-name.ts";
@@ -42,11 +42,8 @@ function submit(request: LaunchRequest): LaunchCommand {
   const program = programOf(request);
   if (how === "srun") return { argv: ["srun", ...resources, ...container, ...program], env: { ...env } };
   if (how !== "sbatch") throw cannot(`submit with ${how}`, "use --set submit=sbatch or srun");
-  // The job's script is one line of shell; its environment is srun's.
-  const assignments = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)}`);
-  // From 22.05 to 23.02 a step does not take this over from its job (Slurm, CHANGELOG of 22.05 and 23.11).
-  const step = cpus === undefined ? [] : [`--cpus-per-task=${wholeCpus(cpus)}`];
-  const line = [...assignments, shellWords(["srun", ...step, ...container, ...program])].join(" ");
+  // From 22.05 to 23.02 a step does not inherit this option from its job (Slurm, CHANGELOG of 22.05 and 23.11).
+  const line = shellLine({ argv: ["srun", ...cpusOption(cpus), ...container, ...program], env });
   return { argv: ["sbatch", ...resources, `--wrap=${line}`], env: {} };
 }
 
@@ -58,10 +55,14 @@ function jobOptions(request: LaunchRequest): readonly string[] {
     "--ntasks=1",
     ...(settings.partition === undefined ? [] : [`--partition=${settings.partition}`]),
     ...(count === 0 ? [] : [`--gres=gpu:${count}`]),
-    ...(cpus === undefined ? [] : [`--cpus-per-task=${wholeCpus(cpus)}`]),
+    ...cpusOption(cpus),
     ...(memoryMiB === undefined ? [] : [`--mem=${memoryMiB}M`]),
     ...(node == null ? [] : [`--constraint=${labelNames.slurm(node.key, node.value)}`]),
   ];
+}
+
+function cpusOption(cpus: number | undefined): readonly string[] {
+  return cpus === undefined ? [] : [`--cpus-per-task=${wholeCpus("slurm", cpus)}`];
 }
 
 function containerOptions({
@@ -77,7 +78,7 @@ function containerOptions({
         `pass a value of several lines in ${name}: enroot would read a variable from each`,
         "mount a file instead",
       );
-    // Set for srun, from whose environment the task's comes.
+    // The variables are set for srun, and the task inherits them.
     if (name === "PATH")
       throw cannot(
         "set PATH: srun itself would be looked for there",
@@ -88,13 +89,13 @@ function containerOptions({
     `--container-image=${enrootUri(reference)}`,
     settings.entrypoint === "yes" ? "--container-entrypoint" : "--no-container-entrypoint",
     ...(mounts.length === 0 ? [] : [`--container-mounts=${mounts.map(mountOption).join(",")}`]),
-    // Variables of the image win over those of the job unless they are named (pyxis, args.c).
+    // The image's variables win over the job's, unless they are named here (pyxis, args.c).
     ...(names.length === 0 ? [] : [`--container-env=${names.join(",")}`]),
   ];
 }
 
 /**
- * The task starts beside the entrypoint, not through it: pyxis runs that once, with another shell as its arguments
+ * The task starts beside the entrypoint: pyxis runs the entrypoint once, with a shell of its own as the arguments
  * (pyxis_slurmstepd.c, enroot_container_start). An entrypoint that is itself the program never gets the task's arguments.
  */
 function programOf({ program, args, settings = {} }: LaunchRequest): readonly string[] {
@@ -113,20 +114,20 @@ function programOf({ program, args, settings = {} }: LaunchRequest): readonly st
     );
   if (line.length === 0)
     throw cannot("start an image without a command: srun wants one", "add the command after --");
-  // srun would read a word that begins with a hyphen as its option.
+  // srun reads a first word with a hyphen as an option.
   return line[0]?.startsWith("-") ? ["--", ...line] : line;
 }
 
 /**
- * `REGISTRY#IMAGE:TAG`; what stands as the tag is asked of the registry as it is, and a digest is a name of a manifest too.
- * enroot takes a colon in it from 3.0.1 on, and `@sha256:…` only from 4.0.0 on.
+ * `REGISTRY#IMAGE:TAG` with the digest as the tag: enroot asks the registry for it unchanged, and a digest names a manifest too.
+ * enroot accepts a colon in it since 3.0.1, and `@sha256:…` only since 4.0.0.
  */
 function enrootUri(reference: ImmutableReference): string {
   const { registry, repository, digest } = parseImageReference(reference);
   return `${registry === "docker.io" ? "" : `${registry}#`}${repository}:${digest}`;
 }
 
-/** pyxis writes the paths between double quotes into a shell script; before 0.24.0 a blank ended them. */
+/** pyxis writes the paths into a shell script, in double quotes. Before 0.24.0 a blank ended them. */
 function mountOption({ source, target, readOnly }: Mount): string {
   if (/[\s,:"$`\\]/.test(source + target))
     throw cannot(
@@ -134,9 +135,4 @@ function mountOption({ source, target, readOnly }: Mount): string {
       "mount its parent folder",
     );
   return `${source}:${target}${readOnly ? ":ro" : ""}`;
-}
-
-function wholeCpus(cpus: number): number {
-  if (Number.isInteger(cpus)) return cpus;
-  throw cannot(`hand out ${cpus} CPUs, only whole ones`, `use --cpus ${Math.ceil(cpus)}`);
 }

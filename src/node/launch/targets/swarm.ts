@@ -1,20 +1,21 @@
 /**
- * A service of a Docker swarm. GPUs are generic resources of the nodes; the node's NVIDIA or AMD runtime turns what it is given
- * (`DOCKER_RESOURCE_NVIDIA-GPU`) into devices. Sources: docker service create and dockerd references ("generic resources"),
+ * A service of a Docker swarm. GPUs are generic resources of the nodes. The node's NVIDIA or AMD runtime turns the variable that names
+ * them (`DOCKER_RESOURCE_NVIDIA-GPU`) into devices. Sources: docker service create and dockerd references ("generic resources"),
  * Compose file version 3, "deploy"; ROCm/container-toolkit, commit 192fe8e: docs/container-runtime/docker-swarm.md.
  */
 
-import { baseName, dnsName, filled, given } from "../workload-name.ts";
-import { isBundled, wholeGpus } from "../gpu-needs.ts";
+import { assignments, filled, flag, flags, given } from "../fields.ts";
+import { refuseBundled, wholeGpus } from "../gpu-needs.ts";
 import { vendorOf } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
+import { dnsBaseName, dnsName } from "../workload-name.ts";
 import { serviceFields } from "./compose.ts";
-import { bindOption } from "./docker-run.ts";
+import { mountOptions } from "./docker-run.ts";
 
-/** As in Docker's own examples, `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`, and in AMD's. */
+/** The names in Docker's and AMD's examples: `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`. */
 function resourceKind({ requires }: LaunchRequest): string {
   return vendorOf(requires) === "amd" ? "AMD_GPU" : "NVIDIA-GPU";
 }
@@ -32,7 +33,7 @@ export const swarm: FleetTarget = {
       : { form: "command", command: serviceCreate(request) },
   fleetNote: () =>
     "a swarm's constraints know neither alternatives nor numbers, so they ask for what a node says that resolve picks there: label nodes again when the lock changes",
-  // Global: one task on every node that the constraints leave.
+  // A global service runs one task on every node that the constraints leave.
   fleet: (launches) => [
     stackFile(
       launches.map(({ request }) => request),
@@ -43,22 +44,24 @@ export const swarm: FleetTarget = {
 
 function serviceCreate(request: LaunchRequest): LaunchCommand {
   const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB, options = [] } = request;
-  const batch = (request.task ?? "batch") === "batch";
+  const { task = "batch" } = request;
   const count = gpuCount(request);
   return {
     argv: [
       ...(["docker", "service", "create"] as const),
       ...["--name", serviceName(request), "--detach"],
       // A job runs to its end and is not started again (docker service create, "Running as a job").
-      ...(batch ? ["--mode", "replicated-job", "--restart-condition", "none"] : ["--mode", "replicated"]),
+      ...(task === "batch"
+        ? ["--mode", "replicated-job", "--restart-condition", "none"]
+        : ["--mode", "replicated"]),
       ...(count === 0 ? [] : ["--generic-resource", `${resourceKind(request)}=${count}`]),
-      ...constraints(request).flatMap((constraint) => ["--constraint", constraint]),
-      ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
-      ...mounts.flatMap((mount) => ["--mount", bindOption(mount)]),
-      ...(cpus === undefined ? [] : ["--limit-cpu", String(cpus)]),
-      ...(memoryMiB === undefined ? [] : ["--limit-memory", `${memoryMiB}m`]),
-      // The option takes a shell-like line and splits it, so a blank or a quote would fall apart (docker/cli, ShlexOpt).
-      ...(program === undefined ? [] : ["--entrypoint", shellWord(program)]),
+      ...flags("--constraint", constraints(request)),
+      ...flags("--env", assignments(env)),
+      ...mountOptions(mounts),
+      ...flag("--limit-cpu", cpus),
+      ...flag("--limit-memory", memoryMiB, "m"),
+      // Docker splits the value as a shell does (docker/cli, ShlexOpt).
+      ...flag("--entrypoint", given(program, shellWord)),
       ...options,
       "--",
       reference,
@@ -70,24 +73,24 @@ function serviceCreate(request: LaunchRequest): LaunchCommand {
 
 function stackFile(requests: readonly LaunchRequest[], spread: "replicated" | "global" = "replicated"): Json {
   return filled({
-    // docker stack reads version 3 files; discrete_resource_spec came with 3.5.
+    // docker stack reads files of version 3. discrete_resource_spec came with 3.5.
     version: "3.9",
     services: Object.fromEntries(
       requests.map((request) => [serviceName(request), stackService(request, spread)]),
     ),
-    networks: requests.some((request) => gpuCount(request) > 0) ? nodesOwnNetwork : undefined,
+    networks: requests.some((request) => gpuCount(request) > 0) ? bridgeNetwork : undefined,
   });
 }
 
 /**
- * A stack would make an overlay network, joining it changes the node, and a changed node loses every task that holds generic
- * resources: "assigned node no longer meets constraints" (swarmkit, constraintenforcer). docker service create makes none.
+ * The nodes' own network. By default a stack creates an overlay network. Joining it changes the node, and a changed node loses every task
+ * with generic resources: "assigned node no longer meets constraints" (swarmkit, constraintenforcer). docker service create creates none.
  */
-const nodesOwnNetwork = { default: { external: true, name: "bridge" } } as const;
+const bridgeNetwork = { default: { external: true, name: "bridge" } } as const;
 
 function stackService(request: LaunchRequest, spread: "replicated" | "global"): Json {
-  const { reference, cpus, memoryMiB } = request;
-  const batch = (request.task ?? "batch") === "batch";
+  const { reference, cpus, memoryMiB, task = "batch" } = request;
+  const batch = task === "batch";
   const count = gpuCount(request);
   const gpus = { discrete_resource_spec: { kind: resourceKind(request), value: count } };
   return filled({
@@ -110,12 +113,8 @@ function stackService(request: LaunchRequest, spread: "replicated" | "global"): 
 
 function gpuCount(request: LaunchRequest): number {
   const count = wholeGpus("swarm", request);
-  if (count > 0 && isBundled(request)) {
-    throw cannot(
-      "give a service the devices that an image with a bundled driver needs",
-      "launch it with docker on each node, or build a cell that takes the host's driver (driver mode host)",
-    );
-  }
+  if (count > 0)
+    refuseBundled(request, cannot, "give a service the devices that an image with a bundled driver needs");
   return count;
 }
 
@@ -125,7 +124,7 @@ function constraints({ node }: LaunchRequest): readonly string[] {
 
 /** moby/swarmkit, manager/controlapi/common.go, validateAnnotations. */
 function serviceName({ name, reference }: LaunchRequest): string {
-  if (name === undefined) return dnsName(baseName(reference));
+  if (name === undefined) return dnsBaseName(reference);
   if (name.length <= 63 && /^[A-Za-z0-9](?:[-_]*[A-Za-z0-9])*$/.test(name)) return name;
   throw cannot(
     `name a service ${JSON.stringify(name)}: names are letters and digits with - and _ between them, at most 63`,

@@ -4,6 +4,7 @@
  */
 
 import { hasGpuCode } from "../../../hardware/requirement.ts";
+import { assignments, flag, flags, given } from "../fields.ts";
 import { referenceParts } from "../../../oci/immutable-reference.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
@@ -26,24 +27,27 @@ export const zun: LaunchTarget = {
 
 function appcontainerRun(request: LaunchRequest): LaunchCommand {
   const { args, program, name, env = {}, cpus, memoryMiB, options = [] } = request;
-  if (hasGpuCode(request.requires)) throw gpusRefused();
+  if (hasGpuCode(request.requires))
+    throw cannot(
+      "hand out GPUs: its API has no field for them, its scheduler does not count them",
+      "pick an image without GPU code (--gpus none), or launch on another system",
+    );
   if ((request.mounts ?? []).length > 0)
     throw cannot("mount a folder of the host, only Cinder volumes and single files", "leave --mount out");
-  const restart = request.task === "service" ? ["--restart", "unless-stopped"] : [];
   return {
     argv: [
       ...(["openstack", "appcontainer", "run"] as const),
-      ...(name === undefined ? [] : ["--name", name]),
-      ...restart,
-      ...variables(env).flatMap((variable) => ["--environment", variable]),
+      ...flag("--name", name),
+      ...(request.task === "service" ? ["--restart", "unless-stopped"] : []),
+      ...flags("--environment", variables(env)),
       ...hints(request),
-      ...(cpus === undefined ? [] : ["--cpu", String(cpus)]),
-      ...(memoryMiB === undefined ? [] : ["--memory", String(memoryMiB)]),
-      // The client splits it as a shell does. Since version 1.40 of the API.
-      ...(program === undefined ? [] : ["--entrypoint", shellWord(program)]),
+      ...flag("--cpu", cpus),
+      ...flag("--memory", memoryMiB),
+      // The client splits the value as a shell does. The API knows it since version 1.40.
+      ...flag("--entrypoint", given(program, shellWord)),
       ...options,
       imageOf(request),
-      // The client takes its options, such as -v and --debug, from every place but behind these (cliff, app.py).
+      // Before `--` the client reads options such as -v and --debug anywhere in the line (cliff, app.py).
       ...(args.some((arg) => arg.startsWith("-")) ? ["--"] : []),
       ...args,
     ],
@@ -51,7 +55,7 @@ function appcontainerRun(request: LaunchRequest): LaunchCommand {
   };
 }
 
-/** Zun reads a reference as name and tag, and asks the registry for the tag; without one it is `latest` (parse_image_name). */
+/** Zun reads a reference as name and tag, by default `latest`, and drops a digest (parse_image_name). */
 function imageOf({ reference, settings = {} }: LaunchRequest): string {
   const { repository, tag } = referenceParts(reference);
   if (settings.image === "tag" && tag !== null) return `${repository}:${tag}`;
@@ -61,7 +65,7 @@ function imageOf({ reference, settings = {} }: LaunchRequest): string {
   );
 }
 
-/** Labels of a node's engine, `dockerd --label`. A scheduler without LabelFilter, which is not on by default, ignores the hint. */
+/** Hints name labels of a node's engine (`dockerd --label`). Only a scheduler with LabelFilter, which is off by default, obeys them. */
 function hints({ node, settings = {} }: LaunchRequest): readonly string[] {
   if (node == null) return [];
   if (settings.labels === "yes") return ["--hint", `label:${labelNames.docker(node.key)}=${node.value}`];
@@ -71,16 +75,9 @@ function hints({ node, settings = {} }: LaunchRequest): readonly string[] {
   );
 }
 
-function gpusRefused() {
-  return cannot(
-    "hand out GPUs: its API has no field for them, its scheduler does not count them",
-    "pick an image without GPU code (--gpus none), or launch on another system",
-  );
-}
-
-/** The client splits a single one at commas and semicolons, two are taken as they are (common/utils.py, format_args). */
+/** The client splits a single variable at commas and semicolons, and never two of them (common/utils.py, format_args). */
 function variables(env: Readonly<Record<string, string>>): readonly string[] {
-  const pairs = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const pairs = assignments(env);
   const [only] = pairs;
   if (pairs.length === 1 && only !== undefined && /[,;]/.test(only))
     throw cannot(

@@ -1,12 +1,16 @@
-/** NVIDIA's PCI ids by compute capability, class and brand, in a third of the bytes: `1b=808184-87` stands for 1b80, 1b81 and 1b84 to 1b87. */
+/** The meaning of PCI device ids, as rows of a script. */
 
+import { amdArchitectures } from "../../hardware/amd-architectures.ts";
 import { findGpuByPci } from "../../hardware/gpu-products.ts";
-import { remember } from "../../io/collections.ts";
+import { groupBy, remember } from "../../io/collections.ts";
 import { brandOf } from "../../resolve/host-view.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 import { gpuClasses } from "./compile-order.ts";
 
-/** `86/2/geforce 22=0304 24=84`: compute capability, then class and brand where the fleet needs them, then ids. */
+/**
+ * The device ids of NVIDIA. `86/2/geforce 22=0304 24=84`: compute capability, class and brand where the fleet needs them, then ids. `84-87`
+ * stands for 84 to 87.
+ */
 export async function pciRowsOf({ classes, brands }: FleetNeeds): Promise<readonly string[]> {
   const { pciRows } = await import("../../hardware/gpu-pci-table.ts");
   const groups = new Map<string, Map<string, number[]>>();
@@ -27,7 +31,7 @@ export async function pciRowsOf({ classes, brands }: FleetNeeds): Promise<readon
   );
 }
 
-/** Two digits each; three and more in a row as their first and last. */
+/** Two digits for a number, and a hyphen for a run of three or more. */
 function packed(numbers: readonly number[]): string {
   const runs: [first: number, last: number][] = [];
   for (const number of [...numbers].sort((a, b) => a - b)) {
@@ -44,4 +48,21 @@ function packed(numbers: readonly number[]): string {
 
 function hex(number: number): string {
   return number.toString(16).padStart(2, "0");
+}
+
+/**
+ * The device ids of AMD. `942 0 1 74a1,74a2`: a target, whether its GPU is a processor's, whether it may have sramecc, and device ids. The
+ * row that holds for the target alone comes first.
+ */
+export async function amdTargetRows(): Promise<readonly string[]> {
+  const { amdProducts } = await import("../../hardware/amd-products.ts");
+  const bit = (value: boolean | null): string => (value === null ? "-" : value ? "1" : "0");
+  return amdArchitectures.flatMap(({ name, integrated, sramecc }) => {
+    const products = amdProducts.filter(({ target }) => target === name);
+    const groups = groupBy(products, (product) => bit(product.integrated));
+    return [...new Set([bit(integrated), ...groups.keys()])].map((each) => {
+      const ids = (groups.get(each) ?? []).map(({ id }) => id.split(":")[1]);
+      return `${name.slice("gfx".length)} ${each} ${Number(sramecc !== false)} ${ids.join(",") || "-"}`;
+    });
+  });
 }

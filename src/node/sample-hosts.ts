@@ -1,0 +1,78 @@
+/** Invented hosts with one GPU, for asking a rule where its answer changes. */
+
+import type { ComputeCapability } from "../hardware/compute-capability.ts";
+import { parseDriverVersion, parseVersion } from "../hardware/driver-version.ts";
+import type { GpuClass } from "../hardware/gpu-class.ts";
+import type { CudaRequirement } from "../lock/lock.ts";
+import { compatAdds, type CompatView, type HostView, type NvidiaView } from "../resolve/host-view.ts";
+import { checkGpuCode } from "../resolve/rules/gpu-code.ts";
+import type { CodeFit } from "../resolve/verdict.ts";
+
+export const scales = ["linux", "wsl", "l4t"] as const satisfies readonly NvidiaView["scale"][];
+
+/** Every state of a host's container runtime; null is unknown. */
+export const runtimes = ["cdi", "legacy", "none", null] as const satisfies readonly HostView["runtime"][];
+
+/** Everything that a container toolkit may do with an image's compatibility package. */
+export const compatViews: readonly CompatView[] = [...compatAdds, null].flatMap((adds) =>
+  [true, false].map((hostFirst) => ({ adds, hostFirst })),
+);
+
+interface SampleGpu {
+  readonly scale?: NvidiaView["scale"];
+  readonly module?: NvidiaView["module"];
+  readonly class?: GpuClass;
+  readonly compute?: ComputeCapability | null;
+  readonly brand?: string | null;
+  readonly compat?: CompatView;
+}
+
+export function sampleNvidia(
+  driver: string,
+  cuda: string | null,
+  {
+    scale = "linux",
+    module = null,
+    class: gpuClass = "datacenter",
+    compute = null,
+    brand = null,
+    compat = { adds: null, hostFirst: null },
+  }: SampleGpu,
+): NvidiaView {
+  return {
+    driver: parseDriverVersion(driver),
+    driverText: driver,
+    module,
+    cuda: cuda === null ? null : { text: cuda, parts: parseVersion(cuda) ?? [] },
+    scale,
+    compat,
+    gpus: [{ label: "GPU 0", compute, class: gpuClass, brand }],
+  };
+}
+
+export function sampleHost(nvidia: NvidiaView, runtime: HostView["runtime"] = null): HostView {
+  return {
+    platform: "linux/amd64",
+    kernel: null,
+    cpu: { model: null, level: null },
+    features: null,
+    unknown: new Set(),
+    nvidia,
+    amd: null,
+    runtime,
+    untold: { nvidia: [], amd: [] },
+    broken: [],
+    others: [],
+  };
+}
+
+/** The code that such a GPU runs best; null if it runs none. `ptx` says whether the driver understands the image's PTX. */
+export function bestCode(
+  requirement: CudaRequirement,
+  compute: ComputeCapability | null,
+  ptx: boolean,
+): CodeFit | null {
+  const { gpus } = sampleNvidia("0", null, { compute });
+  const found = checkGpuCode(requirement, gpus, { ok: true, tier: "native", ptx, cuda: null });
+  return "ok" in found ? null : (found[0] ?? null);
+}
