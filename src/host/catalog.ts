@@ -13,7 +13,7 @@ import {
 import { readCpu } from "./cpu/cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
-import { unknownAmdGpu, unknownGpu, unknownHost } from "./unknown.ts";
+import { unknownAmdGpu, unknownGpu, unknownHost } from "./unknown-facts.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 
 export interface CatalogRequest {

@@ -1,6 +1,6 @@
 /** The answers of `systeminformation` about a machine without `/proc`. */
 
-import type { Inventory } from "./io.ts";
+import type { Inventory } from "./host-io.ts";
 
 /** null when the package is not there or fails. */
 export async function readInventory(): Promise<Inventory | null> {

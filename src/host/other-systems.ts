@@ -2,10 +2,10 @@
 
 import { cpuLevel } from "../hardware/cpu-marches.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
-import type { HostIo, Inventory } from "./io.ts";
+import type { HostIo, Inventory } from "./host-io.ts";
 import { kernelNumber } from "./kernel-facts.ts";
 import { foreignDriver, unreadable } from "./host-problems.ts";
-import { unknownGpu } from "./unknown.ts";
+import { unknownGpu } from "./unknown-facts.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
 

@@ -41,7 +41,7 @@ import {
   openGpuFacts,
   type OpenGpuFact,
 } from "./facts.ts";
-import { unknownUse } from "./unknown.ts";
+import { unknownUse } from "./unknown-facts.ts";
 
 /**
  * Reads facts as `imgmatch probe --json` writes them. A key that is missing is unknown, a key that nobody knows is a mistake.

@@ -1,6 +1,6 @@
 /** `/sys/bus/pci/devices`: GPUs of NVIDIA and AMD, also those without a driver or with another one. */
 
-import { type HostIo, textOf } from "./io.ts";
+import { type HostIo, textOf } from "./host-io.ts";
 import { compareText } from "../io/collections.ts";
 
 export interface PciGpu {

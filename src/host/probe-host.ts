@@ -5,7 +5,7 @@ import { readNvidiaRuntime } from "./nvidia/container-toolkit.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
-import { type HostIo, textOf } from "./io.ts";
+import { type HostIo, textOf } from "./host-io.ts";
 import { kernelNumber } from "./kernel-facts.ts";
 import { readNvidia } from "./nvidia/nvidia.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";

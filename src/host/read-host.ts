@@ -19,9 +19,9 @@ export async function readHost(text: string, file: string): Promise<HostFacts> {
   const value = parseJson(text);
   // Host facts are the common case, and what follows need not be loaded for them.
   if (isRecord(value) && !("schemaVersion" in value)) {
-    const { readKubernetesNode } = await import("./kubernetes/kubernetes-object.ts");
+    const { readKubernetesNode } = await import("./kubernetes/cluster-objects.ts");
     const node = readKubernetesNode(value, file);
-    if (node !== null) return (await import("./kubernetes/kubernetes-node.ts")).factsOfNode(node);
+    if (node !== null) return (await import("./kubernetes/node-facts.ts")).factsOfNode(node);
   }
   return completeFacts(parseHostFacts(text, file));
 }

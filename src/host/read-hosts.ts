@@ -7,8 +7,8 @@ import { inputLimits, requireSize } from "../io/limits.ts";
 import { plainText } from "./fact-grammar.ts";
 import { completeFacts } from "./nvidia/complete-gpus.ts";
 import type { HostFacts } from "./facts.ts";
-import { factsOfNode } from "./kubernetes/kubernetes-node.ts";
-import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes/kubernetes-object.ts";
+import { factsOfNode } from "./kubernetes/node-facts.ts";
+import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes/cluster-objects.ts";
 import { checkHostFacts } from "./parse-facts.ts";
 
 export interface NamedHost {

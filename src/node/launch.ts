@@ -1,7 +1,7 @@
 /** The answer of resolve, in the words of what runs containers. */
 
 import { usageError } from "../errors.ts";
-import { nodeHostIo } from "../host/node-io.ts";
+import { nodeHostIo } from "../host/node-host-io.ts";
 import { otherHost } from "../host/probe.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";

@@ -2,7 +2,7 @@
 
 import { unclear } from "./amd-problems.ts";
 import type { AmdGpuFacts } from "../facts.ts";
-import type { HostIo } from "../io.ts";
+import type { HostIo } from "../host-io.ts";
 import { type Narrowing, readEntries, refuseSelection } from "../nvidia/visible-devices.ts";
 
 type Gpus = readonly AmdGpuFacts[];

@@ -1,6 +1,6 @@
 /** `/sys/class/kfd`: the GPUs that the kernel's compute driver for AMD lists, each with its properties. */
 
-import { denied, type HostIo } from "../io.ts";
+import { denied, type HostIo } from "../host-io.ts";
 
 export const kfdPath = "/sys/class/kfd/kfd/topology/nodes";
 

@@ -3,7 +3,7 @@
  * Sources: Linux arch/arm64/include/asm/cputype.h; util-linux sys-utils/lscpu-arm.c.
  */
 
-import table from "../arm-parts.json" with { type: "json" };
+import table from "./arm-parts.json" with { type: "json" };
 
 interface Implementer {
   readonly vendor: string;

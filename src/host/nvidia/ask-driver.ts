@@ -9,7 +9,7 @@ import type { NvidiaFacts } from "../facts.ts";
 import { interpretNvml } from "./nvml.ts";
 import { readNvmlWithKoffi } from "./nvml-koffi.ts";
 import { probe } from "../probe.ts";
-import { unknownGpu } from "../unknown.ts";
+import { unknownGpu } from "../unknown-facts.ts";
 
 /** All modules together: the driver compiles PTX, of a large one for seconds. */
 const timeoutMs = 240_000;

@@ -4,7 +4,7 @@ import { classifyGpu } from "../../hardware/gpu-class.ts";
 import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
 import type { PciGpu } from "../pci.ts";
 import { fieldUnknown } from "../host-problems.ts";
-import type { RawGpu } from "./raw-gpu.ts";
+import type { RawGpu } from "./nvidia-reading.ts";
 import { parseTegraName, type Tegra } from "./tegra.ts";
 import { compareText } from "../../io/collections.ts";
 

@@ -4,9 +4,9 @@
  */
 
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
-import { readContainerRuntime } from "./container-runtime.ts";
+import { readContainerRuntime } from "../container-runtime.ts";
 import type { CompatMode, HostFacts } from "../facts.ts";
-import { type HostIo, textOf } from "../io.ts";
+import { type HostIo, textOf } from "../host-io.ts";
 
 /** The GPU Operator has its own below `/usr/local/nvidia/toolkit`. */
 const toolkitConfigs = [

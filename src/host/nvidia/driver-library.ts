@@ -1,6 +1,6 @@
 /** The version of the user-space driver, from the name that its library links to. No library is loaded. */
 
-import type { HostIo } from "../io.ts";
+import type { HostIo } from "../host-io.ts";
 import { wslLibraries } from "./wsl.ts";
 
 /** Folders of the driver libraries on one system or another. */

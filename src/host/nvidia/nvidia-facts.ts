@@ -6,11 +6,11 @@ import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
 import { supportProblem, unclaimedProblem } from "./driver-support.ts";
 import type { HostProblem, NvidiaFacts } from "../facts.ts";
 import { l4tNumber, missingDevices, noDevices } from "../host-problems.ts";
-import type { HostIo } from "../io.ts";
+import type { HostIo } from "../host-io.ts";
 import type { PciGpu } from "../pci.ts";
 import { fromPci, parseProcGpu, procGpusPath } from "./proc-reading.ts";
-import type { NvidiaReading } from "./raw-gpu.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 export interface NvidiaResult {
   readonly facts: NvidiaFacts | null;

@@ -1,13 +1,13 @@
 /** The NVIDIA part of the facts: best source first, each state named, nothing spawned while NVML has the answer. */
 
 import { completeGpus } from "./complete-gpus.ts";
-import type { HostIo } from "../io.ts";
+import type { HostIo } from "../host-io.ts";
 import { gpuSources, type NvidiaResult, nvidiaFacts } from "./nvidia-facts.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
 import * as problem from "../host-problems.ts";
 import { fromPci } from "./proc-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
-import { readSurroundings, type Surroundings } from "../surroundings.ts";
+import { readSurroundings, type Surroundings } from "./surroundings.ts";
 
 /** `facts` is null when there is neither an NVIDIA device nor a driver. */
 export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<NvidiaResult> {

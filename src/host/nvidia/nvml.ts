@@ -12,7 +12,7 @@ import {
 } from "./nvml-reading.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 import { gpuLost, gpuUnreadable, noPermission } from "../host-problems.ts";
-import { mebibyte, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
+import { mebibyte, type NvidiaReading, type RawGpu } from "./nvidia-reading.ts";
 
 /** Reads the answers of an NVML that was initialized (`init` is 0). */
 export function interpretNvml(reading: NvmlReading): NvidiaReading {

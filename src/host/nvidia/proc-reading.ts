@@ -1,13 +1,13 @@
 /** Driver and GPUs from `/proc` and `/sys` alone: no library, no process. */
 
 import { compareText } from "../../io/collections.ts";
-import { isContainer } from "./container-runtime.ts";
+import { isContainer } from "../container-runtime.ts";
 import type { HostProblem } from "../facts.ts";
 import { noPermission } from "../host-problems.ts";
-import { denied, type HostIo } from "../io.ts";
+import { denied, type HostIo } from "../host-io.ts";
 import { formatBus, type PciGpu, pciPath } from "../pci.ts";
-import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
-import { unknownGpu } from "../unknown.ts";
+import type { NvidiaReading, RawGpu } from "./nvidia-reading.ts";
+import { unknownGpu } from "../unknown-facts.ts";
 
 /** Reads the kernel's list of GPUs that the NVIDIA module holds; `gpus` is null without such a list. */
 export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly PciGpu[]): NvidiaReading {

@@ -4,15 +4,15 @@ import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { completeGpus } from "./complete-gpus.ts";
 import { nvmlLibraries } from "./driver-library.ts";
 import type { HostProblem } from "../facts.ts";
-import type { HostIo } from "../io.ts";
+import type { HostIo } from "../host-io.ts";
 import { interpretNvml } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
 import * as problem from "../host-problems.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
-import type { NvidiaReading } from "./raw-gpu.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
+import type { Surroundings } from "./surroundings.ts";
 import type { Tegra } from "./tegra.ts";
-import { unknownGpu } from "../unknown.ts";
+import { unknownGpu } from "../unknown-facts.ts";
 
 /** NVML, else nvidia-smi, with what the kernel's files say where that gives no answer. */
 export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {

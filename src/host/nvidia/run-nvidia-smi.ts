@@ -2,7 +2,7 @@
 
 import { gpuLabel } from "./complete-gpus.ts";
 import type { HostProblem, MigInstance } from "../facts.ts";
-import type { CommandResult, HostIo } from "../io.ts";
+import type { CommandResult, HostIo } from "../host-io.ts";
 import {
   parseSmiComplaint,
   parseSmiCsv,
@@ -15,8 +15,8 @@ import {
   unknownField,
 } from "./nvidia-smi.ts";
 import * as problem from "../host-problems.ts";
-import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
-import { unknownUse } from "../unknown.ts";
+import type { NvidiaReading, RawGpu } from "./nvidia-reading.ts";
+import { unknownUse } from "../unknown-facts.ts";
 import { wslLibraries } from "./wsl.ts";
 
 /** Without the persistence daemon a server with eight GPUs needs some seconds to wake them. */

@@ -1,9 +1,9 @@
 /** Which GPUs a program may see: `--gpus`, `NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { isContainer } from "./container-runtime.ts";
+import { isContainer } from "../container-runtime.ts";
 import type { GpuFacts, HostProblem } from "../facts.ts";
-import type { HostIo } from "../io.ts";
+import type { HostIo } from "../host-io.ts";
 
 /** How entries are read: the container toolkit and `--gpus` ask for whole names, CUDA also for the beginning of one. */
 export type SelectionGrammar = "cuda" | "nvidia";

@@ -1,6 +1,6 @@
 /** WSL2: the driver is Windows' own, Linux sees a paravirtual device and a set of libraries. */
 
-import { type HostIo, textOf } from "../io.ts";
+import { type HostIo, textOf } from "../host-io.ts";
 
 export const wslLibraries = "/usr/lib/wsl/lib";
 

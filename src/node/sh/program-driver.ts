@@ -1,4 +1,4 @@
-/** The script's reading of driver and GPUs from `/proc` and `/sys`: what `host/surroundings.ts` and `host/nvidia/read-driver.ts` do, in awk. */
+/** The script's reading of driver and GPUs from `/proc` and `/sys`: what `host/nvidia/surroundings.ts` and `host/nvidia/read-driver.ts` do, in awk. */
 
 import { libraryFolders } from "../../host/nvidia/driver-library.ts";
 import { tegraChips } from "../../host/nvidia/tegra.ts";

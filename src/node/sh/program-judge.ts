@@ -1,6 +1,6 @@
 /** The script's verdicts and its choice: everything that a rule says stands in the tables. */
 
-import { enginePrograms, runtimePrograms } from "../../host/nvidia/container-runtime.ts";
+import { enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 
 export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): string => String.raw`
@@ -117,7 +117,7 @@ export const requireFunctions = String.raw`
   }
 `;
 
-/** How containers get the GPU, as `host/nvidia/container-runtime.ts` reads it: 1 cdi, 2 legacy, 3 none, 4 unknown. */
+/** How containers get the GPU, as `host/container-runtime.ts` reads it: 1 cdi, 2 legacy, 3 none, 4 unknown. */
 export const runtimeFunctions = String.raw`
   function readruntime(  i, k, a) {
     for (i = 1; i <= cn; i++) if (slurp(cdi[i])) {

@@ -1,6 +1,6 @@
 /** The script's shell half: arguments, the lists and links that awk cannot read, and the start of awk. */
 
-import { cdiFolders, enginePrograms, runtimePrograms } from "../../host/nvidia/container-runtime.ts";
+import { cdiFolders, enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import { wslLibraries } from "../../host/nvidia/wsl.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 import { amdFacts } from "./program-amd.ts";

@@ -2,7 +2,7 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 
-import { hasRuntime } from "../../../src/host/nvidia/container-runtime.ts";
+import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseCpuinfo } from "../../../src/host/cpu/cpuinfo.ts";
 import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
 import { kernelNumber } from "../../../src/host/kernel-facts.ts";

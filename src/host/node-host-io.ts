@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { attempt } from "../io/attempt.ts";
 import { isErrno } from "../io/files.ts";
-import { type Denied, denied, type HostIo } from "./io.ts";
+import { type Denied, denied, type HostIo } from "./host-io.ts";
 
 /** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */
 export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { interpretNvml } from "../../src/host/nvidia/nvml.ts";
-import { readNvmlWithKoffi } from "../../src/host/nvidia/nvml-koffi.ts";
-import { needs } from "../support/needs.ts";
-import { whyNoCompiler } from "../support/programs.ts";
+import { interpretNvml } from "../../../src/host/nvidia/nvml.ts";
+import { readNvmlWithKoffi } from "../../../src/host/nvidia/nvml-koffi.ts";
+import { needs } from "../../support/needs.ts";
+import { whyNoCompiler } from "../../support/programs.ts";
 
 const source = fileURLToPath(new URL("./support/fake-nvml.c", import.meta.url));
 const whyNoCc =

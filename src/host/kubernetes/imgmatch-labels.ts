@@ -6,11 +6,11 @@ import { completeFacts } from "../nvidia/complete-gpus.ts";
 import { classifyGpu } from "../../hardware/gpu-class.ts";
 import { findGpuByName } from "../../hardware/gpu-products.ts";
 import { containerGpus, type HostFacts, type NvidiaFacts } from "../facts.ts";
-import { isNumber } from "./kubernetes-cpu.ts";
-import { mostGpus } from "./kubernetes-gpus.ts";
-import { factsAnnotation, type Labels, ownPrefix } from "./kubernetes-object.ts";
+import { isNumber } from "./cpu-labels.ts";
+import { mostGpus } from "./nvidia-labels.ts";
+import { factsAnnotation, type Labels, ownPrefix } from "./cluster-objects.ts";
 import { checkHostFacts } from "../parse-facts.ts";
-import { unknownGpu } from "../unknown.ts";
+import { unknownGpu } from "../unknown-facts.ts";
 
 export interface Annotated {
   readonly facts: HostFacts | null;

@@ -1,6 +1,6 @@
 /** Host facts from what a Kubernetes cluster knows of a node: labels, ResourceSlices, NodeFeature objects, imgmatch's annotation. */
 
-import { blockedByDefault } from "../cpu/cpuid-labels.ts";
+import { blockedByDefault } from "./cpuid-labels.ts";
 import { withinGrammar } from "../fact-grammar.ts";
 import {
   type AmdFacts,
@@ -11,14 +11,14 @@ import {
 } from "../facts.ts";
 import { labelsOpen, sourcesDisagree } from "../host-problems.ts";
 import { kernelNumber } from "../kernel-facts.ts";
-import { cpuFromLabels } from "./kubernetes-cpu.ts";
-import { amdFromLabels } from "./kubernetes-amd.ts";
-import { amdFromPci, amdFromSlices, nvidiaFromPci, nvidiaFromSlices } from "./kubernetes-devices.ts";
-import { nvidiaFromLabels } from "./kubernetes-gpus.ts";
-import { factsAnnotation, type KubernetesNode } from "./kubernetes-object.ts";
-import { type OwnLabels, readAnnotation, readOwnLabels } from "./kubernetes-own.ts";
-import { slicedNode } from "./kubernetes-slices.ts";
-import { type Joined, joinAmd, joinNvidia, type Told } from "./kubernetes-sources.ts";
+import { cpuFromLabels } from "./cpu-labels.ts";
+import { amdFromLabels } from "./amd-labels.ts";
+import { amdFromPci, amdFromSlices, nvidiaFromPci, nvidiaFromSlices } from "./sliced-gpus.ts";
+import { nvidiaFromLabels } from "./nvidia-labels.ts";
+import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
+import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
+import { slicedNode } from "./resource-slices.ts";
+import { type Joined, joinAmd, joinNvidia, type Told } from "./join-sources.ts";
 
 /**
  * Reads the facts that the node's objects prove. A fact that they leave open stays unknown and is named in `problems`, as

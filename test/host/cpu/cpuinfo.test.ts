@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { parseCpuinfo } from "../../src/host/cpu/cpuinfo.ts";
-import { probeHost } from "../../src/host/probe-host.ts";
-import { fixtureHostIo } from "../support/fixture-host-io.ts";
+import { parseCpuinfo } from "../../../src/host/cpu/cpuinfo.ts";
+import { probeHost } from "../../../src/host/probe-host.ts";
+import { fixtureHostIo } from "../../support/fixture-host-io.ts";
 
 const machine = (name: string) =>
-  probeHost(fixtureHostIo(fileURLToPath(new URL(`../fixtures/hosts/${name}`, import.meta.url))));
+  probeHost(fixtureHostIo(fileURLToPath(new URL(`../../fixtures/hosts/${name}`, import.meta.url))));
 
 describe("parseCpuinfo", () => {
   it("keeps what every x86 processor has, sorted", () => {

@@ -1,8 +1,8 @@
 /** How containers on this host get the GPU: a CDI specification, the NVIDIA runtime (legacy hook), or not at all. */
 
-import { fieldsOf, parseJson } from "../../io/json.ts";
-import type { ContainerGpus } from "../facts.ts";
-import { type HostIo, textOf } from "../io.ts";
+import { fieldsOf, parseJson } from "../io/json.ts";
+import type { ContainerGpus } from "./facts.ts";
+import { type HostIo, textOf } from "./host-io.ts";
 
 export const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { hasRuntime } from "../../src/host/nvidia/container-runtime.ts";
-import { parseLibraryTarget } from "../../src/host/nvidia/driver-library.ts";
-import { kernelNumber } from "../../src/host/kernel-facts.ts";
-import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../src/host/nvidia/nvidia-smi.ts";
-import { formatCuda, libraryVersion } from "../../src/host/nvidia/nvml.ts";
-import { formatBus, formatPciId, isGpuClass } from "../../src/host/pci.ts";
-import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../src/host/nvidia/proc-reading.ts";
-import { parseDeviceTree, parseTegraName } from "../../src/host/nvidia/tegra.ts";
+import { hasRuntime } from "../../../src/host/container-runtime.ts";
+import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
+import { kernelNumber } from "../../../src/host/kernel-facts.ts";
+import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../../src/host/nvidia/nvidia-smi.ts";
+import { formatCuda, libraryVersion } from "../../../src/host/nvidia/nvml.ts";
+import { formatBus, formatPciId, isGpuClass } from "../../../src/host/pci.ts";
+import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../../src/host/nvidia/proc-reading.ts";
+import { parseDeviceTree, parseTegraName } from "../../../src/host/nvidia/tegra.ts";
 
 describe("kernel module", () => {
   it("takes the number after the words, not the first in the file", () => {

@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { findAmdArchitecture } from "../../src/hardware/amd-architectures.ts";
-import type { AmdGpuFacts } from "../../src/host/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { probeHost } from "../../src/host/probe-host.ts";
-import { makeFolder } from "../support/folders.ts";
-import { needs } from "../support/needs.ts";
-import { whyNot } from "../support/programs.ts";
+import { findAmdArchitecture } from "../../../src/hardware/amd-architectures.ts";
+import type { AmdGpuFacts } from "../../../src/host/facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../../src/host/format-facts.ts";
+import { parseHostFacts } from "../../../src/host/parse-facts.ts";
+import { probeHost } from "../../../src/host/probe-host.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
+import { whyNot } from "../../support/programs.ts";
 import { amdHost, captured, devices, node } from "./support/amd-host.ts";
 
-const folder = fileURLToPath(new URL("../../../shared/samples/amd", import.meta.url));
+const folder = fileURLToPath(new URL("../../../../shared/samples/amd", import.meta.url));
 const missing = existsSync(folder)
   ? null
   : "no samples of AMD machines in ../shared/samples/amd, beside the checkout (they are not published)";

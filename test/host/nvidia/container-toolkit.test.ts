@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readNvidiaRuntime } from "../../src/host/nvidia/container-toolkit.ts";
-import type { HostIo } from "../../src/host/io.ts";
+import { readNvidiaRuntime } from "../../../src/host/nvidia/container-toolkit.ts";
+import type { HostIo } from "../../../src/host/host-io.ts";
 
 const config = "/etc/nvidia-container-runtime/config.toml";
 const spec = "/etc/cdi/nvidia.yaml";

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ImgmatchError } from "../../src/errors.ts";
-import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { probe } from "../../src/host/probe.ts";
-import { readHost } from "../../src/host/read-host.ts";
-import { explainResolution } from "../../src/resolve/explain.ts";
-import { checkFit } from "../../src/resolve/check-fit.ts";
-import { levelV3 } from "../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
+import { ImgmatchError } from "../../../src/errors.ts";
+import { findMarch, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
+import type { HostFacts } from "../../../src/host/facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../../src/host/format-facts.ts";
+import { parseHostFacts } from "../../../src/host/parse-facts.ts";
+import { probe } from "../../../src/host/probe.ts";
+import { readHost } from "../../../src/host/read-host.ts";
+import { explainResolution } from "../../../src/resolve/explain.ts";
+import { checkFit } from "../../../src/resolve/check-fit.ts";
+import { levelV3 } from "../../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
 
 type Labels = Record<string, string>;
 

@@ -8,10 +8,10 @@ import {
   labelledFeature,
   powerLevels,
   x86LevelLabels,
-} from "../cpu/cpuid-labels.ts";
+} from "./cpuid-labels.ts";
 import { powerGenerations } from "../cpu/cpuinfo.ts";
 import type { CpuFacts } from "../facts.ts";
-import type { Labels } from "./kubernetes-object.ts";
+import type { Labels } from "./cluster-objects.ts";
 
 export interface LabelledCpu {
   readonly facts: CpuFacts;

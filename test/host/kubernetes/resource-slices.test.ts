@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { readHost } from "../../src/host/read-host.ts";
-import { readHosts } from "../../src/host/read-hosts.ts";
-import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
-import { checkFit } from "../../src/resolve/check-fit.ts";
-import { cuda, gpuImage } from "../resolve/support/locks.ts";
-import { findMarch } from "../../src/hardware/cpu-marches.ts";
+import type { HostFacts } from "../../../src/host/facts.ts";
+import { formatHostFacts } from "../../../src/host/format-facts.ts";
+import { parseHostFacts } from "../../../src/host/parse-facts.ts";
+import { readHost } from "../../../src/host/read-host.ts";
+import { readHosts } from "../../../src/host/read-hosts.ts";
+import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
+import { checkFit } from "../../../src/resolve/check-fit.ts";
+import { cuda, gpuImage } from "../../resolve/support/locks.ts";
+import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 
 const levelV3 = [...(findMarch("x86-64-v3")?.features ?? [])].sort();
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isContainer } from "../../src/host/nvidia/container-runtime.ts";
-import type { HostIo } from "../../src/host/io.ts";
+import { isContainer } from "../../src/host/container-runtime.ts";
+import type { HostIo } from "../../src/host/host-io.ts";
 
 const container = (files: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv = {}) =>
   isContainer({

@@ -4,15 +4,15 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
-import { denied } from "../../src/host/io.ts";
-import { closedDevices, readKfd } from "../../src/host/amd/kfd.ts";
-import { nodeHostIo } from "../../src/host/node-io.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { probeHost } from "../../src/host/probe-host.ts";
-import { fixtureHostIo } from "../support/fixture-host-io.ts";
-import { makeFolder } from "../support/folders.ts";
+import type { HostFacts } from "../../../src/host/facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../../src/host/format-facts.ts";
+import { denied } from "../../../src/host/host-io.ts";
+import { closedDevices, readKfd } from "../../../src/host/amd/kfd.ts";
+import { nodeHostIo } from "../../../src/host/node-host-io.ts";
+import { parseHostFacts } from "../../../src/host/parse-facts.ts";
+import { probeHost } from "../../../src/host/probe-host.ts";
+import { fixtureHostIo } from "../../support/fixture-host-io.ts";
+import { makeFolder } from "../../support/folders.ts";
 import {
   type AmdMachine,
   amdHost,

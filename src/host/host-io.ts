@@ -1,4 +1,4 @@
-/** Everything that the probe asks of a machine. Tests answer from a folder, `node-io.ts` from this machine. */
+/** Everything that the probe asks of a machine. Tests answer from a folder, `node-host-io.ts` from this machine. */
 
 import type { EndedProgram } from "../io/run-program.ts";
 import type { NvmlReading } from "./nvidia/nvml-reading.ts";

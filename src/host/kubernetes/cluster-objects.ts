@@ -3,8 +3,8 @@
 import { ImgmatchError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
-import { type NodeFeatures, readNodeFeature } from "./kubernetes-features.ts";
-import { type ResourceSlice, readSlice } from "./kubernetes-slices.ts";
+import { type NodeFeatures, readNodeFeature } from "./node-features.ts";
+import { type ResourceSlice, readSlice } from "./resource-slices.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 

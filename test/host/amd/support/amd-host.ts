@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { denied, type HostIo } from "../../../src/host/io.ts";
+import { denied, type HostIo } from "../../../../src/host/host-io.ts";
 
 const topology = "/sys/class/kfd/kfd/topology/nodes";
 
