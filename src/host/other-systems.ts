@@ -3,7 +3,7 @@
 import { cpuLevel } from "../hardware/cpu-marches.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./host-io.ts";
-import { kernelNumber } from "./kernel-facts.ts";
+import { kernelNumber } from "./fact-grammar.ts";
 import { foreignDriver, unreadable } from "./host-problems.ts";
 import { unknownGpu } from "./unknown-facts.ts";
 

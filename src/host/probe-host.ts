@@ -6,7 +6,7 @@ import { readCpu } from "./cpu/cpu-facts.ts";
 import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";
-import { kernelNumber } from "./kernel-facts.ts";
+import { kernelNumber } from "./fact-grammar.ts";
 import { readNvidia } from "./nvidia/nvidia.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";
 import { applyVisibility } from "./nvidia/visible-devices.ts";

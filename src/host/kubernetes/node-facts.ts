@@ -10,7 +10,7 @@ import {
   type NvidiaFacts,
 } from "../facts.ts";
 import { labelsOpen, sourcesDisagree } from "../host-problems.ts";
-import { kernelNumber } from "../kernel-facts.ts";
+import { kernelNumber } from "../fact-grammar.ts";
 import { cpuFromLabels } from "./cpu-labels.ts";
 import { amdFromLabels } from "./amd-labels.ts";
 import { amdFromPci, amdFromSlices, nvidiaFromPci, nvidiaFromSlices } from "./sliced-gpus.ts";

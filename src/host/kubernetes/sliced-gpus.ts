@@ -9,7 +9,7 @@ import { type AmdProduct, amdProducts, findAmdProduct } from "../../hardware/amd
 import { classifyGpu } from "../../hardware/gpu-class.ts";
 import { findGpuByName, findGpuByPci } from "../../hardware/gpu-products.ts";
 import { groupBy } from "../../io/collections.ts";
-import { factGrammar } from "../fact-grammar.ts";
+import { type FactForm, factGrammar } from "../fact-grammar.ts";
 import {
   type AmdFacts,
   type AmdGpuFacts,
@@ -94,7 +94,7 @@ function nvidiaVersion(text: string): string | null {
 }
 
 /** `9.0.0` → `9.0` */
-function majorMinor(text: string, grammar: RegExp): string | null {
+function majorMinor(text: string, grammar: FactForm): string | null {
   const short = text.replace(/^(\d+\.\d+)\.0$/, "$1");
   return grammar.test(short) ? short : null;
 }

@@ -59,14 +59,14 @@ interface Read {
 
 function readVersion(io: HostIo): Read | null {
   for (const library of libraries) {
-    const text = /\.so\.(\d+\.\d+\.\d+)$/.exec(io.readLink(library) ?? "")?.[1];
+    const text = /\.so\.(\d{1,4}\.\d{1,4}\.\d{1,4})$/.exec(io.readLink(library) ?? "")?.[1];
     if (text !== undefined) return { text, source: library };
   }
   // A host that has CDI alone has no such library.
   const status = textOf(io, dpkg) ?? "";
   const paragraph =
     /^Package: nvidia-container-toolkit(?:-base)?\n(?:\S.*\n| .*\n)*/m.exec(status)?.[0] ?? "";
-  const text = /^Version: (\d+\.\d+\.\d+)\b/m.exec(paragraph)?.[1];
+  const text = /^Version: (\d{1,4}\.\d{1,4}\.\d{1,4})\b/m.exec(paragraph)?.[1];
   return text === undefined || !/^Status: .*\binstalled$/m.test(paragraph) ? null : { text, source: dpkg };
 }
 

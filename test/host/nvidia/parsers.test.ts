@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
-import { kernelNumber } from "../../../src/host/kernel-facts.ts";
+import { kernelNumber } from "../../../src/host/fact-grammar.ts";
 import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../../src/host/nvidia/nvidia-smi.ts";
 import { formatCuda, libraryVersion } from "../../../src/host/nvidia/nvml.ts";
 import { formatBus, formatPciId, isGpuClass } from "../../../src/host/pci.ts";

@@ -5,7 +5,7 @@
 import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseCpuinfo } from "../../../src/host/cpu/cpuinfo.ts";
 import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
-import { kernelNumber } from "../../../src/host/kernel-facts.ts";
+import { kernelNumber } from "../../../src/host/fact-grammar.ts";
 import {
   parseSmiComplaint,
   parseSmiCsv,
