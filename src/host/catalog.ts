@@ -10,11 +10,11 @@ import {
   machineCatalogs,
   machineTypes,
 } from "../hardware/machine-types.ts";
+import { didYouMean, suggest } from "../io/suggest.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost } from "./unknown-facts.ts";
-import { didYouMean, suggest } from "../io/suggest.ts";
 
 export interface CatalogRequest {
   /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */

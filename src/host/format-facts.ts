@@ -1,11 +1,11 @@
 /** Host facts as canonical JSON, and as lines for a person. */
 
 import { assertNever } from "../errors.ts";
+import { sortedEntries } from "../io/collections.ts";
 import { isRecord } from "../io/json.ts";
 import { printable } from "../printable.ts";
 import type { AmdFacts, AmdGpuFacts, CompatMode, ContainerGpus, GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
-import { sortedEntries } from "../io/collections.ts";
 
 /** JSON with the keys in the contract's order, two blanks of indent and a final newline; `parseHostFacts` reads it back. */
 export function formatHostFacts(facts: HostFacts): string {

@@ -1,9 +1,9 @@
 /** macOS, Windows and the rest: honest partial facts from `systeminformation`. */
 
 import { cpuLevel } from "../hardware/cpu-marches.ts";
+import { kernelNumber } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./host-io.ts";
-import { kernelNumber } from "./fact-grammar.ts";
 import { foreignDriver, unreadable } from "./host-problems.ts";
 import { unknownGpu } from "./unknown-facts.ts";
 

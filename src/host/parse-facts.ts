@@ -20,18 +20,18 @@ import {
   truth,
   wholeNumber,
 } from "../io/checks.ts";
-import { fieldsOf, isRecord, readJson } from "../io/json.ts";
-import { didYouMean, suggestMarch } from "../io/suggest.ts";
-import { inputLimits, requireSize } from "../io/limits.ts";
 import { compareFirst } from "../io/collections.ts";
+import { fieldsOf, isRecord, readJson } from "../io/json.ts";
+import { inputLimits, requireSize } from "../io/limits.ts";
+import { didYouMean, suggestMarch } from "../io/suggest.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
   type AmdFacts,
   type AmdGpuFacts,
-  computePartitions,
-  containerGpus,
   type CpuFacts,
   compatModes,
+  computePartitions,
+  containerGpus,
   driverScales,
   factsSchemaVersion,
   type GpuFacts,
@@ -39,8 +39,8 @@ import {
   type HostProblem,
   type MigInstance,
   type NvidiaFacts,
-  openGpuFacts,
   type OpenGpuFact,
+  openGpuFacts,
 } from "./facts.ts";
 import { unknownUse } from "./unknown-facts.ts";
 

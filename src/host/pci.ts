@@ -1,7 +1,7 @@
 /** `/sys/bus/pci/devices`: GPUs of NVIDIA and AMD, also those without a driver or with another one. */
 
-import { type HostIo, textOf } from "./host-io.ts";
 import { compareText } from "../io/collections.ts";
+import { type HostIo, textOf } from "./host-io.ts";
 
 export interface PciGpu {
   /** PCI address with an eight-digit domain: `00000000:17:00.0`. */

@@ -1,16 +1,15 @@
 /** The probe of this machine. */
 
 import type { AmdOptions, AmdResult } from "./amd/amd-facts.ts";
-import { readNvidiaRuntime } from "./nvidia/container-toolkit.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
-import { withinGrammar } from "./fact-grammar.ts";
+import { kernelNumber, withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";
-import { kernelNumber } from "./fact-grammar.ts";
-import { readNvidia } from "./nvidia/nvidia.ts";
-import { type PciGpu, readPciGpus } from "./pci.ts";
+import { readNvidiaRuntime } from "./nvidia/container-toolkit.ts";
+import { isWsl } from "./nvidia/driver-library.ts";
+import { readNvidia } from "./nvidia/nvidia-facts.ts";
 import { applyVisibility } from "./nvidia/visible-devices.ts";
-import { isWsl } from "./nvidia/wsl.ts";
+import { type PciGpu, readPciGpus } from "./pci.ts";
 
 export interface ProbeOptions {
   /** GPUs to look at: `0,2`, uuids, `all`. Takes the place of the environment's `…_VISIBLE_DEVICES`. */

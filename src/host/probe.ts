@@ -4,10 +4,10 @@ import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
+import type { ToldOfHost } from "./complete-hosts.ts";
 import type { HostFacts } from "./facts.ts";
 import { nodeHostIo } from "./node-host-io.ts";
 import { probeHost } from "./probe-host.ts";
-import type { ToldOfHost } from "./complete-hosts.ts";
 import type { NamedHost } from "./read-hosts.ts";
 
 /** Which host is meant: of every command about one. */

@@ -3,9 +3,9 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { inputLimits } from "../io/limits.ts";
-import { readTextFile } from "../io/files.ts";
 import { compareText } from "../io/collections.ts";
+import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../io/limits.ts";
 import { completeHosts, type ToldOfHost } from "./complete-hosts.ts";
 import { type NamedHost, readHosts } from "./read-hosts.ts";
 

@@ -1,14 +1,14 @@
 /** Facts of many hosts in one text, as ssh, Slurm, Ansible and kubectl gather them. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { splitJson } from "../io/json-values.ts";
 import { isRecord } from "../io/json.ts";
+import { splitJson } from "../io/json-values.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { plainText } from "./fact-grammar.ts";
-import { completeFacts } from "./nvidia/complete-gpus.ts";
 import type { HostFacts } from "./facts.ts";
-import { factsOfNode } from "./kubernetes/node-facts.ts";
 import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes/cluster-objects.ts";
+import { factsOfNode } from "./kubernetes/node-facts.ts";
+import { completeFacts } from "./nvidia/complete-gpus.ts";
 import { checkHostFacts } from "./parse-facts.ts";
 
 export interface NamedHost {

@@ -2,14 +2,14 @@
 
 import { amdTarget, findAmdArchitecture } from "../../hardware/amd-architectures.ts";
 import { findAmdProduct } from "../../hardware/amd-products.ts";
-import * as problem from "./amd-problems.ts";
-import { applyAmdVisibility } from "./amd-visible-devices.ts";
-import { isContainer, readAmdRuntime, type RuntimeReading } from "../container-runtime.ts";
+import { isContainer, type RuntimeReading, readAmdRuntime } from "../container-runtime.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
-import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
+import * as problem from "./amd-problems.ts";
+import { applyAmdVisibility } from "./amd-visible-devices.ts";
+import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
 
 export interface AmdResult {
   readonly facts: AmdFacts | null;

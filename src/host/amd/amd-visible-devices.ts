@@ -1,9 +1,9 @@
-/** Which AMD GPUs a program may see: `--gpus`, `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`. */
+/** Finds the AMD GPUs that a program may see: `--gpus`, `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`. */
 
-import { unclear } from "./amd-problems.ts";
 import type { AmdGpuFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
-import { type Narrowing, readEntries, refuseSelection } from "../nvidia/visible-devices.ts";
+import { joinNarrowings, type Narrowing, readEntries, refuseSelection } from "../gpu-selection.ts";
+import { unclear } from "./amd-problems.ts";
 
 type Gpus = readonly AmdGpuFacts[];
 
@@ -23,12 +23,8 @@ export function applyAmdVisibility(
   // An empty value is as none to HIP, which then obeys NVIDIA's variable. ROCr takes it for "no GPU".
   const named = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].map((name) => variable(io, name));
   const hip = narrowBy(rocr.gpus, named.find((each) => each !== null && each.value !== "") ?? null, "HIP");
-  const sources = [rocr.source, hip.source].filter((source) => source !== null);
-  return {
-    gpus: [...hip.gpus].sort((a, b) => a.index - b.index),
-    problems: [...rocr.problems, ...hip.problems],
-    source: sources.length === 0 ? null : sources.join(", "),
-  };
+  const gpusInOrder = [...hip.gpus].sort((a, b) => a.index - b.index);
+  return joinNarrowings(gpusInOrder, [rocr, hip]);
 }
 
 interface Variable {

@@ -5,11 +5,11 @@
 
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../facts.ts";
-import { isNumber } from "./cpu-labels.ts";
-import { mostGpus } from "./nvidia-labels.ts";
-import type { KubernetesNode, Labels } from "./cluster-objects.ts";
-import type { ToldGpus } from "./join-sources.ts";
 import { unknownAmdGpu } from "../unknown-facts.ts";
+import type { KubernetesNode, Labels } from "./cluster-objects.ts";
+import { isNumber } from "./cpu-labels.ts";
+import type { ToldGpus } from "./join-sources.ts";
+import { mostGpus } from "./nvidia-labels.ts";
 
 export async function amdFromLabels(node: KubernetesNode): Promise<ToldGpus<AmdFacts>> {
   const { labels, amdCapacity } = node;

@@ -2,6 +2,9 @@
 
 import { cpuLevel, findMarch, type March, neededFeatures } from "../../hardware/cpu-marches.ts";
 import { marchesOfModel } from "../../hardware/cpu-models.ts";
+import { powerGenerations } from "../cpu/cpuinfo.ts";
+import type { CpuFacts } from "../facts.ts";
+import type { Labels } from "./cluster-objects.ts";
 import {
   alwaysLabelled,
   blockedByDefault,
@@ -9,9 +12,6 @@ import {
   powerLevels,
   x86LevelLabels,
 } from "./cpuid-labels.ts";
-import { powerGenerations } from "../cpu/cpuinfo.ts";
-import type { CpuFacts } from "../facts.ts";
-import type { Labels } from "./cluster-objects.ts";
 
 export interface LabelledCpu {
   readonly facts: CpuFacts;

@@ -1,16 +1,16 @@
 /** imgmatch's own words on a node: the facts whole in an annotation, and the labels that `imgmatch labels` writes. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { readJson } from "../../io/json.ts";
-import { completeFacts } from "../nvidia/complete-gpus.ts";
 import { classifyGpu } from "../../hardware/gpu-class.ts";
 import { findGpuByName } from "../../hardware/gpu-products.ts";
+import { readJson } from "../../io/json.ts";
 import { containerGpus, type HostFacts, type NvidiaFacts } from "../facts.ts";
-import { isNumber } from "./cpu-labels.ts";
-import { mostGpus } from "./nvidia-labels.ts";
-import { factsAnnotation, type Labels, ownPrefix } from "./cluster-objects.ts";
+import { completeFacts } from "../nvidia/complete-gpus.ts";
 import { checkHostFacts } from "../parse-facts.ts";
 import { unknownGpu } from "../unknown-facts.ts";
+import { factsAnnotation, type Labels, ownPrefix } from "./cluster-objects.ts";
+import { isNumber } from "./cpu-labels.ts";
+import { mostGpus } from "./nvidia-labels.ts";
 
 export interface Annotated {
   readonly facts: HostFacts | null;

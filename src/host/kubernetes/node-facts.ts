@@ -1,7 +1,6 @@
 /** Host facts from what a Kubernetes cluster knows of a node: labels, ResourceSlices, NodeFeature objects, imgmatch's annotation. */
 
-import { blockedByDefault } from "./cpuid-labels.ts";
-import { withinGrammar } from "../fact-grammar.ts";
+import { kernelNumber, withinGrammar } from "../fact-grammar.ts";
 import {
   type AmdFacts,
   factsSchemaVersion,
@@ -10,15 +9,15 @@ import {
   type NvidiaFacts,
 } from "../facts.ts";
 import { labelsOpen, sourcesDisagree } from "../host-problems.ts";
-import { kernelNumber } from "../fact-grammar.ts";
-import { cpuFromLabels } from "./cpu-labels.ts";
 import { amdFromLabels } from "./amd-labels.ts";
-import { amdFromPci, amdFromSlices, nvidiaFromPci, nvidiaFromSlices } from "./sliced-gpus.ts";
-import { nvidiaFromLabels } from "./nvidia-labels.ts";
 import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
+import { cpuFromLabels } from "./cpu-labels.ts";
+import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
-import { slicedNode } from "./resource-slices.ts";
 import { type Joined, joinAmd, joinNvidia, type Told } from "./join-sources.ts";
+import { nvidiaFromLabels } from "./nvidia-labels.ts";
+import { slicedNode } from "./resource-slices.ts";
+import { amdFromPci, amdFromSlices, nvidiaFromPci, nvidiaFromSlices } from "./sliced-gpus.ts";
 
 /**
  * Reads the facts that the node's objects prove. A fact that they leave open stays unknown and is named in `problems`, as

@@ -6,10 +6,10 @@
 import { classifyGpu } from "../../hardware/gpu-class.ts";
 import { findGpuByName } from "../../hardware/gpu-products.ts";
 import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "../facts.ts";
-import { isNumber } from "./cpu-labels.ts";
-import type { KubernetesNode, Labels } from "./cluster-objects.ts";
-import type { ToldGpus } from "./join-sources.ts";
 import { unknownGpu } from "../unknown-facts.ts";
+import type { KubernetesNode, Labels } from "./cluster-objects.ts";
+import { isNumber } from "./cpu-labels.ts";
+import type { ToldGpus } from "./join-sources.ts";
 
 export async function nvidiaFromLabels({
   labels,

@@ -18,11 +18,11 @@ import {
   type NvidiaFacts,
   type OpenGpuFact,
 } from "../facts.ts";
-import type { SlicedDevice, SlicedNode } from "./resource-slices.ts";
-import { mostGpus } from "./nvidia-labels.ts";
-import type { ToldGpus } from "./join-sources.ts";
 import { formatBus } from "../pci.ts";
 import { unknownGpu } from "../unknown-facts.ts";
+import type { ToldGpus } from "./join-sources.ts";
+import { mostGpus } from "./nvidia-labels.ts";
+import type { SlicedDevice, SlicedNode } from "./resource-slices.ts";
 
 const bus = "resource.kubernetes.io/pciBusID";
 

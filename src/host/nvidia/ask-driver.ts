@@ -3,13 +3,13 @@
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { runProgram } from "../../io/run-program.ts";
 import type { World } from "../../io/world.ts";
-import { type CudaDriver, type CudaResult, formatResult, openCuda } from "./cuda-koffi.ts";
-import { cudaLibraries, nvmlLibraries } from "./driver-library.ts";
 import type { NvidiaFacts } from "../facts.ts";
-import { interpretNvml } from "./nvml.ts";
-import { readNvmlWithKoffi } from "./nvml-koffi.ts";
 import { probe } from "../probe.ts";
 import { unknownGpu } from "../unknown-facts.ts";
+import { type CudaDriver, type CudaResult, formatResult, openCuda } from "./cuda-koffi.ts";
+import { cudaLibraries, nvmlLibraries } from "./driver-library.ts";
+import { interpretNvml } from "./nvml.ts";
+import { readNvmlWithKoffi } from "./nvml-koffi.ts";
 
 /** All modules together: the driver compiles PTX, of a large one for seconds. */
 const timeoutMs = 240_000;

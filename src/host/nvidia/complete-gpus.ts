@@ -1,12 +1,11 @@
 /** Fills what a source did not tell about a GPU, from its PCI id, its name and the tables. */
 
 import { classifyGpu } from "../../hardware/gpu-class.ts";
-import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
-import type { PciGpu } from "../pci.ts";
-import { fieldUnknown } from "../host-problems.ts";
-import type { RawGpu } from "./nvidia-reading.ts";
-import { parseTegraName, type Tegra } from "./tegra.ts";
 import { compareText } from "../../io/collections.ts";
+import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
+import { fieldUnknown } from "../host-problems.ts";
+import type { PciGpu } from "../pci.ts";
+import { parseTegraName, type Tegra } from "./tegra.ts";
 
 export interface CompletedGpus {
   readonly gpus: readonly GpuFacts[];
@@ -19,7 +18,7 @@ export interface CompletedGpus {
 const integratedPci: readonly string[] = ["10de:2e12"];
 
 export async function completeGpus(
-  raw: readonly RawGpu[],
+  raw: readonly GpuFacts[],
   pci: readonly PciGpu[],
   tegra: Tegra | null,
 ): Promise<CompletedGpus> {
@@ -43,7 +42,7 @@ export function gpuLabel({ index, name, bus }: Pick<GpuFacts, "index" | "name" |
   return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
 }
 
-async function completeGpu(gpu: RawGpu, pciGpus: readonly PciGpu[], tegra: Tegra | null) {
+async function completeGpu(gpu: GpuFacts, pciGpus: readonly PciGpu[], tegra: Tegra | null) {
   const pci = gpu.pci ?? pciGpus.find((device) => device.bus === gpu.bus)?.id ?? null;
   const known = await findProduct(pci, gpu.name);
   const chip = tegra === null ? null : ((gpu.name === null ? null : parseTegraName(gpu.name)) ?? tegra.chip);

@@ -1,7 +1,16 @@
-/** The version of the user-space driver, from the name that its library links to. No library is loaded. */
+/** Finds the libraries of the user-space driver, and their version by the name that they link to. Loads none. */
 
-import type { HostIo } from "../host-io.ts";
-import { wslLibraries } from "./wsl.ts";
+import { type HostIo, textOf } from "../host-io.ts";
+
+/** WSL2: the driver is Windows' own; Linux sees a paravirtual device and these libraries. */
+export const wslLibraries = "/usr/lib/wsl/lib";
+
+/** Whether this is WSL2 with GPU support: `/dev/dxg`, or a Microsoft kernel with the libraries in place. */
+export function isWsl(io: HostIo): boolean {
+  if (io.exists("/dev/dxg")) return true;
+  const release = textOf(io, "/proc/sys/kernel/osrelease") ?? "";
+  return /microsoft/i.test(release) && io.exists(`${wslLibraries}/libcuda.so.1`);
+}
 
 /** Folders of the driver libraries on one system or another. */
 export const libraryFolders = [

@@ -1,10 +1,7 @@
-/** A GPU as one source tells it, before the other sources and the tables fill the gaps. */
+/** Driver and GPUs as one source tells them, before other sources and the tables fill the gaps. */
 
 import type { GpuFacts, HostProblem } from "../facts.ts";
 
-export type RawGpu = Omit<GpuFacts, "class" | "integrated">;
-
-/** Driver and GPUs by one source. */
 export interface NvidiaReading {
   /** Word for `sources`: `nvml`, `nvidia-smi`, a path. */
   readonly source: string;
@@ -12,9 +9,7 @@ export interface NvidiaReading {
   readonly driver: string | null;
   readonly library: string | null;
   readonly cuda: string | null;
-  /** null when this source could not list the GPUs. */
-  readonly gpus: readonly RawGpu[] | null;
+  /** Class and integration are open: no source tells them. null when this source could not list the GPUs. */
+  readonly gpus: readonly GpuFacts[] | null;
   readonly problems: readonly HostProblem[];
 }
-
-export const mebibyte = 1024 * 1024;

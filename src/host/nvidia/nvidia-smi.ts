@@ -1,6 +1,6 @@
-/** The output of `nvidia-smi`, as text → data. Nothing here runs it. */
+/** Parses the output of `nvidia-smi`. */
 
-import type { GpuFacts } from "../facts.ts";
+import type { GpuFacts, MigInstance } from "../facts.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 
 /** The columns that the probe asks for. Older programs lack the last ones. */
@@ -142,22 +142,21 @@ function labelled(text: string, label: string): string | null {
 
 export interface SmiListEntry {
   readonly index: number;
-  readonly name: string | null;
   readonly uuid: string;
-  readonly mig: readonly { readonly profile: string; readonly uuid: string }[];
+  readonly mig: readonly MigInstance[];
 }
 
 /** Reads `nvidia-smi -L`: GPUs with their MIG instances on indented lines. */
 export function parseSmiList(text: string): readonly SmiListEntry[] {
-  const entries: (SmiListEntry & { mig: { profile: string; uuid: string }[] })[] = [];
+  const entries: (SmiListEntry & { readonly mig: MigInstance[] })[] = [];
   for (const line of text.split("\n")) {
-    const gpu = /^GPU (\d{1,4}): (.{0,200}?) \(UUID: (GPU-[\w-]{1,80})\)\s*$/.exec(line);
+    const gpu = /^GPU (\d{1,4}): .{0,200}? \(UUID: (GPU-[\w-]{1,80})\)\s*$/.exec(line);
     if (gpu !== null) {
-      entries.push({ index: Number(gpu[1]), name: usableName(gpu[2] ?? null), uuid: gpu[3] ?? "", mig: [] });
+      entries.push({ index: Number(gpu[1]), uuid: gpu[2] ?? "", mig: [] });
       continue;
     }
     const mig = /^\s+MIG (\S{1,40})\s+Device\s+\d+: \(UUID: (MIG-[\w/-]{1,80})\)\s*$/.exec(line);
-    if (mig !== null) entries.at(-1)?.mig.push({ profile: mig[1] ?? "", uuid: mig[2] ?? "" });
+    if (mig !== null) entries.at(-1)?.mig.push({ uuid: mig[2] ?? "", profile: mig[1] ?? "" });
   }
   return entries;
 }

@@ -2,12 +2,12 @@
 
 import { compareText } from "../../io/collections.ts";
 import { isContainer } from "../container-runtime.ts";
-import type { HostProblem } from "../facts.ts";
-import { noPermission } from "../host-problems.ts";
+import type { GpuFacts, HostProblem } from "../facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
+import { noPermission } from "../host-problems.ts";
 import { formatBus, type PciGpu, pciPath } from "../pci.ts";
-import type { NvidiaReading, RawGpu } from "./nvidia-reading.ts";
 import { unknownGpu } from "../unknown-facts.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
 
 /** Reads the kernel's list of GPUs that the NVIDIA module holds; `gpus` is null without such a list. */
 export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly PciGpu[]): NvidiaReading {
@@ -15,7 +15,8 @@ export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly 
   const problems: HostProblem[] = proc.denied ? [noPermission(procGpusPath)] : [];
   const reading = { driver, library: null, cuda: null, problems };
   if (io.list(procGpusPath).length > 0 && !proc.denied) {
-    const gpus = visible(io, proc.gpus).map((gpu, index) => fromProc(gpu, index, pci));
+    const listed = proc.gpus.filter(({ excluded }) => !excluded);
+    const gpus = visible(io, listed).map((gpu, index) => fromProc(gpu, index, pci));
     return { ...reading, source: procGpusPath, gpus };
   }
   const held = pci.filter((gpu) => gpu.driver === "nvidia");
@@ -23,12 +24,12 @@ export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly 
 }
 
 /** A GPU of which nothing but the PCI device is known. */
-export function fromPci(gpu: PciGpu, index: number): RawGpu {
+export function fromPci(gpu: PciGpu, index: number): GpuFacts {
   const { bus, id: pci } = gpu;
   return { ...unknownGpu(index), pci, bus };
 }
 
-function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): RawGpu {
+function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): GpuFacts {
   const { uuid, name, bus } = gpu;
   const id = pci.find((device) => device.bus === bus)?.id ?? null;
   return { ...unknownGpu(index), uuid, name, pci: id, bus };
@@ -41,6 +42,11 @@ function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): RawGpu {
 function visible(io: HostIo, gpus: readonly ProcGpu[]): readonly ProcGpu[] {
   if (!isContainer(io)) return gpus;
   return gpus.filter(({ minor }) => minor === null || io.exists(`/dev/nvidia${minor}`));
+}
+
+/** Whether the module hides this GPU from every program. */
+export function isExcluded(io: HostIo, bus: string): boolean {
+  return readProcGpus(io).gpus.some((gpu) => gpu.excluded && gpu.bus === bus);
 }
 
 /** Whether a GPU is cut into MIG instances, whose uuids only NVML and nvidia-smi know. */
@@ -141,16 +147,18 @@ export function parseProcGpu(text: string): ProcGpu {
   };
 }
 
-/** All GPUs of the module by PCI address, without the excluded ones. */
+/** All GPUs of the module by PCI address, excluded ones too. */
 function readProcGpus(io: HostIo): { readonly gpus: readonly ProcGpu[]; readonly denied: boolean } {
-  const gpus: ProcGpu[] = [];
-  let refused = false;
-  for (const address of io.list(procGpusPath)) {
-    const text = io.readText(`${procGpusPath}/${address}/information`);
-    if (text === denied) refused = true;
-    if (typeof text !== "string") continue;
+  const files = io
+    .list(procGpusPath)
+    .map((address) => ({ address, text: io.readText(`${procGpusPath}/${address}/information`) }));
+  const gpus = files.flatMap(({ address, text }) => {
+    if (typeof text !== "string") return [];
     const gpu = parseProcGpu(text);
-    if (!gpu.excluded) gpus.push({ ...gpu, bus: gpu.bus ?? formatBus(address) });
-  }
-  return { gpus: gpus.sort((a, b) => compareText(a.bus ?? "", b.bus ?? "")), denied: refused };
+    return [{ ...gpu, bus: gpu.bus ?? formatBus(address) }];
+  });
+  return {
+    gpus: gpus.sort((a, b) => compareText(a.bus ?? "", b.bus ?? "")),
+    denied: files.some(({ text }) => text === denied),
+  };
 }

@@ -1,23 +1,24 @@
-/** Asks the driver: the best source that answers, and the state that a silent one is in. */
+/** Asks the driver through the best source that answers, and names the fault of a silent one. */
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
-import { completeGpus } from "./complete-gpus.ts";
-import { nvmlLibraries } from "./driver-library.ts";
 import type { HostProblem } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
+import * as problem from "../host-problems.ts";
+import { unknownGpu } from "../unknown-facts.ts";
+import { completeGpus } from "./complete-gpus.ts";
+import { nvmlLibraries } from "./driver-library.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
 import { interpretNvml } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
-import * as problem from "../host-problems.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
-import type { NvidiaReading } from "./nvidia-reading.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { Tegra } from "./tegra.ts";
-import { unknownGpu } from "../unknown-facts.ts";
 
-/** NVML, else nvidia-smi, with what the kernel's files say where that gives no answer. */
+/** NVML, else nvidia-smi, else what the kernel's files say, with the reason for the silence of the others. */
 export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {
-  const driver = around.module?.version ?? null;
-  if (around.container && !around.control && !around.wsl && around.tegra === null) {
+  const { module, pci, tegra, wsl, container, control } = around;
+  const driver = module?.version ?? null;
+  if (container && !control && !wsl && tegra === null) {
     const problems = [problem.containerWithoutDevices(driver)];
     return { source: "/dev", driver, library: null, cuda: null, gpus: [], problems };
   }
@@ -26,30 +27,24 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
     const reading = interpretNvml(nvml);
     if (reading.gpus !== null) return reading;
   }
-  const proc = tegraFallback(readProcNvidia(io, driver, around.pci), around.tegra);
-  if (nvml !== null && !isMissingLibrary(nvml)) {
-    return { ...proc, problems: [...proc.problems, nvmlProblem(io, nvml, around)] };
-  }
+  const proc = tegraFallback(readProcNvidia(io, driver, pci), tegra);
+  const procWith = (...problems: readonly HostProblem[]) => ({
+    ...proc,
+    problems: [...proc.problems, ...problems],
+  });
+  if (nvml !== null && !isMissingLibrary(nvml)) return procWith(nvmlProblem(io, nvml, around));
   // The old Jetson stack has no nvidia-smi, and no other source would know its driver better.
-  if (around.module !== null && around.module.l4t !== null) return proc;
+  if (module !== null && module.l4t !== null) return proc;
   // Files tell no lost GPU and no driver that hangs: where NVML did not answer because nothing can call it, nvidia-smi is asked once.
-  if (nvml !== null && (await isEnough(io, proc, around)))
-    return { ...proc, problems: [...proc.problems, ...mismatch(around)] };
+  if (nvml !== null && (await isEnough(io, proc, around))) return procWith(...mismatch(around));
   // Most machines answer before.
   const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
-  const smi = await readNvidiaSmi(io, {
-    wsl: around.wsl,
-    container: around.container,
-    driver,
-    needsCuda: driver === null || cudaOfDriver(driver) === null,
-  });
+  const smi = await readNvidiaSmi(io, around);
   if (smi === null) {
-    const silent = around.wsl
-      ? [problem.nvmlFailed("neither libnvidia-ml nor nvidia-smi is there", false)]
-      : [];
-    return { ...proc, problems: [...proc.problems, ...mismatch(around), ...silent] };
+    const silent = wsl ? [problem.nvmlFailed("neither libnvidia-ml nor nvidia-smi is there", false)] : [];
+    return procWith(...mismatch(around), ...silent);
   }
-  return smi.gpus === null ? { ...proc, problems: [...proc.problems, ...smi.problems] } : smi;
+  return smi.gpus === null ? procWith(...smi.problems) : smi;
 }
 
 function isMissingLibrary({ init }: NvmlReading): boolean {

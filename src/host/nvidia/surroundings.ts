@@ -1,14 +1,13 @@
 /** Facts of a machine before anything is asked of the NVIDIA driver. */
 
 import { isContainer } from "../container-runtime.ts";
-import { type LibraryReading, readDriverLibraries } from "./driver-library.ts";
 import type { HostProblem } from "../facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
-import type { PciGpu } from "../pci.ts";
 import { noPermission } from "../host-problems.ts";
+import type { PciGpu } from "../pci.ts";
+import { isWsl, type LibraryReading, readDriverLibraries } from "./driver-library.ts";
 import { type KernelModuleReading, procVersionPath, readKernelModule } from "./proc-reading.ts";
 import { readTegra, type Tegra } from "./tegra.ts";
-import { isWsl } from "./wsl.ts";
 
 export interface Surroundings {
   readonly module: KernelModuleReading | null;

@@ -1,14 +1,14 @@
-/** Which GPUs a program may see: `--gpus`, `NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`. */
+/** Finds the NVIDIA GPUs that a program may see: `--gpus`, `NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`. */
 
-import { ImgmatchError } from "../../errors.ts";
 import { isContainer } from "../container-runtime.ts";
 import type { GpuFacts, HostProblem } from "../facts.ts";
+import { joinNarrowings, type Narrowing, readEntries, refuseSelection } from "../gpu-selection.ts";
 import type { HostIo } from "../host-io.ts";
 
-/** How entries are read: the container toolkit and `--gpus` ask for whole names, CUDA also for the beginning of one. */
-export type SelectionGrammar = "cuda" | "nvidia";
+/** The container toolkit and `--gpus` (`nvidia`) take whole names, CUDA also the beginning of one. */
+type SelectionGrammar = "cuda" | "nvidia";
 
-export interface Selection {
+interface Selection {
   /** The visible GPUs by index, each with the MIG instances that are visible. */
   readonly gpus: readonly GpuFacts[];
   /** The first entry that names no GPU of this host. */
@@ -36,25 +36,6 @@ export function selectGpus(gpus: readonly GpuFacts[], text: string, grammar: Sel
     gpus: [...picked.values()].sort((a, b) => a.index - b.index),
     invalid: invalid === null ? null : invalid.trim(),
   };
-}
-
-/** The items that the entries of a list name, in its order. `stops`: the first that names nothing ends it; else such are left out. */
-export function readEntries<Found>(
-  list: string,
-  find: (entry: string, before: readonly Found[]) => Found | null,
-  stops: boolean,
-): { readonly found: readonly Found[]; readonly invalid: string | null } {
-  const all: Found[] = [];
-  let invalid: string | null = null;
-  for (const entry of list.split(",")) {
-    const found = find(entry, all);
-    if (found !== null) all.push(found);
-    else {
-      invalid ??= entry;
-      if (stops) break;
-    }
-  }
-  return { found: all, invalid };
 }
 
 function findEntry(gpus: readonly GpuFacts[], entry: string, grammar: SelectionGrammar): GpuFacts | null {
@@ -102,26 +83,6 @@ export function narrowGpus(gpus: readonly GpuFacts[], option: string): readonly 
   throw refuseSelection(gpus, option, invalid);
 }
 
-export function refuseSelection(
-  gpus: readonly Pick<GpuFacts, "index" | "uuid">[],
-  option: string,
-  invalid: string,
-): ImgmatchError {
-  const known = gpus.map(({ index, uuid }) => (uuid === null ? `${index}` : `${index} (${uuid})`)).join(", ");
-  return new ImgmatchError({
-    code: "SELECTION_INVALID",
-    message: `--gpus ${option}: there is no GPU ${JSON.stringify(invalid)}`,
-    fix: known === "" ? "this host has no GPU; leave out --gpus" : `choose among ${known}`,
-  });
-}
-
-export interface Narrowing<Gpu = GpuFacts> {
-  readonly gpus: readonly Gpu[];
-  readonly problems: readonly HostProblem[];
-  /** The option or variable that narrowed them, or null. */
-  readonly source: string | null;
-}
-
 /** Applies the option or, without one, both environment variables of this process. */
 export function applyVisibility(
   io: HostIo,
@@ -134,12 +95,7 @@ export function applyVisibility(
   // Inside a container the runtime has applied NVIDIA_VISIBLE_DEVICES already, in the host's numbers; with CDI it is `void`.
   const first = isContainer(io) ? all : narrowBy(io, "NVIDIA_VISIBLE_DEVICES", gpus, "nvidia");
   const second = narrowBy(io, "CUDA_VISIBLE_DEVICES", gpus, "cuda");
-  const sources = [first.source, second.source].filter((source) => source !== null);
-  return {
-    gpus: intersect(first.gpus, second.gpus),
-    problems: [...first.problems, ...second.problems],
-    source: sources.length === 0 ? null : sources.join(", "),
-  };
+  return joinNarrowings(intersect(first.gpus, second.gpus), [first, second]);
 }
 
 function narrowBy(io: HostIo, name: string, gpus: readonly GpuFacts[], grammar: SelectionGrammar): Narrowing {

@@ -1,8 +1,7 @@
 /** The script's reading of driver and GPUs from `/proc` and `/sys`: what `host/nvidia/surroundings.ts` and `host/nvidia/read-driver.ts` do, in awk. */
 
-import { libraryFolders } from "../../host/nvidia/driver-library.ts";
+import { libraryFolders, wslLibraries } from "../../host/nvidia/driver-library.ts";
 import { tegraChips } from "../../host/nvidia/tegra.ts";
-import { wslLibraries } from "../../host/nvidia/wsl.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 
 const folders = libraryFolders.map((folder) => folder.slice(1)).join(" ");

@@ -1,7 +1,7 @@
 /** The script's questions to nvidia-smi, under a time limit, and its reading of the answers: what `host/nvidia/run-nvidia-smi.ts` does, in awk. */
 
 import { queryFields } from "../../host/nvidia/nvidia-smi.ts";
-import { wslLibraries } from "../../host/nvidia/wsl.ts";
+import { wslLibraries } from "../../host/nvidia/driver-library.ts";
 
 /**
  * The reader stops at `end` or `late`, and waits for no child: a program that hangs inside the kernel survives its SIGKILL. A shell

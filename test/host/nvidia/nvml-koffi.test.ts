@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { unknownGpu } from "../../../src/host/unknown-facts.ts";
 import { interpretNvml } from "../../../src/host/nvidia/nvml.ts";
 import { readNvmlWithKoffi } from "../../../src/host/nvidia/nvml-koffi.ts";
 import { needs } from "../../support/needs.ts";
@@ -53,7 +54,7 @@ describe("NVML through koffi", needs(whyNot), () => {
     });
     expect(gpus).toEqual([
       {
-        index: 0,
+        ...unknownGpu(0),
         uuid: "GPU-00000000-1111-4222-8333-444444444444",
         name: "NVIDIA H100 80GB HBM3",
         compute: "9.0",
@@ -67,14 +68,13 @@ describe("NVML through koffi", needs(whyNot), () => {
         use: { processes: 5, memoryMiB: 59 },
       },
       {
-        index: 2,
+        ...unknownGpu(2),
         uuid: "GPU-00000002-1111-4222-8333-444444444444",
         name: "NVIDIA A100-SXM4-80GB",
         compute: "8.0",
         pci: "10de:20b2",
         bus: "00000000:CA:00.0",
         memoryMiB: 81920,
-        mig: [],
         use: { processes: 0, memoryMiB: 920 },
       },
     ]);
