@@ -14,7 +14,7 @@ import { didYouMean, suggest } from "../io/suggest.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
-import { unknownAmdGpu, unknownGpu, unknownHost } from "./unknown-facts.ts";
+import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "./unknown-facts.ts";
 
 export interface CatalogRequest {
   /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */
@@ -100,10 +100,7 @@ function gpusOf({ gpu: name, compute, target, pci, gpus }: MachineType): Pick<Ho
     ...unknownGpu(index),
     ...{ name, compute: compute ?? null, pci, class: classifyGpu(name) },
   }));
-  return {
-    nvidia: { driver: null, module: null, library: null, cuda: null, gpus: cards, unknown },
-    amd: null,
-  };
+  return { nvidia: { ...unknownNvidia, gpus: cards, unknown }, amd: null };
 }
 
 /** Reads a captured CPU as the probe reads it. */

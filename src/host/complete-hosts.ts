@@ -3,8 +3,9 @@
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { factGrammar } from "./fact-grammar.ts";
-import type { HostFacts, NvidiaFacts } from "./facts.ts";
+import { type HostFacts, type NvidiaFacts, openGpuFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
+import { unknownNvidia } from "./unknown-facts.ts";
 
 /** Facts that a host's own leave open. */
 export interface ToldOfHost {
@@ -52,7 +53,7 @@ function speaksAgainst({ nvidia }: HostFacts, driver: string): string | null {
 }
 
 function withDriver(facts: HostFacts, driver: string): HostFacts {
-  const { nvidia = noneTold, problems, sources } = facts;
+  const { nvidia = unknownDriverAndGpus, problems, sources } = facts;
   if (nvidia === null || nvidia.driver !== null) return facts;
   const { unknown = [], ...told } = nvidia;
   const open = unknown.filter((fact) => fact !== "driver");
@@ -69,11 +70,4 @@ function withDriver(facts: HostFacts, driver: string): HostFacts {
   };
 }
 
-const noneTold: NvidiaFacts = {
-  driver: null,
-  module: null,
-  library: null,
-  cuda: null,
-  gpus: [],
-  unknown: ["driver", "gpus"],
-};
+const unknownDriverAndGpus: NvidiaFacts = { ...unknownNvidia, unknown: openGpuFacts };

@@ -1,6 +1,6 @@
 /** The states that real machines are in: one function per code, each with what happened and the cure. */
 
-import type { HostProblem } from "./facts.ts";
+import type { AmdGpuFacts, GpuFacts, HostProblem } from "./facts.ts";
 
 export function noDriver(devices: readonly string[]): HostProblem {
   return {
@@ -171,6 +171,16 @@ export function unreadable(path: string, why: string): HostProblem {
     message: `${path} ${why}`,
     fix: "mount /proc into this container or sandbox, or give the facts in a file (--host)",
   };
+}
+
+/** `0 (NVIDIA H100 80GB HBM3, 00000000:17:00.0)`. */
+export function gpuLabel({
+  index,
+  name,
+  bus,
+}: Pick<GpuFacts | AmdGpuFacts, "index" | "name" | "bus">): string {
+  const details = [name, bus].filter((part) => part !== null);
+  return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
 }
 
 function count(number: number, what: string): string {

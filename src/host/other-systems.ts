@@ -5,7 +5,7 @@ import { kernelNumber } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./host-io.ts";
 import { foreignDriver, unreadable } from "./host-problems.ts";
-import { unknownGpu } from "./unknown-facts.ts";
+import { unknownGpu, unknownNvidia } from "./unknown-facts.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
 
@@ -70,5 +70,5 @@ function nvidiaOf(inventory: Inventory): NvidiaFacts | null {
   const ours = inventory.gpus.filter(({ vendor, name }) => /nvidia/i.test(`${vendor} ${name}`));
   if (ours.length === 0) return null;
   const gpus = ours.map(({ name }, index) => ({ ...unknownGpu(index), name: name === "" ? null : name }));
-  return { driver: null, module: null, library: null, cuda: null, gpus };
+  return { ...unknownNvidia, gpus };
 }

@@ -1,6 +1,14 @@
 /** Facts of which nothing is known yet. */
 
-import { type AmdGpuFacts, factsSchemaVersion, type GpuFacts, type HostFacts } from "./facts.ts";
+import {
+  type AmdGpuFacts,
+  factsSchemaVersion,
+  type GpuFacts,
+  type HostFacts,
+  type NvidiaFacts,
+} from "./facts.ts";
+
+export const unknownNvidia: NvidiaFacts = { driver: null, module: null, library: null, cuda: null, gpus: [] };
 
 export const unknownUse: GpuFacts["use"] = { processes: null, memoryMiB: null };
 

@@ -6,6 +6,7 @@ import { isContainer, type RuntimeReading, readAmdRuntime } from "../container-r
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
+import { gpuLabel } from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
 import * as problem from "./amd-problems.ts";
 import { applyAmdVisibility } from "./amd-visible-devices.ts";
@@ -55,7 +56,7 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
       // Without its driver no card says more, and one that the table does not know may be too old for any code.
       ...(loaded ? visible.gpus : [])
         .filter(({ target }) => target === null)
-        .map((gpu) => problem.targetUnknown(label(gpu))),
+        .map((gpu) => problem.targetUnknown(gpuLabel(gpu))),
       ...visible.problems,
     ],
     sources: {
@@ -185,9 +186,4 @@ function unlisted(cards: readonly PciGpu[], container: boolean): readonly HostPr
     ...(other === undefined ? [] : [problem.noDriver(taken.map(shortBus), other.driver)]),
     ...(left.length === 0 || container ? [] : [problem.skipped(left.map(shortBus))]),
   ];
-}
-
-function label({ index, name, bus }: AmdGpuFacts): string {
-  const details = [name, bus].filter((part) => part !== null);
-  return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
 }

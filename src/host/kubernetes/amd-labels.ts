@@ -1,15 +1,13 @@
 /**
- * AMD facts from the labels of AMD's node labeller. Source: ROCm/k8s-device-plugin ed764684, cmd/k8s-node-labeller/main.go (createLabels: one
+ * Reads AMD facts from the labels of AMD's node labeller. Source: ROCm/k8s-device-plugin ed764684, cmd/k8s-node-labeller/main.go (createLabels: one
  * value is the label's, several are each a label with their number; `beta.amd.com` has both) and docs/user-guide/configuration.md (resources).
  */
 
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../facts.ts";
 import { unknownAmdGpu } from "../unknown-facts.ts";
-import type { KubernetesNode, Labels } from "./cluster-objects.ts";
-import { isNumber } from "./cpu-labels.ts";
+import { gpuCount, type KubernetesNode, type Labels, labelsDevice, mostGpus } from "./cluster-objects.ts";
 import type { ToldGpus } from "./join-sources.ts";
-import { mostGpus } from "./nvidia-labels.ts";
 
 export async function amdFromLabels(node: KubernetesNode): Promise<ToldGpus<AmdFacts>> {
   const { labels, amdCapacity } = node;
@@ -31,31 +29,26 @@ export async function amdFromLabels(node: KubernetesNode): Promise<ToldGpus<AmdF
 
 /** Node Feature Discovery labels PCI classes, AMD's operator adds rules, a device plugin announces a capacity. */
 function withoutLabeller(labels: Labels, capacity: number | null): ToldGpus<AmdFacts> {
-  const onBus = Object.entries(labels).some(
-    ([key, value]) =>
-      value === "true" &&
-      /^feature\.node\.kubernetes\.io\/(?:pci-(?:(?:03|0b|12)\d\d_)?1002\.|amd-v?gpu$)/.test(key),
-  );
+  const onBus = labelsDevice(labels, /^(?:pci-(?:(?:03|0b|12)\d\d_)?1002\.|amd-v?gpu$)/);
   if (onBus || (capacity ?? 0) > 0)
     return {
       facts: { driver: null, gpus: [], unknown: openGpuFacts },
       counted: false,
       open: ["an AMD GPU is there and no label names its device: is AMD's node labeller running?"],
     };
-  const looked = Object.keys(labels).some((key) => key.startsWith("feature.node.kubernetes.io/pci-"));
-  return { facts: looked ? null : undefined, counted: false, open: [] };
+  return { facts: onBus === null ? undefined : null, counted: false, open: [] };
 }
 
 /** `74a1` → how many there are, null where no label says. */
 function deviceIds(labels: Labels): ReadonlyMap<string, number | null> {
   const [now, before] = ["amd.com/gpu.device-id", "beta.amd.com/gpu.device-id"] as const;
   const only = labels[now];
-  if (isId(only)) return new Map([[only, numberOf(labels[`${before}.${only}`])]]);
+  if (isId(only)) return new Map([[only, gpuCount(labels[`${before}.${only}`]) || null]]);
   for (const prefix of [now, before]) {
     const counted = Object.entries(labels).flatMap(([key, value]) => {
       const id = key.startsWith(`${prefix}.`) ? key.slice(prefix.length + 1) : undefined;
-      const count = numberOf(value);
-      return isId(id) && count !== null ? [[id, count] as const] : [];
+      const count = gpuCount(value);
+      return isId(id) && count ? [[id, count] as const] : [];
     });
     if (counted.length > 0) return new Map(counted.sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -67,10 +60,6 @@ function isId(text: string | undefined): text is string {
   return text !== undefined && /^[0-9a-f]{4}$/.test(text);
 }
 
-function numberOf(text: string | undefined): number | null {
-  return isNumber(text) && Number(text) > 0 ? Math.min(Number(text), mostGpus) : null;
-}
-
 /** A guest's part of a card has an id of its own, which the table has beside that of the card. */
 async function describe({ labels, amdCapacity }: KubernetesNode, ids: ReadonlyMap<string, number | null>) {
   const { findAmdProduct } = await import("../../hardware/amd-products.ts");
@@ -78,11 +67,10 @@ async function describe({ labels, amdCapacity }: KubernetesNode, ids: ReadonlyMa
   const partition = computePartitions.find((each) => each === mode) ?? null;
   // Ids are those of cards, and the capacity counts partitions.
   const parted = partition !== null && partition !== "SPX" && ids.size === 1;
-  const capacity = amdCapacity === null || amdCapacity === 0 ? null : Math.min(amdCapacity, mostGpus);
   const open: string[] = [];
   let counted = true;
   const gpus = [...ids].flatMap(([id, labelled]): AmdGpuFacts[] => {
-    const count = (parted ? null : labelled) ?? (ids.size === 1 ? capacity : null);
+    const count = (parted ? null : labelled) ?? (ids.size === 1 ? amdCapacity || null : null);
     if (count === null) {
       counted = false;
       open.push(`how many ${parted ? "partitions" : "GPUs"} there are is not labelled`);

@@ -1,7 +1,7 @@
 /** The output of `kubectl get nodes,resourceslices -o json`, as far as the facts need it. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { remember } from "../../io/collections.ts";
+import { remember, sum } from "../../io/collections.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
 import { type NodeFeatures, readNodeFeature } from "./node-features.ts";
 import { type ResourceSlice, readSlice } from "./resource-slices.ts";
@@ -144,16 +144,34 @@ function readNode(
       kernel: text(kernelVersion),
     },
     images: Array.isArray(images) ? images.map((image) => digestsOf(fieldsOf(image).names)) : null,
-    gpuCapacity: quantity(offered["nvidia.com/gpu"]),
-    amdCapacity: ofAmd.reduce<number | null>(
-      (sum, resource) => (sum ?? 0) + (quantity(offered[resource]) ?? 0),
-      null,
-    ),
+    gpuCapacity: gpuCount(offered["nvidia.com/gpu"]),
+    amdCapacity:
+      ofAmd.length === 0
+        ? null
+        : Math.min(sum(ofAmd.map((resource) => gpuCount(offered[resource]) ?? 0)), mostGpus),
   };
 }
 
-function quantity(text = ""): number | null {
-  return /^\d{1,4}$/.test(text) ? Number(text) : null;
+/** More than any machine has; a label can hold any number. */
+export const mostGpus = 64;
+
+export function isNumber(text: string | undefined): text is string {
+  return text !== undefined && /^\d{1,9}$/.test(text);
+}
+
+/** A number of GPUs; null where the text is none. */
+export function gpuCount(text: string | undefined): number | null {
+  return isNumber(text) ? Math.min(Number(text), mostGpus) : null;
+}
+
+/** Whether Node Feature Discovery labels a PCI device of this pattern; null where it labels no PCI device. */
+export function labelsDevice(labels: Labels, device: RegExp): boolean | null {
+  const prefix = "feature.node.kubernetes.io/";
+  const features = Object.entries(labels).flatMap(([key, value]) =>
+    key.startsWith(prefix) ? [{ name: key.slice(prefix.length), value }] : [],
+  );
+  if (features.some(({ name, value }) => value === "true" && device.test(name))) return true;
+  return features.some(({ name }) => name.startsWith("pci-")) ? false : null;
 }
 
 /** `["registry.example.com/vision@sha256:…", "registry.example.com/vision:1.4.0"]`: names of one image, by digest and by tag. */

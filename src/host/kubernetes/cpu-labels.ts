@@ -1,14 +1,14 @@
-/** CPU facts from the labels of Node Feature Discovery: what they prove, and what they leave open. */
+/** Reads CPU facts from the labels of Node Feature Discovery: the features that they prove, and those that they leave open. */
 
 import { cpuLevel, findMarch, type March, neededFeatures } from "../../hardware/cpu-marches.ts";
 import { marchesOfModel } from "../../hardware/cpu-models.ts";
 import { powerGenerations } from "../cpu/cpuinfo.ts";
 import type { CpuFacts } from "../facts.ts";
-import type { Labels } from "./cluster-objects.ts";
+import { isNumber, type Labels } from "./cluster-objects.ts";
 import {
   alwaysLabelled,
   blockedByDefault,
-  labelledFeature,
+  linuxNameOf,
   powerLevels,
   x86LevelLabels,
 } from "./cpuid-labels.ts";
@@ -42,7 +42,7 @@ export function cpuFromLabels(
     return { facts: { ...cpu, features: null, level: null }, source: null };
   if (architecture === "ppc64le") return powerCpu(names);
 
-  const labelled = names.flatMap((name) => labelledFeature(name, architecture)?.linux ?? []);
+  const labelled = names.flatMap((name) => linuxNameOf(name, architecture) ?? []);
   const levels = names.flatMap((name) =>
     Object.hasOwn(x86LevelLabels, name) ? (x86LevelLabels[name] ?? []) : [],
   );
@@ -142,8 +142,4 @@ function powerCpu(names: readonly string[]): LabelledCpu {
 
 function featuresOf(march: string): readonly string[] {
   return findMarch(march)?.features ?? [];
-}
-
-export function isNumber(text: string | undefined): text is string {
-  return text !== undefined && /^\d{1,9}$/.test(text);
 }

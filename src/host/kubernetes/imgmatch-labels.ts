@@ -1,16 +1,12 @@
-/** imgmatch's own words on a node: the facts whole in an annotation, and the labels that `imgmatch labels` writes. */
+/** Reads imgmatch's own annotation and labels of a node: the whole facts, and what `imgmatch labels` wrote. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { classifyGpu } from "../../hardware/gpu-class.ts";
-import { findGpuByName } from "../../hardware/gpu-products.ts";
 import { readJson } from "../../io/json.ts";
 import { containerGpus, type HostFacts, type NvidiaFacts } from "../facts.ts";
-import { completeFacts } from "../nvidia/complete-gpus.ts";
+import { completeFacts, gpuOfProduct } from "../nvidia/complete-gpus.ts";
 import { checkHostFacts } from "../parse-facts.ts";
-import { unknownGpu } from "../unknown-facts.ts";
-import { factsAnnotation, type Labels, ownPrefix } from "./cluster-objects.ts";
-import { isNumber } from "./cpu-labels.ts";
-import { mostGpus } from "./nvidia-labels.ts";
+import { unknownGpu, unknownNvidia } from "../unknown-facts.ts";
+import { factsAnnotation, gpuCount, type Labels, mostGpus, ownPrefix } from "./cluster-objects.ts";
 
 export interface Annotated {
   readonly facts: HostFacts | null;
@@ -18,7 +14,7 @@ export interface Annotated {
   readonly mistake: string | null;
 }
 
-/** One node's annotation that is none leaves the other nodes alone. */
+/** A mistake in one node's annotation is no error: other nodes are read all the same. */
 export async function readAnnotation(annotation: string | null): Promise<Annotated> {
   if (annotation === null) return { facts: null, mistake: null };
   const json = readJson(annotation);
@@ -40,7 +36,7 @@ export interface OwnLabels {
   readonly open: readonly string[];
 }
 
-/** null for a node without them. They name what was known, so that what they do not name is unknown, as with other labels. */
+/** null for a node without them. A fact without a label is unknown, as with other labels. */
 export async function readOwnLabels(labels: Labels): Promise<OwnLabels | null> {
   const own = (key: string) => labels[`${ownPrefix}${key}`];
   if (own("vocabulary") === undefined) return null;
@@ -58,25 +54,23 @@ export async function readOwnLabels(labels: Labels): Promise<OwnLabels | null> {
 async function nvidiaOf(labels: Labels): Promise<NvidiaFacts | null> {
   const own = (key: string) => labels[`${ownPrefix}${key}`];
   const driver = own("driver") ?? null;
-  const kinds = keysBelow(labels, "gpu.compute.").flatMap(([compute, count]) =>
-    isNumber(count) ? Array.from({ length: Math.min(Number(count), mostGpus) }, () => compute) : [],
+  const computes = keysBelow(labels, "gpu.compute.").flatMap(([compute, count]) =>
+    Array.from({ length: gpuCount(count) ?? 0 }, () => compute),
   );
-  if (driver === null && kinds.length === 0) return null;
-  const label = own("gpu.product")?.replaceAll("-", " ");
-  const product = label === undefined ? null : await findGpuByName(label);
-  const { name = null } = product ?? {};
+  if (driver === null && computes.length === 0) return null;
+  const product = await gpuOfProduct(null, own("gpu.product")?.replaceAll("-", " ") ?? null);
   const scale = own("driver-scale");
   return {
-    ...{ driver, module: null, library: null, cuda: own("cuda") ?? null },
+    ...unknownNvidia,
+    ...{ driver, cuda: own("cuda") ?? null },
     ...(scale === "wsl" || scale === "l4t" ? { driverScale: scale } : {}),
-    gpus: kinds.slice(0, mostGpus).map((compute, index) => {
-      const same = product !== null && product.compute === compute;
-      const known = {
-        compute: compute === "unknown" ? null : compute,
-        class: same ? product.class : classifyGpu(""),
-      };
-      return { ...unknownGpu(index), ...known, name: same ? name : null };
-    }),
+    gpus: computes
+      .slice(0, mostGpus)
+      .map((compute, index) =>
+        product.compute === compute
+          ? { ...product, index }
+          : { ...unknownGpu(index), compute: compute === "unknown" ? null : compute },
+      ),
   };
 }
 

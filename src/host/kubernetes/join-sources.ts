@@ -9,6 +9,7 @@ import {
   openGpuFacts,
 } from "../facts.ts";
 import { sourcesDisagree } from "../host-problems.ts";
+import { unknownNvidia } from "../unknown-facts.ts";
 
 /** One vendor's GPUs, as a source tells them. */
 export interface ToldGpus<Facts> {
@@ -43,13 +44,11 @@ interface Vendor<Facts> {
   readonly compose: (driver: Facts | null, gpus: Facts | null, open: Pick<NvidiaFacts, "unknown">) => Facts;
 }
 
-const noDriver: Omit<NvidiaFacts, "gpus"> = { driver: null, module: null, library: null, cuda: null };
-
 const nvidia: Vendor<NvidiaFacts> = {
   name: "NVIDIA",
   kindsOf: ({ gpus }) => gpus.map(({ compute }) => compute),
   compose(from, gpus, open) {
-    const { driver, module, library, cuda, driverScale } = from ?? noDriver;
+    const { driver, module, library, cuda, driverScale } = from ?? unknownNvidia;
     const scale = driverScale === undefined ? {} : { driverScale };
     return { driver, ...scale, module, library, cuda, gpus: gpus?.gpus ?? [], ...open };
   },

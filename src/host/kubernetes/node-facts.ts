@@ -15,9 +15,10 @@ import { cpuFromLabels } from "./cpu-labels.ts";
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
 import { type Joined, joinAmd, joinNvidia, type Told } from "./join-sources.ts";
-import { nvidiaFromLabels } from "./nvidia-labels.ts";
+import { nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
 import { slicedNode } from "./resource-slices.ts";
-import { amdFromPci, amdFromSlices, nvidiaFromPci, nvidiaFromSlices } from "./sliced-gpus.ts";
+import { amdFromPci, amdFromSlices } from "./amd-slices.ts";
+import { nvidiaFromSlices } from "./nvidia-slices.ts";
 
 /**
  * Reads the facts that the node's objects prove. A fact that they leave open stays unknown and is named in `problems`, as
@@ -185,7 +186,7 @@ function cpuProblems(
     labelsOpen(
       `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} cannot be proved: ${unknown.join(", ")}`,
       // Of the others no label ever says that they are not there.
-      unknown.some((feature) => blocked.has(feature))
+      unknown.some((feature) => blocked.includes(feature))
         ? `let Node Feature Discovery label all (sources.cpu.cpuid.attributeBlacklist: [] in its worker's configuration), or ${probeFix}`
         : probeFix,
     ),

@@ -1,14 +1,19 @@
 /**
- * NVIDIA facts from the labels of GPU Feature Discovery.
+ * Reads NVIDIA facts from the labels of GPU Feature Discovery, and from the PCI ids of Node Feature Discovery.
  * Source: NVIDIA/k8s-device-plugin 1b826acc, internal/lm (nvml.go: versions; resource.go: product, memory, compute capability).
  */
 
-import { classifyGpu } from "../../hardware/gpu-class.ts";
-import { findGpuByName } from "../../hardware/gpu-products.ts";
 import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "../facts.ts";
-import { unknownGpu } from "../unknown-facts.ts";
-import type { KubernetesNode, Labels } from "./cluster-objects.ts";
-import { isNumber } from "./cpu-labels.ts";
+import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
+import { unknownNvidia } from "../unknown-facts.ts";
+import {
+  gpuCount,
+  isNumber,
+  type KubernetesNode,
+  type Labels,
+  labelsDevice,
+  mostGpus,
+} from "./cluster-objects.ts";
 import type { ToldGpus } from "./join-sources.ts";
 
 export async function nvidiaFromLabels({
@@ -20,11 +25,12 @@ export async function nvidiaFromLabels({
   if (driver === null && product === undefined) return withoutDiscovery(labels, gpuCapacity);
   const { name, mig } = readProduct(product ?? "");
   const gpu = await describe(labels, name);
-  const count = mig ? 1 : gpuCount(labels, gpuCapacity);
+  const count = mig ? 1 : countOf(labels, gpuCapacity);
   const gpus = Array.from({ length: count }, (_, index) => ({ ...gpu, index }));
   return {
     facts: {
-      ...{ driver, module: null, library: null, cuda: cudaVersion(labels), gpus },
+      ...unknownNvidia,
+      ...{ driver, cuda: cudaVersion(labels), gpus },
       ...(driver === null ? { unknown: ["driver"] } : {}),
     },
     counted: !mig && isNumber(labels["nvidia.com/gpu.count"]),
@@ -39,24 +45,20 @@ export async function nvidiaFromLabels({
 
 /** Without GPU Feature Discovery: Node Feature Discovery labels PCI classes, a device plugin announces a capacity. */
 function withoutDiscovery(labels: Labels, gpuCapacity: number | null): ToldGpus<NvidiaFacts> {
-  const onBus = Object.entries(labels).some(
-    ([key, value]) => /^feature\.node\.kubernetes\.io\/pci-(03\d\d_)?10de\./.test(key) && value === "true",
-  );
-  const announced = labels["nvidia.com/gpu.present"] === "true" || (gpuCapacity ?? 0) > 0;
-  if (onBus || announced) {
-    const nothing = { driver: null, module: null, library: null, cuda: null, gpus: [] };
+  const onBus = labelsDevice(labels, /^pci-(03\d\d_)?10de\./);
+  if (onBus || labels["nvidia.com/gpu.present"] === "true" || (gpuCapacity ?? 0) > 0)
     return {
-      facts: { ...nothing, unknown: openGpuFacts },
+      facts: { ...unknownNvidia, unknown: openGpuFacts },
       counted: false,
       open: ["an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?"],
     };
-  }
-  const looked = Object.keys(labels).some((key) => key.startsWith("feature.node.kubernetes.io/pci-"));
-  return {
-    facts: looked ? null : undefined,
-    counted: false,
-    open: looked ? [] : ["no label names PCI devices: that there is no NVIDIA GPU is not proved"],
-  };
+  return onBus === null
+    ? {
+        facts: undefined,
+        counted: false,
+        open: ["no label names PCI devices: that there is no NVIDIA GPU is not proved"],
+      }
+    : { facts: null, counted: false, open: [] };
 }
 
 /** The whole version, or its parts under the names of today or before GFD 0.15. */
@@ -92,27 +94,33 @@ function readProduct(label: string): { readonly name: string | null; readonly mi
   return { name: name === "" ? null : name.replaceAll("-", " "), mig: name !== whole };
 }
 
-async function describe(labels: Labels, label: string | null): Promise<GpuFacts> {
-  const product = label === null ? null : await findGpuByName(label);
+async function describe(labels: Labels, name: string | null): Promise<GpuFacts> {
   const [major, minor] = [labels["nvidia.com/gpu.compute.major"], labels["nvidia.com/gpu.compute.minor"]];
   const memory = labels["nvidia.com/gpu.memory"];
-  const name = product?.name ?? label;
+  const gpu = await gpuOfProduct(null, name);
   return {
-    ...unknownGpu(0),
-    name,
-    compute: /^[1-9]\d?\.\d$/.test(`${major}.${minor}`) ? `${major}.${minor}` : (product?.compute ?? null),
+    ...gpu,
+    compute: /^[1-9]\d?\.\d$/.test(`${major}.${minor}`) ? `${major}.${minor}` : gpu.compute,
     memoryMiB: isNumber(memory) ? Number(memory) : null,
-    class: product === null || product.class === "unknown" ? classifyGpu(name ?? "") : product.class,
   };
 }
 
-function gpuCount(labels: Labels, gpuCapacity: number | null): number {
-  const count = labels["nvidia.com/gpu.count"];
-  if (isNumber(count) && Number(count) > 0) return Math.min(Number(count), mostGpus);
+function countOf(labels: Labels, gpuCapacity: number | null): number {
+  const count = gpuCount(labels["nvidia.com/gpu.count"]) ?? 0;
+  if (count > 0) return count;
   // Shared GPUs count more than once in the capacity.
   const shared = /-SHARED$/.test(labels["nvidia.com/gpu.product"] ?? "");
-  return shared || gpuCapacity === null ? 1 : Math.min(Math.max(gpuCapacity, 1), mostGpus);
+  return shared || gpuCapacity === null ? 1 : Math.max(gpuCapacity, 1);
 }
 
-/** More than any machine has; a label can hold any number. */
-export const mostGpus = 64;
+/** Facts from `vendor:device` of each GPU: undefined where nobody looked, null where there is none. */
+export async function nvidiaFromPci(
+  ids: readonly string[] | null | undefined,
+): Promise<NvidiaFacts | null | undefined> {
+  const ours = ids?.filter((id) => id.startsWith("10de:")).slice(0, mostGpus);
+  if (ours === undefined || ours.length === 0) return ours === undefined ? undefined : null;
+  const gpus = await Promise.all(
+    ours.map(async (pci, index) => ({ ...(await gpuOfProduct(pci, null)), index })),
+  );
+  return { ...unknownNvidia, gpus, unknown: ["driver"] };
+}

@@ -5,6 +5,7 @@
  */
 
 import { fieldsOf, text } from "../../io/json.ts";
+import type { OpenGpuFact } from "../facts.ts";
 
 const gpuDrivers = ["gpu.nvidia.com", "gpu.amd.com"] as const;
 export type GpuDriver = (typeof gpuDrivers)[number];
@@ -103,6 +104,49 @@ function readDevice(device: Readonly<Record<string, unknown>>, driver: GpuDriver
     ),
     memoryMiB: mebibytes(fieldsOf(memory).value),
   };
+}
+
+export const busAttribute = "resource.kubernetes.io/pciBusID";
+
+/** The different values of a fact among devices. */
+export function valuesOf(
+  devices: readonly SlicedDevice[],
+  read: (attributes: SlicedDevice["attributes"]) => string | null,
+): readonly string[] {
+  return [...new Set(devices.flatMap(({ attributes }) => read(attributes) ?? []))];
+}
+
+/** Driver and GPUs of a vendor's devices, what of them is unknown, and why in sentences. */
+export function slicedFacts<Gpu>(
+  { whole, devices }: SlicedNode,
+  gpus: readonly Gpu[],
+  readDriver: (attributes: SlicedDevice["attributes"]) => string | null,
+) {
+  const drivers = valuesOf(devices, readDriver);
+  const driver = drivers.length === 1 ? (drivers[0] ?? null) : null;
+  const unlisted = !whole || devices.length === 0;
+  const unknown: readonly OpenGpuFact[] = [
+    ...(driver === null ? (["driver"] as const) : []),
+    ...(unlisted ? (["gpus"] as const) : []),
+  ];
+  return {
+    facts: {
+      driver,
+      gpus: unlisted ? [] : gpus.map((gpu, index) => ({ ...gpu, index })),
+      ...(unknown.length > 0 ? { unknown } : {}),
+    },
+    open: [
+      ...openSentence(whole, devices.length, driver),
+      ...(drivers.length > 1 ? [`the ResourceSlices name several drivers: ${drivers.join(", ")}`] : []),
+    ],
+  };
+}
+
+function openSentence(whole: boolean, devices: number, driver: string | null): readonly string[] {
+  if (!whole)
+    return ["ResourceSlices of the node are missing, or are not whole: which GPUs it has is not told"];
+  if (devices === 0) return ["the ResourceSlices of the node list no GPU for containers: why is not told"];
+  return driver === null ? ["no ResourceSlice tells the driver's version"] : [];
 }
 
 const units: Readonly<Record<string, number>> = {

@@ -3,8 +3,9 @@
 import { classifyGpu } from "../../hardware/gpu-class.ts";
 import { compareText } from "../../io/collections.ts";
 import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
-import { fieldUnknown } from "../host-problems.ts";
+import { fieldUnknown, gpuLabel } from "../host-problems.ts";
 import type { PciGpu } from "../pci.ts";
+import { unknownGpu } from "../unknown-facts.ts";
 import { parseTegraName, type Tegra } from "./tegra.ts";
 
 export interface CompletedGpus {
@@ -36,12 +37,6 @@ export async function completeGpus(
   };
 }
 
-/** `0 (NVIDIA H100 80GB HBM3, 00000000:17:00.0)`. */
-export function gpuLabel({ index, name, bus }: Pick<GpuFacts, "index" | "name" | "bus">): string {
-  const details = [name, bus].filter((part) => part !== null);
-  return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
-}
-
 async function completeGpu(gpu: GpuFacts, pciGpus: readonly PciGpu[], tegra: Tegra | null) {
   const pci = gpu.pci ?? pciGpus.find((device) => device.bus === gpu.bus)?.id ?? null;
   const known = await findProduct(pci, gpu.name);
@@ -54,17 +49,13 @@ async function completeGpu(gpu: GpuFacts, pciGpus: readonly PciGpu[], tegra: Teg
         ? { compute: chip.compute, source: "chip table" }
         : null;
   const facts: GpuFacts = {
-    index: gpu.index,
-    uuid: gpu.uuid,
+    ...gpu,
     name,
     compute: gpu.compute ?? guess?.compute ?? null,
     pci,
-    bus: gpu.bus,
-    memoryMiB: gpu.memoryMiB,
     class: tegra === null ? productClass(known?.product.class, name) : "tegra",
     integrated: tegra !== null ? true : pci === null || known === null ? null : integratedPci.includes(pci),
     mig: [...gpu.mig].sort((a, b) => compareText(a.uuid, b.uuid)),
-    use: gpu.use,
   };
   return { facts, source: gpu.compute === null ? (guess?.source ?? null) : null };
 }
@@ -72,6 +63,18 @@ async function completeGpu(gpu: GpuFacts, pciGpus: readonly PciGpu[], tegra: Teg
 /** Boards of different classes share a PCI id: then the name that the driver prints tells the class. */
 function productClass(known: GpuClass | undefined, name: string | null): GpuClass {
   return known !== undefined && known !== "unknown" ? known : classifyGpu(name ?? "");
+}
+
+/** A GPU as far as its PCI id or its name tells: product, compute capability and class. */
+export async function gpuOfProduct(pci: string | null, name: string | null): Promise<GpuFacts> {
+  const { product } = (await findProduct(pci, name)) ?? {};
+  return {
+    ...unknownGpu(0),
+    pci,
+    name: product?.name ?? name,
+    compute: product?.compute ?? null,
+    class: productClass(product?.class, product?.name ?? name),
+  };
 }
 
 /** The PCI id is exact; a name is the next best. A virtual GPU may bear the name of another card, so the id goes first. */

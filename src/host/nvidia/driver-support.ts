@@ -5,8 +5,8 @@ import { driverBranch, parseDriverVersion } from "../../hardware/driver-version.
 import { branchDrives, findArchitecture } from "../../hardware/gpu-architectures.ts";
 import type { GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
-import { missingDevices, noDevices, unsupported } from "../host-problems.ts";
-import { completeGpus, gpuLabel } from "./complete-gpus.ts";
+import { gpuLabel, missingDevices, noDevices, unsupported } from "../host-problems.ts";
+import { completeGpus } from "./complete-gpus.ts";
 import { fromPci, isExcluded } from "./proc-reading.ts";
 import type { Surroundings } from "./surroundings.ts";
 

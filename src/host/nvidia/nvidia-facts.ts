@@ -6,6 +6,7 @@ import type { HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
+import { unknownNvidia } from "../unknown-facts.ts";
 import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
 import { supportProblem, unlistedProblems } from "./driver-support.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
@@ -37,7 +38,7 @@ async function withoutDriver({ pci, problems }: Surroundings): Promise<NvidiaRes
   const [other] = others;
   const completed = await completeGpus(ours.map(fromPci), pci, null);
   return {
-    facts: { driver: null, module: null, library: null, cuda: null, gpus: completed.gpus },
+    facts: { ...unknownNvidia, gpus: completed.gpus },
     problems: [
       ...problems,
       ...(held.length > 0 ? [problem.nouveau(buses(held))] : []),

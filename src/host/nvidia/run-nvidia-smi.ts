@@ -5,7 +5,6 @@ import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
 import type { CommandResult, HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
 import { unknownGpu, unknownUse } from "../unknown-facts.ts";
-import { gpuLabel } from "./complete-gpus.ts";
 import { wslLibraries } from "./driver-library.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import {
@@ -90,7 +89,7 @@ function judge(answer: CommandResult, around: Surroundings): Judgement {
 
 function brokenFields(gpu: SmiGpu, position: number): readonly HostProblem[] {
   if (gpu.broken.length === 0) return [];
-  const label = gpuLabel({ index: gpu.index ?? position, name: gpu.name, bus: gpu.bus });
+  const label = problem.gpuLabel({ index: gpu.index ?? position, name: gpu.name, bus: gpu.bus });
   return [problem.gpuUnreadable(label, `an error instead of ${gpu.broken.join(", ")}`)];
 }
 
