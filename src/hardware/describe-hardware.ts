@@ -8,10 +8,10 @@ import {
 } from "./compute-capability.ts";
 import { linuxName } from "./cpu-features.ts";
 import { allMarches, findMarch, type March } from "./cpu-marches.ts";
-import { branchRows } from "./cuda-branch-table.ts";
 import {
   type CudaToolkit,
   cudaToolkits,
+  driverBranches,
   driverFloor,
   findToolkit,
   supportedTargets,
@@ -98,7 +98,7 @@ function describeCuda(name?: string): readonly ReportTable[] {
   const toolkits = cudaToolkits.filter(isNamed);
   const minor = name && (findToolkit(name)?.minor ?? name);
   const branch = toolkits.length > 0 ? undefined : parseDriverVersion(name ?? "")?.parts[0];
-  const branches = branchRows.filter(
+  const branches = driverBranches.filter(
     (row) => minor === undefined || row.cuda === minor || row.branch === branch,
   );
   const packages = compatPackages().filter((row) => minor === undefined || row.cuda === minor);

@@ -70,4 +70,4 @@ interface CompatRow {
   readonly source: readonly SourceKey[];
 }
 
-export const compatRows = readRows<CompatRow>(table.packages);
+const compatRows = readRows<CompatRow>(table.packages);

@@ -1,6 +1,6 @@
-/** GPU architectures: which toolkits compile for one, and which drivers still drive it. */
+/** GPU architectures: the toolkits that compile for each, and the drivers that drive it. */
 
-import { type ComputeCapability, computeCapability, formatComputeCapability } from "./compute-capability.ts";
+import { compareComputeCapability, type ComputeCapability, computeCapability } from "./compute-capability.ts";
 import table from "./gpu-architectures.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
@@ -26,23 +26,21 @@ interface ArchitectureRow {
   readonly note?: string;
 }
 
-export const architectureRows = readRows<ArchitectureRow>(table.architectures);
-
 export interface GpuArchitecture extends Omit<ArchitectureRow, "compute"> {
   readonly compute: ComputeCapability;
 }
 
 /** All architectures from 2.0 on, ascending. */
-export const gpuArchitectures: readonly GpuArchitecture[] = architectureRows.map((row) => ({
+export const gpuArchitectures: readonly GpuArchitecture[] = readRows<ArchitectureRow>(
+  table.architectures,
+).map((row) => ({
   ...row,
   compute: computeCapability(row.compute as `${number}.${number}`),
 }));
 
 /** null for a compute capability that no table knows: nothing can then be said about toolkits and drivers. */
 export function findArchitecture(compute: ComputeCapability): GpuArchitecture | null {
-  const text = formatComputeCapability(compute);
-  const index = architectureRows.findIndex((row) => row.compute === text);
-  return gpuArchitectures[index] ?? null;
+  return gpuArchitectures.find((row) => compareComputeCapability(row.compute, compute) === 0) ?? null;
 }
 
 /**

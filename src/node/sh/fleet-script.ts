@@ -1,7 +1,7 @@
 /** One POSIX file that answers as `imgmatch resolve` does, where there is no Node.js: a fleet's rules as tables, and sh and awk to read them. */
 
 import { InternalError } from "../../errors.ts";
-import { branchRows } from "../../hardware/cuda-branch-table.ts";
+import { driverBranches } from "../../hardware/cuda-toolkits.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { classRules } from "../../hardware/gpu-class.ts";
 import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
@@ -128,7 +128,7 @@ const readRows = String.raw`
 
 /** The branches whose drivers offer one CUDA version. */
 function branches(): string {
-  return branchRows
+  return driverBranches
     .flatMap(({ branch }) => {
       const cuda = cudaOfDriver(String(branch));
       return cuda === null ? [] : [`${branch}=${cuda}`];
