@@ -26,6 +26,12 @@ export const amdProducts: readonly AmdProduct[] = products
   .flatMap(({ ids, ...row }) => ids.split(" ").map((id) => ({ id: `1002:${id}`, ...row })))
   .sort((a, b) => (a.id < b.id ? -1 : 1));
 
+/** The name of a product; null where boards with different names share its id. */
+export function onlyName(product: AmdProduct | null): string | null {
+  const [name = null, ...others] = product?.names ?? [];
+  return others.length === 0 ? name : null;
+}
+
 /** null for a device that the table does not have. */
 export function findAmdProduct(pci: string): AmdProduct | null {
   return amdProducts.find((row) => row.id === pci) ?? null;

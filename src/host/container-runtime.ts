@@ -1,5 +1,6 @@
-/** How containers on this host get the GPU: a CDI specification, the NVIDIA runtime (legacy hook), or not at all. */
+/** Finds the way of containers to the GPUs of this host: a CDI specification, the vendor's runtime (legacy hook), or none. */
 
+import type { GpuVendor } from "../hardware/requirement.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import type { ContainerGpus } from "./facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";
@@ -27,45 +28,36 @@ export const enginePrograms = [
   "/run/containerd/containerd.sock",
 ] as const;
 
-/** The container toolkit's runtime (ROCm/container-toolkit, commit 192fe8e: build/deb), whose name in `daemon.json` is `amd`. */
-const amdPrograms = ["/usr/bin/amd-container-runtime", "/usr/local/bin/amd-container-runtime"];
+/** A vendor's words in specifications of CDI and in `daemon.json`, and its own programs. */
+interface Vendor {
+  /** The kind of a specification decides; its file name is free. */
+  readonly kind: RegExp;
+  readonly runtime: string;
+  readonly programs: readonly string[];
+}
+
+const vendors: Readonly<Record<GpuVendor, Vendor>> = {
+  nvidia: {
+    kind: /["']?kind["']?\s*:\s*["']?(?:[\w.-]+\.)?nvidia\.com\//,
+    runtime: "nvidia",
+    programs: runtimePrograms,
+  },
+  amd: {
+    kind: /["']?kind["']?\s*:\s*["']?amd\.com\/gpu/,
+    runtime: "amd",
+    // ROCm/container-toolkit, commit 192fe8e: build/deb
+    programs: ["/usr/bin/amd-container-runtime", "/usr/local/bin/amd-container-runtime"],
+  },
+};
 
 export interface RuntimeReading {
   readonly way: ContainerGpus | null;
   readonly source: string | null;
 }
 
-/** A vendor's words in specifications of CDI and in `daemon.json`, and its own programs. */
-interface Vendor {
-  readonly kind: RegExp;
-  readonly runtime: string;
-  readonly programs: readonly string[];
-}
-
-/** The kind of a specification decides, its file name is free. */
-const nvidia: Vendor = {
-  kind: /["']?kind["']?\s*:\s*["']?(?:[\w.-]+\.)?nvidia\.com\//,
-  runtime: "nvidia",
-  programs: runtimePrograms,
-};
-
-const amd: Vendor = {
-  kind: /["']?kind["']?\s*:\s*["']?amd\.com\/gpu/,
-  runtime: "amd",
-  programs: amdPrograms,
-};
-
 /** `cdi` before `legacy`; `none` when there is an engine and neither; null when there is no engine to be seen. */
-export function readContainerRuntime(io: HostIo): RuntimeReading {
-  return readRuntime(io, nvidia);
-}
-
-/** The same of AMD GPUs. */
-export function readAmdRuntime(io: HostIo): RuntimeReading {
-  return readRuntime(io, amd);
-}
-
-function readRuntime(io: HostIo, { kind, runtime, programs }: Vendor): RuntimeReading {
+export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeReading {
+  const { kind, runtime, programs } = vendors[vendor];
   for (const folder of cdiFolders) {
     const spec = io
       .list(folder)
@@ -81,7 +73,7 @@ function readRuntime(io: HostIo, { kind, runtime, programs }: Vendor): RuntimeRe
   return engine === undefined ? { way: null, source: null } : { way: "none", source: engine };
 }
 
-/** Whether a `daemon.json` names a runtime so. Docker refuses a broken file, so it counts as none here. */
+/** Whether a `daemon.json` has a runtime of this name. Docker refuses a broken file, so it counts as none here. */
 export function hasRuntime(text: string, name: string): boolean {
   return Object.hasOwn(fieldsOf(fieldsOf(parseJson(text)).runtimes), name);
 }

@@ -1,13 +1,14 @@
 /** The AMD part of the facts, from sysfs alone: no library, no process. Loaded only where a GPU of AMD or its driver is. */
 
 import { amdTarget, findAmdArchitecture } from "../../hardware/amd-architectures.ts";
-import { findAmdProduct } from "../../hardware/amd-products.ts";
-import { isContainer, type RuntimeReading, readAmdRuntime } from "../container-runtime.ts";
+import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
+import { isContainer, type RuntimeReading, readContainerRuntime } from "../container-runtime.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
 import { gpuLabel } from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
+import { unknownAmdGpu } from "../unknown-facts.ts";
 import * as problem from "./amd-problems.ts";
 import { applyAmdVisibility } from "./amd-visible-devices.ts";
 import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
@@ -43,7 +44,7 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
   const undriven = loaded ? [] : rest.filter(({ driver }) => driver === null).map(undrivenGpu);
   const visible = applyAmdVisibility(io, [...mine, ...undriven], options.gpus);
   const driver = readDriver(io);
-  const runtime = readAmdRuntime(io);
+  const runtime = readContainerRuntime(io, "amd");
   const missed = gpus.length > 0 ? gpus : cards.map(undrivenGpu);
   const container = isContainer(io);
   const ofProcessor = missed.length > 0 && missed.every(({ integrated }) => integrated === true);
@@ -112,7 +113,7 @@ function factsOf(
   return {
     index,
     uuid: gpu.uuid,
-    name: onlyName(gpu.pci) ?? (read("product_name") || null),
+    name: onlyName(product) ?? (read("product_name") || null),
     target,
     sramecc,
     pci: gpu.pci,
@@ -127,12 +128,6 @@ function factsOf(
 function lineOf(io: HostIo, path: string): string {
   const text = readPage(io, path);
   return typeof text === "string" ? text.trim() : "";
-}
-
-/** Boards with different names share an id: then the id does not tell which one it is. */
-function onlyName(pci: string): string | null {
-  const names = findAmdProduct(pci)?.names ?? [];
-  return names.length === 1 ? (names[0] ?? null) : null;
 }
 
 /** Beyond the first, the device of a partition is none on PCI, and the place of the function has its number (Linux, kfd_topology.c). */
@@ -168,10 +163,9 @@ function shortBus({ bus }: PciGpu): string {
 /** A GPU of which nothing but the PCI device is known. */
 function undrivenGpu(card: PciGpu, index: number): AmdGpuFacts {
   const product = findAmdProduct(card.id);
-  const unknown = { uuid: null, sramecc: null, render: null, memoryMiB: null, partition: null };
-  const bus = shortBus(card);
   const { target = null, integrated = null } = product ?? {};
-  return { index, ...unknown, name: onlyName(card.id), target, pci: card.id, bus, integrated };
+  const known = { name: onlyName(product), target, pci: card.id, bus: shortBus(card), integrated };
+  return { ...unknownAmdGpu(index), ...known };
 }
 
 /** PCI devices that are no node: without their driver, held by another, or left out. That of a processor, and what no ROCm knows, draw. */

@@ -3,18 +3,19 @@
  * value is the label's, several are each a label with their number; `beta.amd.com` has both) and docs/user-guide/configuration.md (resources).
  */
 
+import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../facts.ts";
 import { unknownAmdGpu } from "../unknown-facts.ts";
 import { gpuCount, type KubernetesNode, type Labels, labelsDevice, mostGpus } from "./cluster-objects.ts";
 import type { ToldGpus } from "./join-sources.ts";
 
-export async function amdFromLabels(node: KubernetesNode): Promise<ToldGpus<AmdFacts>> {
+export function amdFromLabels(node: KubernetesNode): ToldGpus<AmdFacts> {
   const { labels, amdCapacity } = node;
   const ids = deviceIds(labels);
   if (ids.size === 0) return withoutLabeller(labels, amdCapacity);
   const driver = labels["amd.com/gpu.driver-version"];
-  const { gpus, open, counted } = await describe(node, ids);
+  const { gpus, open, counted } = describe(node, ids);
   return {
     counted,
     facts: {
@@ -61,8 +62,7 @@ function isId(text: string | undefined): text is string {
 }
 
 /** A guest's part of a card has an id of its own, which the table has beside that of the card. */
-async function describe({ labels, amdCapacity }: KubernetesNode, ids: ReadonlyMap<string, number | null>) {
-  const { findAmdProduct } = await import("../../hardware/amd-products.ts");
+function describe({ labels, amdCapacity }: KubernetesNode, ids: ReadonlyMap<string, number | null>) {
   const [mode = ""] = (labels["amd.com/gpu.compute-memory-partition"] ?? "").toUpperCase().split("_");
   const partition = computePartitions.find((each) => each === mode) ?? null;
   // Ids are those of cards, and the capacity counts partitions.
@@ -77,10 +77,9 @@ async function describe({ labels, amdCapacity }: KubernetesNode, ids: ReadonlyMa
     }
     const product = findAmdProduct(`1002:${id}`);
     if (product === null) open.push(`no table has the device 1002:${id}, so its target is unknown`);
-    const [name = null, ...others] = product?.names ?? [];
     const gpu = {
       ...unknownAmdGpu(0),
-      name: others.length === 0 ? name : null,
+      name: onlyName(product),
       target: product?.target ?? null,
       pci: `1002:${id}`,
       partition,

@@ -4,7 +4,7 @@
  */
 
 import { findAmdArchitecture } from "../../hardware/amd-architectures.ts";
-import { type AmdProduct, amdProducts, findAmdProduct } from "../../hardware/amd-products.ts";
+import { type AmdProduct, amdProducts, findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { groupBy } from "../../io/collections.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions } from "../facts.ts";
@@ -52,11 +52,10 @@ function gpuOf({ attributes, memoryMiB }: SlicedDevice): AmdGpuFacts {
   const product = pci === null ? null : findAmdProduct(pci);
   const target = product?.target ?? (productName === undefined ? null : targetOfName(productName));
   const architecture = target === null ? null : findAmdArchitecture(target);
-  const [only, ...others] = product?.names ?? [];
   return {
     index: 0,
     uuid: uniqueId(deviceID),
-    name: others.length === 0 && only !== undefined ? only : (productName?.replaceAll("_", " ") ?? null),
+    name: onlyName(product) ?? productName?.replaceAll("_", " ") ?? null,
     target,
     sramecc: architecture?.sramecc === false ? false : null,
     pci,

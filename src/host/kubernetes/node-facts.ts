@@ -31,7 +31,7 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   const own = await readOwnLabels(labels);
   const host = hostOf({ ...node, labels }, own);
   const nvidia = joinNvidia(await nvidiaSources({ ...node, labels }, annotated.facts, own));
-  const amd = joinAmd(await amdSources({ ...node, labels }, annotated.facts));
+  const amd = joinAmd(amdSources({ ...node, labels }, annotated.facts));
   const joined = {
     ...(nvidia.facts === undefined ? {} : { nvidia: nvidia.facts }),
     ...(amd.facts === undefined ? {} : { amd: amd.facts }),
@@ -115,12 +115,12 @@ async function nvidiaSources(
   ];
 }
 
-async function amdSources(node: KubernetesNode, exact: HostFacts | null): Promise<readonly Told<AmdFacts>[]> {
+function amdSources(node: KubernetesNode, exact: HostFacts | null): readonly Told<AmdFacts>[] {
   const sliced = slicedNode(node.slices, "gpu.amd.com");
   return [
     { ...annotation, facts: exact?.amd, exact: true, counted: true, open: [] },
     ...(sliced === null ? [] : [{ ...slices, ...amdFromSlices(sliced) }]),
-    { ...nodeLabels, ...(await amdFromLabels(node)), labelled: true },
+    { ...nodeLabels, ...amdFromLabels(node), labelled: true },
     { ...nodeFeatures, facts: amdFromPci(node.features?.gpus), labelled: true, counted: false, open: [] },
   ];
 }

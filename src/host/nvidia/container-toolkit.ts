@@ -33,7 +33,7 @@ export interface NvidiaRuntimeReading {
 
 /** The way of containers to NVIDIA's GPUs, and the toolkit that gives it, as far as it is known. */
 export function readNvidiaRuntime(io: HostIo): NvidiaRuntimeReading {
-  const { way, source } = readContainerRuntime(io);
+  const { way, source } = readContainerRuntime(io, "nvidia");
   const sources = source === null ? {} : { "runtime.nvidia": source };
   if (way !== "cdi" && way !== "legacy") return { facts: { nvidia: way }, sources };
   const version = readVersion(io);

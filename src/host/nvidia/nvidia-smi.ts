@@ -1,6 +1,7 @@
 /** Parses the output of `nvidia-smi`. */
 
-import type { GpuFacts, MigInstance } from "../facts.ts";
+import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
+import * as problem from "../host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 
 /** The columns that the probe asks for. Older programs lack the last ones. */
@@ -161,42 +162,38 @@ export function parseSmiList(text: string): readonly SmiListEntry[] {
   return entries;
 }
 
-/** The states that nvidia-smi reports in words instead of an answer. */
-export type SmiComplaint =
-  | { readonly kind: "mismatch"; readonly library: string | null }
-  | { readonly kind: "no-driver" }
-  | { readonly kind: "no-devices" }
-  | { readonly kind: "gpu-lost"; readonly bus: string | null }
-  | { readonly kind: "gpu-unreadable"; readonly bus: string | null; readonly reason: string }
-  | { readonly kind: "no-permission" }
-  | { readonly kind: "nvml"; readonly reason: string };
-
-/** Recognises the complaint in the output; null when there is none. */
-export function parseSmiComplaint(text: string): SmiComplaint | null {
+/** The problem that the program reports in words instead of an answer; null when there is none. */
+export function parseSmiComplaint(
+  text: string,
+  driver: string | null,
+  container: boolean,
+): HostProblem | null {
+  const silent = problem.nvmlFailed("nvidia-smi cannot communicate with the driver", container);
   if (/Driver\/library version mismatch/i.test(text)) {
     // "580.178" of 580.178.04: the third part is cut in this message.
-    return {
-      kind: "mismatch",
-      library: /NVML library version:\s*(\d+(?:\.\d+){1,3})/.exec(text)?.[1] ?? null,
-    };
+    const library = /NVML library version:\s*(\d+(?:\.\d+){1,3})/.exec(text)?.[1] ?? null;
+    return problem.libraryMismatch(driver, library);
   }
-  if (/couldn't communicate with the NVIDIA driver/i.test(text)) return { kind: "no-driver" };
+  if (/couldn't communicate with the NVIDIA driver/i.test(text)) return silent;
   // The second run of blanks begins behind the address only: else blanks alone are tried in every division.
   const handle = /device handle for GPU\s*(?:((?:[\da-f]+:){1,2}[\da-f]+\.\d)\s*)?:\s*([^\n.]{1,80})/i.exec(
     text,
   );
-  if (handle !== null) return handleComplaint(formatBus(handle[1] ?? ""), handle[2]?.trim() ?? "");
-  if (/GPU is lost|fallen off the bus/i.test(text)) return { kind: "gpu-lost", bus: null };
-  if (/No devices were found/i.test(text)) return { kind: "no-devices" };
-  if (/Insufficient Permissions|No permission/i.test(text)) return { kind: "no-permission" };
+  if (handle !== null) return handleProblem(formatBus(handle[1] ?? ""), handle[2]?.trim() ?? "");
+  if (/GPU is lost|fallen off the bus/i.test(text)) return problem.gpuLost(unnamed);
+  if (/No devices were found/i.test(text)) return problem.noDevices(driver, []);
+  if (/Insufficient Permissions|No permission/i.test(text)) return problem.noPermission("NVML");
   const nvml = /Failed to initialize NVML:\s*([^\n[]{1,80})/.exec(text);
   if (nvml === null) return null;
-  if (/Driver Not Loaded/i.test(nvml[1] ?? "")) return { kind: "no-driver" };
-  return { kind: "nvml", reason: nvml[1]?.trim() ?? "unknown" };
+  return /Driver Not Loaded/i.test(nvml[1] ?? "")
+    ? silent
+    : problem.nvmlFailed(nvml[1]?.trim() ?? "unknown", container);
 }
 
-function handleComplaint(bus: string | null, reason: string): SmiComplaint {
+const unnamed = "(nvidia-smi does not say which)";
+
+function handleProblem(bus: string | null, reason: string): HostProblem {
   return /GPU is lost|fallen off/i.test(reason)
-    ? { kind: "gpu-lost", bus }
-    : { kind: "gpu-unreadable", bus, reason };
+    ? problem.gpuLost(bus ?? unnamed)
+    : problem.gpuUnreadable(bus ?? unnamed, reason);
 }

@@ -13,7 +13,6 @@ import {
   parseSmiHeader,
   parseSmiList,
   queryFields,
-  type SmiComplaint,
   type SmiGpu,
   type SmiHeader,
   unknownField,
@@ -71,18 +70,18 @@ interface Judgement {
   readonly problems: readonly HostProblem[];
 }
 
-function judge(answer: CommandResult, around: Surroundings): Judgement {
+function judge(answer: CommandResult, { module, container }: Surroundings): Judgement {
   if (answer.timedOut) return { gpus: null, problems: [problem.smiTimeout(smiTimeoutMs / 1000)] };
   const output = `${answer.stdout}\n${answer.stderr}`;
-  const complaint = parseSmiComplaint(output);
+  const complaint = parseSmiComplaint(output, module?.version ?? null, container);
   const table = parseSmiCsv(answer.stdout);
-  const told = complaint === null ? [] : [complaintProblem(complaint, around)];
-  if (complaint?.kind === "no-devices") return { gpus: [], problems: told };
+  const complaints = complaint === null ? [] : [complaint];
+  if (complaint?.code === "HOST_NO_DEVICES") return { gpus: [], problems: complaints };
   if (table !== null && table.gpus.length > 0) {
     const broken = table.gpus.flatMap(brokenFields);
-    return { gpus: table.gpus, problems: [...told, ...strays(table, told), ...broken] };
+    return { gpus: table.gpus, problems: [...complaints, ...strays(table, complaints), ...broken] };
   }
-  if (complaint !== null) return { gpus: null, problems: told };
+  if (complaint !== null) return { gpus: null, problems: complaints };
   if (answer.status !== 0) return { gpus: null, problems: [problem.smiFailed(answer.status, output)] };
   return { gpus: null, problems: [problem.smiGarbage(output)] };
 }
@@ -95,30 +94,10 @@ function brokenFields(gpu: SmiGpu, position: number): readonly HostProblem[] {
 
 function strays(
   table: { readonly strays: readonly string[] },
-  told: readonly HostProblem[],
+  complaints: readonly HostProblem[],
 ): readonly HostProblem[] {
   const [first] = table.strays;
-  return first === undefined || told.length > 0 ? [] : [problem.smiGarbage(first)];
-}
-
-function complaintProblem(complaint: SmiComplaint, { module, container }: Surroundings): HostProblem {
-  const driver = module?.version ?? null;
-  switch (complaint.kind) {
-    case "mismatch":
-      return problem.libraryMismatch(driver, complaint.library);
-    case "no-driver":
-      return problem.nvmlFailed("nvidia-smi cannot communicate with the driver", container);
-    case "no-devices":
-      return problem.noDevices(driver, []);
-    case "gpu-lost":
-      return problem.gpuLost(complaint.bus ?? "(nvidia-smi does not say which)");
-    case "gpu-unreadable":
-      return problem.gpuUnreadable(complaint.bus ?? "(nvidia-smi does not say which)", complaint.reason);
-    case "no-permission":
-      return problem.noPermission("NVML");
-    case "nvml":
-      return problem.nvmlFailed(complaint.reason, container);
-  }
+  return first === undefined || complaints.length > 0 ? [] : [problem.smiGarbage(first)];
 }
 
 /** The printed indices, or the positions when those are no numbering. */

@@ -135,13 +135,15 @@ describe("nvidia-smi", () => {
   it("knows the GPU of a complaint", () => {
     const lost =
       "Unable to determine the device handle for GPU 0000:02:00.0: GPU is lost.  Reboot the system to recover this GPU\n";
-    expect(parseSmiComplaint(lost)).toEqual({ kind: "gpu-lost", bus: "00000000:02:00.0" });
+    expect(parseSmiComplaint(lost, null, false)).toMatchObject({
+      code: "HOST_GPU_LOST",
+      message: "GPU 00000000:02:00.0 has fallen off the bus",
+    });
     const other =
       "Unable to determine the device handle for GPU0000:98:00.0: Unknown Error\nNo devices were found\n";
-    expect(parseSmiComplaint(other)).toEqual({
-      kind: "gpu-unreadable",
-      bus: "00000000:98:00.0",
-      reason: "Unknown Error",
+    expect(parseSmiComplaint(other, null, false)).toMatchObject({
+      code: "HOST_NVML_FAILED",
+      message: "GPU 00000000:98:00.0 does not answer: Unknown Error",
     });
   });
 });

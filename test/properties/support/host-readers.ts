@@ -40,7 +40,7 @@ export const hostReaders: Readonly<Record<string, Reader>> = {
       parseSmiCsv(`name, index\n${text}`);
       parseSmiHeader(text);
       parseSmiList(text);
-      parseSmiComplaint(text);
+      parseSmiComplaint(text, null, false);
       unknownField(text);
     },
     texts: {
