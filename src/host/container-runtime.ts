@@ -73,12 +73,12 @@ export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeRead
   return engine === undefined ? { way: null, source: null } : { way: "none", source: engine };
 }
 
-/** Whether a `daemon.json` has a runtime of this name. Docker refuses a broken file, so it counts as none here. */
+/** True if a `daemon.json` has a runtime of this name. Docker refuses a broken file, so it counts as none here. */
 export function hasRuntime(text: string, name: string): boolean {
   return Object.hasOwn(fieldsOf(fieldsOf(parseJson(text)).runtimes), name);
 }
 
-/** Whether the probe itself runs inside a container, where missing devices mean something else than on a host. */
+/** True if the probe runs inside a container, where missing devices have another meaning than on a host. */
 export function isContainer(io: HostIo): boolean {
   if (io.exists("/.dockerenv") || io.exists("/run/.containerenv")) return true;
   if (io.env.container !== undefined || io.env.KUBERNETES_SERVICE_HOST !== undefined) return true;
@@ -87,7 +87,7 @@ export function isContainer(io: HostIo): boolean {
 }
 
 /**
- * LXC, Incus and systemd-nspawn on cgroup v2, whose `/proc/1/cgroup` says nothing. WSL calls itself one too, and is none here.
+ * Finds LXC, Incus and systemd-nspawn on cgroup v2, whose `/proc/1/cgroup` tells nothing. WSL calls itself a container too; it does not count.
  * Source: systemd, "The Container Interface": `container=` of PID 1, which systemd as PID 1 writes to /run/systemd/container.
  */
 function isSystemContainer(io: HostIo): boolean {

@@ -1,9 +1,9 @@
-/** Everything that the probe asks of a machine. Tests answer from a folder, `node-host-io.ts` from this machine. */
+/** The questions that the probe asks a machine. `node-host-io.ts` asks this machine; tests answer from a folder. */
 
 import type { EndedProgram } from "../io/run-program.ts";
 import type { NvmlReading } from "./nvidia/nvml-reading.ts";
 
-/** A file that exists and that this user may not read: something else than an absent file. */
+/** The answer for a file that exists and that this user may not read. */
 export const denied = Symbol("denied");
 export type Denied = typeof denied;
 
@@ -14,13 +14,12 @@ export interface HostIo {
   readonly arch: string;
   readonly endianness: "BE" | "LE";
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The text of a file; null when there is none (or it is no file), {@link denied} when it may not be read. */
-  /** `limit`: of a plain file alone, and so many bytes of it. */
+  /** null for an absent file. With `limit`, reads a plain file alone, and so many bytes of it. */
   readText(path: string, limit?: number): string | null | Denied;
   /** Names in a folder, sorted; empty when there is no such folder or it may not be read. */
   list(path: string): readonly string[];
   exists(path: string): boolean;
-  /** Whether this user may read and write a device node. */
+  /** True if this user may read and write the device node. */
   mayOpen(path: string): boolean;
   /** The target of a symbolic link as it is written, or null. */
   readLink(path: string): string | null;
@@ -55,7 +54,7 @@ export interface Inventory {
   }[];
 }
 
-/** The text of a readable file, else null: for facts that are optional. */
+/** The text of a file, or null if it is absent or may not be read. */
 export function textOf(io: HostIo, path: string): string | null {
   const text = io.readText(path);
   return text === denied ? null : text;

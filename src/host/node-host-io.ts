@@ -1,4 +1,4 @@
-/** This machine, as the probe asks for it. */
+/** Answers the questions of the probe about this machine. */
 
 import {
   accessSync,
@@ -21,7 +21,7 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
   return {
     platform: process.platform,
     arch: process.arch,
-    // Node would load its module of the system for it.
+    // node:os would be one more module to load.
     endianness: new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? "LE" : "BE",
     env,
     readText,
@@ -64,7 +64,7 @@ function readText(path: string, limit?: number): string | null | Denied {
 }
 
 function readStart(path: string, limit: number): string | null {
-  // A pipe in the place of the file would be waited for.
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     if (!fstatSync(file).isFile()) return null;

@@ -1,4 +1,4 @@
-/** Host facts from a file or from standard input, checked by hand. */
+/** Parses host facts from JSON. */
 
 import { ImgmatchError, type Place, type ProblemCode, problemCodes } from "../errors.ts";
 import { cpuLevel, findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
@@ -45,7 +45,7 @@ import {
 import { unknownUse } from "./unknown-facts.ts";
 
 /**
- * Reads facts as `imgmatch probe --json` writes them. A key that is missing is unknown, a key that nobody knows is a mistake.
+ * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.
  *
  * Throws `INPUT_TOO_LARGE`; else every mistake at once: `FACTS_SYNTAX` with its line and column when the text is no JSON, `FACTS_SCHEMA` with the
  * path of each value that is no fact. `file` is the name to show, `-` for standard input.
@@ -77,7 +77,7 @@ const uuid = fact("uuid");
 const featureNames = map(list(fact("feature")), (names) => [...new Set(names)].sort());
 const number = optional(wholeNumber);
 
-/** For people: what a terminal would act on is written as its escape, as the probe does. */
+/** Control characters become escapes, as in the facts of the probe. */
 const forPeople = map(anyText, plainText);
 
 const march: Check<March> = (value, report) => {
@@ -100,12 +100,12 @@ const writtenCpu: Check<CpuFacts & { readonly march: March | null }> = exactly({
   level: map(optional(fact("level")), knownLevel),
 });
 
-/** By hand it is the name of a march that people know of their machines: it stands for that march's features. */
+/** People may write the name of a march in place of its features. */
 const cpu: Check<CpuFacts> = (value, report) => {
   const written = writtenCpu(value, report);
   if (written === undefined) return undefined;
   const { march, ...facts } = written;
-  // A member that is a mistake is not there.
+  // Undefined after a mistake.
   if (march == null) return facts;
   if (facts.features != null)
     report("march", "stands for features, and features are there too: leave one of them out");
@@ -168,7 +168,7 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
 
 const knownAmd: Check<AmdFacts> = exactly({ driver: version, gpus: byIndex(amdGpu), unknown });
 
-/** Lists missing facts as unknown: the values in their place would mean that there is nothing. */
+/** Lists missing facts as unknown: their default values would mean "none". */
 function withOpen<Facts extends { readonly unknown?: readonly OpenGpuFact[] }>(
   known: Check<Facts>,
 ): Check<Facts> {
@@ -199,7 +199,7 @@ const sources: Check<HostFacts["sources"]> = (value, report) => {
   return Object.fromEntries(entries.sort(compareFirst));
 };
 
-/** A march is one of an architecture. */
+/** Also checks that the march belongs to the platform. */
 const hostFacts: Check<HostFacts> = (value, report) => {
   const { platform, cpu } = fieldsOf(value);
   const { march } = fieldsOf(cpu);

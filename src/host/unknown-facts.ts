@@ -1,4 +1,4 @@
-/** Facts of which nothing is known yet. */
+/** Facts whose values are all unknown, to be filled. */
 
 import {
   type AmdGpuFacts,
@@ -44,7 +44,7 @@ export function unknownAmdGpu(index: number): AmdGpuFacts {
   };
 }
 
-/** A host of which only the platform is known: `linux/amd64`. */
+/** A host whose platform alone is known: `linux/amd64`. */
 export function unknownHost(platform: string): HostFacts {
   return {
     schemaVersion: factsSchemaVersion,

@@ -1,4 +1,4 @@
-/** The CPU part of the facts. */
+/** Reads the CPU part of the facts. */
 
 import { inferHiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
 import { cpuLevel } from "../../hardware/cpu-marches.ts";

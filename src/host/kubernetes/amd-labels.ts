@@ -8,9 +8,9 @@ import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../facts.ts";
 import { unknownAmdGpu } from "../unknown-facts.ts";
 import { gpuCount, type KubernetesNode, type Labels, labelsDevice, mostGpus } from "./cluster-objects.ts";
-import type { ToldGpus } from "./join-sources.ts";
+import type { GpuReport } from "./join-sources.ts";
 
-export function amdFromLabels(node: KubernetesNode): ToldGpus<AmdFacts> {
+export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {
   const { labels, amdCapacity } = node;
   const ids = deviceIds(labels);
   if (ids.size === 0) return withoutLabeller(labels, amdCapacity);
@@ -29,7 +29,7 @@ export function amdFromLabels(node: KubernetesNode): ToldGpus<AmdFacts> {
 }
 
 /** Node Feature Discovery labels PCI classes, AMD's operator adds rules, a device plugin announces a capacity. */
-function withoutLabeller(labels: Labels, capacity: number | null): ToldGpus<AmdFacts> {
+function withoutLabeller(labels: Labels, capacity: number | null): GpuReport<AmdFacts> {
   const onBus = labelsDevice(labels, /^(?:pci-(?:(?:03|0b|12)\d\d_)?1002\.|amd-v?gpu$)/);
   if (onBus || (capacity ?? 0) > 0)
     return {
@@ -40,7 +40,7 @@ function withoutLabeller(labels: Labels, capacity: number | null): ToldGpus<AmdF
   return { facts: onBus === null ? undefined : null, counted: false, open: [] };
 }
 
-/** `74a1` → how many there are, null where no label says. */
+/** Device id (`74a1`) → number of GPUs; null if no label tells it. */
 function deviceIds(labels: Labels): ReadonlyMap<string, number | null> {
   const [now, before] = ["amd.com/gpu.device-id", "beta.amd.com/gpu.device-id"] as const;
   const only = labels[now];
@@ -61,11 +61,10 @@ function isId(text: string | undefined): text is string {
   return text !== undefined && /^[0-9a-f]{4}$/.test(text);
 }
 
-/** A guest's part of a card has an id of its own, which the table has beside that of the card. */
 function describe({ labels, amdCapacity }: KubernetesNode, ids: ReadonlyMap<string, number | null>) {
   const [mode = ""] = (labels["amd.com/gpu.compute-memory-partition"] ?? "").toUpperCase().split("_");
   const partition = computePartitions.find((each) => each === mode) ?? null;
-  // Ids are those of cards, and the capacity counts partitions.
+  // Labels count cards, and the capacity counts partitions.
   const parted = partition !== null && partition !== "SPX" && ids.size === 1;
   const open: string[] = [];
   let counted = true;

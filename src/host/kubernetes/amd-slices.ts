@@ -9,12 +9,12 @@ import { groupBy } from "../../io/collections.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions } from "../facts.ts";
 import { mostGpus } from "./cluster-objects.ts";
-import type { ToldGpus } from "./join-sources.ts";
+import type { GpuReport } from "./join-sources.ts";
 import { busAttribute, type SlicedDevice, type SlicedNode, slicedFacts } from "./resource-slices.ts";
 
-export function amdFromSlices(node: SlicedNode): ToldGpus<AmdFacts> {
+export function amdFromSlices(node: SlicedNode): GpuReport<AmdFacts> {
   const devices = node.devices.filter(({ attributes: { type = "" } }) => /^amdgpu(-partition)?$/.test(type));
-  // With partitions on demand each way to divide a card is a device, and one of them can be.
+  // With partitions on demand, each way to divide a card is a device.
   const onDemand = devices.filter(({ attributes }) => attributes.computePartition !== undefined);
   const fixed = devices.filter(({ attributes }) => attributes.computePartition === undefined);
   const cards = groupBy(
@@ -78,7 +78,7 @@ function uniqueId(deviceId: string): string | null {
   return `GPU-${BigInt(deviceId).toString(16).padStart(16, "0")}`;
 }
 
-/** `AMD_Instinct_MI300X_OAM`: the driver writes low lines for blanks, and the board says how it is mounted. */
+/** `AMD_Instinct_MI300X_OAM`: the driver writes underscores for blanks, and adds the form of the board. */
 function targetOfName(name: string): string | null {
   const wanted = plainName(name);
   const targets = new Set(amdProducts.filter((row) => isNamed(row, wanted)).map(({ target }) => target));
@@ -86,7 +86,7 @@ function targetOfName(name: string): string | null {
   return others.length === 0 ? only : null;
 }
 
-/** Regular expressions of what the driver calls GPUs of these targets, in small letters with blanks; null where nothing tells them. */
+/** Regular expressions for the driver's names of GPUs with these targets, in lower case with blanks; null if there are none. */
 export function amdWords(targets: readonly string[]): {
   readonly deviceId: string | null;
   readonly productName: string | null;

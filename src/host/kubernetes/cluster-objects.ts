@@ -1,4 +1,4 @@
-/** The output of `kubectl get nodes,resourceslices -o json`, as far as the facts need it. */
+/** Reads the output of `kubectl get nodes,resourceslices -o json`. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { remember, sum } from "../../io/collections.ts";
@@ -11,25 +11,25 @@ export type Labels = Readonly<Record<string, string>>;
 export interface KubernetesNode {
   readonly name: string | null;
   readonly labels: Labels;
-  /** imgmatch's, which has the facts whole. */
+  /** The value of imgmatch's annotation: the whole facts. */
   readonly annotation: string | null;
-  /** Of the DRA drivers that give out its GPUs. */
+  /** From the DRA drivers of its GPUs. */
   readonly slices: readonly ResourceSlice[];
   /** null without a NodeFeature object. */
   readonly features: NodeFeatures | null;
   /** `status.nodeInfo`, which labels alone do not have. */
   readonly info: Readonly<Record<"architecture" | "system" | "kernel", string | null>>;
-  /** The digests of each image that it has; null when the object does not tell. */
+  /** The digests of each image on the node; null if unknown. */
   readonly images: readonly (readonly string[])[] | null;
-  /** GPUs of NVIDIA that a device plugin offers; null when the object does not tell. */
+  /** NVIDIA GPUs that a device plugin offers; null if unknown. */
   readonly gpuCapacity: number | null;
-  /** GPUs and partitions of AMD, whatever their resource is called. */
+  /** AMD GPUs and partitions, under any resource name; null if unknown. */
   readonly amdCapacity: number | null;
 }
 
 const noInfo = { architecture: null, system: null, kernel: null };
 
-/** Objects that say more about the nodes of a cluster, by the names of the nodes. */
+/** Objects that tell more of the nodes, by the names of the nodes. */
 export interface Cluster {
   readonly slices: ReadonlyMap<string, readonly ResourceSlice[]>;
   readonly features: ReadonlyMap<string, NodeFeatures>;
@@ -48,7 +48,7 @@ export function readCluster(values: readonly unknown[]): Cluster {
   return { slices, features };
 }
 
-/** Others than Node Feature Discovery may write one for the same node. */
+/** Other programs may write a NodeFeature for the same node. */
 function joinFeatures(one: NodeFeatures | undefined, other: NodeFeatures): NodeFeatures {
   if (one === undefined) return other;
   return {
@@ -71,8 +71,8 @@ export function readKubernetesNode(value: unknown, file: string): KubernetesNode
 }
 
 /**
- * The same for any number of them, and none for what only says more of nodes. Throws `FACTS_SCHEMA` for a list of anything else, and
- * of nothing.
+ * Reads any number of nodes; an empty list for objects that only tell more of nodes. Throws `FACTS_SCHEMA` for a list of other objects, and
+ * for an empty one.
  */
 export function readKubernetesNodes(
   value: unknown,
@@ -112,7 +112,7 @@ function isList(value: unknown): value is Readonly<Record<string, unknown>> {
   return isRecord(value) && lists.some((kind) => kind === value.kind);
 }
 
-/** Of a List, each with its kind, which the API leaves to its list: else the value itself. */
+/** The items of a List, with the kind that the API leaves out; any other object itself. */
 function objectsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!isList(value)) return isRecord(value) ? [value] : [];
   const kind = value.kind === "List" ? undefined : text(value.kind)?.replace(/List$/, "");
@@ -164,7 +164,7 @@ export function gpuCount(text: string | undefined): number | null {
   return isNumber(text) ? Math.min(Number(text), mostGpus) : null;
 }
 
-/** Whether Node Feature Discovery labels a PCI device of this pattern; null where it labels no PCI device. */
+/** True if Node Feature Discovery labels a PCI device of this pattern; null if it labels none at all. */
 export function labelsDevice(labels: Labels, device: RegExp): boolean | null {
   const prefix = "feature.node.kubernetes.io/";
   const features = Object.entries(labels).flatMap(([key, value]) =>
@@ -181,15 +181,15 @@ function digestsOf(names: unknown): readonly string[] {
 }
 
 /**
- * Before the key of each label of imgmatch's, and of the annotation. Kubernetes wants a DNS prefix that is one's own (Labels and
- * Selectors, "Syntax and character set").
+ * The prefix of imgmatch's labels and annotation. Kubernetes wants a DNS name that one owns (Labels and Selectors, "Syntax and character
+ * set").
  */
 export const ownPrefix = "imgmatch.dev/";
 
-/** The facts of the host whole, as `imgmatch probe --json` prints them. */
+/** The annotation with the whole facts, as `imgmatch probe --json` prints them. */
 export const factsAnnotation = `${ownPrefix}facts`;
 
-/** Keys of labels have a prefix that is a domain; host facts have none such. */
+/** True for texts under keys with a domain; host facts have no such keys. */
 function isLabels(value: Readonly<Record<string, unknown>>): value is Labels {
   const entries = Object.entries(value);
   return (

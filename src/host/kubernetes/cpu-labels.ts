@@ -22,7 +22,7 @@ export interface LabelledCpu {
 const prefix = "feature.node.kubernetes.io/cpu-";
 
 export interface MoreCpu {
-  /** Whether the labels leave none out that the default configuration of Node Feature Discovery leaves out. */
+  /** True if the labels include those that the default configuration of Node Feature Discovery leaves out. */
   readonly all?: boolean;
   /** Linux names that another source proves. */
   readonly features?: readonly string[];
@@ -53,15 +53,15 @@ export function cpuFromLabels(
     ...levels.flatMap(featuresOf),
     ...others,
   ]);
-  const told =
+  const alwaysNamed =
     names.length === 0
       ? []
       : [...alwaysLabelled(architecture), ...(all ? blockedByDefault(architecture) : [])];
-  const absent = new Set(told.filter((feature) => !proven.has(feature)));
-  const made = identity === null ? [] : featuresByModel(identity, proven, absent);
-  const features = [...new Set([...proven, ...made])].sort();
+  const absent = new Set(alwaysNamed.filter((feature) => !proven.has(feature)));
+  const builtIn = identity === null ? [] : featuresByModel(identity, proven, absent);
+  const features = [...new Set([...proven, ...builtIn])].sort();
   const unknown = neededFeatures(architecture).filter(
-    (feature) => !proven.has(feature) && !made.includes(feature) && !absent.has(feature),
+    (feature) => !proven.has(feature) && !builtIn.includes(feature) && !absent.has(feature),
   );
   return {
     facts: {
@@ -70,7 +70,7 @@ export function cpuFromLabels(
       ...(unknown.length === 0 ? {} : { unknown }),
       level: cpuLevel(architecture, features),
     },
-    source: made.length === 0 ? "node labels" : "node labels + family/model",
+    source: builtIn.length === 0 ? "node labels" : "node labels + family/model",
   };
 }
 
@@ -103,9 +103,9 @@ function identify(labels: Labels): Identity | null {
 }
 
 /**
- * The features that the CPU was made with, of those that labels leave open. Only if every labelled feature of its march is there: a machine
- * that hides one of those may hide others. A virtual machine may also hide single features that no level holds (rdrand, rdseed), so there
- * the make proves the psABI levels alone.
+ * The features that the CPU's model has, among those that labels leave open. They count only if every labelled feature of its march is
+ * there: a machine that hides one may hide others. A virtual machine may also hide single features that no level has (rdrand, rdseed), so
+ * there the model proves the psABI levels alone.
  */
 function featuresByModel(
   { vendor, family, model }: Identity,

@@ -1,4 +1,4 @@
-/** One answer from several sources about a node's GPUs: what one does not say another may, and what two tell differently nobody knows. */
+/** Joins what several sources report of a node's GPUs. One source fills the gaps of another; a fact on which two disagree is unknown. */
 
 import { parseVersion } from "../../hardware/driver-version.ts";
 import {
@@ -11,28 +11,27 @@ import {
 import { sourcesDisagree } from "../host-problems.ts";
 import { unknownNvidia } from "../unknown-facts.ts";
 
-/** One vendor's GPUs, as a source tells them. */
-export interface ToldGpus<Facts> {
-  /** null where the node has none, undefined where the source does not say. */
+/** One vendor's GPUs, as a source reports them. */
+export interface GpuReport<Facts> {
+  /** null if the node has none, undefined if the source does not tell. */
   readonly facts: Facts | null | undefined;
-  /** Whether its list has each GPU once; else only the kinds of GPUs count. */
+  /** True if the list has each GPU once. Else only the kinds of GPUs count. */
   readonly counted: boolean;
-  /** Facts that a reader must not take for known, in whole sentences. */
+  /** Sentences that name unknown facts. */
   readonly open: readonly string[];
 }
 
-/** The same with the source. */
-export interface Told<Facts> extends ToldGpus<Facts> {
+export interface NamedReport<Facts> extends GpuReport<Facts> {
   /** For people, in the plural: `ResourceSlices`. */
   readonly source: string;
-  /** Whether it was read on the machine, whole: then its facts stand against labels, which may be old. */
+  /** True for facts that were read on the machine: they win over labels, which may be old. */
   readonly exact?: boolean;
   readonly labelled?: boolean;
 }
 
-export interface Joined<Facts> extends Omit<ToldGpus<Facts>, "counted"> {
+export interface Joined<Facts> extends Omit<GpuReport<Facts>, "counted"> {
   readonly problems: readonly HostProblem[];
-  /** By the name of the fact: `driver`. */
+  /** Fact (`driver`) → its source. */
   readonly sources: Readonly<Partial<Record<OpenGpuFact, string>>>;
 }
 
@@ -40,7 +39,7 @@ interface Vendor<Facts> {
   readonly name: string;
   /** `9.0`, `gfx942`; null where it is not known. */
   readonly kindsOf: (facts: Facts) => readonly (string | null)[];
-  /** The facts of which one source told the driver and one the GPUs. */
+  /** Joins the driver of one source and the GPUs of another. */
   readonly compose: (driver: Facts | null, gpus: Facts | null, open: Pick<NvidiaFacts, "unknown">) => Facts;
 }
 
@@ -60,25 +59,25 @@ const amd: Vendor<AmdFacts> = {
   compose: (from, gpus, open) => ({ driver: from?.driver ?? null, gpus: gpus?.gpus ?? [], ...open }),
 };
 
-export const joinNvidia = (told: readonly Told<NvidiaFacts>[]) => join(told, nvidia);
-export const joinAmd = (told: readonly Told<AmdFacts>[]) => join(told, amd);
+export const joinNvidia = (reports: readonly NamedReport<NvidiaFacts>[]) => join(reports, nvidia);
+export const joinAmd = (reports: readonly NamedReport<AmdFacts>[]) => join(reports, amd);
 
-/** @param sources the best first */
+/** @param reports the best first */
 function join<Facts extends NvidiaFacts | AmdFacts>(
-  sources: readonly Told<Facts>[],
+  reports: readonly NamedReport<Facts>[],
   vendor: Vendor<Facts>,
 ): Joined<Facts> {
-  const told = sources.filter(({ facts }) => facts !== undefined);
-  const open = sources.flatMap((source) => source.open);
-  if (told.length === 0) return { facts: undefined, open, problems: [], sources: {} };
-  const driver = answer("driver", told, vendor);
-  const gpus = answer("gpus", told, vendor);
+  const known = reports.filter(({ facts }) => facts !== undefined);
+  const open = reports.flatMap((report) => report.open);
+  if (known.length === 0) return { facts: undefined, open, problems: [], sources: {} };
+  const driver = answer("driver", known, vendor);
+  const gpus = answer("gpus", known, vendor);
   const from = { driver: driver.from, gpus: gpus.from };
   const problems = [...driver.problems, ...gpus.problems];
   if (from.driver?.facts === null && from.gpus?.facts === null)
     return { facts: null, open: from.gpus.open, problems, sources: {} };
   const unknown = openGpuFacts.filter((fact) => from[fact] === null);
-  const untold = unknown.length > 0 && problems.length === 0;
+  const isIncomplete = unknown.length > 0 && problems.length === 0;
   const used = [...new Set([from.driver, from.gpus])].flatMap((source) => source?.open ?? []);
   return {
     facts: vendor.compose(
@@ -86,7 +85,7 @@ function join<Facts extends NvidiaFacts | AmdFacts>(
       from.gpus?.facts ?? null,
       unknown.length > 0 ? { unknown } : {},
     ),
-    open: untold ? open : used,
+    open: isIncomplete ? open : used,
     problems,
     sources: Object.fromEntries(
       openGpuFacts.flatMap((fact) => (from[fact] === null ? [] : [[fact, from[fact].source]])),
@@ -94,14 +93,14 @@ function join<Facts extends NvidiaFacts | AmdFacts>(
   };
 }
 
-/** The source whose word counts; null where none has said it, or two say different things. */
+/** The report whose fact counts; null if none tells it, or two disagree. */
 function answer<Facts extends NvidiaFacts | AmdFacts>(
   fact: OpenGpuFact,
-  told: readonly Told<Facts>[],
+  reports: readonly NamedReport<Facts>[],
   { name, kindsOf }: Vendor<Facts>,
 ) {
-  const kinds = ({ facts }: Told<Facts>) => (facts == null ? [] : kindsOf(facts));
-  const speakers = told.filter(({ facts }) => facts?.unknown?.includes(fact) !== true);
+  const kinds = ({ facts }: NamedReport<Facts>) => (facts == null ? [] : kindsOf(facts));
+  const speakers = reports.filter(({ facts }) => facts?.unknown?.includes(fact) !== true);
   const whole = speakers.find((each) => fact === "driver" || !kinds(each).includes(null));
   const from = whole ?? speakers[0] ?? null;
   if (from === null) return { from, problems: [] };
@@ -109,7 +108,7 @@ function answer<Facts extends NvidiaFacts | AmdFacts>(
     if (fact === "driver") return !isSameVersion(from.facts?.driver ?? null, other.facts?.driver ?? null);
     return !areSameKinds(kinds(from), kinds(other), from.counted && other.counted);
   });
-  const words = (source: Told<Facts>) =>
+  const words = (source: NamedReport<Facts>) =>
     `${source.source} say ${fact === "driver" ? (source.facts?.driver ?? "none") : kindWords(kinds(source))}`;
   return {
     from: others.every(({ labelled }) => from.exact && labelled) ? from : null,
@@ -119,14 +118,14 @@ function answer<Facts extends NvidiaFacts | AmdFacts>(
   };
 }
 
-/** As far as both tell: labels may lack the last part. */
+/** Compares the parts that both have: labels may lack the last one. */
 function isSameVersion(one: string | null, other: string | null): boolean {
   const [a, b] = [one, other].map((text) => (text === null ? null : parseVersion(text)));
   if (a == null || b == null) return one === other;
   return a.every((part, index) => part === (b[index] ?? part) || (index >= b.length && part === 0));
 }
 
-/** A kind that one does not know speaks against nothing. */
+/** An unknown kind contradicts nothing. */
 function areSameKinds(
   one: readonly (string | null)[],
   other: readonly (string | null)[],

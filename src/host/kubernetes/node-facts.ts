@@ -1,4 +1,4 @@
-/** Host facts from what a Kubernetes cluster knows of a node: labels, ResourceSlices, NodeFeature objects, imgmatch's annotation. */
+/** Reads host facts from a Kubernetes node: labels, ResourceSlices, NodeFeature objects, imgmatch's annotation. */
 
 import { kernelNumber, withinGrammar } from "../fact-grammar.ts";
 import {
@@ -14,16 +14,16 @@ import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
 import { cpuFromLabels } from "./cpu-labels.ts";
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
-import { type Joined, joinAmd, joinNvidia, type Told } from "./join-sources.ts";
+import { type Joined, joinAmd, joinNvidia, type NamedReport } from "./join-sources.ts";
 import { nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
 import { slicedNode } from "./resource-slices.ts";
 import { amdFromPci, amdFromSlices } from "./amd-slices.ts";
 import { nvidiaFromSlices } from "./nvidia-slices.ts";
 
 /**
- * Reads the facts that the node's objects prove. A fact that they leave open stays unknown and is named in `problems`, as
- * `HOST_LABELS_INCOMPLETE`: a feature without a label is absent only if every release of Node Feature Discovery would have labelled it.
- * A fact that two sources tell differently is unknown too, and `HOST_SOURCES_DISAGREE` names both; imgmatch's annotation goes before labels.
+ * Reads the facts that the node's objects prove. `HOST_LABELS_INCOMPLETE` names the facts that they leave open: a feature without a label
+ * is absent only if every release of Node Feature Discovery would label it. `HOST_SOURCES_DISAGREE` names two sources that contradict each
+ * other; their fact is unknown. imgmatch's annotation wins over labels.
  */
 export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   const annotated = await readAnnotation(node.annotation);
@@ -61,7 +61,7 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   });
 }
 
-/** All but the GPUs, from labels and the node's own words. */
+/** All facts but the GPUs, from labels and the node's status. */
 function hostOf({ labels, info, features }: KubernetesNode, own: OwnLabels | null): HostFacts {
   const architecture = word(
     info.architecture ?? labels["kubernetes.io/arch"] ?? labels["beta.kubernetes.io/arch"],
@@ -97,14 +97,14 @@ async function nvidiaSources(
   node: KubernetesNode,
   exact: HostFacts | null,
   own: OwnLabels | null,
-): Promise<readonly Told<NvidiaFacts>[]> {
+): Promise<readonly NamedReport<NvidiaFacts>[]> {
   const sliced = slicedNode(node.slices, "gpu.nvidia.com");
   return [
     { ...annotation, facts: exact?.nvidia, exact: true, counted: true, open: [] },
     ...(sliced === null ? [] : [{ ...slices, ...(await nvidiaFromSlices(sliced)) }]),
     { ...ownLabels, facts: own?.nvidia, labelled: true, counted: true, open: own?.open ?? [] },
     { ...nodeLabels, ...(await nvidiaFromLabels(node)), labelled: true },
-    // A virtual function is a device like its card.
+    // Not counted: a virtual function is a PCI device like its card.
     {
       ...nodeFeatures,
       facts: await nvidiaFromPci(node.features?.gpus),
@@ -115,7 +115,7 @@ async function nvidiaSources(
   ];
 }
 
-function amdSources(node: KubernetesNode, exact: HostFacts | null): readonly Told<AmdFacts>[] {
+function amdSources(node: KubernetesNode, exact: HostFacts | null): readonly NamedReport<AmdFacts>[] {
   const sliced = slicedNode(node.slices, "gpu.amd.com");
   return [
     { ...annotation, facts: exact?.amd, exact: true, counted: true, open: [] },
@@ -132,17 +132,17 @@ function sourcesOf(
   return Object.fromEntries(Object.entries(sources).map(([fact, source]) => [`${vendor}.${fact}`, source]));
 }
 
-/** The kubelet writes the kernel anew with each start, and the annotation may be of the one before. */
+/** The kubelet writes the kernel at each start; the annotation may name the kernel before. */
 function agreed(
   what: string,
   exact: string | null,
-  told: string | null,
+  reported: string | null,
 ): [string | null, readonly HostProblem[]] {
-  if (exact === null || told === null || exact === told) return [exact ?? told, []];
-  return [null, [sourcesDisagree(what, `${annotation.source} says ${exact}`, `the node says ${told}`)]];
+  if (exact === null || reported === null || exact === reported) return [exact ?? reported, []];
+  return [null, [sourcesDisagree(what, `${annotation.source} says ${exact}`, `the node says ${reported}`)]];
 }
 
-/** CPU features that labels name and the annotation denies. */
+/** Platform and CPU features on which labels and annotation disagree. */
 function unlike({ cpu, platform }: HostFacts, labelled: HostFacts): readonly HostProblem[] {
   const lacking = (labelled.cpu.features ?? []).filter(
     (feature) => cpu.features?.includes(feature) === false && !cpu.unknown?.includes(feature),
@@ -158,7 +158,7 @@ function unlike({ cpu, platform }: HostFacts, labelled: HostFacts): readonly Hos
   ];
 }
 
-/** GOOS and GOARCH are such words; anything else is not known. */
+/** GOOS or GOARCH; null for anything else. */
 function word(text: string | undefined): string | null {
   return text !== undefined && /^[a-z0-9]{1,32}$/.test(text) ? text : null;
 }
@@ -185,7 +185,7 @@ function cpuProblems(
   return [
     labelsOpen(
       `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} cannot be proved: ${unknown.join(", ")}`,
-      // Of the others no label ever says that they are not there.
+      // No label ever denies the other features.
       unknown.some((feature) => blocked.includes(feature))
         ? `let Node Feature Discovery label all (sources.cpu.cpuid.attributeBlacklist: [] in its worker's configuration), or ${probeFix}`
         : probeFix,

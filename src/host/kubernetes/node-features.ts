@@ -1,5 +1,5 @@
 /**
- * NodeFeature objects, in which Node Feature Discovery keeps all that it found on a node. Of CPU features its labels have a part.
+ * Reads NodeFeature objects: everything that Node Feature Discovery found on a node. Its labels have only a part of the CPU features.
  * Sources: kubernetes-sigs/node-feature-discovery, api/nfd/v1alpha1/types.go, source/cpu/cpu.go (`cpuidFilter` is asked for labels only),
  * source/pci/utils.go.
  */
@@ -9,11 +9,11 @@ import { isGpu } from "../pci.ts";
 
 export interface NodeFeatures {
   readonly node: string;
-  /** Its findings, in the words of its labels. */
+  /** Its findings as labels. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Its labels name each CPU feature that it knows. */
+  /** True if the labels name every CPU feature that it knows. */
   readonly cpuid: boolean;
-  /** `vendor:device` of each GPU; null where it did not look. */
+  /** `vendor:device` of each GPU; null if it did not look. */
   readonly gpus: readonly string[] | null;
 }
 

@@ -14,12 +14,12 @@ import {
   labelsDevice,
   mostGpus,
 } from "./cluster-objects.ts";
-import type { ToldGpus } from "./join-sources.ts";
+import type { GpuReport } from "./join-sources.ts";
 
 export async function nvidiaFromLabels({
   labels,
   gpuCapacity,
-}: KubernetesNode): Promise<ToldGpus<NvidiaFacts>> {
+}: KubernetesNode): Promise<GpuReport<NvidiaFacts>> {
   const driver = driverVersion(labels);
   const product = labels["nvidia.com/gpu.product"];
   if (driver === null && product === undefined) return withoutDiscovery(labels, gpuCapacity);
@@ -44,7 +44,7 @@ export async function nvidiaFromLabels({
 }
 
 /** Without GPU Feature Discovery: Node Feature Discovery labels PCI classes, a device plugin announces a capacity. */
-function withoutDiscovery(labels: Labels, gpuCapacity: number | null): ToldGpus<NvidiaFacts> {
+function withoutDiscovery(labels: Labels, gpuCapacity: number | null): GpuReport<NvidiaFacts> {
   const onBus = labelsDevice(labels, /^pci-(03\d\d_)?10de\./);
   if (onBus || labels["nvidia.com/gpu.present"] === "true" || (gpuCapacity ?? 0) > 0)
     return {
@@ -61,7 +61,7 @@ function withoutDiscovery(labels: Labels, gpuCapacity: number | null): ToldGpus<
     : { facts: null, counted: false, open: [] };
 }
 
-/** The whole version, or its parts under the names of today or before GFD 0.15. */
+/** The whole version, or its parts under their names since or before GFD 0.15. */
 function driverVersion(labels: Labels): string | null {
   const full = labels["nvidia.com/cuda.driver-version.full"];
   if (full !== undefined && /^\d+(\.\d+){1,2}$/.test(full)) return full;
@@ -87,7 +87,7 @@ function cudaVersion(labels: Labels): string | null {
   return null;
 }
 
-/** `NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED`: the label has dashes for blanks, and says how the GPU is divided. */
+/** `NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED`: dashes stand for blanks, and suffixes tell how the GPU is divided. */
 function readProduct(label: string): { readonly name: string | null; readonly mig: boolean } {
   const whole = label.replace(/-SHARED$/, "");
   const name = whole.replace(/-MIG-.*$/, "");

@@ -9,7 +9,7 @@ import type { GpuFacts, NvidiaFacts } from "../facts.ts";
 import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
 import { formatBus } from "../pci.ts";
 import { unknownNvidia } from "../unknown-facts.ts";
-import type { ToldGpus } from "./join-sources.ts";
+import type { GpuReport } from "./join-sources.ts";
 import {
   busAttribute,
   valuesOf,
@@ -18,7 +18,7 @@ import {
   slicedFacts,
 } from "./resource-slices.ts";
 
-export async function nvidiaFromSlices(node: SlicedNode): Promise<ToldGpus<NvidiaFacts>> {
+export async function nvidiaFromSlices(node: SlicedNode): Promise<GpuReport<NvidiaFacts>> {
   // A device for a virtual machine is no GPU of a container.
   const devices = node.devices.filter(({ attributes: { type } }) => type === "gpu" || type === "mig");
   const cards = groupBy(devices, cardOf);

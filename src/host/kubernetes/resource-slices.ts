@@ -1,5 +1,5 @@
 /**
- * ResourceSlices of the DRA drivers of GPUs: which devices a node has, as far as the driver has published all of them.
+ * Reads ResourceSlices of the DRA drivers of GPUs: the devices of a node, and whether the driver published all of them.
  * Sources: Kubernetes API, resource.k8s.io/v1, ResourceSlice ("A consumer must only use ResourceSlices with the highest generation number";
  * "should check the number of ResourceSlices in a pool"); v1beta2 has the same form, and v1beta1 an object `basic` around it.
  */
@@ -10,11 +10,11 @@ import type { OpenGpuFact } from "../facts.ts";
 const gpuDrivers = ["gpu.nvidia.com", "gpu.amd.com"] as const;
 export type GpuDriver = (typeof gpuDrivers)[number];
 
-/** A device: its attributes by their names without the driver's domain, those of other domains with theirs. */
+/** A device with its attributes. The driver's own attributes have no domain in their names. */
 export interface SlicedDevice {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** null where it is not told; some drivers write 0 for that. */
+  /** null if unknown; some drivers write 0 for that. */
   readonly memoryMiB: number | null;
 }
 
@@ -25,20 +25,20 @@ export interface ResourceSlice {
   readonly generation: number;
   /** How many slices of this generation the pool has. */
   readonly count: number;
-  /** null where they are not what the API allows. */
+  /** null if the API does not allow them. */
   readonly devices: readonly SlicedDevice[] | null;
 }
 
-/** A node, as a driver tells it. `devices` are all of the newest generation of each pool, `whole` if none is missing. */
+/** A node, as a driver reports it: the devices of the newest generation of each pool. `whole` if none is missing. */
 export interface SlicedNode {
   readonly devices: readonly SlicedDevice[];
   readonly whole: boolean;
 }
 
-/** The API takes no more in a slice (resource.k8s.io/v1, ResourceSliceMaxDevices). */
+/** The API allows no more in a slice (resource.k8s.io/v1, ResourceSliceMaxDevices). */
 const mostDevices = 128;
 
-/** null for a slice of another driver, and for one that names no node: no GPU of these drivers is anywhere else. */
+/** null for a slice of another driver, and for one without a node, which has no GPU of these drivers. */
 export function readSlice(object: Readonly<Record<string, unknown>>): ResourceSlice | null {
   const { driver: name, nodeName, pool, devices } = fieldsOf(object.spec);
   const driver = gpuDrivers.find((each) => each === name);
@@ -54,7 +54,7 @@ export function readSlice(object: Readonly<Record<string, unknown>>): ResourceSl
   };
 }
 
-/** null where the node has no slice of the driver. */
+/** null if the node has no slice of the driver. */
 export function slicedNode(slices: readonly ResourceSlice[], driver: GpuDriver): SlicedNode | null {
   const pools = new Map<string, ResourceSlice[]>();
   for (const slice of slices) {
@@ -67,9 +67,9 @@ export function slicedNode(slices: readonly ResourceSlice[], driver: GpuDriver):
   const all = [...pools.values()].map((pool) => {
     const devices = pool.flatMap((slice) => slice.devices ?? []);
     const named = new Set(devices.map(({ name }) => name));
-    const told = pool.every((slice) => slice.devices !== null && slice.count === pool.length);
-    // Kubernetes takes no device of a pool that names two alike.
-    return { devices, whole: told && named.size === devices.length };
+    const isComplete = pool.every((slice) => slice.devices !== null && slice.count === pool.length);
+    // Kubernetes ignores a pool with two devices of one name.
+    return { devices, whole: isComplete && named.size === devices.length };
   });
   return {
     devices: all.flatMap(({ devices }) => devices).sort(byName),
@@ -98,8 +98,8 @@ function readDevice(device: Readonly<Record<string, unknown>>, driver: GpuDriver
     attributes: Object.fromEntries(
       Object.entries(fieldsOf(attributes)).flatMap(([name, value]) => {
         const { string, version, int, bool } = fieldsOf(value);
-        const told = string ?? version ?? int ?? bool;
-        return told === undefined || typeof told === "object" ? [] : [[own(name), String(told)]];
+        const scalar = string ?? version ?? int ?? bool;
+        return scalar === undefined || typeof scalar === "object" ? [] : [[own(name), String(scalar)]];
       }),
     ),
     memoryMiB: mebibytes(fieldsOf(memory).value),
@@ -116,7 +116,7 @@ export function valuesOf(
   return [...new Set(devices.flatMap(({ attributes }) => read(attributes) ?? []))];
 }
 
-/** Driver and GPUs of a vendor's devices, what of them is unknown, and why in sentences. */
+/** Driver and GPUs of a vendor's devices, and the sentences that name unknown facts. */
 export function slicedFacts<Gpu>(
   { whole, devices }: SlicedNode,
   gpus: readonly Gpu[],

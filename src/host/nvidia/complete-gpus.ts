@@ -1,4 +1,4 @@
-/** Fills what a source did not tell about a GPU, from its PCI id, its name and the tables. */
+/** Fills the unknown facts of GPUs from the tables, by PCI id or name. */
 
 import { classifyGpu } from "../../hardware/gpu-class.ts";
 import { compareText } from "../../io/collections.ts";
@@ -11,7 +11,7 @@ import { parseTegraName, type Tegra } from "./tegra.ts";
 export interface CompletedGpus {
   readonly gpus: readonly GpuFacts[];
   readonly problems: readonly HostProblem[];
-  /** The source of the compute capabilities that the reading did not tell. */
+  /** The source of the compute capabilities that the reading lacked. */
   readonly computeSource: string | null;
 }
 
@@ -60,7 +60,7 @@ async function completeGpu(gpu: GpuFacts, pciGpus: readonly PciGpu[], tegra: Teg
   return { facts, source: gpu.compute === null ? (guess?.source ?? null) : null };
 }
 
-/** Boards of different classes share a PCI id: then the name that the driver prints tells the class. */
+/** Boards of different classes may share a PCI id. Then the name that the driver prints decides. */
 function productClass(known: GpuClass | undefined, name: string | null): GpuClass {
   return known !== undefined && known !== "unknown" ? known : classifyGpu(name ?? "");
 }
@@ -87,7 +87,7 @@ async function findProduct(pci: string | null, name: string | null) {
   return byName === null ? null : { product: byName, source: "product name" };
 }
 
-/** The compute capability and the class that facts leave out, of each GPU whose PCI id or name the tables know. */
+/** Fills the unknown compute capabilities and classes of the GPUs in facts that somebody wrote. */
 export async function completeFacts(facts: HostFacts): Promise<HostFacts> {
   if (facts.nvidia?.gpus.every(({ compute }) => compute !== null) ?? true) return facts;
   const gpus = await Promise.all(

@@ -10,7 +10,7 @@ import { completeGpus } from "./complete-gpus.ts";
 import { fromPci, isExcluded } from "./proc-reading.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** The known reason why this driver does not drive the GPU, or null. */
+/** The reason why this driver cannot drive the GPU; null if none is known. */
 export function supportProblem(
   gpu: GpuFacts,
   { driver, module }: Pick<NvidiaFacts, "driver" | "module">,

@@ -4,7 +4,7 @@ import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
 import * as problem from "../host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 
-/** The columns that the probe asks for. Older programs lack the last ones. */
+/** The columns of the query. Older programs lack the last ones. */
 export const queryFields = [
   "index",
   "uuid",
@@ -23,13 +23,13 @@ export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pc
   readonly driver: string | null;
   readonly usedMiB: number | null;
   readonly mig: boolean | null;
-  /** Columns that the program answered with an error (`[Unknown Error]`, `[GPU is lost]`, `ERR!`). */
+  /** Columns with an error in place of a value: `[Unknown Error]`, `[GPU is lost]`, `ERR!`. */
   readonly broken: readonly string[];
 }
 
 export interface SmiTable {
   readonly gpus: readonly SmiGpu[];
-  /** Lines after the header that are no rows of this table: cut output, or a complaint in between. */
+  /** Lines after the header that are no rows: cut output, or a complaint. */
   readonly strays: readonly string[];
 }
 
@@ -54,7 +54,7 @@ function isHeader(line: string): boolean {
   );
 }
 
-/** `memory.total [MiB]`: the name alone. No expression: tried at every `[` of a long line, it takes minutes. */
+/** `memory.total [MiB]` → `memory.total`. A regular expression would take minutes for a long line of `[`. */
 function withoutUnit(column: string): string {
   const at = column.endsWith("]") ? column.indexOf("[") : -1;
   return at < 0 ? column : column.slice(0, at).trimEnd();
@@ -94,7 +94,7 @@ function isBroken(cell: string): boolean {
   return /^\[?(?:unknown error|gpu is lost|err!|gpu requires reset)\]?$/i.test(cell);
 }
 
-/** Names that say nothing are no names: the driver did not know the card, or the table cut it. */
+/** null for a name that says nothing: the driver did not know the card, or the table cut the name. */
 export function usableName(name: string | null): string | null {
   if (name === null || name === "Graphics Device" || name === "NVIDIA Graphics Device") return null;
   return name.endsWith("...") ? null : name;
@@ -104,12 +104,12 @@ function digits(text: string | null): number | null {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
 }
 
-/** The version at the start: R610 adds remarks such as `610.57.04 [Deprecated; will be removed …]`. */
+/** The version at the start of a text. R610 adds remarks: `610.57.04 [Deprecated; will be removed …]`. */
 function versionOf(text: string | null | undefined): string | null {
   return /^\d+(?:\.\d+){1,3}(?![\w.])/.exec(text?.trim() ?? "")?.[0] ?? null;
 }
 
-/** The field that this program does not know, from its complaint; null when it complains about something else. */
+/** The field that this program does not know, from its complaint; null for another complaint. */
 export function unknownField(output: string): string | null {
   return /Field "([\w.]{1,64})" is not a valid field to query/.exec(output)?.[1] ?? null;
 }
@@ -122,7 +122,7 @@ export interface SmiHeader {
   readonly cuda: string | null;
 }
 
-/** Reads the head of the table of `nvidia-smi`, of `nvidia-smi -q` and of `nvidia-smi --version`; null when there is none. */
+/** Reads the head of what `nvidia-smi`, `nvidia-smi -q` or `nvidia-smi --version` prints; null without one. */
 export function parseSmiHeader(text: string): SmiHeader | null {
   const head = text.slice(0, 4096);
   const program = /NVIDIA-SMI(?: version)?\s*:?\s+(\d[\d.]*)/i.exec(head)?.[1];
@@ -132,7 +132,7 @@ export function parseSmiHeader(text: string): SmiHeader | null {
   return found.program === null && found.driver === null ? null : found;
 }
 
-/** Always major and minor: a number of another form was not printed by a driver. */
+/** Drivers always print major and minor. */
 function cudaOf(text: string | null): string | null {
   return text !== null && /^\d{1,3}\.\d{1,2}$/.test(text) ? text : null;
 }
@@ -175,7 +175,7 @@ export function parseSmiComplaint(
     return problem.libraryMismatch(driver, library);
   }
   if (/couldn't communicate with the NVIDIA driver/i.test(text)) return silent;
-  // The second run of blanks begins behind the address only: else blanks alone are tried in every division.
+  // The second run of blanks follows an address only: two runs in a row would take quadratic time.
   const handle = /device handle for GPU\s*(?:((?:[\da-f]+:){1,2}[\da-f]+\.\d)\s*)?:\s*([^\n.]{1,80})/i.exec(
     text,
   );

@@ -33,11 +33,11 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
     problems: [...proc.problems, ...problems],
   });
   if (nvml !== null && !isMissingLibrary(nvml)) return procWith(nvmlProblem(io, nvml, around));
-  // The old Jetson stack has no nvidia-smi, and no other source would know its driver better.
+  // The old Jetson stack has no nvidia-smi.
   if (module !== null && module.l4t !== null) return proc;
-  // Files tell no lost GPU and no driver that hangs: where NVML did not answer because nothing can call it, nvidia-smi is asked once.
+  // Files show neither a lost GPU nor a driver that hangs. So nvidia-smi runs once if nothing here can call NVML.
   if (nvml !== null && (await isEnough(io, proc, around))) return procWith(...mismatch(around));
-  // Most machines answer before.
+  // Most machines answer earlier and need not load this.
   const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
   const smi = await readNvidiaSmi(io, around);
   if (smi === null) {
@@ -69,7 +69,7 @@ function nvmlProblem(
   return problem.nvmlFailed(nvmlMeaning(init === nvmlCodes.success ? nvmlCodes.unknown : init), container);
 }
 
-/** Whether `/proc` and `/sys` tell all that a decision needs, so that no program has to be started. */
+/** True if `/proc` and `/sys` tell everything that a decision needs, so that no program need start. */
 async function isEnough(
   io: HostIo,
   proc: NvidiaReading,
@@ -81,7 +81,7 @@ async function isEnough(
   return gpus.every(({ compute }) => compute !== null);
 }
 
-/** The library on disk that no loaded module fits: what NVML would have said. */
+/** The mismatch that NVML would report: no library on disk fits the loaded module. */
 function mismatch({ module, libraries }: Surroundings): readonly HostProblem[] {
   const driver = module?.version ?? null;
   const [first] = libraries;
@@ -90,7 +90,7 @@ function mismatch({ module, libraries }: Surroundings): readonly HostProblem[] {
   return [problem.libraryMismatch(driver, first.version)];
 }
 
-/** The reading of a Tegra by its chip alone. */
+/** Reads a Tegra by its chip alone. */
 export function tegraReading(tegra: Tegra): NvidiaReading {
   const gpus = tegra.chip === null ? null : [unknownGpu(0)];
   return { source: "/proc/device-tree", driver: null, library: null, cuda: null, gpus, problems: [] };

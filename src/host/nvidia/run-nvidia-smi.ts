@@ -1,4 +1,4 @@
-/** Asks `nvidia-smi`, in as few runs as it takes, and names the state when it does not answer. */
+/** Asks `nvidia-smi` in as few runs as possible, and names the problem when it does not answer. */
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
@@ -19,7 +19,7 @@ import {
 } from "./nvidia-smi.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Without the persistence daemon a server with eight GPUs needs some seconds to wake them. */
+/** A server without the persistence daemon needs some seconds to wake its eight GPUs. */
 export const smiTimeoutMs = 15_000;
 const maxBytes = 1024 * 1024;
 
@@ -33,7 +33,7 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
   const answer = await query(run);
   if (answer === null) return null;
   const { gpus, problems } = judge(answer, around);
-  // A program that has just failed is not asked again.
+  // A program that just failed is not run again.
   const isAlive = gpus !== null && gpus.length > 0;
   const header =
     isAlive && (wsl || cudaOfDriver(around.module?.version ?? "") === null) ? readHeader(await run()) : null;
@@ -50,7 +50,7 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
 
 type Run = (...args: string[]) => Promise<CommandResult | null>;
 
-/** The field set belongs to the program, not to the driver: what it does not know is left out, one by one. */
+/** Each program knows its own set of fields. An unknown field is left out, and the query runs again. */
 async function query(run: Run): Promise<CommandResult | null> {
   let fields: readonly string[] = queryFields;
   for (;;) {
@@ -100,7 +100,7 @@ function strays(
   return first === undefined || complaints.length > 0 ? [] : [problem.smiGarbage(first)];
 }
 
-/** The printed indices, or the positions when those are no numbering. */
+/** Uses the printed indices, or the positions if two indices are equal or one is missing. */
 function gpusOf(gpus: readonly SmiGpu[], list: string): readonly GpuFacts[] {
   const isNumbered = new Set(gpus.flatMap(({ index }) => index ?? [])).size === gpus.length;
   return gpus.map((gpu, position) => {

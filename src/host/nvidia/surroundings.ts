@@ -1,4 +1,4 @@
-/** Facts of a machine before anything is asked of the NVIDIA driver. */
+/** Reads what surrounds the NVIDIA driver: kernel module, PCI devices, Tegra, WSL2, container, libraries. */
 
 import { isContainer } from "../container-runtime.ts";
 import type { HostProblem } from "../facts.ts";
@@ -11,16 +11,15 @@ import { readTegra, type Tegra } from "./tegra.ts";
 
 export interface Surroundings {
   readonly module: KernelModuleReading | null;
-  /** Whether a driver is there at all: a loaded module, its control device, or WSL2. */
+  /** True with a loaded module, its control device, or WSL2. */
   readonly driver: boolean;
-  /** Whether `/dev/nvidiactl` is there, without which no program reaches the driver. */
+  /** True with `/dev/nvidiactl`, without which no program reaches the driver. */
   readonly control: boolean;
   readonly pci: readonly PciGpu[];
   readonly tegra: Tegra | null;
   readonly wsl: boolean;
   readonly container: boolean;
   readonly libraries: readonly LibraryReading[];
-  /** Problems of reading the surroundings themselves. */
   readonly problems: readonly HostProblem[];
 }
 

@@ -1,4 +1,4 @@
-/** Jetson and other Tegra machines, whose GPU is in the chip and not on PCI. */
+/** Recognizes Jetson and other Tegra machines, whose GPU is in the chip and not on PCI. */
 
 import { type HostIo, textOf } from "../host-io.ts";
 

@@ -25,7 +25,7 @@ export function selectGpus(gpus: readonly GpuFacts[], text: string, grammar: Sel
   const list = text.trim();
   if (list === "" || list === "none" || list === "void" || list === "NoDevFiles")
     return { gpus: [], invalid: null };
-  // No index, and the usual way to hide every GPU from CUDA: on purpose, not a slip.
+  // The usual way to hide every GPU from CUDA.
   if (list === "-1" && grammar === "cuda") return { gpus: [], invalid: null };
   if (list === "all" && grammar === "nvidia") return { gpus, invalid: null };
   const find = (entry: string) => findEntry(gpus, entry.trim(), grammar);
@@ -49,7 +49,7 @@ function findEntry(gpus: readonly GpuFacts[], entry: string, grammar: SelectionG
   if (/^MIG-/i.test(entry)) return findMig(gpus, entry, grammar);
   if (!/^GPU-/i.test(entry)) return null;
   const found = gpus.filter(({ uuid }) => uuid !== null && matches(uuid, entry, grammar));
-  // A beginning that fits two GPUs names neither.
+  // A prefix of two UUIDs names neither GPU.
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
@@ -65,17 +65,17 @@ function matches(uuid: string, entry: string, grammar: SelectionGrammar): boolea
   return grammar === "cuda" ? wanted.length > 4 && whole.startsWith(wanted) : whole === wanted;
 }
 
-/** Two entries of one GPU: the instances of both, and the whole GPU when one of them names it whole. */
+/** Joins two entries of one GPU: the instances of both. */
 function merge(before: GpuFacts | undefined, found: GpuFacts, gpus: readonly GpuFacts[]): GpuFacts {
   if (before === undefined) return found;
-  const mine = new Set([...before.mig, ...found.mig].map(({ uuid }) => uuid));
+  const named = new Set([...before.mig, ...found.mig].map(({ uuid }) => uuid));
   const whole = gpus.find(({ index }) => index === found.index) ?? found;
-  return { ...whole, mig: whole.mig.filter(({ uuid }) => mine.has(uuid)) };
+  return { ...whole, mig: whole.mig.filter(({ uuid }) => named.has(uuid)) };
 }
 
 /**
  * Narrows GPUs to those of a `--gpus` option: `0,2`, uuids, MIG uuids, `all` or `none`.
- * Throws `SELECTION_INVALID` for an entry that names no GPU, as a slip there must not become a host without GPUs.
+ * Throws `SELECTION_INVALID` for an entry that names no GPU: a slip must not become a host without GPUs.
  */
 export function narrowGpus(gpus: readonly GpuFacts[], option: string): readonly GpuFacts[] {
   const { gpus: narrowed, invalid } = selectGpus(gpus, option, "nvidia");
@@ -100,7 +100,7 @@ export function applyVisibility(
 
 function narrowBy(io: HostIo, name: string, gpus: readonly GpuFacts[], grammar: SelectionGrammar): Narrowing {
   const value = io.env[name];
-  // On a machine without GPUs the variable of a job or a shell hides nothing.
+  // Without GPUs the variable hides nothing.
   if (value === undefined || gpus.length === 0 || (value === "" && grammar === "nvidia"))
     return { gpus, problems: [], source: null };
   const selection = selectGpus(gpus, value, grammar);
@@ -146,7 +146,7 @@ function intersect(a: readonly GpuFacts[], b: readonly GpuFacts[]): readonly Gpu
   return a.flatMap((gpu) => {
     const other = b.find(({ index }) => index === gpu.index);
     if (other === undefined) return [];
-    const mine = new Set(other.mig.map(({ uuid }) => uuid));
-    return [{ ...gpu, mig: gpu.mig.filter(({ uuid }) => mine.has(uuid)) }];
+    const visible = new Set(other.mig.map(({ uuid }) => uuid));
+    return [{ ...gpu, mig: gpu.mig.filter(({ uuid }) => visible.has(uuid)) }];
   });
 }
