@@ -70,7 +70,7 @@ export interface March {
   /** The compiler's name: `broadwell`, `neoverse-n1`, `power9`, `rva22u64`. */
   readonly name: string;
   readonly architecture: CpuArchitecture;
-  /** As in host facts, or `generic` for a level. */
+  /** The vendor as in host facts, or `generic` for a level. */
   readonly vendor: string;
   /** Features that the compiler may emit from plain code, sorted Linux names. */
   readonly required: readonly string[];
@@ -80,9 +80,9 @@ export interface March {
   readonly features: readonly string[];
   /** First version of each compiler that accepts the name: `0` is every version, null is not known. */
   readonly compiler: { readonly gcc: string | null; readonly clang: string | null };
-  /** Which option takes the name: Arm and POWER cores are `-mcpu` values. */
+  /** The option that takes the name: Arm and POWER cores are `-mcpu` values. */
   readonly option: "march" | "mcpu";
-  /** The value of the option, where it is not the name: `thunderx2t99`. */
+  /** The value of the option: the name, or the compiler's own, as `thunderx2t99`. */
   readonly compilerName: string;
   readonly source: readonly SourceKey[];
   readonly note?: string;
@@ -109,12 +109,12 @@ export function marchNames(): readonly string[] {
   return [...rows().keys()];
 }
 
-/** All of them, in that order. */
+/** All marches, in the order of {@link marchNames}. */
 export function allMarches(): readonly March[] {
   return marchNames().flatMap((name) => findMarch(name) ?? []);
 }
 
-/** Those whose images run on a platform, `linux/amd64`. */
+/** The marches whose images run on a platform, `linux/amd64`. */
 export function marchesOn(platform: string): readonly March[] {
   return allMarches().filter((march) => marchPlatform(march) === platform);
 }
@@ -137,7 +137,7 @@ export function marchFeatures(march: March, without: readonly string[] = []): re
   return march.features.filter((feature) => !removed.has(feature));
 }
 
-/** The names of `without` that the march does not have, or that no compiler option can leave out. */
+/** The names in `without` that the march lacks, or that no compiler option can leave out. */
 export function unknownWithout(march: March, without: readonly string[]): readonly string[] {
   return without.filter((name) => !isRemovable(march, name));
 }
@@ -162,7 +162,7 @@ export function compilerFlags(march: March, without: readonly string[] = []): re
 }
 
 /**
- * Whether a version of gcc or clang accepts the march; null when that is not known.
+ * True if this version of gcc or clang accepts the march; null if that is unknown.
  *
  * @example
  * marchCompiles(march, "gcc", "7.5"); // false for sapphirerapids
@@ -255,7 +255,7 @@ const levelNames = {
   riscv64: ["rv64gc", "rva20u64", "rva22u64", "rva23u64"],
 } as const;
 
-/** A host asks for the levels alone, so each march is put together when it is first asked for. */
+/** Built at the first use: a probe needs the levels alone. */
 const expanded = new Map<string, March>();
 
 interface KnownRow {

@@ -1,4 +1,4 @@
-/** CUDA toolkits: which driver each needs, which CUDA version a driver offers, which GPU targets each compiles for. */
+/** CUDA toolkits: the driver that each needs, the CUDA version that a driver offers, the GPU targets that each compiles for. */
 
 import branchTable from "./cuda-branches.json" with { type: "json" };
 import targetTable from "./cuda-targets.json" with { type: "json" };
@@ -58,21 +58,21 @@ export function findToolkit(version: string): CudaToolkit | null {
   );
 }
 
-/** The newest release that is known of what PyTorch's wheels call `cu128`; null for anything else. */
+/** The newest known release of the minor that PyTorch's wheels call `cu128`; null for other text. */
 export function findShortToolkit(short: string): CudaToolkit | null {
   const released = cudaToolkits.filter(({ stage }) => stage === "release" || stage === "update");
   return released.findLast((row) => shortToolkit(row) === short) ?? null;
 }
 
-/** As PyTorch's wheels call it: `cu128`. */
+/** The name in PyTorch's wheels: `cu128`. */
 export function shortToolkit({ minor }: Pick<CudaToolkit, "minor">): string {
   return `cu${minor.replace(".", "")}`;
 }
 
 /**
- * The oldest Linux kernel driver on which an image of this toolkit runs, when the host's driver is used.
+ * The oldest Linux kernel driver on which an image of this toolkit runs with the host's driver.
  *
- * From CUDA 11 on it is the floor of the major (minor-version compatibility), before that the toolkit's own minimum.
+ * It is the floor of the major from CUDA 11 on (minor-version compatibility), and the toolkit's own minimum before.
  * The floor covers SASS only: PTX needs a driver whose CUDA version is at least the toolkit's.
  * Sources: CUDA Compatibility, minor-version compatibility; CUDA release notes.
  */
@@ -99,9 +99,9 @@ interface DriverBranch {
 export const driverBranches = readRows<DriverBranch>(branchTable.branches);
 
 /**
- * The highest CUDA version that a Linux driver offers, by its branch: `570.124.06` → `12.8`. null for a branch that is
- * unknown, or that offers different versions (R430, R435). A Windows driver number, as WSL reports it, has other branches:
- * ask the driver itself wherever it can be asked.
+ * The highest CUDA version that a Linux driver offers, by its branch: `570.124.06` → `12.8`. null for an unknown branch, and
+ * for one whose drivers differ (R430, R435). Windows drivers, as WSL reports them, have other branches: ask the driver itself
+ * if possible.
  */
 export function cudaOfDriver(driver: string): string | null {
   const branch = parseDriverVersion(driver)?.parts[0];
@@ -128,7 +128,7 @@ export function supportedTargets(version: string): SupportedTargets | null {
   return toolkitTargets.find((row) => row.minor === minor) ?? null;
 }
 
-/** Whether nvcc of the toolkit compiles for the target; null when the toolkit's targets are unknown. */
+/** True if nvcc of the toolkit compiles for the target; null if the toolkit's targets are unknown. */
 export function toolkitCompiles(toolkit: CudaToolkit, target: GpuTarget): boolean | null {
   const targets = supportedTargets(toolkit.minor);
   if (targets === null) return null;
