@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { nodeHostIo } from "../src/host/node-io.ts";
+import { nodeHostIo } from "../src/host/node-host-io.ts";
 import { probeHost } from "../src/host/probe-host.ts";
 import { coverManyHosts } from "./cover.ts";
 import { builds } from "./engine.ts";

@@ -1,7 +1,7 @@
 /** Many hosts and one fleet in one process: one resolver for all of them against one question after the other. */
 
 import type { HostFacts } from "../src/host/facts.ts";
-import { unknownGpu, unknownHost } from "../src/host/unknown.ts";
+import { unknownGpu, unknownHost } from "../src/host/unknown-facts.ts";
 import { findMarch } from "../src/hardware/cpu-marches.ts";
 import { parseLock } from "../src/lock/parse-lock.ts";
 import { resolveImage } from "../src/resolve/resolve-image.ts";

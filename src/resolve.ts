@@ -7,7 +7,7 @@
 
 // Facts of hosts
 export { formatHostFacts } from "./host/format-facts.ts";
-export { nodeHostIo } from "./host/node-io.ts";
+export { nodeHostIo } from "./host/node-host-io.ts";
 export { parseHostFacts } from "./host/parse-facts.ts";
 export { probeHost } from "./host/probe-host.ts";
 export { readHost } from "./host/read-host.ts";
@@ -73,7 +73,7 @@ export type {
   MigInstance,
   NvidiaFacts,
 } from "./host/facts.ts";
-export type { CommandResult, Denied, HostIo, Inventory, RunLimits } from "./host/io.ts";
+export type { CommandResult, Denied, HostIo, Inventory, RunLimits } from "./host/host-io.ts";
 export type { NvmlAnswer, NvmlDevice, NvmlReading } from "./host/nvidia/nvml-reading.ts";
 export type { ProbeOptions } from "./host/probe-host.ts";
 export type { MoreHosts } from "./host/read-host-files.ts";

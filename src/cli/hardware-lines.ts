@@ -1,13 +1,13 @@
-/** Hardware tables for people: short facts in columns, long ones below their row, sources by number at the end. */
+/** Prints hardware tables: short facts in columns, long ones below their row, sources by number at the end. */
 
 import type { HardwareReport } from "../hardware/describe-hardware.ts";
 import type { ReportRow, ReportTable } from "../hardware/report-table.ts";
 import type { Style } from "./report/style.ts";
 import { formatTable } from "../io/table.ts";
 
-/** A column whose texts are all this short stays a column. */
+/** A column with a longer text moves below the rows. */
 const widestColumn = 28;
-/** With more rows than this, a list is only counted: naming one row shows it. */
+/** With more rows, a list becomes a count; the report about one row shows the list. */
 const mostListedRows = 24;
 
 /** @param columns width of the terminal, in characters */
@@ -33,7 +33,7 @@ function tableLines(
     (column) => column !== "source" && rows.some((row) => cellText(row, column) !== ""),
   );
   const cited = rows.map((row) => citation(row, numbers));
-  // One citation that holds for every row stands at the title.
+  // A citation that all rows share stands at the title.
   const common = new Set(cited).size === 1 ? ` ${cited[0]}` : "";
   const long = named.filter((column) => rows.some((row) => cellText(row, column).length > widestColumn));
   const counted = rows.length > mostListedRows ? long.filter((column) => isList(rows, column)) : [];

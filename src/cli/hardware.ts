@@ -1,4 +1,4 @@
-/** `imgmatch hardware`: print the tables that every check goes by, with their sources. */
+/** `imgmatch hardware`: print the hardware tables behind every check, with their sources. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { HardwareOptions } from "../hardware/hardware.ts";

@@ -2,6 +2,7 @@
 
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { describeHostFacts, formatFactsLine, formatHostFacts } from "../host/format-facts.ts";
+import type { HostFacts } from "../host/facts.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { printableReport } from "../printable.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -26,21 +27,20 @@ export const probe: Define = (command, run) =>
     .action(run(probeCommand));
 
 async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
+  const { probe: answerOf } = await import("../host/probe.ts");
   if (flags.eachLine) {
-    for await (const _ of context.stdinLines()) context.out(await factsLine(flags, context));
+    for await (const _ of context.stdinLines()) context.out(await lineOf(() => answerOf(flags, context)));
     return exitCodes.ok;
   }
-  const { probe: answerOf } = await import("../host/probe.ts");
   const facts = await answerOf(flags, context);
   context.out(flags.json ? formatHostFacts(facts) : printableReport(describeHostFacts(facts)));
   return exitCodes.ok;
 }
 
-/** A failure is an answer too, as `--json` gives it: the next line may fare better. */
-async function factsLine(flags: ProbeFlags, context: CommandContext): Promise<string> {
-  const { probe: answerOf } = await import("../host/probe.ts");
+/** A failure becomes an answer, as with `--json`: the next line may succeed. */
+async function lineOf(answer: () => Promise<HostFacts>): Promise<string> {
   try {
-    return formatFactsLine(await answerOf(flags, context));
+    return formatFactsLine(await answer());
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const { problemsToJson } = await import("./report/problems.ts");

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
-import { nodeHostIo } from "../host/node-io.ts";
+import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";

@@ -1,20 +1,20 @@
-/** GPU targets of AMD: their family, the generic target that they belong to, and the value by which a code object names one. */
+/** GPU targets of AMD, with their family, their generic target and their number in code objects. */
 
 import table from "./amd-architectures.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
-/** GPU targets by name. null: no source says. */
+/** A GPU target. null: no source tells. */
 export interface AmdArchitecture {
-  /** As the compiler writes it: `gfx90a`. */
+  /** The compiler's name: `gfx90a`. */
   readonly name: string;
   /** AMD's name of the generation: `CDNA 2`. */
   readonly family: string;
   /** Part of a processor, and not a card. */
   readonly integrated: boolean | null;
-  /** The generic target that it belongs to; null also where it belongs to none. */
+  /** The generic target that includes it; null if none does. */
   readonly generic: string | null;
-  /** Whether code can be compiled for one state of the feature alone. */
+  /** True if code can be compiled for one state of the feature alone. */
   readonly xnack: boolean | null;
   readonly sramecc: boolean | null;
   /** `EF_AMDGPU_MACH_*`, in hexadecimal: `0x3f`. */
@@ -32,13 +32,13 @@ export interface AmdGeneric {
   readonly note?: string;
 }
 
-/** By name. */
+/** Sorted by name. */
 export const amdArchitectures = readRows<AmdArchitecture>(table.architectures);
 
-/** By name. Its members are the architectures that name it. */
+/** Sorted by name. The members are the architectures that name it. */
 export const amdGenerics = readRows<AmdGeneric>(table.generics);
 
-/** null for a target that the table does not have: nothing but its name is then known. */
+/** null for a target that is not in the table. */
 export function findAmdArchitecture(name: string): AmdArchitecture | null {
   return amdArchitectures.find((row) => row.name === name) ?? null;
 }
@@ -53,7 +53,7 @@ export function amdTarget(version: number): string | null {
   const major = Math.floor(version / 10_000);
   const minor = Math.floor(version / 100) % 100;
   const stepping = version % 100;
-  // Either is one hexadecimal digit of the name.
+  // Minor and stepping are one hexadecimal digit each.
   if (!Number.isSafeInteger(version) || major < 6 || major > 99 || minor > 15 || stepping > 15) return null;
   return `gfx${major}${minor.toString(16)}${stepping.toString(16)}`;
 }

@@ -1,4 +1,4 @@
-/** Drivers of AMD, each with the ROCm releases that AMD names for it: a support statement, which nothing enforces. */
+/** AMD's drivers and the ROCm releases that AMD supports on each. Nothing enforces that. */
 
 import table from "./amd-drivers.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";
@@ -6,11 +6,11 @@ import type { SourceKey } from "./sources.ts";
 
 /** The kernel's own driver has no version: there is no row for it. */
 export interface AmdDriver {
-  /** As AMD calls it: `30.10`. */
+  /** AMD's name: `30.10`. */
   readonly driver: string;
   /** The first three numbers of `/sys/module/amdgpu/version`. */
   readonly module: string;
-  /** The oldest and the newest release of ROCm that AMD names for it; null where no source does. */
+  /** The oldest and the newest release of ROCm that AMD names for it; null if no source names one. */
   readonly oldest: string | null;
   readonly newest: string | null;
   readonly source: readonly SourceKey[];

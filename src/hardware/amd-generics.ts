@@ -1,9 +1,9 @@
-/** The generic targets of AMD and their members: the part of the table of architectures that `resolve` loads when it starts. */
+/** The generic targets of AMD and their members: `resolve` loads this part of the table of architectures alone. */
 
 /** SPIR-V for any GPU whose run-time compiler takes it. */
 export const spirvTarget = "amdgcnspirv";
 
-/** Behind `gfx`. A test holds it to the table. */
+/** Generic target → the names of its members without `gfx`. A test compares them with the table. */
 const members: Readonly<Record<string, string>> = {
   "gfx10-1-generic": "1010 1011 1012 1013",
   "gfx10-3-generic": "1030 1031 1032 1033 1034 1035 1036",
@@ -15,7 +15,7 @@ const members: Readonly<Record<string, string>> = {
   "": "803 908 90a 940 941 1154 1170 1171 1172 1310",
 };
 
-/** null for a target that belongs to none; undefined for one that the table does not have. */
+/** The generic target of a target; null if it has none, undefined if the target is unknown. */
 export function genericOf(target: string): string | null | undefined {
   const found = Object.entries(members).find(([, names]) => names.split(" ").includes(target.slice(3)));
   return found === undefined ? undefined : found[0] || null;

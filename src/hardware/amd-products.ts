@@ -1,20 +1,21 @@
 /**
- * GPUs of AMD by device id, for kernels that do not print the target, and for names. Loaded only where a host has one: the table is large.
+ * GPUs of AMD by device id: their targets, for kernels that do not print them, and their names. The table is large; only a host with such a
+ * GPU loads it.
  */
 
 import table from "./amd-products.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
-/** GPUs by `vendor:device` (`1002:74a1`). */
 export interface AmdProduct {
+  /** `vendor:device`: `1002:74a1`. */
   readonly id: string;
   readonly target: string;
   /** Part of a processor, and not a card. */
   readonly integrated: boolean;
-  /** A card as a hypervisor gives it to a guest. */
+  /** The part of a card that a hypervisor gives to a guest. */
   readonly virtual?: true;
-  /** Of every board with this id: they differ in their revision. */
+  /** The names of all boards with this id, which differ in their revision. */
   readonly names: readonly string[];
   readonly source: readonly SourceKey[];
 }
@@ -26,7 +27,13 @@ export const amdProducts: readonly AmdProduct[] = products
   .flatMap(({ ids, ...row }) => ids.split(" ").map((id) => ({ id: `1002:${id}`, ...row })))
   .sort((a, b) => (a.id < b.id ? -1 : 1));
 
-/** null for a device that the table does not have. */
+/** The name of a product; null where boards with different names share its id. */
+export function onlyName(product: AmdProduct | null): string | null {
+  const [name = null, ...others] = product?.names ?? [];
+  return others.length === 0 ? name : null;
+}
+
+/** null for a device that is not in the table. */
 export function findAmdProduct(pci: string): AmdProduct | null {
   return amdProducts.find((row) => row.id === pci) ?? null;
 }

@@ -1,4 +1,4 @@
-/** GPU code targets of AMD as clang writes them. */
+/** Parses AMD's GPU targets as clang writes them. */
 
 import { amdArchitectures, amdGenerics } from "./amd-architectures.ts";
 import { spirvTarget } from "./amd-generics.ts";
@@ -12,8 +12,7 @@ export const amdTargetNames: readonly string[] = [
 const features = ["sramecc", "xnack"] as const;
 
 /**
- * The target id in its canonical form, its features in the order of the alphabet; null for a target that the tables do not have, and for a
- * feature that it does not have.
+ * The target id in its canonical form, with sorted features; null for an unknown target, and for a feature that the target lacks.
  *
  * @example
  * parseAmdTarget("gfx90a:xnack-:sramecc+"); // "gfx90a:sramecc+:xnack-"

@@ -1,8 +1,8 @@
-/** CPU features: Linux names, the compilers' names, and what leaving one out takes with it. */
+/** CPU features: their Linux names, their names for compilers, and the features that depend on each. */
 
 /**
- * Implied by a `-march`, but no computing code ever needs them: BIOS and hypervisors hide several of them every day, so
- * asking a host for them would turn working machines away.
+ * Features that a `-march` implies and that no computing code needs. BIOS and hypervisors often hide them, so a requirement would
+ * turn working machines away.
  */
 export const neverNeededFeatures: ReadonlySet<string> = new Set([
   // Management, virtualisation and security features of x86 without an instruction that computes.
@@ -84,7 +84,7 @@ const armExtensions: Readonly<Record<string, readonly string[]>> = {
   rcpc: ["lrcpc"],
   sha3: ["sha3", "sha512"],
   sm4: ["sm3", "sm4"],
-  // With everything built on it, as clang does it.
+  // Includes everything that is built on it, as in clang.
   sme: ["sme", "sme2", "sme2p1", "smeb16b16", "smef16f16", "smef64f64", "smei16i64"],
   "sve2-bitperm": ["svebitperm"],
 };
@@ -142,7 +142,7 @@ export function withoutX86Feature(feature: string): readonly string[] {
   return closure(feature, x86Dependents);
 }
 
-/** With those that these are built on, sorted: a CPU with AVX2 has AVX and SSE4.2. */
+/** Adds the features that these are built on, and sorts: a CPU with AVX2 has AVX and SSE4.2. */
 export function withImplied(features: readonly string[]): readonly string[] {
   const isBase = (dependents: readonly string[]) => features.some((each) => dependents.includes(each));
   const x86 = Object.keys(x86Dependents).filter((name) => isBase(withoutX86Feature(name)));
@@ -162,7 +162,7 @@ function closure(name: string, dependents: Readonly<Record<string, readonly stri
 }
 
 /**
- * Seen missing on machines whose CPU has them, in the captures of archspec (tests/targets/) and EESSI: `tsxldtrk` on AWS, `waitpkg`
+ * Features that machines hide although their CPU has them, in the captures of archspec (tests/targets/) and EESSI: `tsxldtrk` on AWS, `waitpkg`
  * on KVM guests, `rdpid` on Azure, the Arm ones on Grace, Axion and other clouds. No compiler emits one of them unless the source
  * names it. A CPU is known by what remains.
  */

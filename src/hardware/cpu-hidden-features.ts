@@ -1,4 +1,4 @@
-/** x86 features that Linux prints under no name: only vendor, family and model of a CPU can tell. */
+/** Infers x86 features that Linux does not print from vendor, family and model of the CPU. */
 
 import table from "./cpu-hidden-features.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";
@@ -7,7 +7,7 @@ import type { SourceKey } from "./sources.ts";
 /**
  * Names that Linux 6.12 never prints in `flags`: it prints a feature only when the comment of its line in
  * arch/x86/include/asm/cpufeatures.h begins with a quoted name. Other kernels may print some of them.
- * Of x86 alone: on Arm, sha512, sm3 and sm4 are printed.
+ * For x86 alone: on Arm, Linux prints sha512, sm3 and sm4.
  */
 export const hiddenFeatures: ReadonlySet<string> = new Set(
   "amx_complex amx_fp16 avx_ifma avx_ne_convert avx_vnni_int16 avx_vnni_int8 cmpccxadd hreset kl pconfig prefetchi prefetchwt1 ptwrite raoint sha512 sm3 sm4 uintr usermsr widekl".split(
@@ -16,7 +16,7 @@ export const hiddenFeatures: ReadonlySet<string> = new Set(
 );
 
 /**
- * The hidden features that a CPU has by its make; empty where the tables do not know the model, as unknown counts as absent.
+ * The hidden features of a CPU model; empty for a model that is in no table, as unknown counts as absent.
  *
  * @param vendor `vendor_id` of /proc/cpuinfo
  * @param family `cpu family`

@@ -1,4 +1,4 @@
-/** CPU microarchitectures and levels as compilers name them: which features an image built for one needs from a host. */
+/** CPU microarchitectures and levels as compilers name them, and the features that an image built for one needs from a host. */
 
 import {
   armExtension,
@@ -51,31 +51,26 @@ interface MarchRow {
   readonly note?: string;
 }
 
-/** The psABI levels first, each after the one it contains, then by name. */
-export const x86Rows = readRows<MarchRow>(table.x86);
-
-/** The architecture levels first, then by name. */
-export const armRows = readRows<MarchRow>(table.arm);
+/** Architectures in OCI words. */
+export type CpuArchitecture = "amd64" | "arm64" | "ppc64le" | "riscv64";
 
 /**
- * POWER: /proc/cpuinfo has no flags, so generations stand in for features, each of them containing the older ones.
- */
-export const powerRows = readRows<MarchRow>(table.power);
-
-/**
+ * Levels first, each after the one it contains, then by name. POWER: /proc/cpuinfo has no flags, so generations stand in for features.
  * RISC-V: the names of `isa` in /proc/cpuinfo. Left out are what a longer name contains (`zaamo` of `a`, `zve64d` of `v`), and
  * zicsr and zifencei, which Linux takes for granted and older kernels do not print (arch/riscv/kernel/cpufeature.c, riscv_fill_hwcap).
  */
-export const riscvRows = readRows<MarchRow>(table.riscv);
-
-/** Architectures in OCI words. */
-export type CpuArchitecture = "amd64" | "arm64" | "ppc64le" | "riscv64";
+export const marchRows = {
+  amd64: readRows<MarchRow>(table.x86),
+  arm64: readRows<MarchRow>(table.arm),
+  ppc64le: readRows<MarchRow>(table.power),
+  riscv64: readRows<MarchRow>(table.riscv),
+} as const satisfies Record<CpuArchitecture, readonly MarchRow[]>;
 
 export interface March {
   /** The compiler's name: `broadwell`, `neoverse-n1`, `power9`, `rva22u64`. */
   readonly name: string;
   readonly architecture: CpuArchitecture;
-  /** As in host facts, or `generic` for a level. */
+  /** The vendor as in host facts, or `generic` for a level. */
   readonly vendor: string;
   /** Features that the compiler may emit from plain code, sorted Linux names. */
   readonly required: readonly string[];
@@ -85,9 +80,9 @@ export interface March {
   readonly features: readonly string[];
   /** First version of each compiler that accepts the name: `0` is every version, null is not known. */
   readonly compiler: { readonly gcc: string | null; readonly clang: string | null };
-  /** Which option takes the name: Arm and POWER cores are `-mcpu` values. */
+  /** The option that takes the name: Arm and POWER cores are `-mcpu` values. */
   readonly option: "march" | "mcpu";
-  /** The value of the option, where it is not the name: `thunderx2t99`. */
+  /** The value of the option: the name, or the compiler's own, as `thunderx2t99`. */
   readonly compilerName: string;
   readonly source: readonly SourceKey[];
   readonly note?: string;
@@ -102,9 +97,9 @@ export interface March {
 export function findMarch(name: string): March | null {
   const known = expanded.get(name);
   if (known !== undefined) return known;
-  const row = rows().get(name);
-  if (row === undefined) return null;
-  const march = expand(row, architectureOf(row));
+  const found = rows().get(name);
+  if (found === undefined) return null;
+  const march = expand(found);
   expanded.set(name, march);
   return march;
 }
@@ -114,12 +109,12 @@ export function marchNames(): readonly string[] {
   return [...rows().keys()];
 }
 
-/** All of them, in that order. */
+/** All marches, in the order of {@link marchNames}. */
 export function allMarches(): readonly March[] {
   return marchNames().flatMap((name) => findMarch(name) ?? []);
 }
 
-/** Those whose images run on a platform, `linux/amd64`. */
+/** The marches whose images run on a platform, `linux/amd64`. */
 export function marchesOn(platform: string): readonly March[] {
   return allMarches().filter((march) => marchPlatform(march) === platform);
 }
@@ -142,7 +137,7 @@ export function marchFeatures(march: March, without: readonly string[] = []): re
   return march.features.filter((feature) => !removed.has(feature));
 }
 
-/** The names of `without` that the march does not have, or that no compiler option can leave out. */
+/** The names in `without` that the march lacks, or that no compiler option can leave out. */
 export function unknownWithout(march: March, without: readonly string[]): readonly string[] {
   return without.filter((name) => !isRemovable(march, name));
 }
@@ -167,14 +162,14 @@ export function compilerFlags(march: March, without: readonly string[] = []): re
 }
 
 /**
- * Whether a version of gcc or clang accepts the march; null when that is not known.
+ * True if this version of gcc or clang accepts the march; null if that is unknown.
  *
  * @example
  * marchCompiles(march, "gcc", "7.5"); // false for sapphirerapids
  */
 export function marchCompiles(march: March, compiler: "gcc" | "clang", version: string): boolean | null {
   const parts = parseVersion(version);
-  const row = rows().get(march.name);
+  const row = rows().get(march.name)?.row;
   const first = march.compiler[compiler];
   if (parts === null || row === undefined || first === null) return null;
   if (compareVersions(parts, parseVersion(first) ?? []) >= 0) return true;
@@ -260,24 +255,27 @@ const levelNames = {
   riscv64: ["rv64gc", "rva20u64", "rva22u64", "rva23u64"],
 } as const;
 
-// Expanded at the first use: a resolver that only compares features never pays for it.
-/** A host asks for the levels alone, so each march is put together when it is first asked for. */
+/** Built at the first use: a probe needs the levels alone. */
 const expanded = new Map<string, March>();
 
-let byName: ReadonlyMap<string, MarchRow> | undefined;
+interface KnownRow {
+  readonly row: MarchRow;
+  readonly architecture: CpuArchitecture;
+}
 
-function rows(): ReadonlyMap<string, MarchRow> {
-  byName ??= new Map([...x86Rows, ...armRows, ...powerRows, ...riscvRows].map((row) => [row.name, row]));
+let byName: ReadonlyMap<string, KnownRow> | undefined;
+
+function rows(): ReadonlyMap<string, KnownRow> {
+  const architectures = Object.keys(marchRows) as CpuArchitecture[];
+  byName ??= new Map(
+    architectures.flatMap((architecture) =>
+      marchRows[architecture].map((row) => [row.name, { row, architecture }] as const),
+    ),
+  );
   return byName;
 }
 
-function architectureOf(row: MarchRow): CpuArchitecture {
-  if (x86Rows.includes(row)) return "amd64";
-  if (armRows.includes(row)) return "arm64";
-  return powerRows.includes(row) ? "ppc64le" : "riscv64";
-}
-
-function expand(row: MarchRow, architecture: CpuArchitecture): March {
+function expand({ row, architecture }: KnownRow): March {
   const required = new Set([...requiredOf(row), ...words(row.hiddenRequired)]);
   const optional = [...words(row.optional), ...words(row.hiddenOptional)];
   const features = new Set([...required, ...optional].filter((feature) => !neverNeededFeatures.has(feature)));
@@ -297,7 +295,7 @@ function expand(row: MarchRow, architecture: CpuArchitecture): March {
 }
 
 function requiredOf(row: MarchRow): readonly string[] {
-  const base = row.base === undefined ? undefined : rows().get(row.base);
+  const base = row.base === undefined ? undefined : rows().get(row.base)?.row;
   return [...(base === undefined ? [] : requiredOf(base)), ...words(row.required)];
 }
 

@@ -1,6 +1,6 @@
-/** Which marches a CPU may be, by vendor, family and model. */
+/** Finds the marches that a CPU may be, by vendor, family and model. */
 
-import { findMarch, type March, x86Rows } from "./cpu-marches.ts";
+import { findMarch, type March, marchRows } from "./cpu-marches.ts";
 
 /**
  * The marches that share a vendor, family and model (Skylake, Cascade Lake and Cooper Lake servers are all 6, 85): what all of
@@ -14,7 +14,7 @@ export function marchesOfModel(vendor: string, family: number, model: number): r
   const names =
     vendor === "AuthenticAMD"
       ? (amdFamilies[family] ?? [])
-      : x86Rows
+      : marchRows.amd64
           .filter((row) => row.vendor === vendor && row.family === family && row.models?.includes(model))
           .map(({ name }) => name);
   return names.flatMap((name) => findMarch(name) ?? []);

@@ -1,7 +1,7 @@
-/** CUDA toolkits: which driver each needs, which CUDA version a driver offers, which GPU targets each compiles for. */
+/** CUDA toolkits: the driver that each needs, the CUDA version that a driver offers, the GPU targets that each compiles for. */
 
-import { branchRows } from "./cuda-branch-table.ts";
-import { targetRows } from "./cuda-target-table.ts";
+import branchTable from "./cuda-branches.json" with { type: "json" };
+import targetTable from "./cuda-targets.json" with { type: "json" };
 import table from "./cuda-toolkits.json" with { type: "json" };
 import { parseCudaVersion, parseDriverVersion } from "./driver-version.ts";
 import { formatGpuTarget, type GpuTarget } from "./gpu-target.ts";
@@ -27,8 +27,10 @@ export interface ToolkitRow {
   readonly note?: string;
 }
 
-/** Oldest first. */
-export const toolkitRows = readRows<ToolkitRow>(table.toolkits);
+export type CudaToolkit = ToolkitRow;
+
+/** All toolkits from 7.0 on, oldest first. */
+export const cudaToolkits = readRows<CudaToolkit>(table.toolkits);
 
 interface DriverFloor {
   readonly major: number;
@@ -41,11 +43,6 @@ interface DriverFloor {
 /** Minor-version compatibility exists from CUDA 11 on; an older toolkit needs its own minimum. */
 export const driverFloors = readRows<DriverFloor>(table.floors);
 
-export type CudaToolkit = ToolkitRow;
-
-/** All toolkits from 7.0 on, oldest first. */
-export const cudaToolkits: readonly CudaToolkit[] = toolkitRows;
-
 /**
  * Finds a toolkit by its full version, or by its minor: `12.8` means its first general release. null when the tables do
  * not have it.
@@ -55,27 +52,27 @@ export const cudaToolkits: readonly CudaToolkit[] = toolkitRows;
  */
 export function findToolkit(version: string): CudaToolkit | null {
   return (
-    toolkitRows.find((row) => row.release === version || row.printedAs === version) ??
-    toolkitRows.find((row) => row.minor === version && row.stage === "release") ??
+    cudaToolkits.find((row) => row.release === version || row.printedAs === version) ??
+    cudaToolkits.find((row) => row.minor === version && row.stage === "release") ??
     null
   );
 }
 
-/** The newest release that is known of what PyTorch's wheels call `cu128`; null for anything else. */
+/** The newest known release of the minor that PyTorch's wheels call `cu128`; null for other text. */
 export function findShortToolkit(short: string): CudaToolkit | null {
-  const released = toolkitRows.filter(({ stage }) => stage === "release" || stage === "update");
+  const released = cudaToolkits.filter(({ stage }) => stage === "release" || stage === "update");
   return released.findLast((row) => shortToolkit(row) === short) ?? null;
 }
 
-/** As PyTorch's wheels call it: `cu128`. */
+/** The name in PyTorch's wheels: `cu128`. */
 export function shortToolkit({ minor }: Pick<CudaToolkit, "minor">): string {
   return `cu${minor.replace(".", "")}`;
 }
 
 /**
- * The oldest Linux kernel driver on which an image of this toolkit runs, when the host's driver is used.
+ * The oldest Linux kernel driver on which an image of this toolkit runs with the host's driver.
  *
- * From CUDA 11 on it is the floor of the major (minor-version compatibility), before that the toolkit's own minimum.
+ * It is the floor of the major from CUDA 11 on (minor-version compatibility), and the toolkit's own minimum before.
  * The floor covers SASS only: PTX needs a driver whose CUDA version is at least the toolkit's.
  * Sources: CUDA Compatibility, minor-version compatibility; CUDA release notes.
  */
@@ -88,14 +85,27 @@ export function driverFloor(
   return toolkit.minimumDriver === null ? null : { minimum: toolkit.minimumDriver, source: toolkit.source };
 }
 
+interface DriverBranch {
+  readonly branch: number;
+  /** null where drivers of the branch offer different versions. */
+  readonly cuda: string | null;
+  /** nvidia-smi prints a CUDA version from R410 on. */
+  readonly printed: boolean;
+  readonly source: readonly SourceKey[];
+  readonly note?: string;
+}
+
+/** The CUDA version of each driver branch, for hosts that cannot be asked. */
+export const driverBranches = readRows<DriverBranch>(branchTable.branches);
+
 /**
- * The highest CUDA version that a Linux driver offers, by its branch: `570.124.06` → `12.8`. null for a branch that is
- * unknown, or that offers different versions (R430, R435). A Windows driver number, as WSL reports it, has other branches:
- * ask the driver itself wherever it can be asked.
+ * The highest CUDA version that a Linux driver offers, by its branch: `570.124.06` → `12.8`. null for an unknown branch, and
+ * for one whose drivers differ (R430, R435). Windows drivers, as WSL reports them, have other branches: ask the driver itself
+ * if possible.
  */
 export function cudaOfDriver(driver: string): string | null {
   const branch = parseDriverVersion(driver)?.parts[0];
-  return branchRows.find((row) => row.branch === branch)?.cuda ?? null;
+  return driverBranches.find((row) => row.branch === branch)?.cuda ?? null;
 }
 
 export interface SupportedTargets {
@@ -106,14 +116,19 @@ export interface SupportedTargets {
   readonly source: readonly SourceKey[];
 }
 
+/** A row for each minor, oldest first. */
+export const toolkitTargets = readRows<SupportedTargets & { readonly minors: string }>(
+  targetTable.targets,
+).flatMap(({ minors, ...row }) => minors.split(" ").map((minor) => ({ minor, ...row })));
+
 /** The targets that nvcc of a toolkit (`12.8` or `12.8.1`) compiles for; null when the toolkit is unknown. */
 export function supportedTargets(version: string): SupportedTargets | null {
   const parts = parseCudaVersion(version)?.parts;
   const minor = parts === undefined ? null : `${parts[0]}.${parts[1]}`;
-  return targetRows.find((row) => row.minor === minor) ?? null;
+  return toolkitTargets.find((row) => row.minor === minor) ?? null;
 }
 
-/** Whether nvcc of the toolkit compiles for the target; null when the toolkit's targets are unknown. */
+/** True if nvcc of the toolkit compiles for the target; null if the toolkit's targets are unknown. */
 export function toolkitCompiles(toolkit: CudaToolkit, target: GpuTarget): boolean | null {
   const targets = supportedTargets(toolkit.minor);
   if (targets === null) return null;

@@ -1,4 +1,4 @@
-/** The tables of AMD's GPUs and of ROCm, whole or about one name. */
+/** Selects the tables of AMD's GPUs and of ROCm, or their rows about one name. */
 
 import { amdArchitectures, amdGenerics } from "./amd-architectures.ts";
 import { amdDrivers } from "./amd-drivers.ts";

@@ -1,4 +1,4 @@
-/** The hardware tables, whole or about one name. */
+/** Selects the hardware tables, or their rows about one name. */
 
 import { amdGpuTables, rocmTables } from "./describe-amd.ts";
 import {
@@ -8,10 +8,10 @@ import {
 } from "./compute-capability.ts";
 import { linuxName } from "./cpu-features.ts";
 import { allMarches, findMarch, type March } from "./cpu-marches.ts";
-import { branchRows } from "./cuda-branch-table.ts";
 import {
   type CudaToolkit,
   cudaToolkits,
+  driverBranches,
   driverFloor,
   findToolkit,
   supportedTargets,
@@ -30,8 +30,7 @@ export const hardwareKinds = ["cuda", "rocm", "gpu", "cpu", "machine"] as const;
 export type HardwareKind = (typeof hardwareKinds)[number];
 
 /**
- * The tables of one kind, or of all, with their sources; with a name, only what is known about it. null for a name that the
- * tables do not have.
+ * The tables of one kind, or of all kinds, with their sources; with a name, only the rows about it. null for an unknown name.
  *
  * @param name `cuda`: a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`). `rocm`: a release (`7.2`) or a driver (`30.10`). `gpu`: a
  *   compute capability (`9.0`), a target (`sm_90a`, `gfx942`), a PCI id (`10de:2330`) or a product, also a part of its name (`H100`).
@@ -98,7 +97,7 @@ function describeCuda(name?: string): readonly ReportTable[] {
   const toolkits = cudaToolkits.filter(isNamed);
   const minor = name && (findToolkit(name)?.minor ?? name);
   const branch = toolkits.length > 0 ? undefined : parseDriverVersion(name ?? "")?.parts[0];
-  const branches = branchRows.filter(
+  const branches = driverBranches.filter(
     (row) => minor === undefined || row.cuda === minor || row.branch === branch,
   );
   const packages = compatPackages().filter((row) => minor === undefined || row.cuda === minor);
@@ -172,7 +171,7 @@ function architectureTable(architectures: readonly GpuArchitecture[]): readonly 
   );
 }
 
-/** Which devices run code of the target. */
+/** The devices that run code of the target. */
 function targetTable(target: GpuTarget): readonly ReportTable[] {
   const runs = gpuArchitectures.filter((row) => targetRunsOn(target, row.compute));
   return reportTable(
@@ -188,7 +187,7 @@ function targetTable(target: GpuTarget): readonly ReportTable[] {
   );
 }
 
-/** All of them, those of a catalog (`aws`), or those whose name has this text. */
+/** All machine types, those of a catalog (`aws`), or those whose name contains this text. */
 async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
   const known = await machineTypes();
   const wanted = name?.toLowerCase();

@@ -1,4 +1,4 @@
-/** Versions of drivers and toolkits: digits and dots, compared part by part as numbers. */
+/** Parses and compares versions of drivers and toolkits, part by part as numbers. */
 
 export type VersionParts = readonly number[];
 
@@ -45,7 +45,7 @@ export function compareCudaVersions(a: CudaVersion, b: CudaVersion): number {
   return compareVersions(a.parts, b.parts);
 }
 
-/** By major and minor alone, in which toolkits differ from drivers: 12.8.1 asks for a driver of CUDA 12.8. */
+/** Compares major and minor alone: toolkit 12.8.1 needs a driver of CUDA 12.8. */
 export function compareMinor(a: CudaVersion, b: CudaVersion): number {
   return compareVersions(a.parts.slice(0, 2), b.parts.slice(0, 2));
 }

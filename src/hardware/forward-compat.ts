@@ -1,4 +1,4 @@
-/** NVIDIA's forward-compatibility packages (`cuda-compat-X-Y`): on which kernel drivers and GPUs each may be used. */
+/** NVIDIA's forward-compatibility packages (`cuda-compat-X-Y`), with the kernel drivers and GPUs on which each works. */
 
 import { cudaOfDriver } from "./cuda-toolkits.ts";
 import { parseCudaVersion } from "./driver-version.ts";
@@ -8,7 +8,7 @@ import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
 export interface CompatPackage extends CompatRow {
-  /** The list to decide by: see {@link findCompatPackage}. */
+  /** The branches that decide: see {@link findCompatPackage}. */
   readonly branches: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export function compatPackages(): readonly CompatPackage[] {
 }
 
 function packageOf(row: CompatRow): CompatPackage {
-  // The images of 10.1 and 10.2 also name the branch that the package itself is of, where it has no use.
+  // The images of 10.1 and 10.2 also name the package's own branch, which needs no package.
   const branches = row.supported ?? row.images.filter((branch) => cudaOfDriver(branch) !== row.cuda);
   return { ...row, branches };
 }
@@ -39,7 +39,7 @@ export function findCompatPackage(version: string): CompatPackage | null {
 }
 
 /**
- * Whether forward compatibility works on a class of GPU: on GeForce libcuda fails with error 804. null for Tegra, which has other packages,
+ * True if forward compatibility works on a class of GPU. On GeForce libcuda fails with error 804. null for Tegra, which has other packages,
  * and for an unknown GPU.
  */
 export function compatAllowsClass(gpuClass: GpuClass): boolean | null {
@@ -48,26 +48,25 @@ export function compatAllowsClass(gpuClass: GpuClass): boolean | null {
 
 const compatClasses = {
   datacenter: true,
-  // "select NGC Server Ready SKUs of RTX cards" in words; the note inside libcuda lists all Quadro and RTX brands.
+  // The guide names "select NGC Server Ready SKUs of RTX cards"; the note inside libcuda lists all Quadro and RTX brands.
   workstation: true,
   geforce: false,
   tegra: null,
   unknown: null,
 } as const satisfies Record<GpuClass, boolean | null>;
 
-/** NVIDIA's forward-compatibility packages: a newer user-space driver on an older kernel driver. */
 interface CompatRow {
   readonly package: string;
   readonly cuda: string;
   /** A version of the libcuda inside, as seen in a released package: updates of the package carry newer ones. */
   readonly libcuda: string | null;
-  /** Base branches that NVIDIA's matrix supports; null where the matrix has no row. */
+  /** Base branches that NVIDIA's matrix supports; null if the matrix has no row. */
   readonly supported: readonly string[] | null;
-  /** Branches in the note inside libcuda, which the container toolkit's hook obeys; null where no library was read. */
+  /** Branches in the note inside libcuda, which the container toolkit's hook obeys; null if no library was read. */
   readonly enforced: readonly string[] | null;
   /** Branches in NVIDIA_REQUIRE_CUDA of NVIDIA's images of this version, all distributions together. */
   readonly images: readonly string[];
   readonly source: readonly SourceKey[];
 }
 
-export const compatRows = readRows<CompatRow>(table.packages);
+const compatRows = readRows<CompatRow>(table.packages);

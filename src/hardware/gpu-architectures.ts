@@ -1,11 +1,10 @@
-/** GPU architectures: which toolkits compile for one, and which drivers still drive it. */
+/** GPU architectures: the toolkits that compile for each, and the drivers that drive it. */
 
-import { type ComputeCapability, computeCapability, formatComputeCapability } from "./compute-capability.ts";
+import { compareComputeCapability, type ComputeCapability, computeCapability } from "./compute-capability.ts";
 import table from "./gpu-architectures.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
-/** GPU architectures by compute capability. */
 interface ArchitectureRow {
   readonly compute: string;
   readonly name: string;
@@ -14,11 +13,11 @@ interface ArchitectureRow {
   readonly firstToolkit: string;
   /** null: still a target of the newest toolkit that was read, 13.4. */
   readonly lastToolkit: string | null;
-  /** Oldest driver branch that drives it; null where no source says. */
+  /** Oldest driver branch that drives it; null if no source tells. */
   readonly firstDriverBranch: number | null;
   /** Newest driver branch that drives it; null: still driven by the newest branch that was read, R615, or no branch (Tegra). */
   readonly lastDriverBranch: number | null;
-  /** NVIDIA's open kernel module; null where no document says. */
+  /** NVIDIA's open kernel module; null if no document tells. */
   readonly openModule: "required" | "supported" | "unsupported" | null;
   /** First toolkit of each specific target: `90a` → `12.0`. */
   readonly specific: Readonly<Record<string, string>>;
@@ -26,28 +25,26 @@ interface ArchitectureRow {
   readonly note?: string;
 }
 
-export const architectureRows = readRows<ArchitectureRow>(table.architectures);
-
 export interface GpuArchitecture extends Omit<ArchitectureRow, "compute"> {
   readonly compute: ComputeCapability;
 }
 
 /** All architectures from 2.0 on, ascending. */
-export const gpuArchitectures: readonly GpuArchitecture[] = architectureRows.map((row) => ({
+export const gpuArchitectures: readonly GpuArchitecture[] = readRows<ArchitectureRow>(
+  table.architectures,
+).map((row) => ({
   ...row,
   compute: computeCapability(row.compute as `${number}.${number}`),
 }));
 
-/** null for a compute capability that no table knows: nothing can then be said about toolkits and drivers. */
+/** null for a compute capability that is not in the table. */
 export function findArchitecture(compute: ComputeCapability): GpuArchitecture | null {
-  const text = formatComputeCapability(compute);
-  const index = architectureRows.findIndex((row) => row.compute === text);
-  return gpuArchitectures[index] ?? null;
+  return gpuArchitectures.find((row) => compareComputeCapability(row.compute, compute) === 0) ?? null;
 }
 
 /**
- * Whether a driver branch still drives GPUs of the architecture; null when that is unknown, and for Tegra, whose kernel
- * driver comes with the system and not from a branch.
+ * True if a driver branch drives GPUs of the architecture; null if that is unknown, and for Tegra, whose kernel driver comes
+ * with the system and not from a branch.
  */
 export function branchDrives(architecture: GpuArchitecture, branch: number): boolean | null {
   if (architecture.platform === "tegra") return null;

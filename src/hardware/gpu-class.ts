@@ -1,4 +1,4 @@
-/** The market segment of a GPU, which decides where NVIDIA's forward-compatibility packages work. */
+/** Finds the market segment of a GPU, on which NVIDIA's forward-compatibility packages depend. */
 
 export type GpuClass = "datacenter" | "workstation" | "geforce" | "tegra" | "unknown";
 
@@ -14,7 +14,7 @@ export function classifyGpu(name: string): GpuClass {
   return classRules.find(([, pattern]) => pattern.test(product))?.[0] ?? "unknown";
 }
 
-/** The first that matches decides: the narrower names stand before the wider ones. */
+/** The first match decides, so narrow patterns stand before wide ones. */
 export const classRules: readonly (readonly [GpuClass, RegExp])[] = [
   ["tegra", /\(nvgpu\)|^(Jetson|Tegra|Thor|Orin|Xavier)\b/i],
   // An A800 40GB Active is the one board of its kind that is sold for workstations.

@@ -12,17 +12,17 @@ export interface PciRow {
   readonly compute: string;
   readonly chip: string;
   readonly names: readonly string[];
-  /** A name of pci.ids that no driver is known to print. */
+  /** A name of pci.ids, for a device whose name by a driver is unknown. */
   readonly label?: string;
-  /** The chip's compute capability was not confirmed for this device: nothing is answered from the row. */
+  /** The compute capability is not confirmed for this device, so no answer uses the row. */
   readonly unverified?: true;
   readonly source: readonly SourceKey[];
 }
 
-/** Devices of NVIDIA (`10de`) by the first of their ids. */
+/** Devices of NVIDIA (`10de`), sorted by their first id. */
 const products = readRows<Omit<PciRow, "id"> & { readonly ids: string }>(table.products);
 
-/** A row for each device, by its id. */
+/** A row for each device, sorted by id. */
 export const pciRows: readonly PciRow[] = products
   .flatMap(({ ids, ...row }) => ids.split(" ").map((id) => ({ id: `10de:${id}`, ...row })))
   .sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -1,4 +1,4 @@
-/** GPU products: compute capability and class by PCI id or name, for hosts whose `nvidia-smi` cannot say them. */
+/** Finds compute capability and class of a GPU by its PCI id or name. */
 
 import { classifyGpu, type GpuClass } from "./gpu-class.ts";
 import type { SourceKey } from "./sources.ts";
@@ -7,7 +7,7 @@ export interface GpuProduct {
   /** Compute capability as in host facts: `9.0`. */
   readonly compute: string;
   readonly class: GpuClass;
-  /** As NVIDIA's driver prints it, or the marketing name; null for a device that has none. */
+  /** The name that NVIDIA's driver prints, or the marketing name; null for a device without one. */
   readonly name: string | null;
   /** null for a product that is not on PCI. */
   readonly chip: string | null;
@@ -16,7 +16,7 @@ export interface GpuProduct {
 
 /**
  * Finds a GPU by `vendor:device` (`10de:2330`). The id is exact per chip and does not depend on the driver, so it goes
- * before any name. null for a device that the tables do not have, or whose chip is not confirmed.
+ * before any name. null for a device that is not in the table, or whose chip is not confirmed.
  * The table is read at the first call.
  */
 export async function findGpuByPci(pci: string): Promise<GpuProduct | null> {
@@ -28,7 +28,7 @@ export async function findGpuByPci(pci: string): Promise<GpuProduct | null> {
   return {
     compute: row.compute,
     class: row.chip === "GB10B" ? "tegra" : commonClass(names),
-    // Boards with different names share an id: then the id does not tell which one it is.
+    // null if boards with different names share the id.
     name: names.length === 1 ? (names[0] ?? null) : null,
     chip: row.chip,
     source: row.source,
@@ -49,7 +49,7 @@ export async function findGpuByName(name: string): Promise<GpuProduct | null> {
   return { ...first, chip };
 }
 
-/** Every product whose name contains a text, boards before virtual GPUs, by name: for people, who rarely type a whole name. */
+/** Every product whose name contains a text, sorted by name, boards before virtual GPUs. */
 export async function searchGpus(text: string): Promise<readonly GpuProduct[]> {
   products ??= loadNames();
   const wanted = normalizeName(text);
@@ -59,7 +59,7 @@ export async function searchGpus(text: string): Promise<readonly GpuProduct[]> {
   return [...sorted.filter((each) => each.chip !== null), ...sorted.filter((each) => each.chip === null)];
 }
 
-// Read once: a host asks for each of its GPUs.
+// Loaded once for all GPUs of a host.
 let products: Promise<ReadonlyMap<string, readonly GpuProduct[]>> | undefined;
 
 async function loadNames(): Promise<ReadonlyMap<string, readonly GpuProduct[]>> {

@@ -1,4 +1,4 @@
-/** GPU code targets as nvcc writes them, and the rule that says on which devices their code runs. */
+/** Parses GPU targets as nvcc writes them, and decides on which devices their code runs. */
 
 import {
   type ComputeCapability,
@@ -58,8 +58,8 @@ export function virtualTarget({ compute, suffix }: GpuTarget): GpuTarget {
 }
 
 /**
- * Whether code of `target` runs on a device. For PTX this is the device's half of the answer: the driver must also
- * understand the PTX, that is, its CUDA version must be at least the toolkit's.
+ * True if code of `target` runs on a device. PTX also needs a driver that understands it: one whose CUDA version is at least
+ * the toolkit's.
  *
  * Sources: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the table of family-specific targets.
  */
@@ -71,7 +71,7 @@ export function targetRunsOn(target: GpuTarget, device: ComputeCapability): bool
   return sassRunsOn(target.compute, device);
 }
 
-/** Whether a compute capability belongs to a Tegra (Jetson, Drive) chip, whose SASS nothing else shares. */
+/** True for the compute capability of a Tegra (Jetson, Drive) chip, which shares SASS with no other. */
 export function isTegra(compute: ComputeCapability): boolean {
   return tegra.has(formatComputeCapability(compute));
 }

@@ -1,4 +1,4 @@
-/** The knowledge about CUDA, ROCm, GPUs, CPUs and machine types: the tables that every check goes by. */
+/** Answers with the hardware tables, and refuses unknown names. */
 
 import { type ImgmatchError, usageError } from "../errors.ts";
 import { didYouMean, suggest, suggestMarch } from "../io/suggest.ts";
@@ -53,7 +53,7 @@ async function unknownName(kind: HardwareKind, name: string): Promise<ImgmatchEr
   );
 }
 
-/** Products are too many, and too much alike, to guess among. */
+/** Names to suggest. Products are too many, and too similar. */
 const knownNames = {
   cpu: marchNames,
   cuda: () => cudaToolkits.flatMap(({ release, minor }) => [minor, release]),

@@ -1,26 +1,25 @@
 /**
- * Machine types of three clouds, with GPUs of NVIDIA or AMD, and NVIDIA's own systems: which CPU and GPUs they have, as captured on them or
- * as a document says. A fact that no source says is null: the features of a CPU that is only named are those of no compiler's table, as
- * hypervisors and firmware hide some.
+ * Machine types of three clouds, and NVIDIA's own systems, with their CPU and GPUs as captured on them or as a document tells. null if no
+ * source tells: the features of a CPU do not follow from its name, because hypervisors and firmware hide some.
  */
 
 import table from "./machine-types.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
-/** A kernel's output about a CPU, as Linux names it. */
+/** A CPU as a kernel printed it. */
 export interface MachineCpuRow {
-  /** The cloud in which it was captured, and its model; `-metal` if no hypervisor was between. */
+  /** The cloud and the model; ends in `-metal` without a hypervisor. */
   readonly key: string;
-  /** One of the machine types on which it was read. */
+  /** A machine type on which it was read. */
   readonly on: string;
   readonly vendor: string;
   readonly model: string;
   /** x86: `cpu family` and `model` of /proc/cpuinfo. Arm: `CPU implementer` and `CPU part`. */
   readonly identity: readonly [string, string];
-  /** On every machine with this CPU there. */
+  /** The features of all machines with this CPU. */
   readonly features: string;
-  /** On some of them alone: their kernels or sizes differ. */
+  /** The features of some of them: kernels or sizes differ. */
   readonly sometimes: string;
   readonly source: readonly SourceKey[];
 }
@@ -29,19 +28,19 @@ export interface MachineTypeRow {
   readonly catalog: "aws" | "azure" | "gcp" | "nvidia";
   readonly name: string;
   readonly platform: "linux/amd64" | "linux/arm64";
-  /** The source's name of the CPU; null if it does not say, and if `features` has its name. */
+  /** The name of the CPU; null if the source does not tell it, or if the capture has it. */
   readonly cpu: string | null;
-  /** A key of {@link machineCpuRows}; null where nobody has captured such a CPU under such a hypervisor. */
+  /** A key of {@link machineCpuRows}; null if nobody captured such a CPU under such a hypervisor. */
   readonly features: string | null;
-  /** `features` were not read on this type, but on another of the same cloud, or without a hypervisor, with a CPU of the same kind. */
+  /** `features` come from another type of the same cloud, or without a hypervisor, with a CPU of the same kind. */
   readonly alike?: true;
-  /** As the driver prints it. */
+  /** The name that the driver prints. */
   readonly gpu: string;
   /** Compute capability; absent for GPUs of AMD. */
   readonly compute?: string;
   /** `gfx942`; absent for GPUs of NVIDIA. */
   readonly target?: string;
-  /** null where the source has only the name. */
+  /** null if the source has only the name. */
   readonly pci: string | null;
   readonly gpus: number;
   readonly source: readonly SourceKey[];

@@ -1,4 +1,4 @@
-/** Machine types that can be had before anybody owns one: of AWS, Azure and Google Cloud, and NVIDIA's own systems. */
+/** Machine types of AWS, Azure and Google Cloud, and NVIDIA's own systems. */
 
 import type { MachineCpuRow, MachineTypeRow } from "./machine-type-table.ts";
 
@@ -12,11 +12,11 @@ export const machineCatalogs = [
 export type MachineCatalog = (typeof machineCatalogs)[number];
 
 export interface MachineType extends Omit<MachineTypeRow, "features"> {
-  /** The captured features of its CPU, and the machine that they are of; null if nobody has captured such a CPU there. */
+  /** The captured CPU; null if nobody captured such a CPU there. */
   readonly capture: MachineCpuRow | null;
 }
 
-/** All of them, by catalog and name. The table is read at the first call. */
+/** All machine types, sorted by catalog and name. The first call loads the table. */
 export async function machineTypes(): Promise<readonly MachineType[]> {
   const { machineCpuRows, machineTypeRows } = await import("./machine-type-table.ts");
   const captures = new Map(machineCpuRows.map((row) => [row.key, row]));

@@ -1,4 +1,4 @@
-/** The platforms of the marches that the tables know, for what does not need the tables themselves. */
+/** The platforms of all marches, without the table of marches. */
 
 import type { marchPlatform } from "./cpu-marches.ts";
 
@@ -19,7 +19,7 @@ const platformOf: Readonly<Record<string, string>> = {
   riscv64: "linux/riscv64",
 };
 
-/** `linux/amd64` of `amd64` or `x86_64`, with `linux/` before it or without; null for what is none of these platforms. */
+/** `amd64`, `x86_64` or `linux/amd64` → `linux/amd64`; null for another platform. */
 export function readPlatform(text: string): string | null {
   const name = text.replace(/^linux\//, "");
   return Object.hasOwn(platformOf, name) ? (platformOf[name] ?? null) : null;

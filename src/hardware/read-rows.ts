@@ -1,6 +1,6 @@
-/** Rows of a table beside this file: JSON, in which each row names its sources. */
+/** Reads the rows of a JSON table. Each row names its sources. */
 
-/** The types say of the rows what `test/hardware/tables.test.ts` checks of each. */
+/** `test/hardware/tables.test.ts` checks that the rows are what the type says. */
 export function readRows<Row>(rows: readonly unknown[]): readonly Row[] {
   return rows as readonly Row[];
 }

@@ -1,4 +1,4 @@
-/** A table of hardware as `imgmatch hardware` answers with it. */
+/** A table in the answer of `imgmatch hardware`. */
 
 import type { SourceKey } from "./sources.ts";
 
@@ -16,7 +16,7 @@ export interface ReportTable {
   readonly rows: readonly ReportRow[];
 }
 
-/** A table with these members of the rows, null where a row has none, and their sources; nothing when there is no row. */
+/** A table of these columns, null where a row lacks one, with the sources of each row. No table without rows. */
 export function reportTable<Column extends string>(
   id: string,
   title: string,

@@ -1,23 +1,23 @@
-/** The requirement of an image: declared by a matrix, written into a label, a lock and an index, judged by the rules. */
+/** The requirement of an image. A matrix declares it, labels, lock and index carry it, the rules judge it. */
 
 /** The needs of an image from a host. */
 export interface Requirement {
   readonly cpu: CpuRequirement;
   /** null for an image without GPU code for NVIDIA. */
   readonly cuda: CudaRequirement | null;
-  /** Absent for an image without GPU code for AMD. One that has both takes what the host has. */
+  /** Absent for an image without GPU code for AMD. An image for both vendors runs on either. */
   readonly rocm?: RocmRequirement;
-  /** An accelerator that nobody judges, as the matrix calls it: `vulkan`. Such an image is taken where it is pinned, and never else. */
+  /** An accelerator without rules, as the matrix names it: `vulkan`. Only a pin selects such an image. */
   readonly accelerator?: string;
   /** Oldest kernel on which the image's libc runs, for example `3.2.0`. */
   readonly kernel?: string;
 }
 
-/** An image that carries several of a kind, and takes one when it runs: the host must meet one of each kind. */
+/** For an image that carries several variants and picks one at run time: the host must meet one of them. */
 interface Alternative<Other> {
-  /** How the image calls it, for example its folder, `cuda_v12`, or a part of its file's name, `haswell`. */
+  /** The image's name for the variant: its folder, `cuda_v12`, or a part of its file's name, `haswell`. */
   readonly by?: string;
-  /** The others, best first. Who does not know them asks for too much, never for too little. */
+  /** The other variants, best first. A reader that ignores them demands too much, never too little. */
   readonly or?: readonly Omit<Other, "or">[];
 }
 
@@ -45,22 +45,22 @@ export interface RocmRequirement extends Alternative<RocmRequirement> {
   readonly code: readonly string[];
 }
 
-/** In their order: on a host with cards of both, an image for the first is the better one. */
+/** Best first: on a host with cards of both, an image for the first vendor wins. */
 export const gpuVendors = ["nvidia", "amd"] as const;
 export type GpuVendor = (typeof gpuVendors)[number];
 
-/** As people write them. */
+/** The vendors' names for people. */
 export const vendorNames = { nvidia: "NVIDIA", amd: "AMD" } as const satisfies Record<GpuVendor, string>;
 
 type GpuSides = Pick<Requirement, "cuda" | "rocm">;
 
 /** The vendors for whose GPUs an image has code, in their order. */
 export function vendorsOf({ cuda, rocm }: GpuSides): readonly GpuVendor[] {
-  // Others write null for what is not there.
+  // Other programs write null for an absent side.
   return [...(cuda === null ? [] : ["nvidia" as const]), ...(rocm == null ? [] : ["amd" as const])];
 }
 
-/** Whether an image has GPU code of any vendor that imgmatch judges. */
+/** True if an image has GPU code of a vendor that imgmatch judges. */
 export function hasGpuCode(requires: GpuSides): boolean {
   return vendorsOf(requires).length > 0;
 }
@@ -79,37 +79,37 @@ export type DriverRequirement =
       readonly package: string;
       readonly cuda: string;
       readonly branches: readonly string[];
-      /** Branches that libcuda's own note lists, by which a container toolkit decides; absent where none was read. */
+      /** The branches in libcuda's own note, which a container toolkit obeys; absent if none was read. */
       readonly listed?: readonly string[];
-      /** Absent where nobody has looked, and where its files do not decide it. */
+      /** Absent if nobody looked, or if the files do not decide it. */
       readonly onPath?: OnPath;
     };
 
 /**
- * Whether the loader of an image finds its forward-compatibility package. `always`: before the host's library, whatever the container
- * runtime does; `cache`: by `ld.so.conf`, so before the host's where the runtime keeps its order; `never`: the image does nothing for it.
+ * How the loader of an image finds its forward-compatibility package. `always`: before the host's library, under any container runtime.
+ * `cache`: through `ld.so.conf`, before the host's if the runtime keeps that order. `never`: the image does nothing for it.
  */
 export type OnPath = (typeof onPaths)[number];
 export const onPaths = ["always", "cache", "never"] as const;
 
-/** The rules by which {@link Measured} is found now. What was measured by others is not used: the declared requirement holds. */
+/** The version of the rules that find {@link Measured}. If an image was measured by another version, its declared requirement holds. */
 export const measuredRules = 1;
 
-/** The part of the declared requirement that the image's files showed. It only ever drops. */
+/** The part of the declared requirement that the image's files show. It only ever drops needs. */
 export interface Measured {
   /** {@link measuredRules} of the imgmatch that measured. */
   readonly rules: number;
   readonly cpu: {
     /** Declared features that no file that counts uses, sorted. */
     readonly unused: readonly string[];
-    /** Only where its own programs have no instruction beyond its architecture's baseline, though its march has AVX or SVE. */
+    /** Set if the image's own programs use only the baseline of their architecture, although its march has AVX or SVE. */
     readonly own?: "baseline";
   };
   /** null for an image without GPU code for NVIDIA. */
   readonly cuda: {
     /** GPU targets found, as in {@link CudaRequirement.code}. */
     readonly code: readonly string[];
-    /** Oldest driver that loads the code, as found; null where the files do not decide it. */
+    /** Oldest driver that loads the code, as found; null if the files do not decide it. */
     readonly minimum: string | null;
   } | null;
   /** Absent for an image without GPU code for AMD. */

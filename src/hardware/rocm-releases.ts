@@ -1,25 +1,25 @@
-/** Releases of ROCm, and the GPU targets that the compiler of each has. */
+/** Releases of ROCm, and the GPU targets that their compilers have. */
 
 import { compareVersions, minorOf, parseVersion } from "./driver-version.ts";
 import { readRows } from "./read-rows.ts";
 import table from "./rocm-releases.json" with { type: "json" };
 import type { SourceKey } from "./sources.ts";
 
-/** Releases of ROCm by the targets that their compiler has; what lies between two releases that are known is not known. */
+/** A target, and the releases whose compiler has it. The releases between two known ones are unknown. */
 export interface RocmTarget {
-  /** Without features. */
+  /** The target's name without features. */
   readonly name: string;
   /** The oldest release that is known to compile it. */
   readonly first: string;
-  /** The newest release that is known not to compile it yet; null where no source says. */
+  /** The newest release that is known not to compile it yet; null if no source tells. */
   readonly lacking: string | null;
-  /** The oldest release that is known not to compile it any more; null where no source says. */
+  /** The oldest release that is known not to compile it any more; null if no source tells. */
   readonly dropped: string | null;
   readonly source: readonly SourceKey[];
   readonly note?: string;
 }
 
-/** By name. */
+/** Sorted by name. */
 export const rocmTargets = readRows<RocmTarget>(table.targets);
 
 /** A release as people write it: `7.2`, `7.2.1`. */
@@ -27,20 +27,20 @@ export function isRocmRelease(text: string): boolean {
   return /^\d{1,2}\.\d{1,2}(\.\d{1,2})?$/.test(text);
 }
 
-/** `rocm7.2`, as PyTorch's wheels call it. */
+/** The name in PyTorch's wheels: `rocm7.2`. */
 export function shortRocm(release: string): string {
   return `rocm${minorOf(release)}`;
 }
 
 export type RocmCompiles =
   | { readonly compiles: true }
-  /** `does`: the oldest release that is known to; `since`: the one from which on none does any more. */
+  /** `does`: the oldest release that compiles it; `since`: the first release that no longer does. */
   | { readonly compiles: false; readonly does: string; readonly since: string | null }
-  /** Nobody knows. */
+  /** Unknown. */
   | { readonly compiles: null };
 
 /**
- * Whether the compiler of a release has the target, by the first two numbers of the release.
+ * Tells if the compiler of a release has the target, by the first two numbers of the release.
  *
  * @example
  * rocmCompiles("6.2.4", "gfx1201"); // { compiles: false, does: "6.4", since: null }

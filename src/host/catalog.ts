@@ -1,4 +1,4 @@
-/** `--catalog` and `--host-type`: machine types as hosts, for people who do not own the machines, or are not on them. */
+/** Turns machine types into hosts, for `--catalog` and `--host-type`. */
 
 import { usageError } from "../errors.ts";
 import { findMarch, neededFeatures } from "../hardware/cpu-marches.ts";
@@ -10,11 +10,11 @@ import {
   machineCatalogs,
   machineTypes,
 } from "../hardware/machine-types.ts";
+import { didYouMean, suggest } from "../io/suggest.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
-import { unknownAmdGpu, unknownGpu, unknownHost } from "./unknown.ts";
-import { didYouMean, suggest } from "../io/suggest.ts";
+import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "./unknown-facts.ts";
 
 export interface CatalogRequest {
   /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */
@@ -24,11 +24,10 @@ export interface CatalogRequest {
 }
 
 /**
- * One host for each machine type, named after it, each type once. Of the CPU it has what was captured on that type, or on another
- * one with a CPU of the same kind, as `sources` then says; what nobody has captured is unknown, and named in `problems`. No machine type
- * comes with a driver: it is unknown.
+ * Makes one host for each machine type, named after it. Its CPU features were captured on that type, or on another one with a CPU of the
+ * same kind, as `sources` then says. `problems` names the features that nobody has captured. The driver is unknown.
  *
- * Throws `USAGE` for a catalog or a type that is none.
+ * Throws `USAGE` for an unknown catalog or type.
  *
  * @example
  * await catalogHosts({ catalogs: [], types: ["p5.48xlarge"] });
@@ -40,7 +39,7 @@ export async function catalogHosts({ catalogs, types }: CatalogRequest): Promise
   return known.filter((type) => wanted.has(type.catalog) || named.has(type)).map(hostOf);
 }
 
-/** The host of one machine type. Throws `USAGE` for a type that is none. */
+/** The host of one machine type. Throws `USAGE` for an unknown type. */
 export async function machineTypeHost(name: string): Promise<NamedHost> {
   return hostOf(findType(name, await machineTypes()));
 }
@@ -54,7 +53,7 @@ function checkCatalog(name: string): MachineCatalog {
   );
 }
 
-/** Azure's names are also known without the word that all of them begin with. */
+/** Azure's names match without their first word, `Standard_`, too. */
 function findType(name: string, known: readonly MachineType[]): MachineType {
   const lower = name.toLowerCase();
   const found = known.find((type) =>
@@ -100,10 +99,7 @@ function gpusOf({ gpu: name, compute, target, pci, gpus }: MachineType): Pick<Ho
     ...unknownGpu(index),
     ...{ name, compute: compute ?? null, pci, class: classifyGpu(name) },
   }));
-  return {
-    nvidia: { driver: null, module: null, library: null, cuda: null, gpus: cards, unknown },
-    amd: null,
-  };
+  return { nvidia: { ...unknownNvidia, gpus: cards, unknown }, amd: null };
 }
 
 /** Reads a captured CPU as the probe reads it. */
@@ -129,7 +125,7 @@ function cpuinfoOf({ vendor, model, identity, features }: MachineCpuRow, archite
     : `vendor_id : ${vendor}\ncpu family : ${first}\nmodel : ${second}\nmodel name : ${model}\nflags : ${features}`;
 }
 
-/** All that is known is what no 64-bit Linux starts without. */
+/** Only the features without which no 64-bit Linux starts are known. */
 function uncaptured(model: string | null, architecture: string) {
   const level = architecture === "amd64" ? "x86-64" : "armv8-a";
   const features = findMarch(level)?.features ?? [];

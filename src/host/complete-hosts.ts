@@ -1,22 +1,22 @@
-/** Facts that the user adds to those of hosts: `--no-gpu` and `--driver`. */
+/** Adds to hosts the facts that the user gives: `--no-gpu` and `--driver`. */
 
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { factGrammar } from "./fact-grammar.ts";
-import type { HostFacts, NvidiaFacts } from "./facts.ts";
+import { type HostFacts, type NvidiaFacts, openGpuFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
+import { unknownNvidia } from "./unknown-facts.ts";
 
-/** Facts that a host's own leave open. */
+/** Facts for hosts whose own facts leave them open. */
 export interface ToldOfHost {
-  /** false: where the facts of a host do not tell whether it has a GPU, it has none. */
+  /** false: a host has no GPU unless its facts name one. */
   readonly gpu?: boolean;
-  /** The driver of a host whose facts name none, as those of no machine type do. */
+  /** The driver of hosts whose facts name none, such as machine types. */
   readonly driver?: string;
 }
 
 /**
- * The same hosts with what their facts leave open: nothing here speaks against a fact. Throws `USAGE` for a driver that is none, and for one
- * that no host lacks.
+ * Fills the facts that hosts leave open; changes no fact. Throws `USAGE` for a malformed driver, and for one that no host lacks.
  */
 export function completeHosts(
   hosts: readonly NamedHost[],
@@ -44,7 +44,7 @@ function withoutGpu(facts: HostFacts): HostFacts {
   return { ...facts, nvidia, amd };
 }
 
-/** The facts that contradict this driver; null if they leave it open, and if they name it too. */
+/** The fact that contradicts this driver; null if none does. */
 function speaksAgainst({ nvidia }: HostFacts, driver: string): string | null {
   if (nvidia === null) return "neither an NVIDIA GPU nor a driver";
   const own = nvidia?.driver ?? null;
@@ -52,16 +52,16 @@ function speaksAgainst({ nvidia }: HostFacts, driver: string): string | null {
 }
 
 function withDriver(facts: HostFacts, driver: string): HostFacts {
-  const { nvidia = noneTold, problems, sources } = facts;
+  const { nvidia = unknownDriverAndGpus, problems, sources } = facts;
   if (nvidia === null || nvidia.driver !== null) return facts;
-  const { unknown = [], ...told } = nvidia;
+  const { unknown = [], ...known } = nvidia;
   const open = unknown.filter((fact) => fact !== "driver");
   return {
     ...facts,
     nvidia: {
-      ...told,
+      ...known,
       driver,
-      cuda: told.cuda ?? cudaOfDriver(driver),
+      cuda: known.cuda ?? cudaOfDriver(driver),
       ...(open.length === 0 ? {} : { unknown: open }),
     },
     problems: problems.filter(({ code }) => code !== "HOST_NO_DRIVER"),
@@ -69,11 +69,4 @@ function withDriver(facts: HostFacts, driver: string): HostFacts {
   };
 }
 
-const noneTold: NvidiaFacts = {
-  driver: null,
-  module: null,
-  library: null,
-  cuda: null,
-  gpus: [],
-  unknown: ["driver", "gpus"],
-};
+const unknownDriverAndGpus: NvidiaFacts = { ...unknownNvidia, unknown: openGpuFacts };

@@ -14,15 +14,15 @@ export interface HostFacts {
   /** Kernel release reduced to its number, for example `6.8.0`. */
   readonly kernel: string | null;
   readonly cpu: CpuFacts;
-  /** null when there is neither an NVIDIA device nor a driver; absent where nobody has said. */
+  /** null when there is neither an NVIDIA device nor a driver; absent when that is unknown. */
   readonly nvidia?: NvidiaFacts | null | undefined;
-  /** null when there is neither an AMD GPU nor its driver; absent where nobody has said. */
+  /** null when there is neither an AMD GPU nor its driver; absent when that is unknown. */
   readonly amd?: AmdFacts | null | undefined;
   readonly runtime: {
     readonly nvidia: ContainerGpus | null;
-    /** Only of a host with `amd`. */
+    /** Only for a host with `amd`. */
     readonly amd?: ContainerGpus | null | undefined;
-    /** Version of NVIDIA's container toolkit, for example `1.17.8`; absent where it is not known, as is `compat`. */
+    /** Version of NVIDIA's container toolkit, for example `1.17.8`; absent if unknown, as is `compat`. */
     readonly toolkit?: string;
     readonly compat?: CompatMode;
   };
@@ -37,8 +37,8 @@ export const containerGpus = ["cdi", "legacy", "none"] as const;
 export type ContainerGpus = (typeof containerGpus)[number];
 
 /**
- * How the container toolkit has a container find the forward-compatibility package of its image: `ldconfig` and `mount` by
- * nvidia-container-cli, `hook` by the hook `enable-cuda-compat`. Each takes only a package that is newer than the driver.
+ * The way in which the container toolkit puts an image's forward-compatibility package on the loader's path: nvidia-container-cli
+ * (`ldconfig`, `mount`) or the hook `enable-cuda-compat` (`hook`). Each takes only a package that is newer than the driver.
  */
 export type CompatMode = (typeof compatModes)[number];
 export const compatModes = ["ldconfig", "mount", "hook", "disabled"] as const;
@@ -47,11 +47,11 @@ export interface CpuFacts {
   /** `GenuineIntel`, `AuthenticAMD`, `ARM`, `IBM`, … */
   readonly vendor: string | null;
   readonly model: string | null;
-  /** Linux names, sorted, present on every processor; null where the system does not tell. */
+  /** Linux names, sorted, present on every processor; null if unknown. */
   readonly features: readonly string[] | null;
   /**
-   * Linux names, sorted, of features that the source cannot tell: neither present nor absent. Only where `features` is known
-   * in part, as from the labels of a Kubernetes node.
+   * Linux names, sorted, of features that may be present or absent. Only if the source tells `features` in part, as the labels of
+   * a Kubernetes node do.
    */
   readonly unknown?: readonly string[];
   /** Highest generic level that `features` prove: `x86-64-v3`, `armv8.2-a`, `power9`. */
@@ -64,7 +64,7 @@ export interface NvidiaFacts {
    * On WSL2 the version of the Linux libraries, whose branch is that of the Windows driver; `driverScale` then says `wsl`.
    */
   readonly driver: string | null;
-  /** How `driver` is counted, where it is no Linux driver's own number; absent, the class of the GPUs says it. */
+  /** The numbering of `driver`, if it is not that of Linux drivers. If absent, the class of the GPUs decides. */
   readonly driverScale?: DriverScale;
   readonly module: "open" | "proprietary" | null;
   /** Version of the user-space driver library. */
@@ -72,7 +72,7 @@ export interface NvidiaFacts {
   /** Highest CUDA version that the driver offers, for example `12.4`. */
   readonly cuda: string | null;
   readonly gpus: readonly GpuFacts[];
-  /** Of these nobody has said anything: their values stand for nothing. */
+  /** Facts that are unknown: their values mean nothing. */
   readonly unknown?: readonly OpenGpuFact[];
 }
 
@@ -82,8 +82,8 @@ export type OpenGpuFact = (typeof openGpuFacts)[number];
 export const driverScales = ["linux", "wsl", "l4t"] as const;
 
 /**
- * `wsl`: a Windows driver, for which a Linux library's number may stand; `l4t`: Jetson's, which comes with L4T. Neither
- * compares with the numbers of Linux drivers: there only the CUDA version does.
+ * `wsl`: a Windows driver, whose Linux library's number may stand for it. `l4t`: the driver of a Jetson, which comes with L4T. Neither
+ * compares with the numbers of Linux drivers; the CUDA version does.
  */
 export type DriverScale = (typeof driverScales)[number];
 
@@ -113,20 +113,20 @@ export interface MigInstance {
 export interface AmdFacts {
   /** Version of the loaded kernel module; null for the kernel's own module, which has none, and for a device without a driver. */
   readonly driver: string | null;
-  /** In the order of ROCm's own numbers. A partition of a card is a GPU. */
+  /** In ROCm's order. Each partition of a card is a GPU. */
   readonly gpus: readonly AmdGpuFacts[];
-  /** Of these nobody has said anything: their values stand for nothing. */
+  /** Facts that are unknown: their values mean nothing. */
   readonly unknown?: readonly OpenGpuFact[];
 }
 
 export interface AmdGpuFacts {
   readonly index: number;
-  /** As ROCm prints it, for example `GPU-675bce773a2403eb`; the partitions of a card share it. */
+  /** ROCm's spelling, for example `GPU-675bce773a2403eb`. The partitions of a card share it. */
   readonly uuid: string | null;
   readonly name: string | null;
   /** For example `gfx942`. */
   readonly target: string | null;
-  /** Whether error correction of the chip's own memories is on: code may ask for either. */
+  /** True if error correction of the chip's own memories is on. Code may require either state. */
   readonly sramecc: boolean | null;
   /** `vendor:device` in hexadecimal, for example `1002:74a1`. */
   readonly pci: string | null;

@@ -1,13 +1,13 @@
-/** Host facts as canonical JSON, and as lines for a person. */
+/** Prints host facts as canonical JSON, and as lines for people. */
 
 import { assertNever } from "../errors.ts";
+import { sortedEntries } from "../io/collections.ts";
 import { isRecord } from "../io/json.ts";
 import { printable } from "../printable.ts";
 import type { AmdFacts, AmdGpuFacts, CompatMode, ContainerGpus, GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
-import { sortedEntries } from "../io/collections.ts";
 
-/** JSON with the keys in the contract's order, two blanks of indent and a final newline; `parseHostFacts` reads it back. */
+/** JSON with its keys in a fixed order, an indent of two blanks, and a final newline. `parseHostFacts` reads it back. */
 export function formatHostFacts(facts: HostFacts): string {
   return `${JSON.stringify(canonical(facts), null, 2)}\n`;
 }
@@ -21,7 +21,7 @@ function canonical(facts: HostFacts) {
   return { ...(inOrder(facts) as object), sources: Object.fromEntries(sortedEntries(facts.sources)) };
 }
 
-/** Of all objects in the facts: each has some of these, and no two of them have them in different orders. */
+/** The order of the keys in every object of the facts. */
 const keyOrder =
   "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda gpus index uuid name compute target sramecc pci bus render processes memoryMiB class partition integrated mig profile use amd runtime toolkit compat problems code message fix".split(
     " ",
@@ -98,7 +98,7 @@ const compats = {
   disabled: "loads no forward-compatibility package",
 } as const satisfies Record<CompatMode, string>;
 
-/** Without such a problem a driver may be there whose version nothing tells. */
+/** Without such a problem, a driver without a version is a driver of unknown version. */
 function driverless(problems: HostFacts["problems"]): boolean {
   const codes: readonly string[] = ["HOST_NO_DRIVER", "HOST_NOUVEAU", "HOST_GPU_TAKEN"];
   return problems.some(({ code }) => codes.includes(code));

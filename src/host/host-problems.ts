@@ -1,6 +1,6 @@
-/** The states that real machines are in: one function per code, each with what happened and the cure. */
+/** The problems of real machines: a function for each state, which says what happened and how to cure it. */
 
-import type { HostProblem } from "./facts.ts";
+import type { AmdGpuFacts, GpuFacts, HostProblem } from "./facts.ts";
 
 export function noDriver(devices: readonly string[]): HostProblem {
   return {
@@ -146,12 +146,12 @@ export function foreignDriver(system: string): HostProblem {
   };
 }
 
-/** Facts that the labels of a Kubernetes node do not prove. */
+/** For facts that the labels of a Kubernetes node do not prove. */
 export function labelsOpen(message: string, fix: string): HostProblem {
   return { code: "HOST_LABELS_INCOMPLETE", message, fix };
 }
 
-/** Two sources of which at most one is true; `what` is the fact, the others are sentences. */
+/** For two sources of which at most one is true. `what` is the fact; `one` and `other` are sentences. */
 export function sourcesDisagree(what: string, one: string, other: string): HostProblem {
   return {
     code: "HOST_SOURCES_DISAGREE",
@@ -160,7 +160,7 @@ export function sourcesDisagree(what: string, one: string, other: string): HostP
   };
 }
 
-/** Whether facts come from labels: what those do not name may be there all the same. */
+/** True for facts from labels: a fact without a label may be true all the same. */
 export function isLabelled(problems: readonly HostProblem[]): boolean {
   return problems.some(({ code }) => code === "HOST_LABELS_INCOMPLETE");
 }
@@ -171,6 +171,16 @@ export function unreadable(path: string, why: string): HostProblem {
     message: `${path} ${why}`,
     fix: "mount /proc into this container or sandbox, or give the facts in a file (--host)",
   };
+}
+
+/** `0 (NVIDIA H100 80GB HBM3, 00000000:17:00.0)`. */
+export function gpuLabel({
+  index,
+  name,
+  bus,
+}: Pick<GpuFacts | AmdGpuFacts, "index" | "name" | "bus">): string {
+  const details = [name, bus].filter((part) => part !== null);
+  return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
 }
 
 function count(number: number, what: string): string {

@@ -1,17 +1,17 @@
-/** macOS, Windows and the rest: honest partial facts from `systeminformation`. */
+/** Reads partial facts of macOS, Windows and other systems from `systeminformation`. */
 
 import { cpuLevel } from "../hardware/cpu-marches.ts";
+import { kernelNumber } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
-import type { HostIo, Inventory } from "./io.ts";
-import { kernelNumber } from "./kernel-facts.ts";
+import type { HostIo, Inventory } from "./host-io.ts";
 import { foreignDriver, unreadable } from "./host-problems.ts";
-import { unknownGpu } from "./unknown.ts";
+import { unknownGpu, unknownNvidia } from "./unknown-facts.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
 
 const source = "systeminformation";
 
-/** Facts without what only Linux tells: no features that the system does not list, no driver number of another kind. */
+/** Leaves unknown what the system does not tell in Linux's words, such as driver numbers. */
 export async function probeOtherSystem(io: HostIo, architecture: string): Promise<HostFacts> {
   const inventory = await io.readInventory();
   const features = inventory === null ? null : linuxFlags(inventory.flags, architecture);
@@ -65,10 +65,10 @@ function linuxFlags(flags: string, architecture: string): readonly string[] | nu
   ].sort();
 }
 
-/** The names are all that is certain: driver numbers of Windows are no Linux driver numbers. */
+/** Only the names are certain: driver numbers of Windows are no Linux driver numbers. */
 function nvidiaOf(inventory: Inventory): NvidiaFacts | null {
   const ours = inventory.gpus.filter(({ vendor, name }) => /nvidia/i.test(`${vendor} ${name}`));
   if (ours.length === 0) return null;
   const gpus = ours.map(({ name }, index) => ({ ...unknownGpu(index), name: name === "" ? null : name }));
-  return { driver: null, module: null, library: null, cuda: null, gpus };
+  return { ...unknownNvidia, gpus };
 }

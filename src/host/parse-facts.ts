@@ -1,4 +1,4 @@
-/** Host facts from a file or from standard input, checked by hand. */
+/** Parses host facts from JSON. */
 
 import { ImgmatchError, type Place, type ProblemCode, problemCodes } from "../errors.ts";
 import { cpuLevel, findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
@@ -7,6 +7,7 @@ import {
   anyText,
   type Check,
   exactly,
+  ifGiven,
   ifPresent,
   list,
   map,
@@ -19,18 +20,18 @@ import {
   truth,
   wholeNumber,
 } from "../io/checks.ts";
-import { fieldsOf, isRecord, readJson } from "../io/json.ts";
-import { didYouMean, suggestMarch } from "../io/suggest.ts";
-import { inputLimits, requireSize } from "../io/limits.ts";
 import { compareFirst } from "../io/collections.ts";
+import { fieldsOf, isRecord, readJson } from "../io/json.ts";
+import { inputLimits, requireSize } from "../io/limits.ts";
+import { didYouMean, suggestMarch } from "../io/suggest.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
   type AmdFacts,
   type AmdGpuFacts,
-  computePartitions,
-  containerGpus,
   type CpuFacts,
   compatModes,
+  computePartitions,
+  containerGpus,
   driverScales,
   factsSchemaVersion,
   type GpuFacts,
@@ -38,13 +39,13 @@ import {
   type HostProblem,
   type MigInstance,
   type NvidiaFacts,
-  openGpuFacts,
   type OpenGpuFact,
+  openGpuFacts,
 } from "./facts.ts";
-import { unknownUse } from "./unknown.ts";
+import { unknownUse } from "./unknown-facts.ts";
 
 /**
- * Reads facts as `imgmatch probe --json` writes them. A key that is missing is unknown, a key that nobody knows is a mistake.
+ * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.
  *
  * Throws `INPUT_TOO_LARGE`; else every mistake at once: `FACTS_SYNTAX` with its line and column when the text is no JSON, `FACTS_SCHEMA` with the
  * path of each value that is no fact. `file` is the name to show, `-` for standard input.
@@ -61,29 +62,22 @@ export function parseHostFacts(source: string, file: string): HostFacts {
 
 /** The same for JSON that is parsed already. Throws every `FACTS_SCHEMA` at once. */
 export function checkHostFacts(value: unknown, at: Place): HostFacts {
-  return withScale(requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at }));
+  return requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at });
 }
 
 const fix = "write the facts with: imgmatch probe --json";
 
-/** Facts that were written before they had a scale said WSL2 in words alone. */
-function withScale(facts: HostFacts): HostFacts {
-  const { nvidia, sources } = facts;
-  const wsl = Object.entries(sources).some(
-    ([fact, source]) => fact.startsWith("nvidia") && /\b(wsl2?|dxg)\b/i.test(source),
-  );
-  if (nvidia == null || nvidia.driverScale !== undefined || !wsl) return facts;
-  return { ...facts, nvidia: { ...nvidia, driverScale: "wsl" } };
+/** A text in the form of a fact. */
+function fact(name: keyof typeof factGrammar): Check<string> {
+  return text(factGrammar[name], factGrammar[name].expected);
 }
 
-const version = optional(text(factGrammar.driver, 'a version such as "550.54.15"'));
-const uuid = text(factGrammar.uuid, 'a uuid such as "GPU-…"');
-const featureNames = map(list(text(factGrammar.feature, 'a feature such as "avx2"')), (names) =>
-  [...new Set(names)].sort(),
-);
+const version = optional(fact("driver"));
+const uuid = fact("uuid");
+const featureNames = map(list(fact("feature")), (names) => [...new Set(names)].sort());
 const number = optional(wholeNumber);
 
-/** For people: what a terminal would act on is written as its escape, as the probe does. */
+/** Control characters become escapes, as in the facts of the probe. */
 const forPeople = map(anyText, plainText);
 
 const march: Check<March> = (value, report) => {
@@ -99,19 +93,19 @@ const march: Check<March> = (value, report) => {
 
 const writtenCpu: Check<CpuFacts & { readonly march: March | null }> = exactly({
   march: optional(march),
-  vendor: optional(text(factGrammar.vendor, 'a vendor such as "GenuineIntel"')),
+  vendor: optional(fact("vendor")),
   model: optional(forPeople),
   features: optional(featureNames),
   unknown: map(optional(featureNames, []), (names) => (names.length === 0 ? undefined : names)),
-  level: map(optional(text(factGrammar.level, 'a level such as "x86-64-v3"')), knownLevel),
+  level: map(optional(fact("level")), knownLevel),
 });
 
-/** By hand it is the name of a march that people know of their machines: it stands for that march's features. */
+/** People may write the name of a march in place of its features. */
 const cpu: Check<CpuFacts> = (value, report) => {
   const written = writtenCpu(value, report);
   if (written === undefined) return undefined;
   const { march, ...facts } = written;
-  // A member that is a mistake is not there.
+  // Undefined after a mistake.
   if (march == null) return facts;
   if (facts.features != null)
     report("march", "stands for features, and features are there too: leave one of them out");
@@ -123,16 +117,13 @@ const gpu: Check<GpuFacts> = exactly({
   index: wholeNumber,
   uuid: optional(uuid),
   name: optional(forPeople),
-  compute: optional(text(factGrammar.compute, 'a compute capability such as "9.0"')),
-  pci: optional(text(factGrammar.pci, 'a PCI id such as "10de:2330"')),
-  bus: optional(text(factGrammar.bus, 'a PCI address such as "00000000:17:00.0"')),
+  compute: optional(fact("compute")),
+  pci: optional(fact("pci")),
+  bus: optional(fact("bus")),
   memoryMiB: number,
   class: optional(oneOf("datacenter", "workstation", "geforce", "tegra", "unknown"), "unknown"),
   integrated: optional(truth),
-  mig: optional(
-    list(exactly<MigInstance>({ uuid, profile: text(factGrammar.profile, 'a profile such as "3g.40gb"') })),
-    [],
-  ),
+  mig: optional(list(exactly<MigInstance>({ uuid, profile: fact("profile") })), []),
   use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
 
@@ -140,11 +131,11 @@ const amdGpu: Check<AmdGpuFacts> = exactly({
   index: wholeNumber,
   uuid: optional(uuid),
   name: optional(forPeople),
-  target: optional(text(factGrammar.target, 'a target such as "gfx942"')),
+  target: optional(fact("target")),
   sramecc: optional(truth),
-  pci: optional(text(factGrammar.pci, 'a PCI id such as "1002:74a1"')),
-  bus: optional(text(factGrammar.bus, 'a PCI address such as "0000:83:00.0"')),
-  render: optional(text(factGrammar.render, 'a device such as "/dev/dri/renderD128"')),
+  pci: optional(fact("pci")),
+  bus: optional(fact("bus")),
+  render: optional(fact("render")),
   memoryMiB: number,
   partition: optional(oneOf(...computePartitions)),
   integrated: optional(truth),
@@ -167,17 +158,17 @@ const unknown = map(optional(list(oneOf(...openGpuFacts)), []), (open) =>
 
 const knownNvidia: Check<NvidiaFacts> = exactly({
   driver: version,
-  driverScale: map(optional(oneOf(...driverScales)), (scale) => scale ?? undefined),
+  driverScale: ifGiven(oneOf(...driverScales)),
   module: optional(oneOf("open", "proprietary")),
   library: version,
-  cuda: optional(text(factGrammar.cuda, 'a CUDA version such as "12.4"')),
+  cuda: optional(fact("cuda")),
   gpus: byIndex(gpu),
   unknown,
 });
 
 const knownAmd: Check<AmdFacts> = exactly({ driver: version, gpus: byIndex(amdGpu), unknown });
 
-/** Lists missing facts as unknown: the values in their place would mean that there is nothing. */
+/** Lists missing facts as unknown: their default values would mean "none". */
 function withOpen<Facts extends { readonly unknown?: readonly OpenGpuFact[] }>(
   known: Check<Facts>,
 ): Check<Facts> {
@@ -208,7 +199,7 @@ const sources: Check<HostFacts["sources"]> = (value, report) => {
   return Object.fromEntries(entries.sort(compareFirst));
 };
 
-/** A march is one of an architecture. */
+/** Also checks that the march belongs to the platform. */
 const hostFacts: Check<HostFacts> = (value, report) => {
   const { platform, cpu } = fieldsOf(value);
   const { march } = fieldsOf(cpu);
@@ -223,8 +214,8 @@ const hostFacts: Check<HostFacts> = (value, report) => {
 
 const anyHostFacts: Check<HostFacts> = exactly({
   schemaVersion: schemaVersion(factsSchemaVersion),
-  platform: text(factGrammar.platform, 'a platform such as "linux/amd64"'),
-  kernel: optional(text(factGrammar.kernel, 'a kernel number such as "6.8.0"')),
+  platform: fact("platform"),
+  kernel: optional(fact("kernel")),
   cpu: (value, report) => cpu(value ?? {}, report),
   nvidia: ifPresent(optional(withOpen(knownNvidia))),
   amd: ifPresent(optional(withOpen(knownAmd))),
@@ -232,11 +223,8 @@ const anyHostFacts: Check<HostFacts> = exactly({
     exactly<HostFacts["runtime"]>({
       nvidia: optional(oneOf(...containerGpus)),
       amd: ifPresent(optional(oneOf(...containerGpus))),
-      toolkit: map(
-        optional(text(factGrammar.toolkit, 'a version such as "1.17.8"')),
-        (version) => version ?? undefined,
-      ),
-      compat: map(optional(oneOf(...compatModes)), (mode) => mode ?? undefined),
+      toolkit: ifGiven(fact("toolkit")),
+      compat: ifGiven(oneOf(...compatModes)),
     }),
     { nvidia: null },
   ),
@@ -245,7 +233,7 @@ const anyHostFacts: Check<HostFacts> = exactly({
       exactly<HostProblem>({
         code,
         message: forPeople,
-        fix: map(optional(forPeople), (fix) => fix ?? undefined),
+        fix: ifGiven(forPeople),
       }),
     ),
     [],

@@ -1,7 +1,7 @@
-/** `/sys/bus/pci/devices`: GPUs of NVIDIA and AMD, also those without a driver or with another one. */
+/** Finds the GPUs of NVIDIA and AMD in `/sys/bus/pci/devices`, with any driver or none. */
 
-import { type HostIo, textOf } from "./io.ts";
 import { compareText } from "../io/collections.ts";
+import { type HostIo, textOf } from "./host-io.ts";
 
 export interface PciGpu {
   /** PCI address with an eight-digit domain: `00000000:17:00.0`. */
@@ -26,8 +26,8 @@ export function isGpu(vendor: string, pciClass: string): boolean {
 }
 
 /**
- * All display controllers of both vendors by PCI address. Not the virtual functions that a vGPU host keeps for its machines: there they
- * bear the card's class and driver, and NVML lists none of them (Linux, PCI Express I/O Virtualization: `physfn`; go-nvlib, nvpci).
+ * All display controllers of both vendors by PCI address, without virtual functions (`physfn`): a vGPU host keeps those for its machines,
+ * and NVML lists none of them, although they bear the card's class and driver (Linux, PCI Express I/O Virtualization; go-nvlib, nvpci).
  */
 export function readPciGpus(io: HostIo): readonly PciGpu[] {
   return io

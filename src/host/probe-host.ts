@@ -1,25 +1,24 @@
-/** The probe of this machine. */
+/** Probes a machine: CPU, drivers, GPUs and container runtime. */
 
 import type { AmdOptions, AmdResult } from "./amd/amd-facts.ts";
-import { readNvidiaRuntime } from "./nvidia/container-toolkit.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
-import { withinGrammar } from "./fact-grammar.ts";
+import { kernelNumber, withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
-import { type HostIo, textOf } from "./io.ts";
-import { kernelNumber } from "./kernel-facts.ts";
-import { readNvidia } from "./nvidia/nvidia.ts";
-import { type PciGpu, readPciGpus } from "./pci.ts";
+import { type HostIo, textOf } from "./host-io.ts";
+import { readNvidiaRuntime } from "./nvidia/container-toolkit.ts";
+import { isWsl } from "./nvidia/driver-library.ts";
+import { readNvidia } from "./nvidia/nvidia-facts.ts";
 import { applyVisibility } from "./nvidia/visible-devices.ts";
-import { isWsl } from "./nvidia/wsl.ts";
+import { type PciGpu, readPciGpus } from "./pci.ts";
 
 export interface ProbeOptions {
-  /** GPUs to look at: `0,2`, uuids, `all`. Takes the place of the environment's `…_VISIBLE_DEVICES`. */
+  /** Visible GPUs: `0,2`, uuids, `all`. Replaces the environment's `…_VISIBLE_DEVICES`. */
   readonly gpus?: string;
 }
 
 /**
- * Reads CPU, driver, GPUs and container runtime of a machine. A broken machine is not an error here: what is wrong with it
- * is in `problems`, each with its cure. Throws `SELECTION_INVALID` when `options.gpus` names a GPU that is not there.
+ * Reads CPU, driver, GPUs and container runtime of a machine. A broken machine is no error: `problems` lists its faults, each
+ * with its cure. Throws `SELECTION_INVALID` when `options.gpus` names a GPU that is not there.
  *
  * @example
  * const facts = await probeHost(nodeHostIo());
@@ -44,7 +43,7 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
     gpus: found.length === 0 ? options.gpus : undefined,
     others: nvidia.facts !== null,
   });
-  // The option is about AMD's GPUs where no others are.
+  // --gpus selects AMD GPUs if the host has no others.
   const ofAmd = found.length === 0 && amd?.facts != null;
   const visible = applyVisibility(io, found, ofAmd ? undefined : options.gpus);
   return {
@@ -73,14 +72,14 @@ function ofVendor(pci: readonly PciGpu[], vendor: string): readonly PciGpu[] {
   return pci.filter(({ id }) => id.startsWith(`${vendor}:`));
 }
 
-/** null on most machines: they have neither a GPU of AMD nor its driver, and load nothing about either. */
+/** null without an AMD GPU and its driver: most machines need not load the reader. */
 async function probeAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): Promise<AmdResult | null> {
   if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) return null;
   const { readAmd } = await import("./amd/amd-facts.ts");
   return readAmd(io, pci, options);
 }
 
-/** Node's architecture names → those of OCI image platforms (Go's GOARCH), where they differ. */
+/** Node.js names of architectures → OCI names (GOARCH), where they differ. */
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", mipsel: "mipsle" };
 
 function ociArchitecture({ arch, endianness }: HostIo): string {

@@ -1,16 +1,16 @@
-/** The facts of a machine: this one, or the one that a file describes. */
+/** Answers with the facts of this machine, of a file, or of a machine type. */
 
 import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import type { HostFacts } from "./facts.ts";
-import { nodeHostIo } from "./node-io.ts";
-import { probeHost } from "./probe-host.ts";
 import type { ToldOfHost } from "./complete-hosts.ts";
+import type { HostFacts } from "./facts.ts";
+import { nodeHostIo } from "./node-host-io.ts";
+import { probeHost } from "./probe-host.ts";
 import type { NamedHost } from "./read-hosts.ts";
 
-/** Which host is meant: of every command about one. */
+/** The host that a command is about. */
 export interface HostChoice extends ToldOfHost {
   /** Facts, or a Kubernetes node, from a file, or `-` for standard input, in place of this machine. */
   readonly host?: string;
@@ -51,7 +51,7 @@ export async function probe(options: HostChoice & Watching = {}, given?: Partial
   return completed.facts;
 }
 
-/** The flag that names another host than this machine; null where none does. */
+/** The flag that names another host than this machine; null if none does. */
 export function otherHost({ host, hostType }: Pick<HostChoice, "host" | "hostType">): OtherHost | null {
   return host !== undefined ? "--host" : hostType !== undefined ? "--host-type" : null;
 }

@@ -1,15 +1,15 @@
-/** Facts of many hosts in files and folders. */
+/** Reads the facts of many hosts from files and folders. */
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { inputLimits } from "../io/limits.ts";
-import { readTextFile } from "../io/files.ts";
 import { compareText } from "../io/collections.ts";
+import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../io/limits.ts";
 import { completeHosts, type ToldOfHost } from "./complete-hosts.ts";
 import { type NamedHost, readHosts } from "./read-hosts.ts";
 
-/** Machine types beside the hosts of files, and what is said of all of them. */
+/** Machine types beside the hosts of files, and facts that are added to all of them. */
 export interface MoreHosts extends ToldOfHost {
   /** All machine types of `aws`, `azure`, `gcp` or `nvidia`; or a list of them with commas. */
   readonly catalog?: readonly string[];
@@ -18,11 +18,11 @@ export interface MoreHosts extends ToldOfHost {
 }
 
 /**
- * The hosts of files, and of all files of folders but those whose names begin with a dot, in the order of their names; `-` is
- * standard input. Hosts of one name get the path of their file before it. Machine types come last.
+ * Reads hosts from files and folders, in the order of their names; `-` is standard input. Files whose names begin with a dot are left out.
+ * Hosts with the same name get the path of their file before it. Machine types come last.
  *
  * Throws what `readHosts` throws, for all files at once, `FILE_NOT_FOUND`, `FACTS_SCHEMA` for a folder without files, and `USAGE` for
- * a machine type or a driver that is none.
+ * an unknown machine type or a malformed driver.
  *
  * @example
  * const hosts = await readHostFiles(["facts/", "nodes.json"], () => "");
@@ -30,7 +30,7 @@ export interface MoreHosts extends ToldOfHost {
 export async function readHostFiles(
   paths: readonly string[],
   readStdin: () => Promise<string> | string,
-  { catalog = [], hostType = [], ...told }: MoreHosts = {},
+  { catalog = [], hostType = [], ...added }: MoreHosts = {},
 ): Promise<readonly NamedHost[]> {
   const problems: Problem[] = [];
   const found: (NamedHost & { readonly file: string })[] = [];
@@ -52,10 +52,10 @@ export async function readHostFiles(
     ...host,
     name: (counts.get(host.name) ?? 0) > 1 ? `${file}: ${host.name}` : host.name,
   }));
-  if (catalog.length + hostType.length === 0) return completeHosts(named, told);
+  if (catalog.length + hostType.length === 0) return completeHosts(named, added);
   const { catalogHosts } = await import("./catalog.ts");
   const types = await catalogHosts({ catalogs: words(catalog), types: words(hostType) });
-  return completeHosts([...named, ...types], told);
+  return completeHosts([...named, ...types], added);
 }
 
 /** Splits lists at their commas. */

@@ -1,4 +1,4 @@
-/** Facts that somebody passes: what `imgmatch probe --json` prints, or a Kubernetes node. */
+/** Reads the facts of one host from the output of `imgmatch probe --json`, or from a Kubernetes node. */
 
 import { isRecord, parseJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
@@ -17,11 +17,11 @@ export async function readHost(text: string, file: string): Promise<HostFacts> {
   requireSize(text, inputLimits.facts, { file });
   // `parseHostFacts` reports text that is no JSON, with its place.
   const value = parseJson(text);
-  // Host facts are the common case, and what follows need not be loaded for them.
+  // Host facts are the common case: they need no reader of Kubernetes objects.
   if (isRecord(value) && !("schemaVersion" in value)) {
-    const { readKubernetesNode } = await import("./kubernetes/kubernetes-object.ts");
+    const { readKubernetesNode } = await import("./kubernetes/cluster-objects.ts");
     const node = readKubernetesNode(value, file);
-    if (node !== null) return (await import("./kubernetes/kubernetes-node.ts")).factsOfNode(node);
+    if (node !== null) return (await import("./kubernetes/node-facts.ts")).factsOfNode(node);
   }
   return completeFacts(parseHostFacts(text, file));
 }

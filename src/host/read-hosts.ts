@@ -1,35 +1,36 @@
-/** Facts of many hosts in one text, as ssh, Slurm, Ansible and kubectl gather them. */
+/** Reads the facts of many hosts from one text, as ssh, Slurm, Ansible and kubectl gather them. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { splitJson } from "../io/json-values.ts";
 import { isRecord } from "../io/json.ts";
+import { splitJson } from "../io/json-values.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { plainText } from "./fact-grammar.ts";
-import { completeFacts } from "./nvidia/complete-gpus.ts";
 import type { HostFacts } from "./facts.ts";
-import { factsOfNode } from "./kubernetes/kubernetes-node.ts";
-import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes/kubernetes-object.ts";
+import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes/cluster-objects.ts";
+import { factsOfNode } from "./kubernetes/node-facts.ts";
+import { completeFacts } from "./nvidia/complete-gpus.ts";
 import { checkHostFacts } from "./parse-facts.ts";
 
 export interface NamedHost {
-  /** For people, in one line: of the file, of the node, or of its place in the text, `nodes.jsonl:3`. */
+  /** For people: the name of the file, of the node, or of the place in the text, `nodes.jsonl:3`. */
   readonly name: string;
   readonly facts: HostFacts;
-  /** The digests of each image that it has, where that is known: a Kubernetes node tells. */
+  /** The digests of each image on the host, if its source is a Kubernetes node that lists them. */
   readonly images?: readonly (readonly string[])[];
 }
 
 /** More than a person corrects before the next try. */
 const mostProblems = 50;
 
-/** Each is named by what the entry says, else by the name of the file, with the line where the file has several. */
+/** A JSON value of the text. */
 interface Entry {
   readonly value: unknown;
+  /** The default name of its host: the file, with the line if the file has several values. */
   readonly name: string;
   readonly file: string;
   /** Its first line. */
   readonly line: number;
-  /** From the whole text. */
+  /** The cluster objects of the whole text. */
   readonly cluster: Cluster;
 }
 
@@ -113,7 +114,7 @@ async function readNamed(name: unknown, facts: unknown, entry: Entry): Promise<N
   return { name: plainText(name), facts: await completeFacts(checkHostFacts(facts, { file, line })) };
 }
 
-/** As Ansible keeps the result of a command: its standard output is the facts. */
+/** Ansible keeps the result of a command in this form; the standard output is the facts. */
 async function readStdout(
   { rc }: Readonly<Record<string, unknown>>,
   stdout: string,

@@ -7,7 +7,7 @@ import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
 import { closedDevices } from "../host/amd/kfd.ts";
-import { nodeHostIo } from "../host/node-io.ts";
+import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
 import { type Environment, type Watching, type World, worldOf } from "../io/world.ts";

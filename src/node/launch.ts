@@ -1,7 +1,7 @@
 /** `imgmatch launch`: writes the image that resolve picks as a command or documents of a launch target. */
 
 import { usageError } from "../errors.ts";
-import { nodeHostIo } from "../host/node-io.ts";
+import { nodeHostIo } from "../host/node-host-io.ts";
 import { otherHost } from "../host/probe.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { connectDocker } from "../../src/oci/engine/api.ts";
-import { nodeHostIo } from "../../src/host/node-io.ts";
+import { nodeHostIo } from "../../src/host/node-host-io.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeHostIo } from "../../src/host/node-io.ts";
+import { nodeHostIo } from "../../src/host/node-host-io.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { fleetScript } from "../../src/node/sh/fleet-script.ts";

@@ -4,12 +4,16 @@ import { amdDrivers } from "../../src/hardware/amd-drivers.ts";
 import { genericOf } from "../../src/hardware/amd-generics.ts";
 import { amdProducts } from "../../src/hardware/amd-products.ts";
 import { hiddenFeatureRows } from "../../src/hardware/cpu-hidden-features.ts";
-import { armRows, powerRows, riscvRows, x86Rows } from "../../src/hardware/cpu-marches.ts";
-import { branchRows } from "../../src/hardware/cuda-branch-table.ts";
-import { targetRows } from "../../src/hardware/cuda-target-table.ts";
-import { driverFloors, toolkitRows } from "../../src/hardware/cuda-toolkits.ts";
-import { compatRows } from "../../src/hardware/forward-compat.ts";
-import { architectureRows } from "../../src/hardware/gpu-architectures.ts";
+import { marchRows } from "../../src/hardware/cpu-marches.ts";
+import { formatComputeCapability } from "../../src/hardware/compute-capability.ts";
+import {
+  cudaToolkits,
+  driverBranches,
+  driverFloors,
+  toolkitTargets,
+} from "../../src/hardware/cuda-toolkits.ts";
+import { compatPackages } from "../../src/hardware/forward-compat.ts";
+import { gpuArchitectures } from "../../src/hardware/gpu-architectures.ts";
 import { rocmTargets } from "../../src/hardware/rocm-releases.ts";
 import { nameRows, virtualRows } from "../../src/hardware/gpu-name-table.ts";
 import { pciRows } from "../../src/hardware/gpu-pci-table.ts";
@@ -17,17 +21,22 @@ import { machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type
 import { hardwareSources, type SourceKey } from "../../src/hardware/sources.ts";
 import { compareVersions, parseVersion } from "../../src/hardware/driver-version.ts";
 
+const architectureRows = gpuArchitectures.map(({ compute, ...row }) => ({
+  ...row,
+  compute: formatComputeCapability(compute),
+}));
+
 interface Row {
   readonly source: readonly SourceKey[];
 }
 
 /** Table → its rows, and what each is known by, in the order in which they stand. */
 const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[]>> = {
-  toolkits: toolkitRows.map((row) => ({ ...row, key: row.release })),
+  toolkits: cudaToolkits.map((row) => ({ ...row, key: row.release })),
   floors: driverFloors.map((row) => ({ ...row, key: String(row.major) })),
-  branches: branchRows.map((row) => ({ ...row, key: String(row.branch) })),
-  targets: targetRows.map((row) => ({ ...row, key: row.minor })),
-  packages: compatRows.map((row) => ({ ...row, key: row.cuda })),
+  branches: driverBranches.map((row) => ({ ...row, key: String(row.branch) })),
+  targets: toolkitTargets.map((row) => ({ ...row, key: row.minor })),
+  packages: compatPackages().map((row) => ({ ...row, key: row.cuda })),
   architectures: architectureRows.map((row) => ({ ...row, key: row.compute })),
   amdArchitectures: amdArchitectures.map((row) => ({ ...row, key: row.name })),
   amdDrivers: amdDrivers.map((row) => ({ ...row, key: row.module })),
@@ -37,10 +46,9 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   pci: pciRows.map((row) => ({ ...row, key: row.id })),
   virtual: virtualRows.map((row) => ({ ...row, key: row.board })),
   names: nameRows.map((row) => ({ ...row, key: row.name })),
-  x86: x86Rows.map((row) => ({ ...row, key: row.name })),
-  arm: armRows.map((row) => ({ ...row, key: row.name })),
-  power: powerRows.map((row) => ({ ...row, key: row.name })),
-  riscv: riscvRows.map((row) => ({ ...row, key: row.name })),
+  ...Object.fromEntries(
+    Object.entries(marchRows).map(([name, rows]) => [name, rows.map((row) => ({ ...row, key: row.name }))]),
+  ),
   machineCpus: machineCpuRows,
   machines: machineTypeRows.map((row) => ({ ...row, key: `${row.catalog}/${row.name}` })),
   hidden: hiddenFeatureRows.map((row) => ({ ...row, key: row.march })),
@@ -69,8 +77,8 @@ describe.each(Object.entries(tables))("table %s", (name, rows) => {
     // Levels stand before the cores, in the order in which they contain each other.
     const rest = keys.filter((key) => !/^(x86-64|armv|power|rv)/.test(key));
     expect(rest).toEqual([...rest].sort(numbers ? byNumber : byText));
-    if (name === "power") expect(keys).toEqual(["power8", "power9", "power10"]);
-    if (name === "riscv") expect(keys).toEqual(["rv64gc", "rva20u64", "rva22u64", "rva23u64"]);
+    if (name === "ppc64le") expect(keys).toEqual(["power8", "power9", "power10"]);
+    if (name === "riscv64") expect(keys).toEqual(["rv64gc", "rva20u64", "rva22u64", "rva23u64"]);
   });
 });
 
@@ -138,7 +146,7 @@ describe("values", () => {
   });
 
   test("the features of a march are Linux names, each in one list only", () => {
-    for (const row of [...x86Rows, ...armRows, ...powerRows, ...riscvRows]) {
+    for (const row of Object.values(marchRows).flat()) {
       const words = [row.required, row.hiddenRequired, row.optional, row.hiddenOptional].flatMap((text) =>
         text === undefined || text === "" ? [] : text.split(" "),
       );
@@ -152,7 +160,7 @@ describe("values", () => {
 
   test("the hidden features that a model has are those that its march asks for", () => {
     for (const row of hiddenFeatureRows) {
-      const march = x86Rows.find((each) => each.name === row.march);
+      const march = marchRows.amd64.find((each) => each.name === row.march);
       expect(march?.models, row.march).toEqual(row.models);
       const asked = `${march?.hiddenRequired ?? ""} ${march?.hiddenOptional ?? ""}`.split(" ");
       expect(

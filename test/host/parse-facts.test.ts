@@ -107,14 +107,7 @@ describe("parseHostFacts", () => {
     ]);
   });
 
-  it("knows WSL2 by its words where facts are older than their scale, and by the scale alone where they have one", () => {
-    const scaleOf = (nvidia: object) => {
-      const sources = { "nvidia.driver": "nvidia-smi (WSL2 library; Windows driver 572.70)" };
-      const facts = { ...minimal, nvidia: { gpus: [], ...nvidia }, sources };
-      return parseHostFacts(JSON.stringify(facts), "f").nvidia?.driverScale;
-    };
-    expect(scaleOf({})).toBe("wsl");
-    expect(scaleOf({ driverScale: "linux" })).toBe("linux");
+  it("refuses a scale that is none", () => {
     expect(problemsOf(JSON.stringify({ ...minimal, nvidia: { driverScale: "windows" } }))).toMatchObject([
       { message: 'nvidia.driverScale: expected linux, wsl, l4t, found text "windows"' },
     ]);

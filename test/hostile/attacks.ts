@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve as resolvePath } from "node:path";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
-import type { CommandResult, HostIo } from "../../src/host/io.ts";
+import type { CommandResult, HostIo } from "../../src/host/host-io.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { readHost } from "../../src/host/read-host.ts";

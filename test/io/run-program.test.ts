@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
-import { nodeHostIo } from "../../src/host/node-io.ts";
+import { nodeHostIo } from "../../src/host/node-host-io.ts";
 import { runProgram } from "../../src/io/run-program.ts";
 import { needs } from "../support/needs.ts";
 

@@ -17,7 +17,7 @@ import { advertiseNode } from "../../src/node/launch/labels/node-labels.ts";
 import { createChooser } from "../../src/node/mirror/answer-request.ts";
 import { fleetScript } from "../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
-import { devices, node } from "../host/support/amd-host.ts";
+import { devices, node } from "../host/amd/support/amd-host.ts";
 import { byIndex } from "../oci/registry/support/index-of-lock.ts";
 import { amdHost, levelV3, mi300x } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf, rocmImage } from "../resolve/support/locks.ts";

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { unknownGpu } from "../../src/host/unknown.ts";
+import { unknownGpu } from "../../src/host/unknown-facts.ts";
 import { carriedModules } from "../../src/inspect/gpu/loadable-modules.ts";
 import { agreement, judgeModule, loadedBy } from "../../src/node/judge-module.ts";
 import type { ProveAnswer } from "../../src/node/prove.ts";
@@ -140,7 +140,13 @@ describe("imgmatch prove", needs(whyNot), () => {
       ["libcuda.so.1", "fake-cuda.c"],
       ["libnvidia-ml.so.1", "fake-nvml.c"],
     ] as const)
-      execFileSync("cc", ["-shared", "-fPIC", "-o", join(libraries, name), `test/host/support/${source}`]);
+      execFileSync("cc", [
+        "-shared",
+        "-fPIC",
+        "-o",
+        join(libraries, name),
+        `test/host/nvidia/support/${source}`,
+      ]);
     writeFileSync(join(image, "app.fatbin"), makeContainer(entries));
     writeFileSync(join(image, "app.cubin"), cubin(90, 124));
     program = await bundledInParts(resolve("src/cli/bin.ts"), "prove-cli");

@@ -2,8 +2,8 @@
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { CommandResult, HostIo, Inventory } from "../../src/host/io.ts";
-import { denied } from "../../src/host/io.ts";
+import type { CommandResult, HostIo, Inventory } from "../../src/host/host-io.ts";
+import { denied } from "../../src/host/host-io.ts";
 import type { NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
 
 /** `host.json`: what files cannot say. All of it optional. */

@@ -1,15 +1,17 @@
-/** The AMD part of the facts, from sysfs alone: no library, no process. Loaded only where a GPU of AMD or its driver is. */
+/** Reads the AMD part of the facts from sysfs alone. It is loaded only where an AMD GPU or its driver is. */
 
 import { amdTarget, findAmdArchitecture } from "../../hardware/amd-architectures.ts";
-import { findAmdProduct } from "../../hardware/amd-products.ts";
-import * as problem from "./amd-problems.ts";
-import { applyAmdVisibility } from "./amd-visible-devices.ts";
-import { isContainer, readAmdRuntime, type RuntimeReading } from "../nvidia/container-runtime.ts";
+import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
+import { isContainer, type RuntimeReading, readContainerRuntime } from "../container-runtime.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
-import type { HostIo } from "../io.ts";
-import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
+import type { HostIo } from "../host-io.ts";
+import { gpuLabel } from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
+import { unknownAmdGpu } from "../unknown-facts.ts";
+import * as problem from "./amd-problems.ts";
+import { applyAmdVisibility } from "./amd-visible-devices.ts";
+import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
 
 export interface AmdResult {
   readonly facts: AmdFacts | null;
@@ -19,16 +21,16 @@ export interface AmdResult {
 }
 
 export interface AmdOptions {
-  /** As `--gpus`, where the host has no GPUs of another vendor. */
+  /** The value of `--gpus`, if the host has no GPUs of another vendor. */
   readonly gpus: string | undefined;
-  /** Whether a GPU of another vendor is there: then nobody misses that of a processor, as in a container. */
+  /** True if a GPU of another vendor is there: then a missing GPU of a processor is no problem, as in a container. */
   readonly others: boolean;
 }
 
 const modulePath = "/sys/module/amdgpu";
 
 export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): AmdResult {
-  // The driver of cards before GCN, for which there is no ROCm: they draw.
+  // radeon drives cards before GCN, which have no ROCm.
   const cards = pci.filter(({ driver }) => driver !== "radeon");
   const kfd = readKfd(io);
   const held = cards.some(({ driver }) => driver === "amdgpu");
@@ -36,13 +38,13 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
   if (!loaded && cards.length === 0) return { facts: null, runtime: null, problems: [], sources: {} };
   const gpus = kfd.gpus.map((gpu, index) => factsOf(io, gpu, { index, all: kfd.gpus }));
   const reached = reach(io, gpus, kfd.masked);
-  // ROCm counts what it can open.
-  const mine = reached.gpus.map((gpu, index) => ({ ...gpu, index }));
+  // ROCm numbers the GPUs that it can open.
+  const listed = reached.gpus.map((gpu, index) => ({ ...gpu, index }));
   const rest = kfd.masked > 0 ? [] : cards.filter((card) => !gpus.some(({ bus }) => bus === shortBus(card)));
   const undriven = loaded ? [] : rest.filter(({ driver }) => driver === null).map(undrivenGpu);
-  const visible = applyAmdVisibility(io, [...mine, ...undriven], options.gpus);
+  const visible = applyAmdVisibility(io, [...listed, ...undriven], options.gpus);
   const driver = readDriver(io);
-  const runtime = readAmdRuntime(io);
+  const runtime = readContainerRuntime(io, "amd");
   const missed = gpus.length > 0 ? gpus : cards.map(undrivenGpu);
   const container = isContainer(io);
   const ofProcessor = missed.length > 0 && missed.every(({ integrated }) => integrated === true);
@@ -52,10 +54,10 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
     runtime,
     problems: [
       ...(unmissed ? [] : [...reached.problems, ...unlisted(rest, container)]),
-      // Without its driver no card says more, and one that the table does not know may be too old for any code.
+      // Without the driver the target stays unknown, and a card that is in no table may be too old for any code.
       ...(loaded ? visible.gpus : [])
         .filter(({ target }) => target === null)
-        .map((gpu) => problem.targetUnknown(label(gpu))),
+        .map((gpu) => problem.targetUnknown(gpuLabel(gpu))),
       ...visible.problems,
     ],
     sources: {
@@ -76,8 +78,8 @@ function readDriver(io: HostIo) {
 }
 
 /**
- * GPUs that ROCm can open: those whose render node it can (libhsakmt, topology.c, topology_sysfs_check_node_supported), all through `/dev/kfd`.
- * If it can open none, the GPUs are the host's all the same. In a container they are not: its sysfs shows GPUs that it does not have.
+ * Finds the GPUs that ROCm can open: through `/dev/kfd` and their render nodes (libhsakmt, topology.c, topology_sysfs_check_node_supported).
+ * A host whose GPUs cannot be opened has them all the same. A container has not: its sysfs shows GPUs of the host.
  */
 function reach(io: HostIo, gpus: readonly AmdGpuFacts[], masked: number) {
   const container = isContainer(io);
@@ -106,12 +108,12 @@ function factsOf(
   const architecture = target === null ? null : findAmdArchitecture(target);
   const device = gpu.render === null ? null : `/sys/class/drm/${gpu.render.split("/").at(-1)}/device`;
   const read = (name: string) => (device === null ? "" : lineOf(io, `${device}/${name}`));
-  // A kernel without the target's number may be older than the bit, too.
+  // A kernel that does not print the target may be older than the sramecc bit, too.
   const sramecc = gpu.sramecc || (gpu.version === null && architecture?.sramecc !== false ? null : false);
   return {
     index,
     uuid: gpu.uuid,
-    name: onlyName(gpu.pci) ?? (read("product_name") || null),
+    name: onlyName(product) ?? (read("product_name") || null),
     target,
     sramecc,
     pci: gpu.pci,
@@ -128,13 +130,7 @@ function lineOf(io: HostIo, path: string): string {
   return typeof text === "string" ? text.trim() : "";
 }
 
-/** Boards with different names share an id: then the id does not tell which one it is. */
-function onlyName(pci: string): string | null {
-  const names = findAmdProduct(pci)?.names ?? [];
-  return names.length === 1 ? (names[0] ?? null) : null;
-}
-
-/** Beyond the first, the device of a partition is none on PCI, and the place of the function has its number (Linux, kfd_topology.c). */
+/** Only the first partition is a PCI device. For the others, the kernel writes their number in place of the function (kfd_topology.c). */
 function busOf(link: string | null, gpu: KfdGpu, all: readonly KfdGpu[]): string | null {
   const linked = link?.split("/").at(-1) ?? "";
   if (factGrammar.bus.test(linked)) return linked.toLowerCase();
@@ -142,20 +138,20 @@ function busOf(link: string | null, gpu: KfdGpu, all: readonly KfdGpu[]): string
   const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
   const [bus, device, part] = [Math.floor(location / 256), Math.floor(location / 8) % 32, location % 8];
   const address = `${hex(gpu.domain, 4)}:${hex(bus, 2)}:${hex(device, 2)}.${part}`;
-  // The first place of all is that of a bridge: nobody has said.
+  // Location 0 belongs to a bridge, so it means unknown.
   return location > 0 && factGrammar.bus.test(address) ? address : null;
 }
 
-/** The partitions of a card, and this GPU among them. */
+/** All partitions of the card, this GPU included. */
 function siblings(gpu: KfdGpu, all: readonly KfdGpu[]): readonly KfdGpu[] {
   const same = all.filter(({ uuid, domain }) => uuid !== null && uuid === gpu.uuid && domain === gpu.domain);
   return same.length === 0 ? [gpu] : same;
 }
 
-/** The kernel says it of the card. Partitions of one die each are CPX, whatever says so. */
+/** The kernel names the mode of the card. Partitions of one die each are CPX, whatever it says. */
 function partitionOf(text: string, gpu: KfdGpu, all: readonly KfdGpu[]): AmdGpuFacts["partition"] {
-  const told = computePartitions.find((mode) => mode === text);
-  if (told !== undefined) return told;
+  const named = computePartitions.find((mode) => mode === text);
+  if (named !== undefined) return named;
   return gpu.dies === 1 && siblings(gpu, all).length > 1 ? "CPX" : null;
 }
 
@@ -167,13 +163,12 @@ function shortBus({ bus }: PciGpu): string {
 /** A GPU of which nothing but the PCI device is known. */
 function undrivenGpu(card: PciGpu, index: number): AmdGpuFacts {
   const product = findAmdProduct(card.id);
-  const unknown = { uuid: null, sramecc: null, render: null, memoryMiB: null, partition: null };
-  const bus = shortBus(card);
   const { target = null, integrated = null } = product ?? {};
-  return { index, ...unknown, name: onlyName(card.id), target, pci: card.id, bus, integrated };
+  const known = { name: onlyName(product), target, pci: card.id, bus: shortBus(card), integrated };
+  return { ...unknownAmdGpu(index), ...known };
 }
 
-/** PCI devices that are no node: without their driver, held by another, or left out. That of a processor, and what no ROCm knows, draw. */
+/** Cards that the compute driver does not list: without a driver, held by another one, or skipped. GPUs that only draw do not count. */
 function unlisted(cards: readonly PciGpu[], container: boolean): readonly HostProblem[] {
   const computing = cards.filter(({ id }) => findAmdProduct(id)?.integrated === false);
   const held = (by: (driver: string | null) => boolean) => computing.filter(({ driver }) => by(driver));
@@ -185,9 +180,4 @@ function unlisted(cards: readonly PciGpu[], container: boolean): readonly HostPr
     ...(other === undefined ? [] : [problem.noDriver(taken.map(shortBus), other.driver)]),
     ...(left.length === 0 || container ? [] : [problem.skipped(left.map(shortBus))]),
   ];
-}
-
-function label({ index, name, bus }: AmdGpuFacts): string {
-  const details = [name, bus].filter((part) => part !== null);
-  return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
 }

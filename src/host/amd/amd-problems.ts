@@ -1,4 +1,4 @@
-/** The states that machines with AMD GPUs are in: one function per code, each with what happened and the cure. */
+/** The problems of machines with AMD GPUs: a function for each state, which says what happened and how to cure it. */
 
 import type { HostProblem } from "../facts.ts";
 

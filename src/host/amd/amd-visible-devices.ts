@@ -1,9 +1,9 @@
-/** Which AMD GPUs a program may see: `--gpus`, `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`. */
+/** Finds the AMD GPUs that a program may see: `--gpus`, `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`. */
 
-import { unclear } from "./amd-problems.ts";
 import type { AmdGpuFacts } from "../facts.ts";
-import type { HostIo } from "../io.ts";
-import { type Narrowing, readEntries, refuseSelection } from "../nvidia/visible-devices.ts";
+import type { HostIo } from "../host-io.ts";
+import { joinNarrowings, type Narrowing, readEntries, refuseSelection } from "../gpu-selection.ts";
+import { unclear } from "./amd-problems.ts";
 
 type Gpus = readonly AmdGpuFacts[];
 
@@ -20,15 +20,11 @@ export function applyAmdVisibility(
   if (option !== undefined)
     return { gpus: narrowAmdGpus(gpus, option), problems: [], source: `--gpus ${option}` };
   const rocr = narrowBy(gpus, variable(io, "ROCR_VISIBLE_DEVICES"), "ROCr");
-  // An empty value is as none to HIP, which then obeys NVIDIA's variable. ROCr takes it for "no GPU".
+  // HIP ignores an empty value and then obeys NVIDIA's variable. ROCr reads it as "no GPU".
   const named = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].map((name) => variable(io, name));
   const hip = narrowBy(rocr.gpus, named.find((each) => each !== null && each.value !== "") ?? null, "HIP");
-  const sources = [rocr.source, hip.source].filter((source) => source !== null);
-  return {
-    gpus: [...hip.gpus].sort((a, b) => a.index - b.index),
-    problems: [...rocr.problems, ...hip.problems],
-    source: sources.length === 0 ? null : sources.join(", "),
-  };
+  const gpusInOrder = [...hip.gpus].sort((a, b) => a.index - b.index);
+  return joinNarrowings(gpusInOrder, [rocr, hip]);
 }
 
 interface Variable {
@@ -42,10 +38,10 @@ function variable({ env }: HostIo, name: string): Variable | null {
 }
 
 function narrowBy(gpus: Gpus, set: Variable | null, reader: "HIP" | "ROCr"): Narrowing<AmdGpuFacts> {
-  // On a machine without GPUs the variable of a job or a shell hides nothing.
+  // Without GPUs the variable hides nothing.
   if (set === null || gpus.length === 0) return { gpus, problems: [], source: null };
   const source = `${set.name}=${set.value}`;
-  // No index, and the usual way to hide every GPU: on purpose, not a slip.
+  // The usual way to hide every GPU.
   if (set.value === "" || set.value.trim() === "-1") return { gpus: [], problems: [], source };
   const find = reader === "HIP" ? findForHip : findForRocr;
   const { found, invalid } = readEntries<AmdGpuFacts>(
@@ -57,7 +53,7 @@ function narrowBy(gpus: Gpus, set: Variable | null, reader: "HIP" | "ROCr"): Nar
   return { gpus: [...new Set(found)], problems, source };
 }
 
-/** Blanks and case do not count; the beginning of a UUID is one where it fits one GPU alone; a number that stands twice ends the list. */
+/** Ignores blanks and case. The start of a UUID counts if it fits one GPU alone. A GPU that is named twice ends the list. */
 function findForRocr(gpus: Gpus, entry: string, before: Gpus): AmdGpuFacts | null {
   const token = entry.trim().toUpperCase();
   const fits = gpus.filter(({ uuid }) => token.length >= 5 && uuid?.toUpperCase().startsWith(token));
@@ -65,7 +61,7 @@ function findForRocr(gpus: Gpus, entry: string, before: Gpus): AmdGpuFacts | nul
   return found === undefined || before.includes(found) ? null : found;
 }
 
-/** The number as it would print it, and any part of a UUID that begins with `GPU-`. */
+/** Takes a number without leading zeros, or text with `GPU-` that is a part of a UUID. */
 function findForHip(gpus: Gpus, entry: string): AmdGpuFacts | null {
   if (entry.includes("GPU-")) return gpus.find(({ uuid }) => uuid?.includes(entry)) ?? null;
   return /^(?:0|[1-9]\d{0,3})$/.test(entry) ? (gpus[Number(entry)] ?? null) : null;

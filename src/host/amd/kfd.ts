@@ -1,6 +1,6 @@
-/** `/sys/class/kfd`: the GPUs that the kernel's compute driver for AMD lists, each with its properties. */
+/** Reads `/sys/class/kfd`: the AMD GPUs that the kernel's compute driver lists, with their properties. */
 
-import { denied, type HostIo } from "../io.ts";
+import { denied, type HostIo } from "../host-io.ts";
 
 export const kfdPath = "/sys/class/kfd/kfd/topology/nodes";
 
@@ -11,7 +11,7 @@ export interface KfdGpu {
   /** `1002:74a1`. */
   readonly pci: string;
   readonly domain: number;
-  /** Bus and device, and, behind the last colon of an address, the function or the number of a partition. */
+  /** Bus, device, and the function or the number of a partition, in one number. */
   readonly location: number;
   /** `/dev/dri/renderD128`; null where the kernel names none. */
   readonly render: string | null;
@@ -26,7 +26,7 @@ export interface KfdGpu {
 }
 
 export interface KfdReading {
-  /** In the order of their nodes, which is ROCm's. */
+  /** ROCm numbers the GPUs in this order. */
   readonly gpus: readonly KfdGpu[];
   /** Nodes that the device cgroup of this container does not let it read (Linux, amdkfd: kfd_devcgroup_check_permission). */
   readonly masked: number;
@@ -40,7 +40,7 @@ export function readPage(io: HostIo, path: string): ReturnType<HostIo["readText"
   return typeof text === "string" ? text.slice(0, page) : text;
 }
 
-/** Eight cards of eight partitions are 64. */
+/** Eight cards with eight partitions each are 64 nodes. */
 const mostNodes = 1024;
 const mostBanks = 16;
 
@@ -54,7 +54,7 @@ export function readKfd(io: HostIo): KfdReading {
   };
 }
 
-/** Device files of the GPUs that are there and that this user may not open. */
+/** Device files that exist and that this user may not open. */
 export function closedDevices(io: HostIo): readonly string[] {
   const { gpus } = readKfd(io);
   const devices = gpus.length === 0 ? [] : ["/dev/kfd", ...gpus.flatMap(({ render }) => render ?? [])];
@@ -64,7 +64,7 @@ export function closedDevices(io: HostIo): readonly string[] {
 function readGpu(io: HostIo, node: string, text: string): readonly KfdGpu[] {
   const properties = parseProperties(text);
   const number = (name: string) => Number(properties.get(name) ?? 0);
-  // The node of a processor has none. Hygon's cards are listed too, and are another vendor's.
+  // A processor's node has no SIMDs. Hygon's cards are listed too, under their own vendor id.
   if (number("simd_count") === 0 || number("vendor_id") !== 0x1002) return [];
   const version = number("gfx_target_version");
   const minor = number("drm_render_minor");
@@ -73,7 +73,7 @@ function readGpu(io: HostIo, node: string, text: string): readonly KfdGpu[] {
     version: version === 0 ? null : version,
     pci: `1002:${number("device_id").toString(16).padStart(4, "0")}`,
     domain: number("domain"),
-    // The upper half has the number of a partition beyond the eighth (Linux, kfd_topology.c).
+    // The upper half numbers the partitions beyond the eighth (Linux, kfd_topology.c).
     location: number("location_id") % 0x1_0000,
     render: minor === 0 ? null : `/dev/dri/renderD${minor}`,
     uuid: unique === 0n ? null : `GPU-${unique.toString(16).padStart(16, "0")}`,
@@ -85,7 +85,7 @@ function readGpu(io: HostIo, node: string, text: string): readonly KfdGpu[] {
   return [gpu];
 }
 
-/** `name value` in each line, the value in decimal; a 64-bit one is no number of JavaScript. */
+/** Each line is `name value`, in decimal. Values stay texts: 64 bits do not fit a number of JavaScript. */
 function parseProperties(text: string): ReadonlyMap<string, string> {
   const lines = text.split("\n");
   return new Map(
@@ -96,15 +96,15 @@ function parseProperties(text: string): ReadonlyMap<string, string> {
   );
 }
 
-/** Memory of the GPU's own: heap types 1 and 2 (hsakmttypes.h: FRAME_BUFFER_PUBLIC, FRAME_BUFFER_PRIVATE). */
+/** The GPU's own memory: heap types 1 and 2 (hsakmttypes.h: FRAME_BUFFER_PUBLIC, FRAME_BUFFER_PRIVATE). */
 function bankBytes(io: HostIo, node: string): number {
   const path = `${kfdPath}/${node}/mem_banks`;
   const banks = io.list(path).slice(0, mostBanks);
   return banks.reduce((bytes, bank) => {
     const text = readPage(io, `${path}/${bank}/properties`);
     const properties = parseProperties(typeof text === "string" ? text : "");
-    const own = ["1", "2"].includes(properties.get("heap_type") ?? "");
-    return bytes + (own ? Number(properties.get("size_in_bytes") ?? 0) : 0);
+    const isOwn = ["1", "2"].includes(properties.get("heap_type") ?? "");
+    return bytes + (isOwn ? Number(properties.get("size_in_bytes") ?? 0) : 0);
   }, 0);
 }
 

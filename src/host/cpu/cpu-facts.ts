@@ -1,11 +1,11 @@
-/** The CPU part of the facts. */
+/** Reads the CPU part of the facts. */
 
 import { inferHiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
 import { cpuLevel } from "../../hardware/cpu-marches.ts";
-import { type CpuInfo, parseCpuinfo } from "./cpuinfo.ts";
 import type { CpuFacts, HostProblem } from "../facts.ts";
-import { denied, type HostIo } from "../io.ts";
+import { denied, type HostIo } from "../host-io.ts";
 import { unreadable } from "../host-problems.ts";
+import { type CpuInfo, parseCpuinfo } from "./cpuinfo.ts";
 
 export interface CpuResult {
   readonly facts: CpuFacts;

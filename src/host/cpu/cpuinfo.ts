@@ -1,8 +1,8 @@
-/** `/proc/cpuinfo` of the four architectures, as text → what every processor of the machine has. */
+/** Parses `/proc/cpuinfo` of four architectures: vendor, model, and the features that every processor has. */
 
 import { remember } from "../../io/collections.ts";
-import { armPartName, armVendorName } from "./arm-parts.ts";
 import type { CpuFacts } from "../facts.ts";
+import armParts from "./arm-parts.json" with { type: "json" };
 
 export interface CpuInfo extends Pick<CpuFacts, "vendor" | "model" | "features"> {
   /** x86 only, and only when all processors agree. */
@@ -61,13 +61,28 @@ function arm64(lines: Fields): CpuInfo {
   const implementers = lines.get("CPU implementer") ?? [];
   const implementer = single(implementers);
   const parts = lines.get("CPU part") ?? [];
-  const names = implementer === null ? [] : parts.map((part) => armPartName(implementer, part)).sort();
+  const known = implementer === null ? undefined : rowOf(armImplementers, implementer);
+  const names =
+    implementer === null ? [] : parts.map((part) => rowOf(known?.parts ?? {}, part) ?? part).sort();
   return {
-    vendor: implementer === null ? null : armVendorName(implementer),
+    vendor: known?.vendor ?? implementer,
     model: joined(names),
     features,
     family: null,
   };
+}
+
+interface Implementer {
+  readonly vendor: string;
+  readonly parts?: Readonly<Record<string, string>>;
+}
+
+/** `CPU implementer` → its name, and those of its cores by `CPU part`. */
+const armImplementers: Readonly<Record<string, Implementer>> = armParts.implementers;
+
+function rowOf<T>(table: Readonly<Record<string, T>>, printed: string): T | undefined {
+  const key = printed.toLowerCase();
+  return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 /** `cpu : POWER9, altivec supported`: no list of features, so the generations stand for them. */

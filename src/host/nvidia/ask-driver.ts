@@ -1,28 +1,28 @@
-/** Has the driver load modules in another process: it may crash, hang, or leave something behind. */
+/** Lets the driver load modules in a child process, which may crash or hang. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { runProgram } from "../../io/run-program.ts";
 import type { World } from "../../io/world.ts";
+import type { NvidiaFacts } from "../facts.ts";
+import { probe } from "../probe.ts";
+import { unknownGpu } from "../unknown-facts.ts";
 import { type CudaDriver, type CudaResult, formatResult, openCuda } from "./cuda-koffi.ts";
 import { cudaLibraries, nvmlLibraries } from "./driver-library.ts";
-import type { NvidiaFacts } from "../facts.ts";
 import { interpretNvml } from "./nvml.ts";
 import { readNvmlWithKoffi } from "./nvml-koffi.ts";
-import { probe } from "../probe.ts";
-import { unknownGpu } from "../unknown.ts";
 
-/** All modules together: the driver compiles PTX, of a large one for seconds. */
+/** For all modules together. The driver compiles a large PTX module for seconds. */
 const timeoutMs = 240_000;
-/** Whose process a module has ended is asked about the next ones in another, so many times. One that hangs is not asked again. */
+/** After a crash, another process continues with the next module. After a hang, none does. */
 const maxCrashes = 16;
 
 export interface DriverAnswers {
   readonly nvidia: NvidiaFacts;
-  /** Of each module, for each GPU; absent where none came. */
+  /** For each module its result on each GPU; null if the process crashed. */
   readonly answers: readonly (readonly CudaResult[] | null)[];
 }
 
-/** `command` starts what prints {@link driverLines}. Throws `HOST_NO_DRIVER`, `HOST_NVML_FAILED`. */
+/** The program prints {@link driverLines}. Throws `HOST_NO_DRIVER`, `HOST_NVML_FAILED`. */
 export async function askDriver(
   [program, ...args]: readonly [string, ...string[]],
   modules: readonly Uint8Array[],
@@ -38,7 +38,7 @@ export async function askDriver(
       dropErrors: true,
       ...(signal && { signal }),
     });
-    // Whole lines of that process, whatever the driver prints between them.
+    // Other lines are the driver's own.
     const printed = stdout.split("\n").slice(0, -1);
     const first = printed.find((line) => line.startsWith("{"));
     if (first === undefined)
@@ -53,8 +53,8 @@ export async function askDriver(
 }
 
 /**
- * Else the driver keeps what it compiles (`CUDA_CACHE_DISABLE`), loads a kernel when somebody calls it (`CUDA_MODULE_LOADING`), or
- * leaves machine code or PTX aside (CUDA C++ Programming Guide, "CUDA Environment Variables").
+ * Makes the driver compile and load everything anew: no cache, no lazy loading, neither machine code nor PTX left aside
+ * (CUDA C++ Programming Guide, "CUDA Environment Variables").
  */
 const driverSettings = {
   CUDA_CACHE_DISABLE: "1",
@@ -71,7 +71,7 @@ function failed(what: string): ImgmatchError {
   });
 }
 
-/** The lines of that process, as JSON: one of the driver, then for each module one with the answer of each GPU. */
+/** The lines that the child process prints: the driver as JSON, then for each module the results on each GPU. */
 export async function* driverLines(modules: AsyncIterable<string>, world: World): AsyncGenerator<string> {
   const driver = await openCuda(cudaLibraries);
   yield JSON.stringify(await describeDriver(driver, world));
@@ -104,7 +104,7 @@ async function describeDriver(
   });
   const facts = { module: null, library: null, driver: null, ...nvidia, cuda, gpus };
   if (facts.driver !== null) return facts;
-  // If /proc does not show the driver, its library still tells the version.
+  // /proc may hide the driver; its library tells the version.
   const nvml = await readNvmlWithKoffi(nvmlLibraries);
   return nvml === null ? facts : { ...facts, driver: interpretNvml(nvml).driver };
 }

@@ -1,17 +1,17 @@
-/** Fills what a source did not tell about a GPU, from its PCI id, its name and the tables. */
+/** Fills the unknown facts of GPUs from the tables, by PCI id or name. */
 
 import { classifyGpu } from "../../hardware/gpu-class.ts";
-import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
-import type { PciGpu } from "../pci.ts";
-import { fieldUnknown } from "../host-problems.ts";
-import type { RawGpu } from "./raw-gpu.ts";
-import { parseTegraName, type Tegra } from "./tegra.ts";
 import { compareText } from "../../io/collections.ts";
+import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
+import { fieldUnknown, gpuLabel } from "../host-problems.ts";
+import type { PciGpu } from "../pci.ts";
+import { unknownGpu } from "../unknown-facts.ts";
+import { parseTegraName, type Tegra } from "./tegra.ts";
 
 export interface CompletedGpus {
   readonly gpus: readonly GpuFacts[];
   readonly problems: readonly HostProblem[];
-  /** The source of the compute capabilities that the reading did not tell. */
+  /** The source of the compute capabilities that the reading lacked. */
   readonly computeSource: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface CompletedGpus {
 const integratedPci: readonly string[] = ["10de:2e12"];
 
 export async function completeGpus(
-  raw: readonly RawGpu[],
+  raw: readonly GpuFacts[],
   pci: readonly PciGpu[],
   tegra: Tegra | null,
 ): Promise<CompletedGpus> {
@@ -37,13 +37,7 @@ export async function completeGpus(
   };
 }
 
-/** `0 (NVIDIA H100 80GB HBM3, 00000000:17:00.0)`. */
-export function gpuLabel({ index, name, bus }: Pick<GpuFacts, "index" | "name" | "bus">): string {
-  const details = [name, bus].filter((part) => part !== null);
-  return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
-}
-
-async function completeGpu(gpu: RawGpu, pciGpus: readonly PciGpu[], tegra: Tegra | null) {
+async function completeGpu(gpu: GpuFacts, pciGpus: readonly PciGpu[], tegra: Tegra | null) {
   const pci = gpu.pci ?? pciGpus.find((device) => device.bus === gpu.bus)?.id ?? null;
   const known = await findProduct(pci, gpu.name);
   const chip = tegra === null ? null : ((gpu.name === null ? null : parseTegraName(gpu.name)) ?? tegra.chip);
@@ -55,24 +49,32 @@ async function completeGpu(gpu: RawGpu, pciGpus: readonly PciGpu[], tegra: Tegra
         ? { compute: chip.compute, source: "chip table" }
         : null;
   const facts: GpuFacts = {
-    index: gpu.index,
-    uuid: gpu.uuid,
+    ...gpu,
     name,
     compute: gpu.compute ?? guess?.compute ?? null,
     pci,
-    bus: gpu.bus,
-    memoryMiB: gpu.memoryMiB,
     class: tegra === null ? productClass(known?.product.class, name) : "tegra",
     integrated: tegra !== null ? true : pci === null || known === null ? null : integratedPci.includes(pci),
     mig: [...gpu.mig].sort((a, b) => compareText(a.uuid, b.uuid)),
-    use: gpu.use,
   };
   return { facts, source: gpu.compute === null ? (guess?.source ?? null) : null };
 }
 
-/** Boards of different classes share a PCI id: then the name that the driver prints tells the class. */
+/** Boards of different classes may share a PCI id. Then the name that the driver prints decides. */
 function productClass(known: GpuClass | undefined, name: string | null): GpuClass {
   return known !== undefined && known !== "unknown" ? known : classifyGpu(name ?? "");
+}
+
+/** A GPU as far as its PCI id or its name tells: product, compute capability and class. */
+export async function gpuOfProduct(pci: string | null, name: string | null): Promise<GpuFacts> {
+  const { product } = (await findProduct(pci, name)) ?? {};
+  return {
+    ...unknownGpu(0),
+    pci,
+    name: product?.name ?? name,
+    compute: product?.compute ?? null,
+    class: productClass(product?.class, product?.name ?? name),
+  };
 }
 
 /** The PCI id is exact; a name is the next best. A virtual GPU may bear the name of another card, so the id goes first. */
@@ -85,7 +87,7 @@ async function findProduct(pci: string | null, name: string | null) {
   return byName === null ? null : { product: byName, source: "product name" };
 }
 
-/** The compute capability and the class that facts leave out, of each GPU whose PCI id or name the tables know. */
+/** Fills the unknown compute capabilities and classes of the GPUs in facts that somebody wrote. */
 export async function completeFacts(facts: HostFacts): Promise<HostFacts> {
   if (facts.nvidia?.gpus.every(({ compute }) => compute !== null) ?? true) return facts;
   const gpus = await Promise.all(

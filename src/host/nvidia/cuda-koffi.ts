@@ -1,9 +1,9 @@
-/** The driver's own interface called in this process through koffi. Sources of every signature and number: cuda.h of CUDA 13.0. */
+/** Calls libcuda in this process through koffi. Source of every signature and number: cuda.h of CUDA 13.0. */
 
 import { type Call, cString, openLibrary, pointer, uint } from "./native-library.ts";
 import { formatCuda } from "./nvml.ts";
 
-/** An answer of the driver: a `CUresult`, and its name as the driver calls it. */
+/** A `CUresult`, with the driver's name for it. */
 export interface CudaResult {
   readonly code: number;
   readonly name: string | null;
@@ -21,17 +21,17 @@ export interface CudaDevice {
 }
 
 export interface CudaDriver {
-  /** Of `cuInit`: without success there are no devices. */
+  /** The result of `cuInit`. Without success there are no devices. */
   readonly init: CudaResult;
   /** Highest CUDA version that the driver offers: `12.8`. */
   readonly cuda: string | null;
-  /** One of each kind. */
+  /** One device of each kind. */
   readonly devices: readonly CudaDevice[];
-  /** Loads a module on a device, by its number in the list, and lets it go again. No code of it runs. */
+  /** Loads a module on a device of the list and unloads it. None of its code runs. */
   readonly load: (device: number, image: Uint8Array) => CudaResult;
 }
 
-/** CUDA_ERROR_NOT_FOUND, for a function that this version of the library does not have. */
+/** CUDA_ERROR_NOT_FOUND: the answer of a function that this version of the library lacks. */
 const notFound = 500;
 const attributes = { computeMajor: 75, computeMinor: 76 } as const;
 const textBytes = 256;
@@ -84,7 +84,7 @@ export async function openCuda(libraries: readonly string[]): Promise<CudaDriver
     load(index, image) {
       const ready = enter(kinds[index]?.device ?? -1);
       if (ready !== 0) return resultOf(ready);
-      // PTX is a text that ends with a zero.
+      // PTX must end with a zero byte.
       const padded = Buffer.concat([image, Buffer.alloc(8)]);
       const module = Buffer.alloc(8);
       const code = bind("cuModuleLoadData", ["void *", "void *"])(module, padded);

@@ -1,9 +1,18 @@
-/** The version of the user-space driver, from the name that its library links to. No library is loaded. */
+/** Finds the libraries of the user-space driver, and their version by the name that they link to. Loads none. */
 
-import type { HostIo } from "../io.ts";
-import { wslLibraries } from "./wsl.ts";
+import { type HostIo, textOf } from "../host-io.ts";
 
-/** Folders of the driver libraries on one system or another. */
+/** WSL2: the driver is Windows' own; Linux sees a paravirtual device and these libraries. */
+export const wslLibraries = "/usr/lib/wsl/lib";
+
+/** True on WSL2 with GPU support: `/dev/dxg`, or a Microsoft kernel with the libraries in place. */
+export function isWsl(io: HostIo): boolean {
+  if (io.exists("/dev/dxg")) return true;
+  const release = textOf(io, "/proc/sys/kernel/osrelease") ?? "";
+  return /microsoft/i.test(release) && io.exists(`${wslLibraries}/libcuda.so.1`);
+}
+
+/** Folders of the driver's libraries on different systems. */
 export const libraryFolders = [
   "/usr/lib/x86_64-linux-gnu",
   "/usr/lib/aarch64-linux-gnu",
@@ -19,7 +28,7 @@ export const libraryFolders = [
   "/home/kubernetes/bin/nvidia/lib64",
 ] as const;
 
-/** The names that a loader tries: the bare name first, then folders that are often not in its cache. */
+/** Names of NVML for the loader: the bare name first, then folders that are often missing in its cache. */
 export const nvmlLibraries = [
   "libnvidia-ml.so.1",
   `${wslLibraries}/libnvidia-ml.so.1`,
@@ -28,7 +37,6 @@ export const nvmlLibraries = [
   "/home/kubernetes/bin/nvidia/lib64/libnvidia-ml.so.1",
 ] as const;
 
-/** The driver's own, by the same way. */
 export const cudaLibraries = nvmlLibraries.map((path) => path.replace("libnvidia-ml", "libcuda"));
 
 export interface LibraryReading {

@@ -1,13 +1,16 @@
-/** Whether the loaded driver can drive a GPU at all, for GPUs that the driver itself does not list. */
+/** GPUs that the loaded driver does not list or cannot drive, and why. */
 
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
-import { branchDrives, findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
-import { gpuLabel } from "./complete-gpus.ts";
+import { branchDrives, findArchitecture } from "../../hardware/gpu-architectures.ts";
 import type { GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
-import { unsupported } from "../host-problems.ts";
+import type { HostIo } from "../host-io.ts";
+import { gpuLabel, missingDevices, noDevices, unsupported } from "../host-problems.ts";
+import { completeGpus } from "./complete-gpus.ts";
+import { fromPci, isExcluded } from "./proc-reading.ts";
+import type { Surroundings } from "./surroundings.ts";
 
-/** The known reason why this driver does not drive the GPU, or null. */
+/** The reason why this driver cannot drive the GPU; null if none is known. */
 export function supportProblem(
   gpu: GpuFacts,
   { driver, module }: Pick<NvidiaFacts, "driver" | "module">,
@@ -40,8 +43,36 @@ export function supportProblem(
   return null;
 }
 
-/** For a GPU that no kernel driver holds although the NVIDIA one is loaded: the known reason, or that there is one. */
-export function unclaimedProblem(gpu: GpuFacts, facts: Pick<NvidiaFacts, "driver" | "module">): HostProblem {
+/** GPUs that are on the PCI bus and that the loaded driver does not list: the reason, as far as it is known. */
+export async function unlistedProblems(
+  io: HostIo,
+  { pci, container, wsl, tegra }: Surroundings,
+  facts: NvidiaFacts,
+  /** A problem that is reported already, such as a lost GPU, explains a missing one. */
+  isExplained: boolean,
+): Promise<readonly HostProblem[]> {
+  // A container sees the whole bus and only its own GPUs; Tegra and WSL2 have theirs elsewhere.
+  if (container || wsl || tegra !== null) return [];
+  const listed = new Set(facts.gpus.map(({ bus }) => bus));
+  const unlisted = pci.filter(({ bus }) => !listed.has(bus));
+  const free = unlisted.filter(({ driver }) => driver === null);
+  const unclaimed = await completeGpus(free.map(fromPci), pci, null);
+  const reasons = unclaimed.gpus.map((gpu) => unclaimedProblem(gpu, facts));
+  if (isExplained) return reasons;
+  const missing = unlisted
+    .filter(({ driver, bus }) => driver === "nvidia" && !isExcluded(io, bus))
+    .map(({ bus }) => bus);
+  if (facts.gpus.length === 0)
+    return reasons.length > 0 && missing.length === 0
+      ? reasons
+      : [...reasons, noDevices(facts.driver, missing)];
+  return missing.length === 0 || listed.has(null)
+    ? reasons
+    : [...reasons, missingDevices(facts.gpus.length, missing)];
+}
+
+/** For a GPU that no kernel driver holds although NVIDIA's is loaded. */
+function unclaimedProblem(gpu: GpuFacts, facts: NvidiaFacts): HostProblem {
   return (
     supportProblem(gpu, facts) ??
     unsupported(

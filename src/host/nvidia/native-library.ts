@@ -1,4 +1,4 @@
-/** C functions of a driver's library, called through koffi: numbers go in and out, texts and structs through buffers. */
+/** Calls C functions of a driver's library through koffi. Texts and structs pass through buffers. */
 
 import { attempt } from "../../io/attempt.ts";
 
@@ -6,15 +6,15 @@ import { attempt } from "../../io/attempt.ts";
 export type Call = (...args: readonly (Buffer | bigint | number | null)[]) => number;
 
 export interface NativeLibrary {
-  /** As given to the loader. */
+  /** The name that the loader got. */
   readonly path: string;
-  /** By its name and the C types of its parameters. */
+  /** Finds a function by its name and the C types of its parameters. */
   readonly bind: (name: string, types: readonly string[]) => Call;
-  /** The text that a pointer in a buffer leads to. */
+  /** The text at the pointer in this buffer. */
   readonly textAt: (place: Buffer) => string;
 }
 
-/** The first that can be loaded; null without koffi or library. A function that it does not have answers `absent`. */
+/** Loads the first library that can be loaded; null without koffi or library. A function that it lacks answers `absent`. */
 export async function openLibrary(
   libraries: readonly string[],
   absent: number,
@@ -51,7 +51,7 @@ export function wide(buffer: Buffer, offset: number): number {
   return Number(new DataView(copy(buffer)).getBigUint64(offset, littleEndian));
 }
 
-/** Opaque pointers travel as numbers of pointer size: nothing here ever looks behind one. */
+/** Pointers are opaque numbers: nothing here dereferences one. */
 export function pointer(buffer: Buffer): bigint {
   return new BigUint64Array(copy(buffer))[0] ?? 0n;
 }

@@ -1,29 +1,59 @@
-/** The NVIDIA facts of a machine whose driver was asked: each value with its source. */
+/** The NVIDIA part of the facts: each value from the best source that has it. Nothing is spawned while NVML has the answer. */
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
-import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
-import { supportProblem, unclaimedProblem } from "./driver-support.ts";
 import type { HostProblem, NvidiaFacts } from "../facts.ts";
-import { l4tNumber, missingDevices, noDevices } from "../host-problems.ts";
-import type { HostIo } from "../io.ts";
-import type { PciGpu } from "../pci.ts";
-import { fromPci, parseProcGpu, procGpusPath } from "./proc-reading.ts";
-import type { NvidiaReading } from "./raw-gpu.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { HostIo } from "../host-io.ts";
+import * as problem from "../host-problems.ts";
+import { type PciGpu, pciPath } from "../pci.ts";
+import { unknownNvidia } from "../unknown-facts.ts";
+import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
+import { supportProblem, unlistedProblems } from "./driver-support.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
+import { fromPci } from "./proc-reading.ts";
+import { readDriver, tegraReading } from "./read-driver.ts";
+import { readSurroundings, type Surroundings } from "./surroundings.ts";
 
 export interface NvidiaResult {
+  /** null when there is neither an NVIDIA device nor a driver. */
   readonly facts: NvidiaFacts | null;
   readonly problems: readonly HostProblem[];
   readonly sources: Readonly<Record<string, string>>;
 }
 
-/** Facts from what the best source said, with the gaps filled and the problems of all in one list. */
-export async function nvidiaFacts(
-  io: HostIo,
-  around: Surroundings,
-  reading: NvidiaReading,
-): Promise<NvidiaResult> {
+export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<NvidiaResult> {
+  const around = readSurroundings(io, pci);
+  if (around === null) return { facts: null, problems: [], sources: {} };
+  if (around.driver) return factsOf(io, around, await readDriver(io, around));
+  return around.tegra === null ? withoutDriver(around) : factsOf(io, around, tegraReading(around.tegra));
+}
+
+/** GPUs that no NVIDIA driver holds: their products, and the driver that holds them instead. */
+async function withoutDriver({ pci, problems }: Surroundings): Promise<NvidiaResult> {
+  const ours = pci.filter(({ driver }) => driver === null || driver === "nouveau" || driver === "nvidia");
+  const others = pci.filter((gpu) => !ours.includes(gpu));
+  const buses = (gpus: readonly PciGpu[]) => gpus.map(({ bus }) => bus);
+  const held = ours.filter(({ driver }) => driver === "nouveau");
+  const free = ours.filter(({ driver }) => driver !== "nouveau");
+  const [other] = others;
+  const completed = await completeGpus(ours.map(fromPci), pci, null);
+  return {
+    facts: { ...unknownNvidia, gpus: completed.gpus },
+    problems: [
+      ...problems,
+      ...(held.length > 0 ? [problem.nouveau(buses(held))] : []),
+      ...(free.length > 0 ? [problem.noDriver(buses(free))] : []),
+      ...(ours.length === 0 && other !== undefined
+        ? [problem.otherDriver(buses(others), other.driver ?? "another driver")]
+        : []),
+      ...completed.problems,
+    ],
+    sources: gpuSources(pciPath, completed),
+  };
+}
+
+/** Completes the reading of the driver with what the surroundings and the tables tell. */
+async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading): Promise<NvidiaResult> {
   const { module, pci, tegra } = around;
   const completed = await completeGpus(reading.gpus ?? [], pci, tegra);
   const driver = driverOf(around, reading);
@@ -46,7 +76,7 @@ export async function nvidiaFacts(
       ...reading.problems,
       ...completed.problems,
       ...(confirmed ? [] : completed.gpus.flatMap((gpu) => supportProblem(gpu, facts) ?? [])),
-      ...(await unlistedProblems(io, pci, facts, { ...around, reading })),
+      ...(await unlistedProblems(io, around, facts, reading.problems.length > 0)),
     ],
     sources: {
       ...source("nvidia.driver", driver.source),
@@ -98,76 +128,27 @@ function libraryOf({ libraries }: Surroundings, reading: NvidiaReading, driver: 
 function cudaOf({ wsl, tegra }: Surroundings, reading: NvidiaReading, driver: string | null): Sourced {
   const branch = driver === null ? null : cudaOfDriver(driver);
   if (reading.cuda === null) return branch === null ? unknown : { value: branch, source: "driver branch" };
-  const told = parseCudaVersion(reading.cuda);
+  const reported = parseCudaVersion(reading.cuda);
   const known = branch === null ? null : parseCudaVersion(branch);
-  const higher = told !== null && known !== null && compareCudaVersions(told, known) > 0;
-  return higher && !wsl && tegra === null
+  const isHigher = reported !== null && known !== null && compareCudaVersions(reported, known) > 0;
+  return isHigher && !wsl && tegra === null
     ? { value: branch, source: `driver branch (${reading.source} says ${reading.cuda}, of a compat library)` }
     : { value: reading.cuda, source: reading.source };
 }
 
 function l4tProblem({ module, tegra }: Surroundings): readonly HostProblem[] {
   const l4t = module?.l4t ?? (module === null && tegra !== null ? tegra.l4t : null);
-  return l4t === null ? [] : [l4tNumber(l4t)];
+  return l4t === null ? [] : [problem.l4tNumber(l4t)];
 }
 
 /** The sources of the GPUs and of their compute capabilities. */
-export function gpuSources(
-  from: string,
-  { computeSource, gpus }: CompletedGpus,
-): Readonly<Record<string, string>> {
-  if (gpus.length === 0) return source("nvidia.gpus", from);
-  return { ...source("nvidia.gpus", from), ...source("nvidia.gpus.compute", computeSource) };
+function gpuSources(from: string, { computeSource, gpus }: CompletedGpus): Readonly<Record<string, string>> {
+  return {
+    ...source("nvidia.gpus", from),
+    ...source("nvidia.gpus.compute", gpus.length === 0 ? null : computeSource),
+  };
 }
 
 function source(fact: string, from: string | null): Readonly<Record<string, string>> {
   return from === null ? {} : { [fact]: from };
-}
-
-/** GPUs that are on the PCI bus and that the loaded driver does not list: the reason, as far as it can be known. */
-interface UnlistedContext {
-  readonly container: boolean;
-  readonly wsl: boolean;
-  readonly tegra: unknown;
-  readonly reading: NvidiaReading;
-}
-
-async function unlistedProblems(
-  io: HostIo,
-  pci: readonly PciGpu[],
-  facts: NvidiaFacts,
-  { container, wsl, tegra, reading }: UnlistedContext,
-): Promise<readonly HostProblem[]> {
-  // A container sees the whole bus and only its own GPUs; Tegra and WSL2 have theirs elsewhere.
-  if (container || wsl || tegra !== null) return [];
-  const listed = new Set(facts.gpus.map(({ bus }) => bus));
-  const unlisted = pci.filter(({ bus }) => !listed.has(bus));
-  const unclaimed = await completeGpus(
-    unlisted.filter(({ driver }) => driver === null).map(fromPci),
-    pci,
-    null,
-  );
-  const reasons = unclaimed.gpus.map((gpu) => unclaimedProblem(gpu, facts));
-  // A state that is already named, such as a lost GPU, explains what is missing.
-  if (reading.problems.length > 0) return reasons;
-  const missing = unlisted
-    .filter(({ driver, bus }) => driver === "nvidia" && !isExcluded(io, bus))
-    .map(({ bus }) => bus);
-  if (facts.gpus.length === 0) {
-    return reasons.length > 0 && missing.length === 0
-      ? reasons
-      : [...reasons, noDevices(facts.driver, missing)];
-  }
-  return missing.length === 0 || listed.has(null)
-    ? reasons
-    : [...reasons, missingDevices(facts.gpus.length, missing)];
-}
-
-function isExcluded(io: HostIo, bus: string): boolean {
-  return io.list(procGpusPath).some((address) => {
-    const text = io.readText(`${procGpusPath}/${address}/information`);
-    if (typeof text !== "string") return false;
-    const gpu = parseProcGpu(text);
-    return gpu.excluded && gpu.bus === bus;
-  });
 }

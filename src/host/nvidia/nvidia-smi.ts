@@ -1,9 +1,10 @@
-/** The output of `nvidia-smi`, as text → data. Nothing here runs it. */
+/** Parses the output of `nvidia-smi`. */
 
-import type { GpuFacts } from "../facts.ts";
+import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
+import * as problem from "../host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 
-/** The columns that the probe asks for. Older programs lack the last ones. */
+/** The columns of the query. Older programs lack the last ones. */
 export const queryFields = [
   "index",
   "uuid",
@@ -22,13 +23,13 @@ export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pc
   readonly driver: string | null;
   readonly usedMiB: number | null;
   readonly mig: boolean | null;
-  /** Columns that the program answered with an error (`[Unknown Error]`, `[GPU is lost]`, `ERR!`). */
+  /** Columns with an error in place of a value: `[Unknown Error]`, `[GPU is lost]`, `ERR!`. */
   readonly broken: readonly string[];
 }
 
 export interface SmiTable {
   readonly gpus: readonly SmiGpu[];
-  /** Lines after the header that are no rows of this table: cut output, or a complaint in between. */
+  /** Lines after the header that are no rows: cut output, or a complaint. */
   readonly strays: readonly string[];
 }
 
@@ -53,7 +54,7 @@ function isHeader(line: string): boolean {
   );
 }
 
-/** `memory.total [MiB]`: the name alone. No expression: tried at every `[` of a long line, it takes minutes. */
+/** `memory.total [MiB]` → `memory.total`. A regular expression would take minutes for a long line of `[`. */
 function withoutUnit(column: string): string {
   const at = column.endsWith("]") ? column.indexOf("[") : -1;
   return at < 0 ? column : column.slice(0, at).trimEnd();
@@ -93,7 +94,7 @@ function isBroken(cell: string): boolean {
   return /^\[?(?:unknown error|gpu is lost|err!|gpu requires reset)\]?$/i.test(cell);
 }
 
-/** Names that say nothing are no names: the driver did not know the card, or the table cut it. */
+/** null for a name that says nothing: the driver did not know the card, or the table cut the name. */
 export function usableName(name: string | null): string | null {
   if (name === null || name === "Graphics Device" || name === "NVIDIA Graphics Device") return null;
   return name.endsWith("...") ? null : name;
@@ -103,12 +104,12 @@ function digits(text: string | null): number | null {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
 }
 
-/** The version at the start: R610 adds remarks such as `610.57.04 [Deprecated; will be removed …]`. */
+/** The version at the start of a text. R610 adds remarks: `610.57.04 [Deprecated; will be removed …]`. */
 function versionOf(text: string | null | undefined): string | null {
   return /^\d+(?:\.\d+){1,3}(?![\w.])/.exec(text?.trim() ?? "")?.[0] ?? null;
 }
 
-/** The field that this program does not know, from its complaint; null when it complains about something else. */
+/** The field that this program does not know, from its complaint; null for another complaint. */
 export function unknownField(output: string): string | null {
   return /Field "([\w.]{1,64})" is not a valid field to query/.exec(output)?.[1] ?? null;
 }
@@ -121,7 +122,7 @@ export interface SmiHeader {
   readonly cuda: string | null;
 }
 
-/** Reads the head of the table of `nvidia-smi`, of `nvidia-smi -q` and of `nvidia-smi --version`; null when there is none. */
+/** Reads the head of what `nvidia-smi`, `nvidia-smi -q` or `nvidia-smi --version` prints; null without one. */
 export function parseSmiHeader(text: string): SmiHeader | null {
   const head = text.slice(0, 4096);
   const program = /NVIDIA-SMI(?: version)?\s*:?\s+(\d[\d.]*)/i.exec(head)?.[1];
@@ -131,7 +132,7 @@ export function parseSmiHeader(text: string): SmiHeader | null {
   return found.program === null && found.driver === null ? null : found;
 }
 
-/** Always major and minor: a number of another form was not printed by a driver. */
+/** Drivers always print major and minor. */
 function cudaOf(text: string | null): string | null {
   return text !== null && /^\d{1,3}\.\d{1,2}$/.test(text) ? text : null;
 }
@@ -142,62 +143,57 @@ function labelled(text: string, label: string): string | null {
 
 export interface SmiListEntry {
   readonly index: number;
-  readonly name: string | null;
   readonly uuid: string;
-  readonly mig: readonly { readonly profile: string; readonly uuid: string }[];
+  readonly mig: readonly MigInstance[];
 }
 
 /** Reads `nvidia-smi -L`: GPUs with their MIG instances on indented lines. */
 export function parseSmiList(text: string): readonly SmiListEntry[] {
-  const entries: (SmiListEntry & { mig: { profile: string; uuid: string }[] })[] = [];
+  const entries: (SmiListEntry & { readonly mig: MigInstance[] })[] = [];
   for (const line of text.split("\n")) {
-    const gpu = /^GPU (\d{1,4}): (.{0,200}?) \(UUID: (GPU-[\w-]{1,80})\)\s*$/.exec(line);
+    const gpu = /^GPU (\d{1,4}): .{0,200}? \(UUID: (GPU-[\w-]{1,80})\)\s*$/.exec(line);
     if (gpu !== null) {
-      entries.push({ index: Number(gpu[1]), name: usableName(gpu[2] ?? null), uuid: gpu[3] ?? "", mig: [] });
+      entries.push({ index: Number(gpu[1]), uuid: gpu[2] ?? "", mig: [] });
       continue;
     }
     const mig = /^\s+MIG (\S{1,40})\s+Device\s+\d+: \(UUID: (MIG-[\w/-]{1,80})\)\s*$/.exec(line);
-    if (mig !== null) entries.at(-1)?.mig.push({ profile: mig[1] ?? "", uuid: mig[2] ?? "" });
+    if (mig !== null) entries.at(-1)?.mig.push({ uuid: mig[2] ?? "", profile: mig[1] ?? "" });
   }
   return entries;
 }
 
-/** The states that nvidia-smi reports in words instead of an answer. */
-export type SmiComplaint =
-  | { readonly kind: "mismatch"; readonly library: string | null }
-  | { readonly kind: "no-driver" }
-  | { readonly kind: "no-devices" }
-  | { readonly kind: "gpu-lost"; readonly bus: string | null }
-  | { readonly kind: "gpu-unreadable"; readonly bus: string | null; readonly reason: string }
-  | { readonly kind: "no-permission" }
-  | { readonly kind: "nvml"; readonly reason: string };
-
-/** Recognises the complaint in the output; null when there is none. */
-export function parseSmiComplaint(text: string): SmiComplaint | null {
+/** The problem that the program reports in words instead of an answer; null when there is none. */
+export function parseSmiComplaint(
+  text: string,
+  driver: string | null,
+  container: boolean,
+): HostProblem | null {
+  const silent = problem.nvmlFailed("nvidia-smi cannot communicate with the driver", container);
   if (/Driver\/library version mismatch/i.test(text)) {
     // "580.178" of 580.178.04: the third part is cut in this message.
-    return {
-      kind: "mismatch",
-      library: /NVML library version:\s*(\d+(?:\.\d+){1,3})/.exec(text)?.[1] ?? null,
-    };
+    const library = /NVML library version:\s*(\d+(?:\.\d+){1,3})/.exec(text)?.[1] ?? null;
+    return problem.libraryMismatch(driver, library);
   }
-  if (/couldn't communicate with the NVIDIA driver/i.test(text)) return { kind: "no-driver" };
-  // The second run of blanks begins behind the address only: else blanks alone are tried in every division.
+  if (/couldn't communicate with the NVIDIA driver/i.test(text)) return silent;
+  // The second run of blanks follows an address only: two runs in a row would take quadratic time.
   const handle = /device handle for GPU\s*(?:((?:[\da-f]+:){1,2}[\da-f]+\.\d)\s*)?:\s*([^\n.]{1,80})/i.exec(
     text,
   );
-  if (handle !== null) return handleComplaint(formatBus(handle[1] ?? ""), handle[2]?.trim() ?? "");
-  if (/GPU is lost|fallen off the bus/i.test(text)) return { kind: "gpu-lost", bus: null };
-  if (/No devices were found/i.test(text)) return { kind: "no-devices" };
-  if (/Insufficient Permissions|No permission/i.test(text)) return { kind: "no-permission" };
+  if (handle !== null) return handleProblem(formatBus(handle[1] ?? ""), handle[2]?.trim() ?? "");
+  if (/GPU is lost|fallen off the bus/i.test(text)) return problem.gpuLost(unnamed);
+  if (/No devices were found/i.test(text)) return problem.noDevices(driver, []);
+  if (/Insufficient Permissions|No permission/i.test(text)) return problem.noPermission("NVML");
   const nvml = /Failed to initialize NVML:\s*([^\n[]{1,80})/.exec(text);
   if (nvml === null) return null;
-  if (/Driver Not Loaded/i.test(nvml[1] ?? "")) return { kind: "no-driver" };
-  return { kind: "nvml", reason: nvml[1]?.trim() ?? "unknown" };
+  return /Driver Not Loaded/i.test(nvml[1] ?? "")
+    ? silent
+    : problem.nvmlFailed(nvml[1]?.trim() ?? "unknown", container);
 }
 
-function handleComplaint(bus: string | null, reason: string): SmiComplaint {
+const unnamed = "(nvidia-smi does not say which)";
+
+function handleProblem(bus: string | null, reason: string): HostProblem {
   return /GPU is lost|fallen off/i.test(reason)
-    ? { kind: "gpu-lost", bus }
-    : { kind: "gpu-unreadable", bus, reason };
+    ? problem.gpuLost(bus ?? unnamed)
+    : problem.gpuUnreadable(bus ?? unnamed, reason);
 }

@@ -1,4 +1,4 @@
-/** NVML called in this process through koffi. Sources of every signature and struct: nvml.h of CUDA 13.0. */
+/** Calls NVML in this process through koffi. Source of every signature and struct: nvml.h of CUDA 13.0. */
 
 import {
   type Call,
@@ -13,10 +13,10 @@ import { type NvmlAnswer, type NvmlDevice, type NvmlReading, nvmlCode, nvmlCodes
 
 /** Buffer sizes: NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE, both 96; versions take 80. */
 const textBytes = 96;
-/** More GPUs than any machine has: a wild count must not become a long loop. */
+/** More GPUs than any machine has. */
 const maxDevices = 256;
 
-/** Loads the first library that can be loaded, asks everything and shuts NVML down; null without koffi or library. */
+/** Loads the first library that can be loaded, reads everything and shuts NVML down; null without koffi or library. */
 export async function readNvmlWithKoffi(libraries: readonly string[]): Promise<NvmlReading | null> {
   const opened = await openLibrary(libraries, nvmlCodes.functionNotFound);
   return opened && ask(opened);
@@ -48,7 +48,7 @@ function ask(library: NativeLibrary): NvmlReading {
 function readDevice(library: NativeLibrary, index: number): NvmlDevice {
   const handle = readHandle(library.bind("nvmlDeviceGetHandleByIndex_v2", ["uint", "void *"]), index);
   const device = "value" in handle ? handle.value : 0n;
-  // An absent handle would be dereferenced by the library: every answer then is the handle's own code.
+  // The library would dereference an absent handle, so every answer is the code of the handle.
   const on = (name: string, types: readonly string[]): Call =>
     "value" in handle
       ? (...args) => library.bind(name, ["uintptr_t", ...types])(device, ...args)
@@ -108,7 +108,7 @@ function readMemory(second: Call, first: Call): NvmlAnswer<{ totalBytes: number;
   return answer(first(v1), () => ({ totalBytes: wide(v1, 0), usedBytes: wide(v1, 16) }));
 }
 
-/** Asked with room for none, NVML answers with the number alone: 0, or "insufficient size" and how many there are. */
+/** With a buffer for none, NVML answers with the count alone: success for 0, else "insufficient size". */
 function readProcessCount(on: (name: string, types: readonly string[]) => Call): NvmlAnswer<number> {
   for (const version of ["_v3", "_v2", ""]) {
     const count = Buffer.alloc(4);

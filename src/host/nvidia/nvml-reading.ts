@@ -1,10 +1,10 @@
-/** The answers of NVML, call by call, before anything is concluded from them. */
+/** The answers of NVML, call by call, without interpretation. */
 
 /** The value of one NVML call, or the `nvmlReturn_t` other than 0 that it gave. */
 export type NvmlAnswer<T> = { readonly value: T } | { readonly code: number };
 
 export interface NvmlReading {
-  /** The library that was loaded, as given to the loader. */
+  /** The name of the library that was loaded. */
   readonly library: string;
   /** `nvmlReturn_t` of `nvmlInit_v2`; the rest means nothing unless it is 0. */
   readonly init: number;

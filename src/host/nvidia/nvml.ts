@@ -1,6 +1,10 @@
-/** NVML's answers → what they say about driver and GPUs, with the states that their codes stand for. */
+/** Turns NVML's answers into a reading of driver and GPUs. */
 
-import type { HostProblem } from "../facts.ts";
+import type { GpuFacts, HostProblem } from "../facts.ts";
+import { gpuLost, gpuUnreadable, noPermission } from "../host-problems.ts";
+import { formatBus, formatPciId } from "../pci.ts";
+import { unknownGpu } from "../unknown-facts.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
 import { usableName } from "./nvidia-smi.ts";
 import {
   type NvmlDevice,
@@ -10,9 +14,6 @@ import {
   nvmlMeaning,
   nvmlValue,
 } from "./nvml-reading.ts";
-import { formatBus, formatPciId } from "../pci.ts";
-import { gpuLost, gpuUnreadable, noPermission } from "../host-problems.ts";
-import { mebibyte, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
 
 /** Reads the answers of an NVML that was initialized (`init` is 0). */
 export function interpretNvml(reading: NvmlReading): NvidiaReading {
@@ -25,7 +26,7 @@ export function interpretNvml(reading: NvmlReading): NvidiaReading {
     if (device.handle === nvmlCodes.noPermission) return [];
     const problem = deviceProblem(device, index);
     if (problem !== null) problems.push(problem);
-    return device.handle === nvmlCodes.success ? [rawGpu(device, index)] : [];
+    return device.handle === nvmlCodes.success ? [gpuOf(device, index)] : [];
   });
   return {
     source: "nvml",
@@ -50,24 +51,28 @@ function deviceProblem(device: NvmlDevice, index: number): HostProblem | null {
   return device.handle === nvmlCodes.success ? null : gpuUnreadable(where, nvmlMeaning(device.handle));
 }
 
-function rawGpu(device: NvmlDevice, index: number): RawGpu {
+function gpuOf(device: NvmlDevice, index: number): GpuFacts {
   const compute = nvmlValue(device.compute);
   const pci = nvmlValue(device.pci);
   const memory = nvmlValue(device.memory);
   return {
-    index,
+    ...unknownGpu(index),
     uuid: text(nvmlValue(device.uuid)),
     name: usableName(text(nvmlValue(device.name))),
     compute: compute === null ? null : `${compute[0]}.${compute[1]}`,
     pci: pci === null ? null : formatPciId(pci.id),
     bus: pci === null ? null : formatBus(pci.bus),
-    memoryMiB: memory === null ? null : Math.floor(memory.totalBytes / mebibyte),
+    memoryMiB: mebibytes(memory?.totalBytes),
     mig: (nvmlValue(device.mig) ?? []).map(({ uuid, name }) => ({ uuid, profile: migProfile(name) })),
     use: {
       processes: nvmlValue(device.processes),
-      memoryMiB: memory === null ? null : Math.floor(memory.usedBytes / mebibyte),
+      memoryMiB: mebibytes(memory?.usedBytes),
     },
   };
+}
+
+function mebibytes(bytes: number | undefined): number | null {
+  return bytes === undefined ? null : Math.floor(bytes / 1024 / 1024);
 }
 
 /** `NVIDIA H100 80GB HBM3 MIG 3g.40gb` → `3g.40gb`. */

@@ -1,34 +1,35 @@
-/** Driver and GPUs from `/proc` and `/sys` alone: no library, no process. */
+/** Reads driver and GPUs from `/proc` and `/sys` alone. */
 
 import { compareText } from "../../io/collections.ts";
-import { isContainer } from "./container-runtime.ts";
-import type { HostProblem } from "../facts.ts";
+import { isContainer } from "../container-runtime.ts";
+import type { GpuFacts, HostProblem } from "../facts.ts";
+import { denied, type HostIo } from "../host-io.ts";
 import { noPermission } from "../host-problems.ts";
-import { denied, type HostIo } from "../io.ts";
 import { formatBus, type PciGpu, pciPath } from "../pci.ts";
-import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
-import { unknownGpu } from "../unknown.ts";
+import { unknownGpu } from "../unknown-facts.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
 
-/** Reads the kernel's list of GPUs that the NVIDIA module holds; `gpus` is null without such a list. */
+/** Reads the GPUs that the NVIDIA module holds; `gpus` is null without a list of them. */
 export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly PciGpu[]): NvidiaReading {
   const proc = readProcGpus(io);
   const problems: HostProblem[] = proc.denied ? [noPermission(procGpusPath)] : [];
   const reading = { driver, library: null, cuda: null, problems };
   if (io.list(procGpusPath).length > 0 && !proc.denied) {
-    const gpus = visible(io, proc.gpus).map((gpu, index) => fromProc(gpu, index, pci));
+    const listed = proc.gpus.filter(({ excluded }) => !excluded);
+    const gpus = visible(io, listed).map((gpu, index) => fromProc(gpu, index, pci));
     return { ...reading, source: procGpusPath, gpus };
   }
   const held = pci.filter((gpu) => gpu.driver === "nvidia");
   return { ...reading, source: pciPath, gpus: held.length === 0 ? null : held.map(fromPci) };
 }
 
-/** A GPU of which nothing but the PCI device is known. */
-export function fromPci(gpu: PciGpu, index: number): RawGpu {
+/** A GPU whose PCI device alone is known. */
+export function fromPci(gpu: PciGpu, index: number): GpuFacts {
   const { bus, id: pci } = gpu;
   return { ...unknownGpu(index), pci, bus };
 }
 
-function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): RawGpu {
+function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): GpuFacts {
   const { uuid, name, bus } = gpu;
   const id = pci.find((device) => device.bus === bus)?.id ?? null;
   return { ...unknownGpu(index), uuid, name, pci: id, bus };
@@ -36,14 +37,19 @@ function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): RawGpu {
 
 /**
  * In a container `/proc/driver/nvidia/gpus` lists the GPUs of the whole host, `/dev` only those that were given to it.
- * On a host a missing `/dev/nvidia0` means nothing: the first program that needs it makes it.
+ * On a host a missing `/dev/nvidia0` means nothing: the first program that needs the node creates it.
  */
 function visible(io: HostIo, gpus: readonly ProcGpu[]): readonly ProcGpu[] {
   if (!isContainer(io)) return gpus;
   return gpus.filter(({ minor }) => minor === null || io.exists(`/dev/nvidia${minor}`));
 }
 
-/** Whether a GPU is cut into MIG instances, whose uuids only NVML and nvidia-smi know. */
+/** True if the module hides this GPU from every program. */
+export function isExcluded(io: HostIo, bus: string): boolean {
+  return readProcGpus(io).gpus.some((gpu) => gpu.excluded && gpu.bus === bus);
+}
+
+/** True if a GPU is cut into MIG instances, whose uuids only NVML and nvidia-smi know. */
 export function hasMigInstances(io: HostIo): boolean {
   const root = "/proc/driver/nvidia/capabilities";
   return io.list(root).some((gpu) => io.list(`${root}/${gpu}/mig`).some((name) => /^gi\d+$/.test(name)));
@@ -54,7 +60,7 @@ interface KernelModule {
   /** null when the file names no version, or only an L4T release number. */
   readonly version: string | null;
   readonly flavor: "open" | "proprietary" | null;
-  /** Set when the number is that of an L4T release (old Jetson stack) and belongs to no driver branch. */
+  /** The L4T release, if the file has that in place of a driver version (old Jetson stack). */
   readonly l4t: string | null;
 }
 
@@ -115,7 +121,7 @@ interface ProcGpu {
   /** PCI address with an eight-digit domain. */
   readonly bus: string | null;
   readonly name: string | null;
-  /** Only there once something asked the GPU for it. */
+  /** null until a program asked the GPU for it. */
   readonly uuid: string | null;
   /** N of `/dev/nvidiaN`. */
   readonly minor: number | null;
@@ -141,16 +147,18 @@ export function parseProcGpu(text: string): ProcGpu {
   };
 }
 
-/** All GPUs of the module by PCI address, without the excluded ones. */
+/** All GPUs of the module by PCI address, excluded ones too. */
 function readProcGpus(io: HostIo): { readonly gpus: readonly ProcGpu[]; readonly denied: boolean } {
-  const gpus: ProcGpu[] = [];
-  let refused = false;
-  for (const address of io.list(procGpusPath)) {
-    const text = io.readText(`${procGpusPath}/${address}/information`);
-    if (text === denied) refused = true;
-    if (typeof text !== "string") continue;
+  const files = io
+    .list(procGpusPath)
+    .map((address) => ({ address, text: io.readText(`${procGpusPath}/${address}/information`) }));
+  const gpus = files.flatMap(({ address, text }) => {
+    if (typeof text !== "string") return [];
     const gpu = parseProcGpu(text);
-    if (!gpu.excluded) gpus.push({ ...gpu, bus: gpu.bus ?? formatBus(address) });
-  }
-  return { gpus: gpus.sort((a, b) => compareText(a.bus ?? "", b.bus ?? "")), denied: refused };
+    return [{ ...gpu, bus: gpu.bus ?? formatBus(address) }];
+  });
+  return {
+    gpus: gpus.sort((a, b) => compareText(a.bus ?? "", b.bus ?? "")),
+    denied: files.some(({ text }) => text === denied),
+  };
 }

@@ -1,23 +1,24 @@
-/** Asks the driver: the best source that answers, and the state that a silent one is in. */
+/** Asks the driver through the best source that answers, and names the fault of a silent one. */
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
+import type { HostProblem } from "../facts.ts";
+import type { HostIo } from "../host-io.ts";
+import * as problem from "../host-problems.ts";
+import { unknownGpu } from "../unknown-facts.ts";
 import { completeGpus } from "./complete-gpus.ts";
 import { nvmlLibraries } from "./driver-library.ts";
-import type { HostProblem } from "../facts.ts";
-import type { HostIo } from "../io.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
 import { interpretNvml } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
-import * as problem from "../host-problems.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
-import type { NvidiaReading } from "./raw-gpu.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
 import type { Tegra } from "./tegra.ts";
-import { unknownGpu } from "../unknown.ts";
 
-/** NVML, else nvidia-smi, with what the kernel's files say where that gives no answer. */
+/** NVML, else nvidia-smi, else what the kernel's files say, with the reason for the silence of the others. */
 export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {
-  const driver = around.module?.version ?? null;
-  if (around.container && !around.control && !around.wsl && around.tegra === null) {
+  const { module, pci, tegra, wsl, container, control } = around;
+  const driver = module?.version ?? null;
+  if (container && !control && !wsl && tegra === null) {
     const problems = [problem.containerWithoutDevices(driver)];
     return { source: "/dev", driver, library: null, cuda: null, gpus: [], problems };
   }
@@ -26,30 +27,24 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
     const reading = interpretNvml(nvml);
     if (reading.gpus !== null) return reading;
   }
-  const proc = tegraFallback(readProcNvidia(io, driver, around.pci), around.tegra);
-  if (nvml !== null && !isMissingLibrary(nvml)) {
-    return { ...proc, problems: [...proc.problems, nvmlProblem(io, nvml, around)] };
-  }
-  // The old Jetson stack has no nvidia-smi, and no other source would know its driver better.
-  if (around.module !== null && around.module.l4t !== null) return proc;
-  // Files tell no lost GPU and no driver that hangs: where NVML did not answer because nothing can call it, nvidia-smi is asked once.
-  if (nvml !== null && (await isEnough(io, proc, around)))
-    return { ...proc, problems: [...proc.problems, ...mismatch(around)] };
-  // Most machines answer before.
-  const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
-  const smi = await readNvidiaSmi(io, {
-    wsl: around.wsl,
-    container: around.container,
-    driver,
-    needsCuda: driver === null || cudaOfDriver(driver) === null,
+  const proc = tegraFallback(readProcNvidia(io, driver, pci), tegra);
+  const procWith = (...problems: readonly HostProblem[]) => ({
+    ...proc,
+    problems: [...proc.problems, ...problems],
   });
+  if (nvml !== null && !isMissingLibrary(nvml)) return procWith(nvmlProblem(io, nvml, around));
+  // The old Jetson stack has no nvidia-smi.
+  if (module !== null && module.l4t !== null) return proc;
+  // Files show neither a lost GPU nor a driver that hangs. So nvidia-smi runs once if nothing here can call NVML.
+  if (nvml !== null && (await isEnough(io, proc, around))) return procWith(...mismatch(around));
+  // Most machines answer earlier and need not load this.
+  const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
+  const smi = await readNvidiaSmi(io, around);
   if (smi === null) {
-    const silent = around.wsl
-      ? [problem.nvmlFailed("neither libnvidia-ml nor nvidia-smi is there", false)]
-      : [];
-    return { ...proc, problems: [...proc.problems, ...mismatch(around), ...silent] };
+    const silent = wsl ? [problem.nvmlFailed("neither libnvidia-ml nor nvidia-smi is there", false)] : [];
+    return procWith(...mismatch(around), ...silent);
   }
-  return smi.gpus === null ? { ...proc, problems: [...proc.problems, ...smi.problems] } : smi;
+  return smi.gpus === null ? procWith(...smi.problems) : smi;
 }
 
 function isMissingLibrary({ init }: NvmlReading): boolean {
@@ -74,7 +69,7 @@ function nvmlProblem(
   return problem.nvmlFailed(nvmlMeaning(init === nvmlCodes.success ? nvmlCodes.unknown : init), container);
 }
 
-/** Whether `/proc` and `/sys` tell all that a decision needs, so that no program has to be started. */
+/** True if `/proc` and `/sys` tell everything that a decision needs, so that no program need start. */
 async function isEnough(
   io: HostIo,
   proc: NvidiaReading,
@@ -86,7 +81,7 @@ async function isEnough(
   return gpus.every(({ compute }) => compute !== null);
 }
 
-/** The library on disk that no loaded module fits: what NVML would have said. */
+/** The mismatch that NVML would report: no library on disk fits the loaded module. */
 function mismatch({ module, libraries }: Surroundings): readonly HostProblem[] {
   const driver = module?.version ?? null;
   const [first] = libraries;
@@ -95,7 +90,7 @@ function mismatch({ module, libraries }: Surroundings): readonly HostProblem[] {
   return [problem.libraryMismatch(driver, first.version)];
 }
 
-/** The reading of a Tegra by its chip alone. */
+/** Reads a Tegra by its chip alone. */
 export function tegraReading(tegra: Tegra): NvidiaReading {
   const gpus = tegra.chip === null ? null : [unknownGpu(0)];
   return { source: "/proc/device-tree", driver: null, library: null, cuda: null, gpus, problems: [] };

@@ -1,63 +1,56 @@
-/** Asks `nvidia-smi`, in as few runs as it takes, and names the state when it does not answer. */
+/** Asks `nvidia-smi` in as few runs as possible, and names the problem when it does not answer. */
 
-import { gpuLabel } from "./complete-gpus.ts";
-import type { HostProblem, MigInstance } from "../facts.ts";
-import type { CommandResult, HostIo } from "../io.ts";
+import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
+import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
+import type { CommandResult, HostIo } from "../host-io.ts";
+import * as problem from "../host-problems.ts";
+import { unknownGpu, unknownUse } from "../unknown-facts.ts";
+import { wslLibraries } from "./driver-library.ts";
+import type { NvidiaReading } from "./nvidia-reading.ts";
 import {
   parseSmiComplaint,
   parseSmiCsv,
   parseSmiHeader,
   parseSmiList,
   queryFields,
-  type SmiComplaint,
   type SmiGpu,
   type SmiHeader,
   unknownField,
 } from "./nvidia-smi.ts";
-import * as problem from "../host-problems.ts";
-import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
-import { unknownUse } from "../unknown.ts";
-import { wslLibraries } from "./wsl.ts";
+import type { Surroundings } from "./surroundings.ts";
 
-/** Without the persistence daemon a server with eight GPUs needs some seconds to wake them. */
+/** A server without the persistence daemon needs some seconds to wake its eight GPUs. */
 export const smiTimeoutMs = 15_000;
 const maxBytes = 1024 * 1024;
 
-export interface SmiContext {
-  readonly wsl: boolean;
-  readonly container: boolean;
-  /** Version of the kernel module, for messages. */
-  readonly driver: string | null;
-  /** Whether the driver version alone does not tell the CUDA version. */
-  readonly needsCuda: boolean;
-}
-
 /** null when this machine has no `nvidia-smi`. */
-export async function readNvidiaSmi(io: HostIo, context: SmiContext): Promise<NvidiaReading | null> {
+export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<NvidiaReading | null> {
+  const { wsl } = around;
   const command =
-    context.wsl && io.exists(`${wslLibraries}/nvidia-smi`) ? `${wslLibraries}/nvidia-smi` : "nvidia-smi";
+    wsl && io.exists(`${wslLibraries}/nvidia-smi`) ? `${wslLibraries}/nvidia-smi` : "nvidia-smi";
   const run = (...args: string[]) => io.run(command, args, { timeoutMs: smiTimeoutMs, maxBytes });
 
   const answer = await query(run);
   if (answer === null) return null;
-  const { gpus, problems } = judge(answer, context);
-  // A program that has just failed is not asked again.
-  const alive = gpus !== null && gpus.length > 0;
-  const header = alive && (context.wsl || context.needsCuda) ? readHeader(await run()) : null;
-  const list = alive && gpus.some((gpu) => gpu.mig === true) ? await run("-L") : null;
+  const { gpus, problems } = judge(answer, around);
+  // A program that just failed is not run again.
+  const isAlive = gpus !== null && gpus.length > 0;
+  const header =
+    isAlive && (wsl || cudaOfDriver(around.module?.version ?? "") === null) ? readHeader(await run()) : null;
+  const list = isAlive && gpus.some((gpu) => gpu.mig === true) ? await run("-L") : null;
   return {
     source: "nvidia-smi",
     driver: gpus?.find((gpu) => gpu.driver !== null)?.driver ?? header?.driver ?? null,
-    library: context.wsl ? (header?.program ?? null) : null,
+    library: wsl ? (header?.program ?? null) : null,
     cuda: header?.cuda ?? null,
-    gpus: gpus === null ? null : rawGpus(gpus, list?.stdout ?? ""),
+    gpus: gpus === null ? null : gpusOf(gpus, list?.stdout ?? ""),
     problems,
   };
 }
 
 type Run = (...args: string[]) => Promise<CommandResult | null>;
 
-/** The field set belongs to the program, not to the driver: what it does not know is left out, one by one. */
+/** Each program knows its own set of fields. An unknown field is left out, and the query runs again. */
 async function query(run: Run): Promise<CommandResult | null> {
   let fields: readonly string[] = queryFields;
   for (;;) {
@@ -77,78 +70,50 @@ interface Judgement {
   readonly problems: readonly HostProblem[];
 }
 
-function judge(answer: CommandResult, context: SmiContext): Judgement {
+function judge(answer: CommandResult, { module, container }: Surroundings): Judgement {
   if (answer.timedOut) return { gpus: null, problems: [problem.smiTimeout(smiTimeoutMs / 1000)] };
   const output = `${answer.stdout}\n${answer.stderr}`;
-  const complaint = parseSmiComplaint(output);
+  const complaint = parseSmiComplaint(output, module?.version ?? null, container);
   const table = parseSmiCsv(answer.stdout);
-  const told = complaint === null ? [] : [complaintProblem(complaint, context)];
-  if (complaint?.kind === "no-devices") return { gpus: [], problems: told };
+  const complaints = complaint === null ? [] : [complaint];
+  if (complaint?.code === "HOST_NO_DEVICES") return { gpus: [], problems: complaints };
   if (table !== null && table.gpus.length > 0) {
     const broken = table.gpus.flatMap(brokenFields);
-    return { gpus: table.gpus, problems: [...told, ...strays(table, told), ...broken] };
+    return { gpus: table.gpus, problems: [...complaints, ...strays(table, complaints), ...broken] };
   }
-  if (complaint !== null) return { gpus: null, problems: told };
+  if (complaint !== null) return { gpus: null, problems: complaints };
   if (answer.status !== 0) return { gpus: null, problems: [problem.smiFailed(answer.status, output)] };
   return { gpus: null, problems: [problem.smiGarbage(output)] };
 }
 
 function brokenFields(gpu: SmiGpu, position: number): readonly HostProblem[] {
   if (gpu.broken.length === 0) return [];
-  const label = gpuLabel({ index: gpu.index ?? position, name: gpu.name, bus: gpu.bus });
+  const label = problem.gpuLabel({ index: gpu.index ?? position, name: gpu.name, bus: gpu.bus });
   return [problem.gpuUnreadable(label, `an error instead of ${gpu.broken.join(", ")}`)];
 }
 
 function strays(
   table: { readonly strays: readonly string[] },
-  told: readonly HostProblem[],
+  complaints: readonly HostProblem[],
 ): readonly HostProblem[] {
   const [first] = table.strays;
-  return first === undefined || told.length > 0 ? [] : [problem.smiGarbage(first)];
+  return first === undefined || complaints.length > 0 ? [] : [problem.smiGarbage(first)];
 }
 
-function complaintProblem(complaint: SmiComplaint, { driver, container }: SmiContext): HostProblem {
-  switch (complaint.kind) {
-    case "mismatch":
-      return problem.libraryMismatch(driver, complaint.library);
-    case "no-driver":
-      return problem.nvmlFailed("nvidia-smi cannot communicate with the driver", container);
-    case "no-devices":
-      return problem.noDevices(driver, []);
-    case "gpu-lost":
-      return problem.gpuLost(complaint.bus ?? "(nvidia-smi does not say which)");
-    case "gpu-unreadable":
-      return problem.gpuUnreadable(complaint.bus ?? "(nvidia-smi does not say which)", complaint.reason);
-    case "no-permission":
-      return problem.noPermission("NVML");
-    case "nvml":
-      return problem.nvmlFailed(complaint.reason, container);
-  }
-}
-
-/** The printed indices, or the positions when those are no numbering. */
-function rawGpus(gpus: readonly SmiGpu[], list: string): readonly RawGpu[] {
-  const indices = new Set(gpus.flatMap(({ index }) => index ?? []));
-  const numbered = indices.size === gpus.length;
-  return gpus.map((gpu, position) => rawGpu(gpu, numbered ? (gpu.index ?? position) : position, list));
-}
-
-function rawGpu(gpu: SmiGpu, index: number, list: string): RawGpu {
-  return {
-    index,
-    uuid: gpu.uuid,
-    name: gpu.name,
-    compute: gpu.compute,
-    pci: gpu.pci,
-    bus: gpu.bus,
-    memoryMiB: gpu.memoryMiB,
-    mig: gpu.mig === true ? migOf(list, gpu.uuid, index) : [],
-    use: { ...unknownUse, memoryMiB: gpu.usedMiB },
-  };
+/** Uses the printed indices, or the positions if two indices are equal or one is missing. */
+function gpusOf(gpus: readonly SmiGpu[], list: string): readonly GpuFacts[] {
+  const isNumbered = new Set(gpus.flatMap(({ index }) => index ?? [])).size === gpus.length;
+  return gpus.map((gpu, position) => {
+    const { uuid, name, compute, pci, bus, memoryMiB, usedMiB } = gpu;
+    const index = isNumbered ? (gpu.index ?? position) : position;
+    const mig = gpu.mig === true ? migOf(list, uuid, index) : [];
+    const use = { ...unknownUse, memoryMiB: usedMiB };
+    return { ...unknownGpu(index), uuid, name, compute, pci, bus, memoryMiB, mig, use };
+  });
 }
 
 function migOf(list: string, uuid: string | null, index: number): readonly MigInstance[] {
   const entries = parseSmiList(list);
   const entry = entries.find((each) => each.uuid === uuid) ?? entries.find((each) => each.index === index);
-  return (entry?.mig ?? []).map(({ uuid: migUuid, profile }) => ({ uuid: migUuid, profile }));
+  return entry?.mig ?? [];
 }

@@ -1,6 +1,6 @@
-/** Jetson and other Tegra machines, whose GPU is in the chip and not on PCI. */
+/** Recognizes Jetson and other Tegra machines, whose GPU is in the chip and not on PCI. */
 
-import { type HostIo, textOf } from "../io.ts";
+import { type HostIo, textOf } from "../host-io.ts";
 
 export interface Tegra {
   /** L4T release, for example `36.4.7`; null when the machine does not say. */

@@ -1,14 +1,14 @@
-/** Which GPUs a program may see: `--gpus`, `NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`. */
+/** Finds the NVIDIA GPUs that a program may see: `--gpus`, `NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`. */
 
-import { ImgmatchError } from "../../errors.ts";
-import { isContainer } from "./container-runtime.ts";
+import { isContainer } from "../container-runtime.ts";
 import type { GpuFacts, HostProblem } from "../facts.ts";
-import type { HostIo } from "../io.ts";
+import { joinNarrowings, type Narrowing, readEntries, refuseSelection } from "../gpu-selection.ts";
+import type { HostIo } from "../host-io.ts";
 
-/** How entries are read: the container toolkit and `--gpus` ask for whole names, CUDA also for the beginning of one. */
-export type SelectionGrammar = "cuda" | "nvidia";
+/** The container toolkit and `--gpus` (`nvidia`) take whole names, CUDA also the beginning of one. */
+type SelectionGrammar = "cuda" | "nvidia";
 
-export interface Selection {
+interface Selection {
   /** The visible GPUs by index, each with the MIG instances that are visible. */
   readonly gpus: readonly GpuFacts[];
   /** The first entry that names no GPU of this host. */
@@ -25,7 +25,7 @@ export function selectGpus(gpus: readonly GpuFacts[], text: string, grammar: Sel
   const list = text.trim();
   if (list === "" || list === "none" || list === "void" || list === "NoDevFiles")
     return { gpus: [], invalid: null };
-  // No index, and the usual way to hide every GPU from CUDA: on purpose, not a slip.
+  // The usual way to hide every GPU from CUDA.
   if (list === "-1" && grammar === "cuda") return { gpus: [], invalid: null };
   if (list === "all" && grammar === "nvidia") return { gpus, invalid: null };
   const find = (entry: string) => findEntry(gpus, entry.trim(), grammar);
@@ -36,25 +36,6 @@ export function selectGpus(gpus: readonly GpuFacts[], text: string, grammar: Sel
     gpus: [...picked.values()].sort((a, b) => a.index - b.index),
     invalid: invalid === null ? null : invalid.trim(),
   };
-}
-
-/** The items that the entries of a list name, in its order. `stops`: the first that names nothing ends it; else such are left out. */
-export function readEntries<Found>(
-  list: string,
-  find: (entry: string, before: readonly Found[]) => Found | null,
-  stops: boolean,
-): { readonly found: readonly Found[]; readonly invalid: string | null } {
-  const all: Found[] = [];
-  let invalid: string | null = null;
-  for (const entry of list.split(",")) {
-    const found = find(entry, all);
-    if (found !== null) all.push(found);
-    else {
-      invalid ??= entry;
-      if (stops) break;
-    }
-  }
-  return { found: all, invalid };
 }
 
 function findEntry(gpus: readonly GpuFacts[], entry: string, grammar: SelectionGrammar): GpuFacts | null {
@@ -68,7 +49,7 @@ function findEntry(gpus: readonly GpuFacts[], entry: string, grammar: SelectionG
   if (/^MIG-/i.test(entry)) return findMig(gpus, entry, grammar);
   if (!/^GPU-/i.test(entry)) return null;
   const found = gpus.filter(({ uuid }) => uuid !== null && matches(uuid, entry, grammar));
-  // A beginning that fits two GPUs names neither.
+  // A prefix of two UUIDs names neither GPU.
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
@@ -84,42 +65,22 @@ function matches(uuid: string, entry: string, grammar: SelectionGrammar): boolea
   return grammar === "cuda" ? wanted.length > 4 && whole.startsWith(wanted) : whole === wanted;
 }
 
-/** Two entries of one GPU: the instances of both, and the whole GPU when one of them names it whole. */
+/** Joins two entries of one GPU: the instances of both. */
 function merge(before: GpuFacts | undefined, found: GpuFacts, gpus: readonly GpuFacts[]): GpuFacts {
   if (before === undefined) return found;
-  const mine = new Set([...before.mig, ...found.mig].map(({ uuid }) => uuid));
+  const named = new Set([...before.mig, ...found.mig].map(({ uuid }) => uuid));
   const whole = gpus.find(({ index }) => index === found.index) ?? found;
-  return { ...whole, mig: whole.mig.filter(({ uuid }) => mine.has(uuid)) };
+  return { ...whole, mig: whole.mig.filter(({ uuid }) => named.has(uuid)) };
 }
 
 /**
  * Narrows GPUs to those of a `--gpus` option: `0,2`, uuids, MIG uuids, `all` or `none`.
- * Throws `SELECTION_INVALID` for an entry that names no GPU, as a slip there must not become a host without GPUs.
+ * Throws `SELECTION_INVALID` for an entry that names no GPU: a slip must not become a host without GPUs.
  */
 export function narrowGpus(gpus: readonly GpuFacts[], option: string): readonly GpuFacts[] {
   const { gpus: narrowed, invalid } = selectGpus(gpus, option, "nvidia");
   if (invalid === null) return narrowed;
   throw refuseSelection(gpus, option, invalid);
-}
-
-export function refuseSelection(
-  gpus: readonly Pick<GpuFacts, "index" | "uuid">[],
-  option: string,
-  invalid: string,
-): ImgmatchError {
-  const known = gpus.map(({ index, uuid }) => (uuid === null ? `${index}` : `${index} (${uuid})`)).join(", ");
-  return new ImgmatchError({
-    code: "SELECTION_INVALID",
-    message: `--gpus ${option}: there is no GPU ${JSON.stringify(invalid)}`,
-    fix: known === "" ? "this host has no GPU; leave out --gpus" : `choose among ${known}`,
-  });
-}
-
-export interface Narrowing<Gpu = GpuFacts> {
-  readonly gpus: readonly Gpu[];
-  readonly problems: readonly HostProblem[];
-  /** The option or variable that narrowed them, or null. */
-  readonly source: string | null;
 }
 
 /** Applies the option or, without one, both environment variables of this process. */
@@ -134,17 +95,12 @@ export function applyVisibility(
   // Inside a container the runtime has applied NVIDIA_VISIBLE_DEVICES already, in the host's numbers; with CDI it is `void`.
   const first = isContainer(io) ? all : narrowBy(io, "NVIDIA_VISIBLE_DEVICES", gpus, "nvidia");
   const second = narrowBy(io, "CUDA_VISIBLE_DEVICES", gpus, "cuda");
-  const sources = [first.source, second.source].filter((source) => source !== null);
-  return {
-    gpus: intersect(first.gpus, second.gpus),
-    problems: [...first.problems, ...second.problems],
-    source: sources.length === 0 ? null : sources.join(", "),
-  };
+  return joinNarrowings(intersect(first.gpus, second.gpus), [first, second]);
 }
 
 function narrowBy(io: HostIo, name: string, gpus: readonly GpuFacts[], grammar: SelectionGrammar): Narrowing {
   const value = io.env[name];
-  // On a machine without GPUs the variable of a job or a shell hides nothing.
+  // Without GPUs the variable hides nothing.
   if (value === undefined || gpus.length === 0 || (value === "" && grammar === "nvidia"))
     return { gpus, problems: [], source: null };
   const selection = selectGpus(gpus, value, grammar);
@@ -190,7 +146,7 @@ function intersect(a: readonly GpuFacts[], b: readonly GpuFacts[]): readonly Gpu
   return a.flatMap((gpu) => {
     const other = b.find(({ index }) => index === gpu.index);
     if (other === undefined) return [];
-    const mine = new Set(other.mig.map(({ uuid }) => uuid));
-    return [{ ...gpu, mig: gpu.mig.filter(({ uuid }) => mine.has(uuid)) }];
+    const visible = new Set(other.mig.map(({ uuid }) => uuid));
+    return [{ ...gpu, mig: gpu.mig.filter(({ uuid }) => visible.has(uuid)) }];
   });
 }

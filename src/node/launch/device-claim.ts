@@ -6,7 +6,7 @@
  */
 
 import type { GpuVendor } from "../../hardware/requirement.ts";
-import { amdWords } from "../../host/kubernetes/kubernetes-devices.ts";
+import { amdWords } from "../../host/kubernetes/amd-slices.ts";
 import type { DeviceWish } from "./device-wish.ts";
 import type { ServedGpus } from "./fleet/split-devices.ts";
 import type { LabelTerm } from "./fleet/split-nodes.ts";

@@ -2,7 +2,7 @@
 
 import type { HostFacts } from "../../host/facts.ts";
 import { formatFactsLine } from "../../host/format-facts.ts";
-import { factsAnnotation, ownPrefix } from "../../host/kubernetes/kubernetes-object.ts";
+import { factsAnnotation, ownPrefix } from "../../host/kubernetes/cluster-objects.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { type NodeLabels, nodeLabels } from "../launch/labels/node-labels.ts";
 import { keys, labelNames, resolvedLabel } from "../launch/labels/vocabulary.ts";

@@ -1,7 +1,7 @@
 /** Writes the resolver of a fleet as one POSIX script: the rules as tables, and sh and awk that read them. */
 
 import { InternalError } from "../../errors.ts";
-import { branchRows } from "../../hardware/cuda-branch-table.ts";
+import { driverBranches } from "../../hardware/cuda-toolkits.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { classRules } from "../../hardware/gpu-class.ts";
 import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
@@ -121,7 +121,7 @@ const readRows = String.raw`
 
 /** `535=12.2,…`: the CUDA version of each driver branch. */
 function branches(): string {
-  return branchRows
+  return driverBranches
     .flatMap(({ branch }) => {
       const cuda = cudaOfDriver(String(branch));
       return cuda === null ? [] : [`${branch}=${cuda}`];

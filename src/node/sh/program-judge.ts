@@ -1,6 +1,6 @@
 /** Judges the images and chooses one, in awk. The rules themselves stand in the tables. */
 
-import { enginePrograms, runtimePrograms } from "../../host/nvidia/container-runtime.ts";
+import { enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 
 export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): string => String.raw`
@@ -117,7 +117,7 @@ export const requireFunctions = String.raw`
   }
 `;
 
-/** Reads how containers get the GPU, as `host/nvidia/container-runtime.ts` does: 1 cdi, 2 legacy, 3 none, 4 unknown. */
+/** Reads how containers get the GPU, as `host/container-runtime.ts` does: 1 cdi, 2 legacy, 3 none, 4 unknown. */
 export const runtimeFunctions = String.raw`
   function readruntime(  i, k, a) {
     for (i = 1; i <= cn; i++) if (slurp(cdi[i])) {

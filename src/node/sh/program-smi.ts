@@ -1,7 +1,7 @@
 /** Asks nvidia-smi under a time limit and reads its answers in awk, as `host/nvidia/run-nvidia-smi.ts` does. */
 
 import { queryFields } from "../../host/nvidia/nvidia-smi.ts";
-import { wslLibraries } from "../../host/nvidia/wsl.ts";
+import { wslLibraries } from "../../host/nvidia/driver-library.ts";
 
 /**
  * The reader stops at `end` or `late` and waits for no child: a program that hangs inside the kernel survives SIGKILL. A shell reads the pipe:

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { architectureRows } from "../../../src/hardware/gpu-architectures.ts";
+import { formatComputeCapability } from "../../../src/hardware/compute-capability.ts";
+import { gpuArchitectures } from "../../../src/hardware/gpu-architectures.ts";
 import { compareVersions } from "../../../src/hardware/driver-version.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import { parseHostFacts } from "../../../src/host/parse-facts.ts";
@@ -75,9 +76,11 @@ describe("a node's labels", () => {
 
   it("have a word for every architecture of the table", () => {
     const known = new Set<string>(knownComputes.flat());
-    expect(architectureRows.map(({ compute }) => compute).filter((compute) => !known.has(compute))).toEqual(
-      [],
-    );
+    expect(
+      gpuArchitectures
+        .map(({ compute }) => formatComputeCapability(compute))
+        .filter((compute) => !known.has(compute)),
+    ).toEqual([]);
   });
 
   it("count GPUs, MIG instances and kinds", () => {

@@ -15,7 +15,7 @@ import { wholeFleet } from "./support/fleet.ts";
 import { fakeSmi, fixtureMachine, writeMachine } from "./support/machine.ts";
 import { runScripts } from "./support/run-scripts.ts";
 import { image } from "../../resolve/support/locks.ts";
-import { captured, devices } from "../../host/support/amd-host.ts";
+import { captured, devices } from "../../host/amd/support/amd-host.ts";
 import { machineIo } from "./support/machine-io.ts";
 
 const hosts = fileURLToPath(new URL("../../fixtures/hosts", import.meta.url));

@@ -22,7 +22,7 @@ import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { brandsByName } from "../../../src/resolve/host-view.ts";
 import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
-import { devices, node, pci } from "../../host/support/amd-host.ts";
+import { devices, node, pci } from "../../host/amd/support/amd-host.ts";
 import { needs } from "../../support/needs.ts";
 import { findDialects, whyNoDialect } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";

@@ -2,10 +2,10 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 
-import { hasRuntime } from "../../../src/host/nvidia/container-runtime.ts";
+import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseCpuinfo } from "../../../src/host/cpu/cpuinfo.ts";
 import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
-import { kernelNumber } from "../../../src/host/kernel-facts.ts";
+import { kernelNumber } from "../../../src/host/fact-grammar.ts";
 import {
   parseSmiComplaint,
   parseSmiCsv,
@@ -40,7 +40,7 @@ export const hostReaders: Readonly<Record<string, Reader>> = {
       parseSmiCsv(`name, index\n${text}`);
       parseSmiHeader(text);
       parseSmiList(text);
-      parseSmiComplaint(text);
+      parseSmiComplaint(text, null, false);
       unknownField(text);
     },
     texts: {

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { allMarches } from "../../../hardware/cpu-marches.ts";
 import type { VersionParts } from "../../../hardware/driver-version.ts";
-import { ownPrefix } from "../../../host/kubernetes/kubernetes-object.ts";
+import { ownPrefix } from "../../../host/kubernetes/cluster-objects.ts";
 
 /** A label of a node, without the system's prefix of the key. */
 export interface NodeLabel {

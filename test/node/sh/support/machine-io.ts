@@ -1,6 +1,6 @@
 /** A machine as data for the probe, with what NVML would answer there. */
 
-import { denied, type HostIo } from "../../../../src/host/io.ts";
+import { denied, type HostIo } from "../../../../src/host/host-io.ts";
 import type { NvmlReading } from "../../../../src/host/nvidia/nvml-reading.ts";
 import type { Machine } from "./machine.ts";
 

@@ -2,7 +2,7 @@
 
 import { findMarch, marchFeatures } from "../../../../src/hardware/cpu-marches.ts";
 import { lockOf, rocmImage } from "../../../resolve/support/locks.ts";
-import { node, pci } from "../../../host/support/amd-host.ts";
+import { node, pci } from "../../../host/amd/support/amd-host.ts";
 import type { Lock, LockedImage } from "../../../../src/lock/lock.ts";
 import { wholeFleet } from "./fleet.ts";
 import { type Chance, pick, type RandomMachine, randomMachine } from "./random-machine.ts";

@@ -1,0 +1,57 @@
+/** Reads lists of GPUs, as `--gpus` and the environment's variables name them. Each vendor finds an entry its own way. */
+
+import { ImgmatchError } from "../errors.ts";
+import type { GpuFacts, HostProblem } from "./facts.ts";
+
+/** The GPUs that an option or a variable leaves visible. */
+export interface Narrowing<Gpu = GpuFacts> {
+  readonly gpus: readonly Gpu[];
+  readonly problems: readonly HostProblem[];
+  /** The option or variable that narrowed them, or null. */
+  readonly source: string | null;
+}
+
+/** The answer of several variables: their problems and sources together, and the GPUs that all of them leave. */
+export function joinNarrowings<Gpu>(gpus: readonly Gpu[], steps: readonly Narrowing<Gpu>[]): Narrowing<Gpu> {
+  const sources = steps.flatMap(({ source }) => source ?? []);
+  return {
+    gpus,
+    problems: steps.flatMap(({ problems }) => problems),
+    source: sources.length === 0 ? null : sources.join(", "),
+  };
+}
+
+/**
+ * The items that the entries of a list name, in its order, and the first entry that names none. Such an entry ends the list if it `stops`,
+ * else it is left out.
+ */
+export function readEntries<Found>(
+  list: string,
+  find: (entry: string, before: readonly Found[]) => Found | null,
+  stops: boolean,
+): { readonly found: readonly Found[]; readonly invalid: string | null } {
+  const all: Found[] = [];
+  let invalid: string | null = null;
+  for (const entry of list.split(",")) {
+    const found = find(entry, all);
+    if (found !== null) all.push(found);
+    else {
+      invalid ??= entry;
+      if (stops) break;
+    }
+  }
+  return { found: all, invalid };
+}
+
+export function refuseSelection(
+  gpus: readonly Pick<GpuFacts, "index" | "uuid">[],
+  option: string,
+  invalid: string,
+): ImgmatchError {
+  const known = gpus.map(({ index, uuid }) => (uuid === null ? `${index}` : `${index} (${uuid})`)).join(", ");
+  return new ImgmatchError({
+    code: "SELECTION_INVALID",
+    message: `--gpus ${option}: there is no GPU ${JSON.stringify(invalid)}`,
+    fix: known === "" ? "this host has no GPU; leave out --gpus" : `choose among ${known}`,
+  });
+}

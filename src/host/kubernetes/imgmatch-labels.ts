@@ -1,0 +1,82 @@
+/** Reads imgmatch's own annotation and labels of a node: the whole facts, and what `imgmatch labels` wrote. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { readJson } from "../../io/json.ts";
+import { containerGpus, type HostFacts, type NvidiaFacts } from "../facts.ts";
+import { completeFacts, gpuOfProduct } from "../nvidia/complete-gpus.ts";
+import { checkHostFacts } from "../parse-facts.ts";
+import { unknownGpu, unknownNvidia } from "../unknown-facts.ts";
+import { factsAnnotation, gpuCount, type Labels, mostGpus, ownPrefix } from "./cluster-objects.ts";
+
+export interface Annotated {
+  readonly facts: HostFacts | null;
+  /** Why the annotation is no facts. */
+  readonly mistake: string | null;
+}
+
+/** A mistake in one node's annotation is no error: other nodes are read all the same. */
+export async function readAnnotation(annotation: string | null): Promise<Annotated> {
+  if (annotation === null) return { facts: null, mistake: null };
+  const json = readJson(annotation);
+  if (!json.ok) return { facts: null, mistake: `no JSON: ${json.reason}` };
+  try {
+    const facts = checkHostFacts(json.value, { file: factsAnnotation });
+    return { facts: await completeFacts(facts), mistake: null };
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    return { facts: null, mistake: error.problems[0]?.message ?? error.message };
+  }
+}
+
+export interface OwnLabels {
+  readonly features: readonly string[];
+  readonly runtime: HostFacts["runtime"]["nvidia"];
+  /** undefined where the labels do not describe it. */
+  readonly nvidia: NvidiaFacts | null | undefined;
+  readonly open: readonly string[];
+}
+
+/** null for a node without them. A fact without a label is unknown, as with other labels. */
+export async function readOwnLabels(labels: Labels): Promise<OwnLabels | null> {
+  const own = (key: string) => labels[`${ownPrefix}${key}`];
+  if (own("vocabulary") === undefined) return null;
+  const closed = own("broken") === "true" || own("gpu.unknown") === "true";
+  return {
+    features: keysBelow(labels, "cpu.")
+      .filter(([, value]) => value === "true")
+      .map(([name]) => name),
+    runtime: containerGpus.find((each) => each === own("runtime")) ?? null,
+    nvidia: closed ? undefined : await nvidiaOf(labels),
+    open: own("broken") === "true" ? [`${ownPrefix}broken says that its GPUs do not work`] : [],
+  };
+}
+
+async function nvidiaOf(labels: Labels): Promise<NvidiaFacts | null> {
+  const own = (key: string) => labels[`${ownPrefix}${key}`];
+  const driver = own("driver") ?? null;
+  const computes = keysBelow(labels, "gpu.compute.").flatMap(([compute, count]) =>
+    Array.from({ length: gpuCount(count) ?? 0 }, () => compute),
+  );
+  if (driver === null && computes.length === 0) return null;
+  const product = await gpuOfProduct(null, own("gpu.product")?.replaceAll("-", " ") ?? null);
+  const scale = own("driver-scale");
+  return {
+    ...unknownNvidia,
+    ...{ driver, cuda: own("cuda") ?? null },
+    ...(scale === "wsl" || scale === "l4t" ? { driverScale: scale } : {}),
+    gpus: computes
+      .slice(0, mostGpus)
+      .map((compute, index) =>
+        product.compute === compute
+          ? { ...product, index }
+          : { ...unknownGpu(index), compute: compute === "unknown" ? null : compute },
+      ),
+  };
+}
+
+function keysBelow(labels: Labels, start: string): readonly (readonly [string, string])[] {
+  const prefix = `${ownPrefix}${start}`;
+  return Object.entries(labels).flatMap(([key, value]) =>
+    key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
+  );
+}

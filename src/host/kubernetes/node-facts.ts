@@ -1,0 +1,194 @@
+/** Reads host facts from a Kubernetes node: labels, ResourceSlices, NodeFeature objects, imgmatch's annotation. */
+
+import { kernelNumber, withinGrammar } from "../fact-grammar.ts";
+import {
+  type AmdFacts,
+  factsSchemaVersion,
+  type HostFacts,
+  type HostProblem,
+  type NvidiaFacts,
+} from "../facts.ts";
+import { labelsOpen, sourcesDisagree } from "../host-problems.ts";
+import { amdFromLabels } from "./amd-labels.ts";
+import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
+import { cpuFromLabels } from "./cpu-labels.ts";
+import { blockedByDefault } from "./cpuid-labels.ts";
+import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
+import { type Joined, joinAmd, joinNvidia, type NamedReport } from "./join-sources.ts";
+import { nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
+import { slicedNode } from "./resource-slices.ts";
+import { amdFromPci, amdFromSlices } from "./amd-slices.ts";
+import { nvidiaFromSlices } from "./nvidia-slices.ts";
+
+/**
+ * Reads the facts that the node's objects prove. `HOST_LABELS_INCOMPLETE` names the facts that they leave open: a feature without a label
+ * is absent only if every release of Node Feature Discovery would label it. `HOST_SOURCES_DISAGREE` names two sources that contradict each
+ * other; their fact is unknown. imgmatch's annotation wins over labels.
+ */
+export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
+  const annotated = await readAnnotation(node.annotation);
+  const labels = { ...node.features?.labels, ...node.labels };
+  const own = await readOwnLabels(labels);
+  const host = hostOf({ ...node, labels }, own);
+  const nvidia = joinNvidia(await nvidiaSources({ ...node, labels }, annotated.facts, own));
+  const amd = joinAmd(amdSources({ ...node, labels }, annotated.facts));
+  const joined = {
+    ...(nvidia.facts === undefined ? {} : { nvidia: nvidia.facts }),
+    ...(amd.facts === undefined ? {} : { amd: amd.facts }),
+  };
+  const { mistake, facts: exact } = annotated;
+  if (exact !== null) {
+    const [kernel, old] = agreed("kernel", exact.kernel, host.kernel);
+    const problems = [...exact.problems, ...old, ...unlike(exact, host), ...nvidia.problems, ...amd.problems];
+    return withinGrammar({ ...exact, kernel, ...joined, problems });
+  }
+  const fix = nvidia.facts?.driver == null ? gpuFix : probeFix;
+  return withinGrammar({
+    ...host,
+    ...joined,
+    problems: [
+      ...(mistake === null
+        ? []
+        : [labelsOpen(`the annotation ${factsAnnotation} is no facts: ${mistake}`, probeFix)]),
+      ...host.problems,
+      ...nvidia.problems,
+      ...amd.problems,
+      ...nvidia.open.map((what) => labelsOpen(what, fix)),
+      ...amd.open.map((what) => labelsOpen(what, amdFix)),
+      ...(nvidia.facts == null ? [] : [labelsOpen(neverLabelled, probeFix)]),
+    ],
+    sources: { ...host.sources, ...sourcesOf("nvidia", nvidia), ...sourcesOf("amd", amd) },
+  });
+}
+
+/** All facts but the GPUs, from labels and the node's status. */
+function hostOf({ labels, info, features }: KubernetesNode, own: OwnLabels | null): HostFacts {
+  const architecture = word(
+    info.architecture ?? labels["kubernetes.io/arch"] ?? labels["beta.kubernetes.io/arch"],
+  );
+  const system =
+    word(info.system ?? labels["kubernetes.io/os"] ?? labels["beta.kubernetes.io/os"]) ?? "linux";
+  const kernel = info.kernel ?? labels["feature.node.kubernetes.io/kernel-version.full"] ?? "";
+  const cpu = cpuFromLabels(labels, architecture ?? "unknown", {
+    all: features?.cpuid ?? false,
+    features: own?.features ?? [],
+  });
+  return {
+    schemaVersion: factsSchemaVersion,
+    platform: `${system}/${architecture ?? "unknown"}`,
+    kernel: kernelNumber(kernel),
+    cpu: cpu.facts,
+    runtime: { nvidia: own?.runtime ?? null },
+    problems: [
+      ...(architecture === null ? [labelsOpen("no label names the architecture", architectureFix)] : []),
+      ...cpuProblems(cpu.facts, architecture),
+    ],
+    sources: cpu.source === null ? {} : { "cpu.features": cpu.source },
+  };
+}
+
+const slices = { source: "ResourceSlices" };
+const annotation = { source: `the annotation ${factsAnnotation}` };
+const ownLabels = { source: "imgmatch's labels" };
+const nodeLabels = { source: "node labels" };
+const nodeFeatures = { source: "NodeFeature objects" };
+
+async function nvidiaSources(
+  node: KubernetesNode,
+  exact: HostFacts | null,
+  own: OwnLabels | null,
+): Promise<readonly NamedReport<NvidiaFacts>[]> {
+  const sliced = slicedNode(node.slices, "gpu.nvidia.com");
+  return [
+    { ...annotation, facts: exact?.nvidia, exact: true, counted: true, open: [] },
+    ...(sliced === null ? [] : [{ ...slices, ...(await nvidiaFromSlices(sliced)) }]),
+    { ...ownLabels, facts: own?.nvidia, labelled: true, counted: true, open: own?.open ?? [] },
+    { ...nodeLabels, ...(await nvidiaFromLabels(node)), labelled: true },
+    // Not counted: a virtual function is a PCI device like its card.
+    {
+      ...nodeFeatures,
+      facts: await nvidiaFromPci(node.features?.gpus),
+      labelled: true,
+      counted: false,
+      open: [],
+    },
+  ];
+}
+
+function amdSources(node: KubernetesNode, exact: HostFacts | null): readonly NamedReport<AmdFacts>[] {
+  const sliced = slicedNode(node.slices, "gpu.amd.com");
+  return [
+    { ...annotation, facts: exact?.amd, exact: true, counted: true, open: [] },
+    ...(sliced === null ? [] : [{ ...slices, ...amdFromSlices(sliced) }]),
+    { ...nodeLabels, ...amdFromLabels(node), labelled: true },
+    { ...nodeFeatures, facts: amdFromPci(node.features?.gpus), labelled: true, counted: false, open: [] },
+  ];
+}
+
+function sourcesOf(
+  vendor: string,
+  { sources }: Pick<Joined<unknown>, "sources">,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(sources).map(([fact, source]) => [`${vendor}.${fact}`, source]));
+}
+
+/** The kubelet writes the kernel at each start; the annotation may name the kernel before. */
+function agreed(
+  what: string,
+  exact: string | null,
+  reported: string | null,
+): [string | null, readonly HostProblem[]] {
+  if (exact === null || reported === null || exact === reported) return [exact ?? reported, []];
+  return [null, [sourcesDisagree(what, `${annotation.source} says ${exact}`, `the node says ${reported}`)]];
+}
+
+/** Platform and CPU features on which labels and annotation disagree. */
+function unlike({ cpu, platform }: HostFacts, labelled: HostFacts): readonly HostProblem[] {
+  const lacking = (labelled.cpu.features ?? []).filter(
+    (feature) => cpu.features?.includes(feature) === false && !cpu.unknown?.includes(feature),
+  );
+  const says = (what: string) => `${annotation.source} ${what}`;
+  return [
+    ...(platform === labelled.platform || labelled.platform.endsWith("/unknown")
+      ? []
+      : [sourcesDisagree("platform", says(`says ${platform}`), `the node says ${labelled.platform}`)]),
+    ...(lacking.length === 0
+      ? []
+      : [sourcesDisagree("CPU features", says(`lacks ${lacking.join(", ")}`), "node labels name them")]),
+  ];
+}
+
+/** GOOS or GOARCH; null for anything else. */
+function word(text: string | undefined): string | null {
+  return text !== undefined && /^[a-z0-9]{1,32}$/.test(text) ? text : null;
+}
+
+const architectureFix =
+  "pass the whole Node (kubectl get node NAME -o json), or add the label kubernetes.io/arch";
+const probeFix = "run imgmatch probe --json on the node and pass its output";
+const gpuFix = `run GPU Feature Discovery on the node, or ${probeFix}`;
+const amdFix = `run AMD's node labeller on the node, or ${probeFix}`;
+const neverLabelled =
+  "no label tells whether the driver works now, its kernel module's kind and library, or the container runtime's NVIDIA support";
+
+function cpuProblems(
+  { features, unknown = [] }: HostFacts["cpu"],
+  architecture: string | null,
+): readonly HostProblem[] {
+  if (features === null) {
+    return [
+      labelsOpen("no label names CPU features", `run Node Feature Discovery on the node, or ${probeFix}`),
+    ];
+  }
+  if (unknown.length === 0) return [];
+  const blocked = blockedByDefault(architecture ?? "unknown");
+  return [
+    labelsOpen(
+      `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} cannot be proved: ${unknown.join(", ")}`,
+      // No label ever denies the other features.
+      unknown.some((feature) => blocked.includes(feature))
+        ? `let Node Feature Discovery label all (sources.cpu.cpuid.attributeBlacklist: [] in its worker's configuration), or ${probeFix}`
+        : probeFix,
+    ),
+  ];
+}

@@ -1,0 +1,86 @@
+/** Answers the questions of the probe about this machine. */
+
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+} from "node:fs";
+import { attempt } from "../io/attempt.ts";
+import { isErrno } from "../io/files.ts";
+import { type Denied, denied, type HostIo, type Inventory } from "./host-io.ts";
+
+/** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */
+export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
+  return {
+    platform: process.platform,
+    arch: process.arch,
+    // node:os would be one more module to load.
+    endianness: new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? "LE" : "BE",
+    env,
+    readText,
+    list: (path) => attempt(() => readdirSync(path).sort(), []),
+    exists: existsSync,
+    mayOpen,
+    readLink: (path) => attempt(() => readlinkSync(path), null),
+    run: async (command, args, limits) => {
+      const { runProgram } = await import("../io/run-program.ts");
+      return runProgram(command, args, { ...limits, env }).catch(() => null);
+    },
+    readNvml: async (libraries) => (await import("./nvidia/nvml-koffi.ts")).readNvmlWithKoffi(libraries),
+    readInventory: () => readInventory().catch(() => null),
+  };
+}
+
+/** Rejects without the package. */
+async function readInventory(): Promise<Inventory> {
+  const { default: system } = await import("systeminformation");
+  const [cpu, os, graphics] = await Promise.all([system.cpu(), system.osInfo(), system.graphics()]);
+  return {
+    vendor: cpu.vendor || null,
+    model: cpu.brand || null,
+    flags: cpu.flags,
+    kernel: os.kernel || null,
+    gpus: graphics.controllers.map(({ vendor, model, driverVersion }) => ({
+      vendor,
+      name: model,
+      driver: driverVersion ?? null,
+    })),
+  };
+}
+
+function readText(path: string, limit?: number): string | null | Denied {
+  try {
+    return limit === undefined ? readFileSync(path, "utf8") : readStart(path, limit);
+  } catch (error) {
+    return isErrno(error, "EACCES") || isErrno(error, "EPERM") ? denied : null;
+  }
+}
+
+function readStart(path: string, limit: number): string | null {
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    if (!fstatSync(file).isFile()) return null;
+    const bytes = Buffer.alloc(limit);
+    let length = 0;
+    for (let more = -1; more !== 0 && length < limit; length += more)
+      more = readSync(file, bytes, length, limit - length, null);
+    return bytes.toString("utf8", 0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function mayOpen(path: string): boolean {
+  return attempt(() => {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return true;
+  }, false);
+}

@@ -1,0 +1,15 @@
+/** Driver and GPUs as one source tells them, before other sources and the tables fill the gaps. */
+
+import type { GpuFacts, HostProblem } from "../facts.ts";
+
+export interface NvidiaReading {
+  /** Word for `sources`: `nvml`, `nvidia-smi`, a path. */
+  readonly source: string;
+  /** As the source prints it; on WSL2 the number of the Windows driver. */
+  readonly driver: string | null;
+  readonly library: string | null;
+  readonly cuda: string | null;
+  /** Class and integration are open: no source tells them. null when this source could not list the GPUs. */
+  readonly gpus: readonly GpuFacts[] | null;
+  readonly problems: readonly HostProblem[];
+}

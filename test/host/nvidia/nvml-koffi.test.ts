@@ -1,0 +1,94 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { unknownGpu } from "../../../src/host/unknown-facts.ts";
+import { interpretNvml } from "../../../src/host/nvidia/nvml.ts";
+import { readNvmlWithKoffi } from "../../../src/host/nvidia/nvml-koffi.ts";
+import { needs } from "../../support/needs.ts";
+import { whyNoCompiler } from "../../support/programs.ts";
+
+const source = fileURLToPath(new URL("./support/fake-nvml.c", import.meta.url));
+const whyNoCc =
+  process.platform === "linux" ? whyNoCompiler("cc", "apt-get install gcc libc6-dev") : "not Linux";
+const hasKoffi = await import("koffi").then(
+  () => true,
+  () => false,
+);
+
+const whyNot = whyNoCc ?? (hasKoffi ? null : "no koffi (npm install, with optional dependencies)");
+
+describe("NVML through koffi", needs(whyNot), () => {
+  const folder = mkdtempSync(join(tmpdir(), "imgmatch-nvml-"));
+  const library = (name: string) => join(folder, name);
+  const compile = (name: string, ...flags: string[]) => {
+    const built = spawnSync("cc", ["-shared", "-fPIC", ...flags, "-o", library(name), source], {
+      encoding: "utf8",
+    });
+    expect(built.stderr).toBe("");
+  };
+
+  beforeAll(() => {
+    compile("libnvidia-ml.so.1");
+    compile("libnvidia-ml-mismatch.so.1", "-DINIT_FAILS=18");
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("reads driver and GPUs with the structs of nvml.h", async () => {
+    const reading = await readNvmlWithKoffi([library("absent.so"), library("libnvidia-ml.so.1")]);
+    expect(reading).toMatchObject({
+      library: library("libnvidia-ml.so.1"),
+      init: 0,
+      deviceCount: { value: 3 },
+    });
+    if (reading === null) return;
+    const { gpus, ...driver } = interpretNvml(reading);
+    expect(driver).toEqual({
+      source: "nvml",
+      driver: "570.172.08",
+      library: "570.172.08",
+      cuda: "12.8",
+      problems: [expect.objectContaining({ code: "HOST_GPU_LOST", message: "GPU 1 has fallen off the bus" })],
+    });
+    expect(gpus).toEqual([
+      {
+        ...unknownGpu(0),
+        uuid: "GPU-00000000-1111-4222-8333-444444444444",
+        name: "NVIDIA H100 80GB HBM3",
+        compute: "9.0",
+        pci: "10de:2330",
+        bus: "00000000:17:00.0",
+        memoryMiB: 81559,
+        mig: [
+          { uuid: "MIG-0000000a-1111-4222-8333-444444444444", profile: "3g.40gb" },
+          { uuid: "MIG-0000000c-1111-4222-8333-444444444444", profile: "1g.10gb" },
+        ],
+        use: { processes: 5, memoryMiB: 59 },
+      },
+      {
+        ...unknownGpu(2),
+        uuid: "GPU-00000002-1111-4222-8333-444444444444",
+        name: "NVIDIA A100-SXM4-80GB",
+        compute: "8.0",
+        pci: "10de:20b2",
+        bus: "00000000:CA:00.0",
+        memoryMiB: 81920,
+        use: { processes: 0, memoryMiB: 920 },
+      },
+    ]);
+  });
+
+  it("gives the code of a library that cannot be initialized", async () => {
+    expect(await readNvmlWithKoffi([library("libnvidia-ml-mismatch.so.1")])).toMatchObject({
+      init: 18,
+      devices: [],
+    });
+  });
+
+  it("is null without a library, and treats a library without NVML's functions as one without an answer", async () => {
+    expect(await readNvmlWithKoffi([library("absent.so")])).toBeNull();
+    expect(await readNvmlWithKoffi(["libm.so.6"])).toMatchObject({ init: 13 });
+  });
+});
