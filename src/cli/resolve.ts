@@ -4,7 +4,7 @@ import { exitCodes, type ExitCode } from "../errors.ts";
 import { formatTable } from "../io/table.ts";
 import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";
-import type { HostResolution } from "../resolve/resolve-image.ts";
+import type { HostResolution } from "../resolve/resolver.ts";
 import { isOfHost } from "../resolve/verdict.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

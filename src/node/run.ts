@@ -7,7 +7,7 @@ import type { LocalEngine, Lock } from "../lock/lock.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { checkFit } from "../resolve/check-fit.ts";
-import { fitOptions } from "../resolve/find-cell.ts";
+import { fitOptions } from "../resolve/resolve-options.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
 import { unitsOf, vendorOf } from "./launch/gpu-units.ts";

@@ -2,10 +2,10 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { checkUnderstood } from "./check-fit.ts";
 import { isBroken, vendorOfProblem } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
+import { checkUnderstood } from "./rules/lock-entry.ts";
 import type { Unasked } from "./unasked.ts";
 import type { Resolution } from "./verdict.ts";
 

@@ -11,13 +11,14 @@ import { neededRequirement } from "../lock/needed-requirement.ts";
 import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { findMisfits, type ImageToFit, checkViewFit } from "./check-fit.ts";
+import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkDriver } from "./rules/driver.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
-import { checkPlatform } from "./rules/kernel-version.ts";
-import { checkTold } from "./rules/untold-facts.ts";
+import { checkPlatform } from "./rules/platform.ts";
+import type { ImageToFit } from "./rules/rule.ts";
+import { checkFactsKnown } from "./rules/unknown-facts.ts";
 import type { CodeFit, Misfit, Tier } from "./verdict.ts";
 
 /** Facts of an image's configuration. */
@@ -94,7 +95,7 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   const requires = neededRequirement(image);
   // A caller who names a CPU image has chosen it: broken GPUs are no reason against it.
   const options = { cpuOnly: !hasGpuCode(requires) };
-  const verdict = checkViewFit(image, view, options);
+  const verdict = checkFitBy(askNow, image, view, options);
   const known = { unknown: [], requires, measured };
   if (!verdict.ok)
     return {
@@ -171,7 +172,7 @@ function judgeCuda(
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
   const usable =
-    checkBrokenHost("nvidia", noWish, view) ?? checkTold("nvidia", noWish, view) ?? checkGpuPresence(view);
+    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkGpuPresence(view);
   if (!usable.ok) return { reasons: [usable], unknown };
   if (toolkit === null || minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;
@@ -194,8 +195,6 @@ function judgeCuda(
   }
   return { reasons: [refused, tooOld].filter((found) => found !== null), unknown };
 }
-
-const noWish = { cpu: false, gpuImages: [] };
 
 /** NVIDIA's own images hold the package and do not always say so. */
 function mayBringDriver(version: string, { nvidia }: HostView): boolean {

@@ -5,7 +5,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
-import { amdGpusOf } from "./host-view.ts";
+import { amdGpusOf } from "./amd-view.ts";
 import { listSome } from "./misfit.ts";
 import type { CodeFit } from "./verdict.ts";
 

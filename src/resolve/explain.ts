@@ -8,14 +8,14 @@ import { groupBy } from "../io/collections.ts";
 import { printable } from "../printable.ts";
 import { chosenNames } from "../lock/alternatives.ts";
 import { describeBy, describeCode, describeMeasured } from "./describe-measured.ts";
-import { findCell, fitOptions } from "./find-cell.ts";
 import { suggestCell } from "./suggest-cell.ts";
 import { type HostView, usableGpus, viewHost } from "./host-view.ts";
 import { findMisfits } from "./check-fit.ts";
 import { listSome } from "./misfit.ts";
 import { type Candidate, orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
-import { immutableReferenceOf, type Ranking, type ResolveImageOptions, rankImages } from "./resolve-image.ts";
+import { immutableReferenceOf, type Ranking, rankImages } from "./resolve-image.ts";
+import { fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
 import { vendorsIn } from "./unasked.ts";
 import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
 
@@ -37,19 +37,6 @@ export function explainResolution(lock: Lock, host: HostFacts, options: ResolveI
     ...explainRejected(lock, view, rejected),
     ...explainGap(lock, view, ranking, rejected),
   ].map(printable);
-}
-
-/**
- * All reasons why one image, named by cell or tag, does not fit, each with its fix; empty when it fits. For `why-not`.
- * Throws `CELL_NOT_FOUND`, and `USAGE` for a pin that is a range.
- */
-export function explainImage(
-  lock: Lock,
-  name: string,
-  host: HostFacts,
-  options: ResolveImageOptions = {},
-): readonly Misfit[] {
-  return findMisfits(findCell(lock, name).image, viewHost(host), fitOptions(lock, options));
 }
 
 function describeHost(

@@ -5,13 +5,11 @@ import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { fitOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { askNow, type AskRule, findMisfitsBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
+import { askNow, type AskRule, findMisfitsBy, withWorkingCures } from "./check-fit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
-import type { ResolveImageOptions } from "./resolve-options.ts";
-import { effortOf } from "./efforts.ts";
-import { isOfHost, type Misfit, type Rejection } from "./verdict.ts";
+import { type FitOptions, fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
+import { effortOf, isOfHost, type Misfit, type Rejection } from "./verdict.ts";
 
 export interface Miss {
   readonly cell: string;

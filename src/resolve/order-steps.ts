@@ -7,8 +7,7 @@ import { gpuVendors, hasGpuCode, vendorNames, vendorsOf } from "../hardware/requ
 import { parseVersion } from "../hardware/driver-version.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
-import { codeKinds } from "./rules/gpu-code.ts";
-import { type CodeFit, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";
+import { type CodeFit, codeKinds, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";
 
 /** The part of an image that the order reads. */
 export type OrderedImage = Pick<LockedImage, "axes" | "requires" | "measured" | "tag">;

@@ -8,14 +8,12 @@ import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { fitOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { askNow, type AskRule, checkFitBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
-import { nearestFirst } from "./nearest.ts";
+import { askNow, type AskRule, checkFitBy, withWorkingCures } from "./check-fit.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
-import type { ResolveImageOptions } from "./resolve-options.ts";
+import { type FitOptions, fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
 import {
@@ -192,27 +190,4 @@ export function immutableReferenceOf(
   if (digest === null && local !== undefined) return localReference(local.id);
   if (digest === null) throw new InternalError(`${tag} was chosen and is not built`);
   return immutableReference(repositoryOf(lock, image), tag, digest);
-}
-
-/** The image of each of many hosts, by one lock. */
-export interface HostResolution extends Resolution {
-  /** The host's name. */
-  readonly host: string;
-  /** The reason against the nearest image, for a host without one; null if it has one, or the lock has none. */
-  readonly nearest: (Misfit & { readonly cell: string }) | null;
-}
-
-/** In the order of the hosts. Throws as `resolveImage`. */
-export function resolveHosts(
-  lock: Lock,
-  hosts: readonly { readonly name: string; readonly facts: HostFacts }[],
-  options: ResolveImageOptions = {},
-): readonly HostResolution[] {
-  return hosts.map(({ name, facts }) => {
-    const resolution = resolveImage(lock, facts, options);
-    const [miss] = resolution.match === null ? nearestFirst(lock, resolution.rejected, facts, options) : [];
-    const [first] = miss?.misfits ?? [];
-    const nearest = miss === undefined || first === undefined ? null : { cell: miss.cell, ...first };
-    return { host: name, ...resolution, nearest };
-  });
 }

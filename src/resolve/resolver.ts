@@ -4,11 +4,12 @@ import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import type { AskRule, ImageToFit, Rule } from "./check-fit.ts";
+import type { AskRule } from "./check-fit.ts";
 import { type Miss, nearestBy } from "./nearest.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
 import { answerOf, openQuestion, type Ranking, rank } from "./resolve-image.ts";
-import type { Rejection, Resolution } from "./verdict.ts";
+import type { ImageToFit, Rule } from "./rules/rule.ts";
+import type { Misfit, Rejection, Resolution } from "./verdict.ts";
 
 export interface Resolver {
   /** As `resolveImage`. */
@@ -42,6 +43,30 @@ export function createResolver(lock: Lock, options: ResolveImageOptions = {}): R
       return nearestBy(kept.about(view), lock, rejected, view, question.judge);
     },
   };
+}
+
+/** The image of each of many hosts, by one lock. */
+export interface HostResolution extends Resolution {
+  /** The host's name. */
+  readonly host: string;
+  /** The reason against the nearest image, for a host without one; null if it has one, or the lock has none. */
+  readonly nearest: (Misfit & { readonly cell: string }) | null;
+}
+
+/** In the order of the hosts. Throws as `resolveImage`. */
+export function resolveHosts(
+  lock: Lock,
+  hosts: readonly { readonly name: string; readonly facts: HostFacts }[],
+  options: ResolveImageOptions = {},
+): readonly HostResolution[] {
+  const resolver = createResolver(lock, options);
+  return hosts.map(({ name, facts }) => {
+    const resolution = resolver.resolve(facts);
+    const miss = resolution.match === null ? resolver.nearest(facts, resolution.rejected) : null;
+    const [first] = miss?.misfits ?? [];
+    const nearest = miss === null || first === undefined ? null : { cell: miss.cell, ...first };
+    return { host: name, ...resolution, nearest };
+  });
 }
 
 /** Kinds of hosts whose answers are kept for one rule. */

@@ -7,7 +7,8 @@ import { marchPlatforms } from "../hardware/march-platforms.ts";
 import { vendorsOf } from "../hardware/requirement.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
-import type { AmdView, HostView, NvidiaView } from "./host-view.ts";
+import type { AmdView } from "./amd-view.ts";
+import type { HostView, NvidiaView } from "./host-view.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 
 /**

@@ -3,16 +3,13 @@
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { explainImage } from "./explain.ts";
+import { findMisfits } from "./check-fit.ts";
 import { findCell } from "./find-cell.ts";
+import { viewHost } from "./host-view.ts";
 import { explainOrder } from "./rank.ts";
-import {
-  type Candidate,
-  immutableReferenceOf,
-  type ResolveImageOptions,
-  rankImages,
-  referenceOf,
-} from "./resolve-image.ts";
+import type { Candidate } from "./order-steps.ts";
+import { immutableReferenceOf, rankImages, referenceOf } from "./resolve-image.ts";
+import { fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
 import type { Misfit, Resolution, Tier } from "./verdict.ts";
 
 const whyNotSchemaVersion = 1;
@@ -66,11 +63,9 @@ export function whyNotImage(
 ): WhyNot {
   const { cell, image } = findCell(lock, name);
   const { ranked, order, problems } = rankImages(lock, host, options);
-  const reasons = explainImage(lock, cell, host, options).map(({ code, message, fix }) => ({
-    code,
-    message,
-    fix,
-  }));
+  const reasons = findMisfits(image, viewHost(host), fitOptions(lock, options)).map(
+    ({ code, message, fix }) => ({ code, message, fix }),
+  );
   const measured = describeMeasured(image);
   const index = ranked.findIndex((candidate) => candidate.cell === cell);
   const answer = {

@@ -14,11 +14,10 @@ import { alternativesOf } from "../lock/alternatives.ts";
 import type { FindCells } from "./find-cell.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import { sideOf } from "./rules/gpu-side.ts";
-import type { Cure, Remedy } from "./rules/rule-remedy.ts";
 import { driverSteps } from "./rules/driver.ts";
 import { presenceSteps } from "./rules/gpu-presence.ts";
 import { requireSteps } from "./rules/nvidia-require.ts";
-import type { Misfit, ReasonCode } from "./verdict.ts";
+import type { Cure, Misfit, ReasonCode, Remedy } from "./verdict.ts";
 
 type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "adopted" | "axes">;
 

@@ -4,24 +4,38 @@ import { genericOf, spirvTarget } from "../../hardware/amd-generics.ts";
 import { compareText } from "../../io/collections.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { RocmRequirement } from "../../lock/lock.ts";
-import type { AmdGpuView, AmdView, HostView } from "../host-view.ts";
+import type { AmdGpuView, AmdView } from "../amd-view.ts";
+import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
-import type { CodeFit, Misfit } from "../verdict.ts";
+import { type FitOptions, wantsXnack } from "../resolve-options.ts";
+import { type CodeFit, type Cure, type GpuFit, isMisfit, type Misfit, type Misfits } from "../verdict.ts";
 import { compareCodeFits } from "./gpu-code.ts";
 import { because, noGpu, noneVisible } from "./gpu-presence.ts";
-import type { Cure } from "./rule-remedy.ts";
+import { rule } from "./rule.ts";
 
-/** AMD GPUs that a driver drives, one at least. */
-export interface UsableAmdGpus {
+export const amdRule = rule({
+  image: ({ requires: { rocm }, axes: { compute } }) => (rocm == null ? null : { ...rocm, compute }),
+  asks: ["amd", "untold", "broken", "others"],
+  answer: (rocm, host, options) =>
+    rocm === null || host.untold.amd.length > 0 ? null : serve(rocm, host, options),
+});
+
+type AmdHost = Pick<HostView, "amd" | "broken" | "others">;
+
+function serve(rocm: Omit<AmdCode, "xnack">, host: AmdHost, options: FitOptions): GpuFit | Misfits {
+  const usable = checkAmdPresence(host);
+  if (!usable.ok) return [usable];
+  const code = checkAmdCode({ ...rocm, xnack: wantsXnack(options) }, usable.amd.gpus);
+  return isMisfit(code) ? [code] : { ok: true, tier: "native", code };
+}
+
+/** At least one GPU is visible, and a driver drives them. */
+interface UsableAmdGpus {
   readonly ok: true;
   readonly amd: AmdView;
 }
 
-export function checkAmdPresence({
-  amd,
-  broken,
-  others,
-}: Pick<HostView, "amd" | "broken" | "others">): UsableAmdGpus | Misfit {
+function checkAmdPresence({ amd, broken, others }: AmdHost): UsableAmdGpus | Misfit {
   if (amd === null) return noGpu("amd", isLabelled(others));
   const problems = [...broken, ...others];
   if (!amd.driven) {
@@ -38,7 +52,7 @@ export function checkAmdPresence({
   return { ok: true, amd };
 }
 
-export interface AmdCode extends Pick<RocmRequirement, "code"> {
+interface AmdCode extends Pick<RocmRequirement, "code"> {
   /** The value of the image's axis `compute`, which a user can pin. */
   readonly compute: string | undefined;
   /** The user has asked for code of processes that run with xnack on. */
@@ -150,7 +164,7 @@ function noCode(
   const [own] = against;
   const reason = own === undefined ? "" : `; ${own.target} is for ${states[own.why](own.target)}`;
   const pin: readonly Cure[] =
-    compute?.includes("xnack+") === true && !xnack && !("ok" in checkAmdCode({ ...image, xnack: true }, gpus))
+    compute?.includes("xnack+") === true && !xnack && !isMisfit(checkAmdCode({ ...image, xnack: true }, gpus))
       ? [
           {
             text: `pin compute=${compute} where its programs run with HSA_XNACK=1`,

@@ -16,10 +16,10 @@ import {
 import type { DriverRequirement } from "../../lock/lock.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import { type DriverService, type Misfit, tiers } from "../verdict.ts";
-import { type Cure, updateDriver } from "./rule-remedy.ts";
+import { type Cure, type DriverService, type Misfit, tiers } from "../verdict.ts";
+import { updateDriver } from "./gpu-cures.ts";
 
-export type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
+type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
 
 /** Whose libcuda a program gets; `either` where nobody can say. */
 type Loaded = "package" | "host" | "either";

@@ -2,33 +2,35 @@
 
 import { hiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
-import type { CpuRequirement, LockedAdoption } from "../../lock/lock.ts";
+import type { LockedAdoption } from "../../lock/lock.ts";
+import { neededRequirement } from "../../lock/needed-requirement.ts";
+import { describeMeasured } from "../describe-measured.ts";
 import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
-import type { Cure } from "./rule-remedy.ts";
-import type { Misfit } from "../verdict.ts";
+import type { Cure, Misfit } from "../verdict.ts";
+import { type ImageToFit, rule } from "./rule.ts";
 
-/** The part of a host that the rule reads. */
-export type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknown">;
+type CpuImage = Pick<ImageToFit, "platform" | "requires" | "measured" | "adopted">;
+type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknown">;
 
-export interface CpuOrigin {
-  /** Describes the declared features that its binaries use, if `features` is not all of them. */
-  readonly measured?: () => string | null;
-  /** Of an image that others built. */
-  readonly adopted?: LockedAdoption | undefined;
-}
+export const cpuRule = rule({
+  image: (image): CpuImage => image,
+  imageKey: ({ platform, requires, measured, adopted }) => [platform, requires.cpu, measured, adopted],
+  asks: ["platform", "cpu", "features", "unknown"],
+  answer: checkCpu,
+});
 
-export function checkCpu(
-  { march, features }: CpuRequirement,
-  host: CpuView,
-  { measured = () => null, adopted }: CpuOrigin = {},
-): Misfit | null {
+function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
+  // Features of another architecture are no lack of this CPU.
+  if (image.platform.split("/")[1] !== host.platform.split("/")[1]) return null;
+  const { march, features } = neededRequirement(image).cpu;
+  const { adopted } = image;
   const present = host.features;
   if (features.length === 0) return null;
   if (present === null) {
     return misfit(
       "CPU_FEATURES_MISSING",
-      `needs ${features.length} CPU features (${measured() ?? march}), this host's CPU features are unknown`,
+      `needs ${features.length} CPU features (${describeMeasured(image) ?? march}), this host's CPU features are unknown`,
       "run imgmatch probe on the host itself, where the system tells them",
     );
   }
@@ -44,7 +46,7 @@ export function checkCpu(
   );
   return misfit(
     "CPU_FEATURES_MISSING",
-    `needs ${listSome(missing)} (${measured() ?? march}), ${describeLack(missing, hidden, open)}`,
+    `needs ${listSome(missing)} (${describeMeasured(image) ?? march}), ${describeLack(missing, hidden, open)}`,
     () => {
       if (open.length === missing.length)
         return [{ text: "run imgmatch probe on the host itself, where the kernel tells them", remedy: null }];

@@ -8,17 +8,8 @@ import type { CudaRequirement } from "../../lock/lock.ts";
 import { compareText } from "../../io/collections.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import { addCode, type Cure, someDriverOffers } from "./rule-remedy.ts";
-import type { CodeFit, DriverService, Misfit } from "../verdict.ts";
-
-/** Best first. Machine code made for this device beats that of its family, of its major, and what is compiled at the start. */
-export const codeKinds = [
-  "specific",
-  "family",
-  "sass",
-  "ptx",
-  "spirv",
-] as const satisfies readonly CodeFit["kind"][];
+import { addCode, someDriverOffers } from "./gpu-cures.ts";
+import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../verdict.ts";
 
 /** One code per GPU, in the order of the GPUs, or why there is none. */
 export function checkGpuCode(

@@ -9,8 +9,8 @@ import type { HostProblem } from "../../host/facts.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import { type GpuView, type HostView, type NvidiaView, vendorOfProblem } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import type { Cure, RuleSteps } from "./rule-remedy.ts";
-import type { Misfit } from "../verdict.ts";
+import type { Cure, Misfit } from "../verdict.ts";
+import type { RuleSteps } from "./rule.ts";
 
 const cpuCell: Cure = {
   text: "add a cell with cuda=none",
@@ -19,7 +19,7 @@ const cpuCell: Cure = {
 };
 
 /** GPUs that a driver drives, one at least. */
-export interface UsableGpus {
+interface UsableGpus {
   readonly ok: true;
   readonly nvidia: NvidiaView;
 }

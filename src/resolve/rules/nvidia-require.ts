@@ -5,7 +5,7 @@ import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { evaluateRequire, parseRequire, type RequireSubject } from "../parse-nvidia-require.ts";
 import type { Misfit } from "../verdict.ts";
-import type { RuleSteps } from "./rule-remedy.ts";
+import type { RuleSteps } from "./rule.ts";
 
 /** The part of a host that the rule reads. */
 type RequireView = Pick<HostView, "nvidia" | "runtime">;

@@ -11,7 +11,7 @@ import { evaluateRequire, parseRequire } from "../../../resolve/parse-nvidia-req
 import { checkDriver, driverSteps } from "../../../resolve/rules/driver.ts";
 import { checkGpuCode } from "../../../resolve/rules/gpu-code.ts";
 import { isEnforced, requireSteps, subjectOf } from "../../../resolve/rules/nvidia-require.ts";
-import type { RuleSteps } from "../../../resolve/rules/rule-remedy.ts";
+import type { RuleSteps } from "../../../resolve/rules/rule.ts";
 import type { CodeFit, Tier } from "../../../resolve/verdict.ts";
 import {
   isExact,
