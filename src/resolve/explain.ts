@@ -1,4 +1,4 @@
-/** The long answer: why the winner won, and what would make each other image fit. */
+/** Explains an answer: why the winner won, and what would make each other image fit. */
 
 import { type GpuVendor, hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
@@ -67,18 +67,18 @@ function describeHost(
     for (const { label, target } of amd.besides)
       lines.push(`      ${label}, ${target ?? "target unknown"}, of the processor: left out`);
   }
-  const told = (word: string, { code, message, fix }: HostProblem) => [
+  const problemLines = (word: string, { code, message, fix }: HostProblem) => [
     `      ${word}: ${code}: ${message}`,
     ...(fix === undefined ? [] : [`        fix: ${fix}`]),
   ];
   return [
     ...lines,
-    ...broken.flatMap((problem) => told("broken", problem)),
-    ...others.flatMap((problem) => told("problem", problem)),
+    ...broken.flatMap((problem) => problemLines("broken", problem)),
+    ...others.flatMap((problem) => problemLines("problem", problem)),
   ];
 }
 
-/** The package that serves in the place of an older driver. */
+/** Names the package that serves in place of an older driver. */
 function byPackage({ fit, image }: Candidate): string {
   const { driver } = (fit.as ?? image.requires).cuda ?? {};
   return fit.tier === "forward" && driver?.mode === "compat"
@@ -99,7 +99,7 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
   if (next === undefined) return [...lines, "  the only image that fits"];
   const reason = explainOrder(order, winner, next);
   lines.push(`  beats ${next.cell} by ${reason}`);
-  // A tag says nothing about hardware: the user has left an axis open that no host decides.
+  // A tag says nothing about hardware: the user left a free axis open.
   const open = Object.keys(winner.image.axes).filter(
     (axis) => winner.image.axes[axis] !== next.image.axes[axis],
   );
@@ -120,7 +120,7 @@ function describedAs(image: LockedImage): readonly string[] {
 function explainOthers({ ranked, order }: Ranking): string[] {
   const [winner, ...others] = ranked;
   if (winner === undefined || others.length === 0) return [];
-  // Tags are all different: for them the first of the group speaks for all.
+  // Tags are all different: the first of the group stands for all.
   const groups = groupBy(others, (other) =>
     decisiveStep(order, winner, other) === orderSteps.tag ? "tag" : explainOrder(order, winner, other),
   );
@@ -135,13 +135,13 @@ function explainOthers({ ranked, order }: Ranking): string[] {
 
 function explainRejected(lock: Lock, view: HostView, rejected: readonly Rejected[]): string[] {
   if (rejected.length === 0) return [];
-  // A broken host is broken for every image: said once, it leaves the reasons that tell them apart.
-  const own = rejected.map(({ cell, misfits }) => ({
+  // A broken host is broken for every image, so it has one line of its own, see explainBroken.
+  const withOthers = rejected.map(({ cell, misfits }) => ({
     cell,
     misfits: misfits.filter(({ code }) => code !== "HOST_BROKEN"),
   }));
   const groups = groupBy(
-    own.filter(({ misfits }) => misfits.length > 0),
+    withOthers.filter(({ misfits }) => misfits.length > 0),
     ({ misfits }) => misfits.map(({ code, message }) => `${code} ${message}`).join("\n"),
   );
   return [
@@ -189,7 +189,7 @@ function findAllMisfits(
   });
 }
 
-/** When a host with GPUs finds no GPU image, or any host none at all, the fleet has a gap. */
+/** A fleet has a gap if a host with GPUs finds no image with GPU code, or any host finds none. */
 function explainGap(
   lock: Lock,
   view: HostView,
@@ -199,13 +199,13 @@ function explainGap(
   const [winner] = ranked;
   const gpus = usableGpus(view, vendorsIn(lock)).length > 0;
   if (winner !== undefined && (!gpus || hasGpuCode(winner.image.requires))) return [];
-  // An image that a wish of the user or a missing build keeps out is no gap of the fleet.
-  const kept = rejected.some(
+  // A wish of the user or a missing build is no gap of the fleet.
+  const isChosen = rejected.some(
     ({ cell, misfits }) =>
       misfits.every(({ code }) => isChoice(code)) &&
       (winner === undefined || hasGpuCode(lock.images[cell]?.requires ?? noGpus)),
   );
-  if (kept) return [];
+  if (isChosen) return [];
   const suggestion = view.broken.length > 0 ? null : suggestCell(view, lock);
   return suggestion === null ? [] : [`to serve this host: ${suggestion}`];
 }
