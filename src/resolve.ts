@@ -19,8 +19,7 @@ export { formatLock } from "./lock/format-lock.ts";
 export { lockPath, lockSchemaVersion } from "./lock/lock.ts";
 export { readLock, readLockIfPresent } from "./lock/lock-file.ts";
 export { parseLock } from "./lock/parse-lock.ts";
-export { updateLock } from "./lock/update-lock.ts";
-export { writeLock } from "./lock/write-lock.ts";
+export { updateLock, writeLock } from "./lock/update-lock.ts";
 
 // Verdicts
 export { checkFit } from "./resolve/check-fit.ts";
