@@ -24,11 +24,14 @@ export interface CachedIndex {
   readonly confirmedAt: number;
 }
 
-/** `registry.example.com_team_app_1.12.0-<hash>.json` below the folder. */
 export function cachePath(folder: string, reference: ImageReference): string {
-  const name = formatImageReference(reference);
-  const readable = name.replace(/[^A-Za-z0-9._-]+/g, "_").slice(-100);
-  return join(folder, `${readable}-${digestOf(Buffer.from(name)).slice("sha256:".length, 23)}.json`);
+  return join(folder, `${fileNameOf(formatImageReference(reference))}.json`);
+}
+
+/** `registry.example.com_team_app_1.12.0-<hash>` */
+export function fileNameOf(reference: string): string {
+  const readable = reference.replace(/[^A-Za-z0-9._-]+/g, "_").slice(-100);
+  return `${readable}-${digestOf(Buffer.from(reference)).slice("sha256:".length, 23)}`;
 }
 
 /** null without a file, and for a damaged one: every digest is checked again. */
