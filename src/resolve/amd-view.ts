@@ -5,13 +5,13 @@ import type { AmdFacts, AmdGpuFacts, HostFacts } from "../host/facts.ts";
 import { pciPath } from "../host/pci.ts";
 
 export interface AmdView {
-  /** Of AMD's own module; null for the kernel's, which has no version, and where none is loaded. */
+  /** Version of AMD's own module; null for the kernel's, which has none, and without a driver. */
   readonly driver: DriverVersion | null;
-  /** false for cards that no driver drives. */
+  /** A driver drives the cards. */
   readonly driven: boolean;
-  /** Those that a program is to use. */
+  /** The GPUs that programs use. */
   readonly gpus: readonly AmdGpuView[];
-  /** GPUs of processors beside a card. */
+  /** GPUs of processors beside a card: programs leave them out. */
   readonly besides: readonly AmdGpuView[];
 }
 
@@ -41,10 +41,7 @@ function viewAmdGpu({ index, name, target, sramecc, integrated }: AmdGpuFacts): 
   return { index, label, target, sramecc, integrated };
 }
 
-/**
- * The GPU of a processor is on nearly every desktop beside the card: no program means it, and no image has code for it. Alone it is a GPU as
- * others are.
- */
+/** Nearly every desktop has the GPU of the processor beside the card. No program uses it, and few images have code for it. Alone it counts. */
 export function amdGpusOf({ gpus }: Pick<AmdFacts, "gpus">) {
   const cards = gpus.filter(({ integrated }) => integrated !== true);
   return cards.length === 0
@@ -52,7 +49,7 @@ export function amdGpusOf({ gpus }: Pick<AmdFacts, "gpus">) {
     : { judged: cards, besides: gpus.filter((gpu) => !cards.includes(gpu)) };
 }
 
-/** The kernel's own driver has no version, so it takes more to say that there is none: a driver gives each GPU its node. */
+/** The kernel's own driver has no version, so its absence shows otherwise: a driver gives each GPU its node. */
 function isDriverless({ gpus }: AmdFacts, { problems, sources }: Pick<HostFacts, "problems" | "sources">) {
   if (sources["amd.driver"] !== undefined || gpus.some(({ render }) => render !== null)) return false;
   const onBusAlone = gpus.length > 0 && sources["amd.gpus"] === pciPath;
@@ -64,7 +61,7 @@ export function untoldOfAmd(facts: HostFacts): readonly string[] {
   if (amd === undefined) return ["amd"];
   const { unknown = [] } = amd ?? {};
   const view = viewAmd(facts);
-  // Its place in the facts, as it is written there.
+  // The place in the facts file.
   const place = (index: number) => amd?.gpus.findIndex((gpu) => gpu.index === index) ?? index;
   const targets = (view?.driven === true ? view.gpus : []).flatMap(({ target, index }) =>
     target === null ? [`gpus[${place(index)}].target`] : [],

@@ -82,7 +82,7 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveImageOpt
 }
 
 /** The part of a question that is the same for every host. */
-export interface Question {
+interface Question {
   readonly judge: FitOptions;
   readonly order: readonly OrderStep[];
   /** In the order of their names. */

@@ -1,4 +1,4 @@
-/** No rule: what AMD says of its driver and a ROCm release. Nothing enforces it, so that outside of it an answer stands and says so. */
+/** Notes, no rule: an image that fits may still be outside AMD's support statement, which nothing enforces. */
 
 import { type AmdDriver, amdDrivers } from "../../hardware/amd-drivers.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
@@ -7,7 +7,6 @@ import type { AmdView } from "../amd-view.ts";
 import { isMisfit } from "../verdict.ts";
 import { checkAmdCode } from "./amd-gpus.ts";
 
-/** In words, for an image that fits. */
 export function noteAmd(
   { release, code }: RocmRequirement,
   { driver, gpus, besides }: AmdView,
@@ -38,7 +37,7 @@ function noteWindow(release: string, { driver, module, oldest, newest }: AmdDriv
   ];
 }
 
-/** The image's own ROCm compiles it on the host, and may be older than the card. */
+/** The image's own ROCm compiles SPIR-V on the host, and may be older than the card. */
 function noteSpirv(release: string, { code, gpus }: Pick<RocmRequirement, "code"> & Pick<AmdView, "gpus">) {
   const fits = checkAmdCode({ code, compute: undefined, xnack: false }, gpus);
   if (isMisfit(fits)) return [];

@@ -53,17 +53,17 @@ function checkAmdPresence({ amd, broken, others }: AmdHost): UsableAmdGpus | Mis
 }
 
 interface AmdCode extends Pick<RocmRequirement, "code"> {
-  /** The value of the image's axis `compute`, which a user can pin. */
+  /** The image's axis `compute`, which a user can pin. */
   readonly compute: string | undefined;
-  /** The user has asked for code of processes that run with xnack on. */
+  /** The programs run with xnack on. */
   readonly xnack: boolean;
 }
 
-/** One code per GPU, in the order of the GPUs, or why there is none. */
+/** One code for each GPU, in their order, or the reason why one has none. */
 export function checkAmdCode(image: AmdCode, gpus: readonly AmdGpuView[]): readonly CodeFit[] | Misfit {
   const found = gpus.map((gpu) => ({ gpu, ...codeOf(image, gpu) }));
   const lacking = found.filter(({ fit }) => fit === null);
-  // A certain no before a doubt.
+  // A certain no comes before a doubt.
   const first = lacking.find(({ against }) => !isDoubtful(against)) ?? lacking[0];
   if (first === undefined) return found.flatMap(({ fit }) => fit ?? []);
   return noCode(
@@ -74,17 +74,17 @@ export function checkAmdCode(image: AmdCode, gpus: readonly AmdGpuView[]): reado
   );
 }
 
-/** Against code of a GPU's own target: a state that the code was compiled for, and the GPU or its processes are not in. */
+/** Code for the GPU's target does not run for one of these: it was compiled for another state of the GPU or of its processes. */
 type Against = "sramecc" | "sramecc unknown" | "xnack" | "unknown feature";
 
 interface Found {
-  /** null where no code runs. */
+  /** null if no code runs. */
   readonly fit: CodeFit | null;
   readonly against: readonly { readonly target: string; readonly why: Against }[];
 }
 
 /**
- * A code object runs on its own target, or on the members of its generic one; in HIP's order of choice, SPIR-V comes last.
+ * A code object runs on its own target, or on the members of its generic target. HIP chooses SPIR-V last.
  * Sources: ROCm/rocm-systems, commit 1b1610fc: hsa-runtime/core/runtime/isa.cpp, Isa::IsCompatible; LLVM 22.1.8, AMDGPUUsage.rst.
  */
 function codeOf({ code, xnack }: AmdCode, gpu: AmdGpuView): Found {
@@ -133,7 +133,7 @@ function findAgainst(features: readonly string[], gpu: AmdGpuView, xnack: boolea
   return against.find((why) => why !== "sramecc unknown") ?? against[0] ?? null;
 }
 
-/** A process has xnack off unless it asks (HSA_XNACK=1), but on these. Source: rocm-bootstrap 0.3.0. */
+/** On these targets every process has xnack on. On others it must ask (HSA_XNACK=1). Source: rocm-bootstrap 0.3.0. */
 const xnackByItself: ReadonlySet<string> = new Set(["gfx1250"]);
 
 function noCode(
@@ -190,7 +190,7 @@ function stateIn(target: string, feature: string): "on" | "off" {
   return target.includes(`${feature}+`) ? "on" : "off";
 }
 
-/** For every GPU that finds none: with code for one of them the image would still not run. */
+/** Names every GPU without code: code for one of them would not be enough. */
 function addTargets(lacking: readonly AmdGpuView[]): Cure {
   const targets = [...new Set(lacking.flatMap(({ target }) => target ?? []))];
   const [only] = targets;

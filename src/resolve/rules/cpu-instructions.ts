@@ -1,4 +1,4 @@
-/** Rule: every feature that the image's code may use is present on every processor of the host. */
+/** Rule: every processor of the host has every feature that the image's code may use. */
 
 import { hiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
@@ -36,9 +36,9 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
   }
   const missing = features.filter((feature) => !present.has(feature));
   if (missing.length === 0) return null;
-  // Names of x86: an Arm kernel does print its sha512, sm3 and sm4.
+  // These are names of x86: an Arm kernel prints its sha512, sm3 and sm4.
   const x86 = host.platform === "linux/amd64";
-  // The list of another system is not that of Linux: macOS, for one, has AVX2 on another list.
+  // Another system lists other names: macOS has AVX2 on another list.
   const foreign = !host.platform.startsWith("linux/");
   const open = missing.filter((feature) => foreign || host.unknown.has(feature));
   const hidden = missing.filter(
@@ -61,16 +61,16 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
   );
 }
 
-/** More than this is another CPU. */
+/** A CPU that lacks more features is another CPU. */
 const mostLeftOut = 4;
 
-/** An estimate counts what a file uses without asking the CPU, and its owner may know better; `adopt` checks it. */
+/** The owner of an image may know better than the estimate. `adopt` checks what the owner states. */
 const stateMarch: Cure = {
   text: "state what it was built for, where it runs with less (imgmatch adopt --march)",
   remedy: null,
 };
 
-/** The same march without what is missing, where that leaves more than the host's level; else a cell of that level. */
+/** The same march without the missing features, if that leaves more than the host's level; else a cell of that level. */
 function otherImage(
   host: CpuView,
   name: string,
@@ -97,7 +97,7 @@ function otherImage(
   ];
 }
 
-/** The cell that serves this host. */
+/** A cell of the host's level. */
 function lowerMarch({ cpu: { level } }: CpuView, march: string): readonly Cure[] {
   if (level === null)
     return [
@@ -121,7 +121,7 @@ function adoptWithout(features: readonly string[]): string {
   return `adopt it again with ${features.map((feature) => `--without ${feature}`).join(" ")}, where no program uses ${features.length === 1 ? "it" : "them"}`;
 }
 
-/** Exposes features to the guest. A feature that no kernel prints stays unseen there too: the image has to do without it. */
+/** Exposes features to the guest. A feature that no kernel prints stays invisible there too, so the image must do without it. */
 function exposed(
   visible: readonly string[],
   hidden: readonly string[],
@@ -130,7 +130,7 @@ function exposed(
   const expose =
     visible.length === 0 ? [] : [`in a virtual machine, expose ${listSome(visible, 4)} to the guest`];
   if (hidden.length === 0) return [{ text: expose.join(), remedy: { kind: "features", features: visible } }];
-  // Its files need them: to expose the others is not enough.
+  // Its files need the hidden features: to expose the others is not enough.
   if (adopted?.cpu === "estimated") return [];
   const without = `list ${listSome(hidden, 4)} under the march's without, where no program uses it`;
   return [
