@@ -273,15 +273,16 @@ export type { ImmutableReference } from "./oci/immutable-reference.ts";
 export type { RegistryAccess } from "./oci/registry/registry-access.ts";
 export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
 export type { ImageCheck } from "./resolve/check-image.ts";
-export type { HostResolution } from "./resolve/resolve-image.ts";
-export type { Cure, Remedy } from "./resolve/rules/rule-remedy.ts";
+export type { HostResolution } from "./resolve/resolver.ts";
 export type {
   CodeFit,
+  Cure,
   Match,
   Misfit,
   OpenAxis,
   ReasonCode,
   Rejection,
+  Remedy,
   Resolution,
   Tier,
   UnusedGpus,

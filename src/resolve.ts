@@ -19,8 +19,7 @@ export { formatLock } from "./lock/format-lock.ts";
 export { lockPath, lockSchemaVersion } from "./lock/lock.ts";
 export { readLock, readLockIfPresent } from "./lock/lock-file.ts";
 export { parseLock } from "./lock/parse-lock.ts";
-export { updateLock } from "./lock/update-lock.ts";
-export { writeLock } from "./lock/write-lock.ts";
+export { updateLock, writeLock } from "./lock/update-lock.ts";
 
 // Verdicts
 export { checkFit } from "./resolve/check-fit.ts";
@@ -94,26 +93,27 @@ export type { UpdateLockOptions } from "./lock/update-lock.ts";
 export type { Digest } from "./oci/digest.ts";
 export type { ImmutableReference } from "./oci/immutable-reference.ts";
 export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
-export type { FitOptions, ImageToFit } from "./resolve/check-fit.ts";
 export type { DescribedImage, ImageCheck } from "./resolve/check-image.ts";
 export type { Axes, ExistingCell, FindCells } from "./resolve/find-cell.ts";
 export type { Miss } from "./resolve/nearest.ts";
 export type { Candidate, OrderStep, Placed, SortKey } from "./resolve/order-steps.ts";
 export type { Pin, Pins } from "./resolve/pins.ts";
 export type { Ranking } from "./resolve/resolve-image.ts";
-export type { ResolveImageOptions } from "./resolve/resolve-options.ts";
+export type { FitOptions, ResolveImageOptions } from "./resolve/resolve-options.ts";
 export type { Resolver } from "./resolve/resolver.ts";
-export type { Cure, Remedy } from "./resolve/rules/rule-remedy.ts";
+export type { ImageToFit } from "./resolve/rules/rule.ts";
 export type { RankedImages } from "./resolve/unasked.ts";
 export type {
   CodeFit,
   CpuShare,
+  Cure,
   Fit,
   Match,
   Misfit,
   OpenAxis,
   ReasonCode,
   Rejection,
+  Remedy,
   Resolution,
   Tier,
   UnusedGpus,

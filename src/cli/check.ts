@@ -1,4 +1,4 @@
-/** `imgmatch check IMAGE|REFERENCE`: will this one image run here. Exits 3 unless that is proved. */
+/** `imgmatch check IMAGE|REFERENCE`: judge one image for this host. Exits 3 unless it is proved to run. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { CheckAnswer, CheckOptions, HostCheck } from "../node/check.ts";
@@ -43,13 +43,13 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
   const onEvent: CheckOptions["onEvent"] = (event) => {
     if (event.type === "open") progress.layer(event);
   };
-  const asked = { ...flags, onEvent };
-  if (!isAboutMany(asked)) {
-    const answer = await answerOf(asked, context).finally(progress.clear);
+  const options = { ...flags, onEvent };
+  if (!isAboutMany(options)) {
+    const answer = await answerOf(options, context).finally(progress.clear);
     print(context, flags, answer, (style) => checkLines(answer, style));
     return answer.fits ? exitCodes.ok : missOf(answer.reasons.map(({ code }) => code));
   }
-  const answers = await answerOf(asked, context).finally(progress.clear);
+  const answers = await answerOf(options, context).finally(progress.clear);
   printEach(answers, flags, context, hostRow);
   return worstOf(
     answers.map(({ fits, reasons }) => ({ fits: fits === true, codes: reasons.map(({ code }) => code) })),
@@ -89,14 +89,14 @@ function judgeOf({ judgedBy, source, measured }: CheckAnswer): string {
   }
 }
 
-/** The needs of its files: nobody has written them down before. */
+/** Nobody has written down the needs of its files before. */
 function needsLines({ judgedBy, requires }: CheckAnswer): readonly string[] {
   return judgedBy !== "files" || requires === null
     ? []
     : describeRequirement(requires).map((need) => `  needs ${need}`);
 }
 
-/** The first reason says it: `check` of that host alone has all, with their fixes. */
+/** Has the first reason alone: `check` of one host has all reasons with their fixes. */
 function hostRow({
   host,
   fits,

@@ -4,7 +4,7 @@ import { exitCodes, type ExitCode } from "../errors.ts";
 import { formatTable } from "../io/table.ts";
 import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";
-import type { HostResolution } from "../resolve/resolve-image.ts";
+import type { HostResolution } from "../resolve/resolver.ts";
 import { isOfHost } from "../resolve/verdict.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
@@ -54,12 +54,12 @@ async function resolveCommand(flags: ResolveOptions & JsonFlag, context: Command
   return answer.match !== null ? exitCodes.ok : missOf(answer.rejected.map(({ code }) => code));
 }
 
-/** A broken host is no matter of a cell. */
+/** The reason of a broken host is about no cell. */
 function describeMiss({ cell, code, message }: NonNullable<HostResolution["nearest"]>): string {
   return `${isOfHost(code) ? "" : `${cell}: `}${code}: ${message}`;
 }
 
-/** One line for each, or one JSON object. */
+/** Prints one line for each host, or one JSON object. */
 export function printEach<Answer extends object>(
   answers: readonly Answer[],
   { json = false }: JsonFlag,
@@ -73,7 +73,7 @@ export function printEach<Answer extends object>(
   context.out(printableReport(formatTable(answers.map(rowOf))));
 }
 
-/** 0 where each has its image; else 3, and 4 where broken hosts are all that lack one. */
+/** 0 if every host has its image, 4 if only broken hosts lack one, else 3. */
 export function worstOf(
   all: readonly { readonly fits: boolean; readonly codes: readonly string[] }[],
 ): ExitCode {
@@ -82,7 +82,7 @@ export function worstOf(
   return unserved.every(({ codes }) => codes.some(isOfHost)) ? exitCodes.host : exitCodes.noMatch;
 }
 
-/** A host that is broken is not a host that is too small: its exit code says so. */
+/** A broken host is not a small host, so it has an exit code of its own. */
 export function missOf(codes: readonly string[]): ExitCode {
   return codes.some(isOfHost) ? exitCodes.host : exitCodes.noMatch;
 }

@@ -1,12 +1,19 @@
-/** `imgmatch verify`: whether the registry holds what the lock says. */
+/** `imgmatch verify`: compare the registry with the lock: tags, index, signatures, provenance. */
 
-import { type ExitCode, exitCodes, problemCodes } from "../errors.ts";
+import { type ExitCode, exitCodes, formatProblem, problemCodes } from "../errors.ts";
+import type { Sweep } from "../fleet/publish/sweep.ts";
+import type { ChannelDrift, RegistryDrift } from "../fleet/publish/verify-lock.ts";
+import type { SignedLock } from "../fleet/publish/verify-signed.ts";
 import type { VerifyAnswer, VerifyOptions } from "../fleet/verify.ts";
+import { count, formatTable } from "../io/table.ts";
+import { lockPath } from "../lock/lock.ts";
+import type { ImageProvenance, ProvenanceVerification } from "../trust/provenance/verify-provenance.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withJson, withRegistries, withTrust } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
-import { verifyLines } from "./verify-lines.ts";
+import { signedLine } from "./report/signed.ts";
+import type { Style } from "./report/style.ts";
 
 type VerifyFlags = VerifyOptions & JsonFlag;
 
@@ -45,4 +52,141 @@ function exitCodeOf({ conflicts, drift, channels, provenance }: VerifyAnswer): E
   if (conflicts.length > 0 || codes.includes(exitCodes.conflict)) return exitCodes.conflict;
   const isDrifted = [...drift, ...channels].some(({ healed }) => !healed);
   return isDrifted || codes.length > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+type Asked = Pick<VerifyOptions, "lock" | "heal">;
+
+function verifyLines(answer: VerifyAnswer, asked: Asked, style: Style): readonly string[] {
+  const { swept, signed, provenance } = answer;
+  return [
+    ...(swept === undefined ? [] : sweepLines(swept)),
+    ...verificationLines(answer, asked, style),
+    ...(signed === undefined ? [] : signedLockLines(signed)),
+    ...(provenance === undefined ? [] : provenanceLines(provenance, style)),
+  ];
+}
+
+function verificationLines(
+  { intact, unpublished, drift, channels, conflicts, adopted }: VerifyAnswer,
+  asked: Asked,
+  style: Style,
+): readonly string[] {
+  const all = [
+    ...drift.map((found) => ({ ...found, name: found.cell })),
+    ...channels.map((found) => ({ ...found, name: `channel ${found.channel}` })),
+  ];
+  const rows = all.map((found) => [
+    found.healed ? "healed" : found.finding,
+    found.name,
+    found.reference,
+    detail(found),
+  ]);
+  const lines = formatTable(rows).map((line, index) =>
+    all[index]?.healed ? style.good(line) : style.bad(line),
+  );
+  const open = drift.filter(({ healed }) => !healed);
+  const parts = [
+    `${count(intact, "image")} as the lock says`,
+    ...(drift.length > 0 ? [`${drift.length} not`] : []),
+    ...(channels.length > 0 ? [`${count(channels.length, "channel")} not as recorded`] : []),
+    ...(drift.length > open.length ? [`${drift.length - open.length} healed`] : []),
+    ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
+  ];
+  const wrong = conflicts.flatMap(({ code, message, fix }) => [
+    style.bad(`${code}: ${message}`),
+    ...(fix === undefined ? [] : [`  fix: ${fix}`]),
+  ]);
+  return [...lines, parts.join(", "), ...wrong, ...advice(open, adopted, asked), ...channelAdvice(channels)];
+}
+
+function sweepLines({ removed, emptied }: Sweep): readonly string[] {
+  const all = removed.length + emptied.length;
+  if (all === 0) return ["no transient tags"];
+  return [
+    `${count(removed.length, "transient tag")} removed`,
+    ...(emptied.length === 0
+      ? []
+      : [`${count(emptied.length, "transient tag")} emptied, which this registry does not remove`]),
+  ];
+}
+
+function detail({ finding, digest, found }: Omit<RegistryDrift, "cell">): string {
+  switch (finding) {
+    case "moved":
+      return `holds ${found}, the lock says ${digest}`;
+    case "vanished":
+      return `no such tag; ${digest} is still there`;
+    case "lost":
+      return `${digest} is gone${found === null ? "" : `; the tag holds ${found}`}`;
+  }
+}
+
+function advice(
+  open: readonly RegistryDrift[],
+  adopted: boolean,
+  { heal, lock = lockPath }: Asked,
+): string[] {
+  const canHeal = !heal && open.some(({ finding }) => finding !== "lost");
+  const lost = open.filter(({ finding }) => finding === "lost").map(({ cell }) => cell);
+  const where = lock === lockPath ? "" : ` --lock ${lock}`;
+  return [
+    ...(canHeal ? ["imgmatch verify --heal gives each tag its digest again"] : []),
+    ...(lost.length > 0
+      ? [
+          adopted ? "what is lost must come back, or leave the lock:" : "what is lost must be built again:",
+          `  imgmatch lock${where} rm ${lost.join(" ")}`,
+          ...(adopted ? [] : [`  imgmatch build --push${where} --only ${lost.join(",")}`]),
+        ]
+      : []),
+  ];
+}
+
+/** Only people know whether the channel was moved by mistake or by a move that this lock does not have. */
+function channelAdvice(channels: readonly ChannelDrift[]): string[] {
+  const names = channels.flatMap(({ healed, channel }) => (healed ? [] : [channel]));
+  if (names.length === 0) return [];
+  return [
+    "take the lock in which that move stands, or move it back: imgmatch verify --heal, or",
+    `  imgmatch promote --replace-index ${names.map((name) => `--channel ${name}`).join(" ")}`,
+  ];
+}
+
+function signedLockLines({ index, named, own }: SignedLock): readonly string[] {
+  const signed = Object.entries(own);
+  return [
+    ...(index === null
+      ? []
+      : [`the index ${signedLine(index)}; it names ${count(named, "image")} of the lock`]),
+    ...signed.map(([cell, by]) => `${cell}: ${signedLine(by)}`),
+  ];
+}
+
+/** Problems first, then the count of images as the lock says, and the claims that nobody attested. */
+function provenanceLines({ signed, images }: ProvenanceVerification, style: Style): string[] {
+  const good = images.filter(({ problems }) => problems.length === 0);
+  const problems = images.flatMap((image) => image.problems.map(formatProblem));
+  const who = new Set(good.map(({ by }) => by));
+  const whose = good.length === 0 ? "" : ` by provenance of ${[...who].join(" and ")}`;
+  return [
+    ...problems.map((text) => style.bad(text)),
+    `${count(good.length, "image")} as the lock says${whose}, ${signatureOf(good, signed)}`,
+    ...silentLines(good),
+  ];
+}
+
+function signatureOf(good: readonly ImageProvenance[], signed: boolean): string {
+  if (signed) return "signed by whom was asked for";
+  const plain = good.filter(({ signature }) => signature === "unsigned").length;
+  if (plain === good.length) return "unsigned: whoever may write to the repository may have written it";
+  return plain === 0 ? "signed, and by whom was not asked" : `${plain} of them unsigned`;
+}
+
+const mostSilent = 5;
+
+function silentLines(good: readonly ImageProvenance[]): string[] {
+  const cells = new Map<string, number>();
+  for (const claim of good.flatMap(({ unstated }) => unstated)) cells.set(claim, (cells.get(claim) ?? 0) + 1);
+  if (cells.size === 0) return [];
+  const named = [...cells].slice(0, mostSilent).map(([claim, number]) => `${claim} (${number})`);
+  return [`not attested: ${named.join(", ")}${cells.size > mostSilent ? " …" : ""}`];
 }

@@ -45,7 +45,7 @@ async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandCo
   return answer.fits ? exitCodes.ok : missOf(answer.reasons.map(({ code }) => code));
 }
 
-/** @param asked the question's own pins: they hold for the answer too */
+/** @param asked pins of the question, which the proposed command repeats */
 function whyNotLines(
   { cell, reference, measured, reasons, rank }: WhyNot,
   asked: readonly string[],

@@ -1,8 +1,7 @@
 /** Before and after, as a diff: who changes image, who gains one, who loses one. */
 
 import { compareKeys, type SortKey } from "../resolve/order-steps.ts";
-import { codeKinds } from "../resolve/rules/gpu-code.ts";
-import { tiers } from "../resolve/verdict.ts";
+import { codeKinds, tiers } from "../resolve/verdict.ts";
 import type { ClassMatch, Cover, CoveredClass } from "./cover-classes.ts";
 
 export interface CoverChange {

@@ -5,7 +5,8 @@ import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { amdGpusOf, type HostView, viewHost } from "../resolve/host-view.ts";
+import { amdGpusOf } from "../resolve/amd-view.ts";
+import { type HostView, viewHost } from "../resolve/host-view.ts";
 
 export interface HostClass {
   /** Of the first host; the others differ in what no rule asks. */

@@ -2,10 +2,9 @@
 
 import type { Lock } from "../lock/lock.ts";
 import { remember, sortedEntries, sum } from "../io/collections.ts";
-import { efforts } from "../resolve/efforts.ts";
 import { hardwareAxes } from "../resolve/unasked.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
-import type { Misfit, ReasonCode } from "../resolve/verdict.ts";
+import { efforts, type Misfit, type ReasonCode } from "../resolve/verdict.ts";
 
 export interface CoveredImage {
   readonly cell: string;

@@ -42,7 +42,7 @@ export function fleetSigning(
     for (const digest of done.kept) if (!signed.has(digest)) kept.add(digest);
   }
   const demand = async (image: ImageReference, digest: Digest, fix: string) =>
-    requireSigned(registry, { reference: image, digest }, { own: await signer.signer(), others, fix });
+    requireSigned(registry, { reference: image, digest }, { own: await signer.asTrusted(), others, fix });
   return {
     // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
     sign: (pushed, place) => sign({ ...place, tag: null, digest: null }, [pushed], { settleMs: 0 }),
@@ -50,7 +50,7 @@ export function fleetSigning(
     requireVouched: (index) => demand(reference, index, ofIndex),
     async vouch(digests) {
       // A signer that cannot know its own signatures again would sign twice.
-      const isBlind = (await signer.signer()) === null;
+      const isBlind = (await signer.asTrusted()) === null;
       const open = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
       await sign(reference, open, signal === undefined ? {} : { signal });
       for (const digest of open) vouched.add(digest);

@@ -1,24 +1,21 @@
-/** The lock of images that others built: no matrix makes them, so no build, plan or prune has a word on them. */
+/** Locks of images that others built. No matrix makes them, so build, plan and prune refuse such a lock. */
 
 import { ImgmatchError } from "../errors.ts";
 import type { LocalEngine, Lock } from "./lock.ts";
 
-/** Whether all images of a lock were built by others. */
+/** Others built all images of the lock. */
 export function isAdopted({ images }: Pick<Lock, "images">): boolean {
   const all = Object.values(images);
   return all.length > 0 && all.every(({ adopted }) => adopted !== undefined);
 }
 
-/** The fix of a wrong cell of such a lock: no plan lists them. */
+/** Lists the cells for the fix of a wrong one: no plan lists them. */
 export function namesOf({ images }: Pick<Lock, "images">): string {
   const names = Object.keys(images).sort();
   return `its cells are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;
 }
 
-/**
- * Throws `LOCK_ADOPTED` for a lock with adopted images: to a matrix each of them would be retired, and a prune would drop what
- * machines resolve to.
- */
+/** Throws `LOCK_ADOPTED` for a lock with adopted images: a matrix retires them all, and a prune would drop what machines resolve to. */
 export function refuseAdoptedLock(lock: Lock | null, file: string): void {
   const adopted = Object.values(lock?.images ?? {}).filter((image) => image.adopted !== undefined).length;
   if (adopted === 0) return;
@@ -31,8 +28,8 @@ export function refuseAdoptedLock(lock: Lock | null, file: string): void {
 }
 
 /**
- * Throws `USAGE` for the lock of another repository that has published images: to write it would drop images that machines
- * resolve to. One that has none yet may become another fleet's.
+ * Throws `USAGE` for the lock of another repository with published images: a write would drop images that machines resolve to. A lock
+ * without published images may become another fleet's.
  */
 export function refuseForeignLock(lock: Lock | null, repository: string, file: string): void {
   if (lock === null || lock.repository === repository) return;
@@ -46,7 +43,7 @@ export function refuseForeignLock(lock: Lock | null, repository: string, file: s
   });
 }
 
-/** The engines that have built what no registry has. */
+/** The engines that have images of the lock that no registry has. */
 export function unpushedEngines({ images }: Pick<Lock, "images">): ReadonlySet<LocalEngine> {
   return new Set(
     Object.values(images).flatMap(({ digest, local }) =>

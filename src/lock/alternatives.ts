@@ -1,4 +1,4 @@
-/** An image that carries several of a kind, as the images that it is: each with one of them. */
+/** Splits an image that carries several of a kind into images that carry one of each. */
 
 import type { Measured, Requirement } from "../hardware/requirement.ts";
 import { remember } from "../io/collections.ts";
@@ -12,12 +12,12 @@ interface Several {
 
 const known = new WeakMap<object, readonly object[]>();
 
-/** Best first; the image itself where it carries one of each. The same objects for the same image. */
+/** Best first; the image itself if it carries one of each. The same image gives the same objects. */
 export function alternativesOf<Image extends Several>(image: Image): readonly Image[] {
   const { cpu, cuda, rocm } = image.requires;
   const several = [cpu.or, cuda?.or, rocm?.or].some((others) => others !== undefined);
   if (!several && (cuda === null || rocm == null)) return [image];
-  // An alternative that nobody understands may ask for anything.
+  // An alternative with an unknown key may ask for anything.
   if (unknownNeeds(image.requires).length > 0) return [image];
   return remember(known, image, () => singles(image)) as readonly Image[];
 }
@@ -33,7 +33,7 @@ function singles<Image extends Several>(image: Image): readonly Image[] {
   );
 }
 
-/** The image as one of the alternatives. Features that all its files do not use say nothing of one variant. */
+/** The image as one of the alternatives. Features that its files together do not use say nothing of one variant. */
 export function imageAs<Image extends Several>(image: Image, requires: Requirement): Image {
   return { ...image, ...(image.measured && { measured: measuredOf(image) }), requires };
 }
@@ -42,7 +42,7 @@ function alone<One extends { readonly or?: unknown }>({ or: _, ...one }: One): O
   return one;
 }
 
-/** How the image calls what it then takes: `cuda_v12`, `haswell`. Empty for an image without alternatives. */
+/** The image's own names for its parts: `cuda_v12`, `haswell`. Empty for an image without alternatives. */
 export function chosenNames({ cpu, cuda, rocm }: Requirement): readonly string[] {
   return [cuda?.by, rocm?.by, cpu.by].filter((name) => name !== undefined);
 }

@@ -1,4 +1,4 @@
-/** The annotations of an entry of a fleet's index about its image: written and read in one place. */
+/** Writes and reads the annotations of one image in a fleet's index. */
 
 import { isRecord, parseJson, text } from "../io/json.ts";
 import type { Measured, Requirement } from "./lock.ts";
@@ -10,17 +10,17 @@ import type { IndexEntry } from "./fleet-index.ts";
 export const entryAnnotations = {
   cell: "dev.imgmatch.cell",
   axes: "dev.imgmatch.axes",
-  /** The requirement of the image by its files: a reader that does not know {@link entryAnnotations.measured} goes by that, too. */
+  /** The requirement less what the files do not use. A reader that ignores {@link entryAnnotations.measured} is right, too. */
   requires: "dev.imgmatch.requires",
-  /** Only where the image was opened: with it the reader knows what was declared. */
+  /** Only if the image was opened. It restores the declared requirement. */
   measured: "dev.imgmatch.measured",
-  /** Only where others built the image: whether its CPU requirement is estimated or stated. */
+  /** Only if others built the image: its CPU requirement is estimated or stated. */
   adopted: "dev.imgmatch.adopted",
   inputs: "dev.imgmatch.inputs",
   tag: "dev.imgmatch.tag",
-  /** `linux/amd64`: the entry's own `platform` says which runtimes are to take it. */
+  /** The true platform, `linux/amd64`: the entry's own `platform` says which runtimes may take it. */
   platform: "dev.imgmatch.platform",
-  /** The digest by the lock, if that is another index and the entry names the image inside. */
+  /** The lock's digest, if that is an index and the entry names the image inside. */
   digest: "dev.imgmatch.digest",
 } as const;
 
@@ -44,7 +44,7 @@ export type ReadEntry =
   | { readonly ok: true; readonly cell: string; readonly image: IndexEntry["image"] }
   | { readonly ok: false; readonly why: string };
 
-/** Reads the entry unchecked: `parseFleetIndex` checks all together. */
+/** Reads an entry and checks nothing but its JSON: `parseFleetIndex` checks all entries together. */
 export function readEntry(
   notes: Readonly<Record<string, unknown>>,
   descriptor: ManifestDescriptor,
@@ -70,7 +70,7 @@ export function readEntry(
   return { ok: true, cell, image };
 }
 
-/** The declared requirement. Other values stay as they are, for the check to name. */
+/** The declared requirement. A value of another form stays, so that the check names it. */
 function declaredBy(requires: unknown, measured: unknown): unknown {
   const unused = isRecord(measured) && isRecord(measured.cpu) ? measured.cpu.unused : null;
   const features = isRecord(requires) && isRecord(requires.cpu) ? requires.cpu.features : null;

@@ -1,4 +1,4 @@
-/** A fleet from its registry, for a machine that has neither matrix nor lock. */
+/** Fetches a fleet from its registry, for a machine that has neither matrix nor lock. */
 
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import type { Lock } from "./lock.ts";
@@ -15,18 +15,18 @@ import type { FetchedFleet, FindTrust, IndexReader, IndexTrust } from "./index-t
 import { lockOfIndex, parseFleetIndex, readFleetIndex, unknownAnnotations } from "./read-fleet-index.ts";
 
 export interface FetchOptions {
-  /** Called once, with whether an older answer is at hand: then it is not worth waiting long. */
+  /** Called once. With an older answer in the cache, a long wait is not worth it. */
   readonly connect: (hasCache: boolean) => Promise<IndexReader>;
   /** Folder of answers for when the registry cannot be reached; null for none. */
   readonly cache: string | null;
-  /** The signers that have to vouch for an index; null to believe the registry. Default: null. */
+  /** Demands on the index; null to believe the registry. Default: null. */
   readonly trust?: FindTrust | null;
   readonly now: () => Date;
-  /** Hears when an older answer is used, when the cache cannot be written, and what of the index this imgmatch does not know. */
+  /** Gets a line for an older answer, a cache that cannot be written, an unknown annotation. */
   readonly tell: (message: string) => void;
 }
 
-// A refusal is an answer: whoever may not read the fleet any more gets no old one. And 404 is none of these.
+// 401, 403 and 404 are answers: who may not read the fleet any more gets no old one.
 const noAnswer: readonly ProblemCode[] = [
   "REGISTRY_UNREACHABLE",
   "REGISTRY_FAILED",
@@ -35,19 +35,18 @@ const noAnswer: readonly ProblemCode[] = [
 ];
 
 /**
- * The lock that the index under this reference stands for. With a cache, one short question (HEAD) says whether the last
- * answer is still true, and a reference with a digest that is in the cache asks nobody.
+ * The lock that the index under this reference stands for. With a cache, one short request (HEAD) confirms the last answer, and a digest
+ * that is in the cache needs no request.
  *
- * Throws `INDEX_NOT_FOUND`, `INDEX_INVALID`, and `REGISTRY_…` where there is no older answer to give; with `trust` as
- * {@link fetchFleet} does.
+ * Throws `INDEX_NOT_FOUND`, `INDEX_INVALID`, and `REGISTRY_…` without an older answer; with `trust` as {@link fetchFleet} does.
  */
 export async function fetchLock(reference: ImageReference, options: FetchOptions): Promise<Lock> {
   return (await fetchFleet(reference, options)).lock;
 }
 
 /**
- * The same with who vouches for it. With `trust` no index is an answer before it is judged, from the cache neither: what was kept
- * vouches for it there. Throws with exit code 6 where trust refuses it: that is an answer of the registry, and no older one stands in for it.
+ * The same with the signer. With `trust`, every index is judged before it is an answer. The cache keeps the evidence beside the index, so
+ * that an index from the cache is judged too. Throws with exit code 6 if trust refuses the registry's index: no older one replaces it.
  */
 export async function fetchFleet(reference: ImageReference, options: FetchOptions): Promise<FetchedFleet> {
   if (reference.tag === null && reference.digest === null) {
@@ -73,7 +72,7 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
 
 const noIndex: readonly ProblemCode[] = ["INDEX_INVALID", "INDEX_FORMAT"];
 
-/** The error for a signed digest that is no readable index: it cannot vouch for an image. */
+/** A signed digest that is no readable index cannot vouch for an image. */
 function unsigned(error: unknown, reference: ImageReference): unknown {
   if (!(error instanceof ImgmatchError && noIndex.includes(error.code))) return error;
   return new ImgmatchError({
@@ -126,13 +125,13 @@ async function askRegistry(cached: CachedIndex | null, fetching: Fetching): Prom
     });
   }
   const evidence = trust === null ? null : await trust.collect(registry, stored.top.digest);
-  // Only the index of a fleet, and one that is believed, becomes the last good answer.
+  // Judged before it is kept: the cache holds only indexes of fleets that were believed.
   const fleet = await judge({ stored, evidence }, fetching);
   if (cache !== null) await writeCachedIndex(cache, reference, { stored, evidence }).catch(tellOf(tell));
   return fleet;
 }
 
-/** The fleet, or why what was kept is not believed: it may have been kept before anybody asked, or for somebody else. */
+/** The fleet, or the refusal of the cached index: it may have been cached without evidence, or for other demands. */
 async function judgeKept(
   cached: CachedIndex,
   fetching: Fetching,
@@ -157,12 +156,12 @@ async function judge(
   return { lock, repository, signed };
 }
 
-/** The answer is there; that it could not be kept is worth a line, not a failure. */
+/** A cache that cannot be written is worth a line, not a failure: the answer is there. */
 function tellOf(tell: (message: string) => void): (error: unknown) => void {
   return (error) => tell(`the cache cannot be written: ${error instanceof Error ? error.message : error}`);
 }
 
-/** `3 min`, `2 h`, `5 d`. A clock that was set back makes an age negative: then nothing has passed. */
+/** `3 min`, `2 h`, `5 d`. A clock that was set back gives a negative age, which counts as 0. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;

@@ -1,27 +1,28 @@
 /**
- * The index of a fleet: one OCI image index per version, in which every image stands with, as annotations, all that `resolve`
- * needs. (OCI image-spec v1.1, `image-index.md` and `annotations.md`.)
+ * The index of a fleet: one OCI image index per version. Annotations hold all that `resolve` needs of each image. (OCI image-spec v1.1,
+ * `image-index.md` and `annotations.md`.)
  */
 
 import type { LockedImage } from "./lock.ts";
 import { measuredOf, neededRequirement } from "./needed-requirement.ts";
+import { choosingFields } from "./parse-lock.ts";
 import { canonical } from "../io/canonical-json.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ManifestDescriptor } from "../oci/registry/client.ts";
 
 /**
- * The only one that is read. The index shows engines one image for each of their platforms and has every image's true platform in an
- * annotation: where an engine takes several for its own, containerd from 2.1 on downloads them all.
+ * The only format that is read. The index shows engines one image for each platform, and an annotation has every image's true platform:
+ * containerd from 2.1 on downloads all images of its own platform.
  */
 export const indexFormat = "2";
 
-/** Of the index itself. */
+/** Annotations of the index itself. */
 export const annotations = {
   /** {@link indexFormat}. */
   format: "dev.imgmatch.index",
   title: "org.opencontainers.image.title",
   version: "org.opencontainers.image.version",
-  /** The repository in which it was published, without the registry: a mirror has another one. A signature is meant for there. */
+  /** The repository in which it was published, without the registry. A mirror has another one. */
   repository: "dev.imgmatch.repository",
   /** The matrix's `prefer`, as JSON. */
   prefer: "dev.imgmatch.prefer",
@@ -31,20 +32,15 @@ export const annotations = {
   part: "dev.imgmatch.part",
 } as const;
 
-/** An image in the index: the parts of the lock by which it is chosen. */
-export type IndexedImage = Pick<
-  LockedImage,
-  "axes" | "platform" | "tag" | "inputDigest" | "requires" | "measured" | "adopted"
-> & {
-  readonly digest: Digest;
-};
+/** An image in the index: the fields of the lock by which it is chosen. */
+export type IndexedImage = Pick<LockedImage, keyof typeof choosingFields> & { readonly digest: Digest };
 
-/** null for an image that the registry does not have. */
+/** null for an image that was not pushed. */
 export function indexedImage(image: LockedImage): IndexedImage | null {
-  const { axes, platform, tag, inputDigest, digest, requires, measured, adopted } = image;
+  const { digest } = image;
   if (digest === null) return null;
-  const named = { axes, platform, tag, inputDigest, digest, requires };
-  return { ...named, ...(measured && { measured }), ...(adopted && { adopted }) };
+  const fields = Object.entries(image).filter(([field]) => Object.hasOwn(choosingFields, field));
+  return { ...(Object.fromEntries(fields) as Omit<IndexedImage, "digest">), digest };
 }
 
 export interface IndexEntry {
@@ -66,7 +62,7 @@ export interface FleetIndex {
   readonly entries: ReadonlyMap<string, IndexEntry>;
 }
 
-/** Whether two entries say the same of an image; their descriptors follow from its digest. */
+/** Compares two entries without their descriptors, which follow from the digest. */
 export function sameImage(one: IndexedImage, other: IndexedImage): boolean {
   const [mine, theirs] = [one, other].map((image) => {
     const said = { ...image, requires: neededRequirement(image), measured: measuredOf(image) };

@@ -1,4 +1,4 @@
-/** A fleet's index as bytes: what runtimes see first, then everything else, which only imgmatch reads. */
+/** Writes a fleet's index as bytes: first the images that runtimes see, then those that only imgmatch reads. */
 
 import { canonical } from "../io/canonical-json.ts";
 import { digestOf } from "../oci/digest-of.ts";
@@ -12,9 +12,9 @@ import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "./fl
 export interface NativeImage {
   /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for those that know the level of their CPU. */
   readonly platform: string;
-  /** null where runtimes see none: every image of the platform needs a GPU, or not every machine starts the least demanding one. */
+  /** null if runtimes see none: every image of the platform needs a GPU, or some machine cannot start the least demanding one. */
   readonly cell: string | null;
-  /** The least demanding one, where that is why. */
+  /** The least demanding one, if some machine cannot start it. */
   readonly withheld?: string;
 }
 
@@ -24,7 +24,7 @@ export interface FormattedIndex {
   readonly parts: readonly Manifest[];
 }
 
-// Registries take manifests of up to 4 MiB; what is left over is for the entries of the parts.
+// Registries take manifests of up to 4 MiB. The rest is room for the entries of the parts.
 const longestIndex = 4 * 1024 * 1024 - 64 * 1024;
 
 /** As BuildKit marks its attestations: no runtime takes such an entry for an image. */
@@ -33,7 +33,7 @@ const hidden = "unknown/unknown";
 /**
  * Equal fleets are equal bytes. A fleet that is too large for one manifest is divided into parts.
  *
- * @param natives what runtimes are to see, in this order; everything else is for imgmatch
+ * @param natives the images that runtimes see, in this order
  */
 export function formatFleetIndex(
   index: FleetIndex,
@@ -60,7 +60,7 @@ export function formatFleetIndex(
   return { top: manifestOf([...first, ...named], head), parts };
 }
 
-/** With the platform that each entry shows. Runtimes take the first that matches: what they are to see goes first. */
+/** Entries with the platform that each shows. Runtimes take the first that matches, so the images for them go first. */
 function inOrder(
   index: FleetIndex,
   natives: readonly NativeImage[],

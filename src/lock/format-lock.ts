@@ -1,16 +1,15 @@
-/** Lock → text: sorted keys, two spaces, final newline; equal locks are equal bytes, and two people's changes merge. */
+/** Lock → text: sorted keys, two spaces, final newline. Equal locks are equal bytes, and the changes of two people merge. */
 
 import { isRecord } from "../io/json.ts";
 import { sortedEntries } from "../io/collections.ts";
 import type { Lock } from "./lock.ts";
 
-/** Longest line of an object: a base with its digest goes on one. */
+/** Longest line of an object: a base with its digest fits. */
 const width = 170;
 
 /**
- * About 30 lines an image, so that a person can review a change: a list of words has one line, however long, and so have numbers by name
- * and what fits.
- * JSON with other spaces reads the same.
+ * About 30 lines an image, so that a person can review a change. A list of words stands on one line, however long, and so do named numbers
+ * and anything that fits.
  */
 export function formatLock(lock: Lock): string {
   return `${format("", lock, "")}\n`;
@@ -28,7 +27,7 @@ function format(label: string, value: unknown, indent: string): string {
   return `${label}${open}\n${items.map((item) => inner + item).join(",\n")}\n${indent}${close}`;
 }
 
-/** null for what is nested too deep to be read there. */
+/** null for a value that is nested too deep for one line. */
 function onOneLine(value: unknown, depth = 0): string | null {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (depth > deepest) return null;
@@ -46,7 +45,7 @@ function onOneLine(value: unknown, depth = 0): string | null {
 
 const deepest = 1;
 
-/** A list of texts and numbers, an object of nothing but one, or one of numbers. */
+/** A list of texts and numbers, an object with one such list, or an object of numbers. */
 function isWords(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((item) => typeof item !== "object");
   const members = membersOf(value);

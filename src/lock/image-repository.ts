@@ -10,7 +10,7 @@ export function repositoryOf({ repository }: Fleet, image: Placed): string {
   return image.repository ?? repository;
 }
 
-/** Each once, the fleet's first. */
+/** Every repository once, the fleet's first. */
 export function repositoriesOf(lock: Pick<Lock, "repository" | "images">): readonly string[] {
   return [
     ...new Set([lock.repository, ...Object.values(lock.images).map((image) => repositoryOf(lock, image))]),

@@ -1,4 +1,4 @@
-/** The last good index of a reference on disk, for machines that may be offline when they have to choose an image. */
+/** Keeps the last good index of a reference on disk, for machines that may be offline when they choose an image. */
 
 import { chmod, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,20 +18,23 @@ const cacheVersion = 1;
 
 export interface CachedIndex {
   readonly stored: StoredIndex;
-  /** The evidence that vouches for it, as JSON data that nobody has checked; null if nobody asked for it. */
+  /** Unchecked evidence of its signatures, as JSON data; null if none was asked for. */
   readonly evidence: readonly unknown[] | null;
-  /** When the registry last said that this is the index: the file's time of change, in milliseconds since 1970. */
+  /** Time at which the registry last confirmed the index: the file's, in milliseconds since 1970. */
   readonly confirmedAt: number;
 }
 
-/** `registry.example.com_team_app_1.12.0-<hash>.json` below the folder. */
 export function cachePath(folder: string, reference: ImageReference): string {
-  const name = formatImageReference(reference);
-  const readable = name.replace(/[^A-Za-z0-9._-]+/g, "_").slice(-100);
-  return join(folder, `${readable}-${digestOf(Buffer.from(name)).slice("sha256:".length, 23)}.json`);
+  return join(folder, `${fileNameOf(formatImageReference(reference))}.json`);
 }
 
-/** null when there is none, or none that can be trusted: every digest is checked again. */
+/** `registry.example.com_team_app_1.12.0-<hash>` */
+export function fileNameOf(reference: string): string {
+  const readable = reference.replace(/[^A-Za-z0-9._-]+/g, "_").slice(-100);
+  return `${readable}-${digestOf(Buffer.from(reference)).slice("sha256:".length, 23)}`;
+}
+
+/** null without a file, and for a damaged one: every digest is checked again. */
 export async function readCachedIndex(
   folder: string,
   reference: ImageReference,
@@ -42,7 +45,7 @@ export async function readCachedIndex(
     const cached = parseCached(content, reference);
     return cached === null ? null : { ...cached, confirmedAt: mtimeMs };
   } catch {
-    // Absent, unreadable or removed meanwhile: the registry is asked as if there were no cache.
+    // Absent, unreadable or removed meanwhile.
     return null;
   }
 }
@@ -84,14 +87,14 @@ export async function writeCachedIndex(
   }));
   const named = { schemaVersion: cacheVersion, reference: formatImageReference(reference), manifests };
   const content = { ...named, ...(evidence === null ? {} : { evidence }) };
-  // Whatever the umask: what others may write is not read again.
+  // Whatever the umask: a cache that others may write is refused.
   makeFolders(folder, 0o755);
   const path = cachePath(folder, reference);
   await writeFileAtomic(path, `${JSON.stringify(content)}\n`);
   await chmod(path, 0o644);
 }
 
-/** The registry has just said that the cached index is still the one. Throws `WRITE_FAILED`. */
+/** Notes that the registry still has the cached index. Throws `WRITE_FAILED`. */
 export async function confirmCachedIndex(
   folder: string,
   reference: ImageReference,

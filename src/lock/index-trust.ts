@@ -1,31 +1,31 @@
-/** Trust in the index of a fleet: the evidence that vouches for it, and the demands on it. */
+/** The demands on the index of a fleet: who must have signed it, and which index it must be. `trust/` makes them. */
 
 import type { Lock } from "./lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import type { ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 
-/** The requests that read an index and its evidence. */
+/** The requests that read an index and its signatures. */
 export type IndexReader = Pick<RegistryClient, "findManifest" | "readManifest" | "streamBlob"> &
   ReferrersReader;
 
-/** Finds the demands on a reference before anything is read; null for none. Throws with exit code 6 if it may not be used at all. */
+/** Finds the demands on a reference before anything is read; null for none. Throws with exit code 6 for a reference that a policy forbids. */
 export type FindTrust = (reference: ImageReference) => Promise<IndexTrust | null>;
 
 export interface IndexTrust {
-  /** Whether somebody has to have signed; else it is only about what was seen before. */
+  /** false if only older indexes are refused. */
   readonly asksSignature: boolean;
-  /** Collects the evidence for this digest from the registry, as JSON data: a cache keeps it. Nothing of it is believed. */
+  /** Collects the signatures of this digest from the registry, unchecked, as JSON data that a cache can keep. */
   readonly collect: (registry: IndexReader, digest: Digest) => Promise<readonly unknown[]>;
-  /** Answers with the signer of this digest, an image's or an index's; null and errors as below. */
+  /** Answers with the signer of an image or an index by its digest; null and errors as below. */
   readonly vouch: (digest: Digest, evidence: readonly unknown[]) => Promise<SignedBy | null>;
   /**
-   * Answers with the signer; null if no signature is asked for. Throws with exit code 6 if this is not the index that was asked for, or no
-   * accepted signer has signed it.
+   * Answers with the signer; null if no signature is asked for. Throws with exit code 6 for an index that no trusted signer has signed, and
+   * for one of another fleet or version than the reference names.
    *
    * @param index the lock that the index stands for; `matrixDigest` is its own digest
-   * @param evidence of `collect`, or as it was kept
-   * @param repository the repository in which the index says that it was published
+   * @param evidence of `collect`, perhaps from a cache
+   * @param repository the repository that the index names as its own
    */
   readonly judge: (
     index: Lock,
@@ -34,20 +34,20 @@ export interface IndexTrust {
   ) => Promise<SignedBy | null>;
 }
 
-/** The signer that vouches for an answer. */
+/** The trusted signer of an answer. */
 export interface SignedBy {
-  /** The file or the variable of the key; null where an identity was asked for. */
+  /** The file or the variable of the key; null if an identity was asked for. */
   readonly key: string | null;
   /** The identity in the certificate; null if a key was asked for. */
   readonly identity: { readonly name: string; readonly issuer: string } | null;
-  /** The index, or the image, that was signed. */
+  /** The digest that was signed: of the index or of the image. */
   readonly digest: Digest;
 }
 
 export interface FetchedFleet {
   readonly lock: Lock;
-  /** The repository in which its index says that it was published, without the registry; null if it does not say so. */
+  /** The repository that the index names as its own, without the registry; null if it names none. */
   readonly repository: string | null;
-  /** The signer that vouches for it; null if no signature was asked for. */
+  /** null if no signature was asked for. */
   readonly signed: SignedBy | null;
 }

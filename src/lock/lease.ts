@@ -27,7 +27,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** A holder needs less than a second. One that has held it for so long was killed on another machine, or is paused. */
+/** A holder needs less than a second. After this time it was killed on another machine, or is paused. */
 const leaseMs = 5_000;
 const prepared = ".new";
 
@@ -53,7 +53,7 @@ export async function acquireLease(path: string, patienceMs: number): Promise<Le
   return {
     async replace(text) {
       try {
-        // Not created here: what was taken away is not brought back.
+        // Not created here: a token that was unlinked must not come back.
         const file = await open(held, "r+");
         await file
           .writeFile(text)
@@ -73,7 +73,7 @@ export async function acquireLease(path: string, patienceMs: number): Promise<Le
   };
 }
 
-/** Makes the folder that is to be moved in. False where somebody has tidied up meanwhile. */
+/** Makes the folder that is moved to `holder`. False if another process has tidied up meanwhile. */
 async function prepare(busy: string, token: string): Promise<boolean> {
   // Never followed: a checkout may have links there.
   for (const place of [busy, join(busy, "holder")]) {
@@ -95,7 +95,7 @@ async function prepare(busy: string, token: string): Promise<boolean> {
 
 async function moveIn(busy: string, token: string): Promise<boolean> {
   const holder = join(busy, "holder");
-  // Windows renames onto no folder, not even an empty one. One that is held is not empty.
+  // Windows renames onto no folder, not even an empty one.
   await rmdir(holder).catch(() => {});
   try {
     await rename(join(busy, token + prepared), holder);
@@ -103,12 +103,11 @@ async function moveIn(busy: string, token: string): Promise<boolean> {
   } catch (error) {
     const isHeld = ["ENOTEMPTY", "EEXIST", "ENOTDIR", "EPERM", "EACCES", "ENOENT"];
     if (!isHeld.some((code) => isErrno(error, code))) throw error;
-    // A mode that denies writing at all has denied the folder before.
     return false;
   }
 }
 
-/** Takes the lease from a holder that is gone. Its token is no one else's, so nobody else is hurt. `seen`: since when each token is known. */
+/** Takes the lease from a holder that is gone. `seen`: the time at which each token was first seen. */
 async function takeOver(busy: string, seen: Map<string, number>): Promise<void> {
   const holder = join(busy, "holder");
   for (const token of await readdir(holder).catch(() => [])) {

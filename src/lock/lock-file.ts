@@ -1,4 +1,4 @@
-/** The lock on disk, read whole or refused. */
+/** Reads the lock from disk and checks it. */
 
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
@@ -6,7 +6,7 @@ import { inputLimits } from "../io/limits.ts";
 import type { Lock } from "./lock.ts";
 import { parseLock } from "./parse-lock.ts";
 
-/** Throws `LOCK_NOT_FOUND` when there is none. */
+/** Throws `LOCK_NOT_FOUND` without a file. */
 export async function readLock(path: string, shown = path): Promise<Lock> {
   const text = await readTextFile(path, inputLimits.lock, {
     missingCode: "LOCK_NOT_FOUND",
@@ -17,7 +17,7 @@ export async function readLock(path: string, shown = path): Promise<Lock> {
   return parseLock(text, shown);
 }
 
-/** null when there is none; a lock that cannot be read still throws. */
+/** null without a file. A lock that cannot be read throws. */
 export async function readLockIfPresent(path: string, shown = path): Promise<Lock | null> {
   try {
     return await readLock(path, shown);

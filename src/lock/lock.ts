@@ -168,7 +168,7 @@ export interface LockedBase {
 
 /** The effect of an image on a Dockerfile that starts from it: the part that decides which files that takes. */
 export interface LockedBaseConfig {
-  /** Whether it has `ONBUILD` instructions. */
+  /** It has `ONBUILD` instructions. */
   readonly onbuild: boolean;
   /** Names of its environment, sorted. */
   readonly env: readonly string[];

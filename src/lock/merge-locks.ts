@@ -1,4 +1,4 @@
-/** Joining the locks of builds that ran side by side, each of which built some of the cells. */
+/** Joins the locks of builds that ran side by side, each of some of the cells. */
 
 import { type Problem, throwProblems } from "../errors.ts";
 import { compareText } from "../io/collections.ts";
@@ -12,16 +12,16 @@ export interface NamedLock {
 }
 
 /**
- * The lock with every image that any of the locks has. The builds of all started with `base`: an entry that equals base's does not
- * count, so that a shard does not contradict the one that built the cell anew.
+ * The lock with every image that any of the locks has. All builds started with `base`: an entry that equals base's does not count, so that
+ * it does not contradict the shard that built the cell anew.
  *
- * Throws `LOCK_MERGE_CONFLICT`, all at once: locks of different repositories, fleets or matrices; two digests for one cell; built and
- * adopted images.
+ * Throws `LOCK_MERGE_CONFLICT` with every conflict: different repositories, fleets or matrices; two digests for one cell; built and adopted
+ * images.
  */
 export function mergedLock(locks: readonly [NamedLock, ...NamedLock[]], base: Lock | null): Lock {
   const before = base !== null && base.repository === locks[0].lock.repository ? base : null;
   const changes = locks.map((named) => ({ ...named, images: changedImages(named.lock, before) }));
-  // A shard that built nothing has the old lock, made of the old matrix.
+  // A shard that built nothing still has the lock of the old matrix.
   const active = changes.filter(
     ({ images, lock }) => before === null || images.size > 0 || isNewer(lock, before),
   );
@@ -48,7 +48,7 @@ export function mergedLock(locks: readonly [NamedLock, ...NamedLock[]], base: Lo
   return { ...(first?.lock ?? locks[0].lock), images: merged, ...(channels && { channels }) };
 }
 
-/** Of each channel the last one. */
+/** The last move of each channel. */
 function lastMoves(locks: readonly NamedLock[]): Lock["channels"] {
   const moves = locks
     .flatMap(({ lock }) => Object.entries(lock.channels ?? {}))
@@ -93,7 +93,7 @@ function choose(claims: readonly Claim[]): LockedImage | null {
   if (first === undefined || new Set(sorted.map(({ inputDigest }) => inputDigest)).size > 1) return null;
   const pushed = sorted.filter(({ digest }) => digest !== null);
   if (new Set(pushed.map(({ digest }) => digest)).size > 1) return null;
-  // Built here and pushed there: what is in the registry counts.
+  // Built here and pushed there: the pushed image counts.
   return pushed[0] ?? first;
 }
 

@@ -1,8 +1,8 @@
-/** An image's requirement: the declared one without the features that its files do not use. Every answer goes by it. */
+/** The requirement that every answer goes by: the declared one without the features that the files do not use. */
 
 import { x86Baseline } from "../hardware/cpu-features.ts";
 import { type Measured, measuredRules, type Requirement } from "../hardware/requirement.ts";
-import { compareText } from "../io/collections.ts";
+import { compareText, remember } from "../io/collections.ts";
 import type { LockedImage } from "./lock.ts";
 
 type Declared = Pick<LockedImage, "requires" | "measured">;
@@ -10,27 +10,22 @@ type Declared = Pick<LockedImage, "requires" | "measured">;
 const needed = new WeakMap<Declared, Requirement>();
 
 /**
- * Only features leave, and only declared ones: of the GPU side the declared targets hold, and the declared driver floor, which
- * the toolkit's own libraries ask for whatever the code was compiled with. Features of every CPU of the architecture stay.
+ * Only declared CPU features leave, and never those of every CPU of the architecture. Declared GPU targets stay, and so does the declared
+ * driver floor: the toolkit's own libraries need it, whatever the code was compiled with.
  */
 export function neededRequirement(image: Declared): Requirement {
-  const known = needed.get(image);
-  if (known !== undefined) return known;
-  const unused = unusedFeatures(image);
-  if (unused.length === 0) return image.requires;
-  const { cpu } = image.requires;
-  const gone = new Set(unused);
-  const requires = {
-    ...image.requires,
-    cpu: { ...cpu, features: cpu.features.filter((feature) => !gone.has(feature)).sort(compareText) },
-  };
-  needed.set(image, requires);
-  return requires;
+  return remember(needed, image, () => {
+    const unused = new Set(unusedFeatures(image));
+    if (unused.size === 0) return image.requires;
+    const { cpu } = image.requires;
+    const features = cpu.features.filter((feature) => !unused.has(feature)).sort(compareText);
+    return { ...image.requires, cpu: { ...cpu, features } };
+  });
 }
 
 /**
- * Declared features that need not be there, sorted. Empty for an image that nobody opened, or by other rules, and for one with several CPU
- * variants: its files together say nothing of one of them.
+ * Declared features that a host need not have, sorted. Empty for an image that was not opened, or by other rules, and for an image with
+ * several CPU variants: its files together say nothing of one of them.
  */
 export function unusedFeatures({ requires, measured }: Declared): readonly string[] {
   if (requires.cpu.or !== undefined) return [];
@@ -41,12 +36,12 @@ export function unusedFeatures({ requires, measured }: Declared): readonly strin
     .sort(compareText);
 }
 
-/** Whether its own programs are known to use nothing of its march; false where nobody knows. */
+/** Its own programs use nothing of its march. false if nobody knows. */
 export function ignoresMarch({ measured }: Pick<Declared, "measured">): boolean {
   return measured?.rules === measuredRules && measured.cpu.own === "baseline";
 }
 
-/** The same for one who gets only the smaller requirement: what has to be added to it again to know what was declared. */
+/** The measurement that restores the declared requirement from the smaller one. */
 export function measuredOf(image: Declared): Measured | undefined {
   const { measured } = image;
   return measured?.rules === measuredRules
@@ -54,7 +49,7 @@ export function measuredOf(image: Declared): Measured | undefined {
     : undefined;
 }
 
-/** The requirement as it was declared, from what {@link neededRequirement} and {@link measuredOf} say. */
+/** The declared requirement, from {@link neededRequirement} and {@link measuredOf}. */
 export function declaredRequirement(requires: Requirement, measured: Measured): Requirement {
   if (measured.rules !== measuredRules || measured.cpu.unused.length === 0) return requires;
   const features = [...new Set([...requires.cpu.features, ...measured.cpu.unused])].sort(compareText);

@@ -1,4 +1,4 @@
-/** Text → lock. Checked by hand: this stands on the path of `resolve`, where no schema library is loaded. */
+/** Text → lock. No schema library: `resolve` waits for this. */
 
 import { ImgmatchError } from "../errors.ts";
 import { type Measured, measuredRules } from "../hardware/requirement.ts";
@@ -62,7 +62,7 @@ const cure = `from version control, or ${rebuild}`;
 
 export const digest = text({ test: isDigest }, "a digest") as Check<Digest>;
 
-/** More than any table has of them is no list that imgmatch wrote. */
+/** No table has more entries, so a longer list is not imgmatch's. */
 const mostMeasured = 512;
 
 const measuredNow = shape<Measured>({
@@ -91,7 +91,7 @@ const measuredNow = shape<Measured>({
   ),
 });
 
-/** Of other rules nothing is known but their number, and nothing is used. */
+/** A measurement by other rules is not used, so only its number is checked. */
 const measured: Check<Measured> = (value, report) => {
   const { rules } = fieldsOf(value);
   return Number.isSafeInteger(rules) && rules !== measuredRules
@@ -99,8 +99,8 @@ const measured: Check<Measured> = (value, report) => {
     : measuredNow(value, report);
 };
 
-/** The members by which an image is chosen: an index carries them too. */
-export const choosing = {
+/** The fields by which an image is chosen: a fleet's index has them too. */
+export const choosingFields = {
   axes: record(someText),
   platform: text(/^[a-z0-9]+\/[a-z0-9]+(\/[a-z0-9]+)?$/, "a platform"),
   tag: text({ test: isTag }, "a tag"),
@@ -119,11 +119,11 @@ const bases = list(
   }),
 );
 
-// It becomes a part of the one line that resolve prints.
+// A part of the one line that resolve prints.
 const repository = text({ test: isRepository }, "a repository");
 
 const image: Check<LockedImage> = shape({
-  ...choosing,
+  ...choosingFields,
   repository: ifPresent(repository),
   digest: orNull(digest),
   local: ifPresent(shape<LockedLocal>({ engine: oneOf(...localEngines), id: digest })),
@@ -150,7 +150,7 @@ const image: Check<LockedImage> = shape({
   buildSeconds: ifPresent(wholeNumber),
 });
 
-/** The members that only a later imgmatch knows stay: the lock is written again. */
+/** Unknown members stay, so that an older imgmatch writes them back. */
 const lock: Check<Lock> = shape({
   schemaVersion: schemaVersion(lockSchemaVersion),
   name: someText,

@@ -1,4 +1,4 @@
-/** The requirement of an image, from outside: one check for the lock, for the index and for the label of the image itself. */
+/** Checks the requirement of an image, wherever it stands: in the lock, in the index, in the image's label. */
 
 import {
   anyText,
@@ -15,6 +15,7 @@ import {
   variants,
 } from "../io/checks.ts";
 import { onPaths } from "../hardware/requirement.ts";
+import { remember } from "../io/collections.ts";
 import { readJson } from "../io/json.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 import type {
@@ -49,7 +50,7 @@ type OneCpu = Omit<CpuRequirement, "or">;
 type OneCuda = Omit<CudaRequirement, "or">;
 type OneRocm = Omit<RocmRequirement, "or">;
 
-/** Ollama has four, llama.cpp has fourteen: they are judged one with the other. */
+/** Ollama has four, llama.cpp has fourteen. Every CPU variant is judged with every GPU variant. */
 const mostOthers = { cpu: 15, cuda: 7, rocm: 7 };
 
 const oneCpu: Members<OneCpu> = { by: ifPresent(someText), march: someText, features: names };
@@ -100,14 +101,12 @@ const ofImage: Members<Requirement> = {
 export const requirement: Check<Requirement> = shape(ofImage);
 
 /**
- * The keys of a requirement that this imgmatch does not know, such as `cpu.sme` or `xpu`, a line each: such a key may ask for anything, so
- * it is never met. A null asks for nothing, as in an image without the key.
+ * The keys of a requirement that this imgmatch does not know, such as `cpu.sme` or `xpu`, a line each. Such a key may ask for anything, so
+ * no host meets it. A key with null asks for nothing.
  */
 export function unknownNeeds(requires: Requirement): readonly string[] {
-  // Asked of each image for each of many hosts.
-  const known = unknownOf.get(requires) ?? findUnknown(requires);
-  unknownOf.set(requires, known);
-  return known;
+  // Every host asks it of every image.
+  return remember(unknownOf, requires, () => findUnknown(requires));
 }
 
 const unknownOf = new WeakMap<Requirement, readonly string[]>();
@@ -133,8 +132,9 @@ function findUnknown(requires: Requirement): readonly string[] {
 }
 
 function strangers(path: string, given: object, members: object): readonly string[] {
-  return Object.entries(given).flatMap(([key, value]) => {
-    if (value == null || Object.hasOwn(members, key)) return [];
+  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(members, key));
+  return unknown.flatMap((key) => {
+    if (given[key as keyof typeof given] == null) return [];
     const near = didYouMean(suggest(key, Object.keys(members)));
     return [`${JSON.stringify(`${path}${key.slice(0, 60)}`)}${near === "" ? "" : ` (${near.trim()})`}`];
   });

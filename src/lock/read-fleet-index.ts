@@ -1,10 +1,10 @@
-/** A fleet's index from a registry, or from the bytes that a registry gave: bytes → entries → lock. */
+/** Reads a fleet's index: bytes of a registry or a cache → entries → lock. */
 
 import { ImgmatchError } from "../errors.ts";
 import { anyText, checked, list, record, shape, someText } from "../io/checks.ts";
 import { registryLimits } from "../io/limits.ts";
 import { type Lock, lockSchemaVersion } from "./lock.ts";
-import { choosing, digest } from "./parse-lock.ts";
+import { choosingFields, digest } from "./parse-lock.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../oci/registry/client.ts";
 import { isDigest, type Digest } from "../oci/digest.ts";
 import { entryAnnotations, readEntry } from "./entry-annotations.ts";
@@ -27,9 +27,8 @@ export interface StoredIndex {
 }
 
 /**
- * Reads an index and its parts: one request, unless the fleet is too large for one manifest. null when the registry has no
- * such reference. Throws `INDEX_INVALID` for anything that `imgmatch publish` has not written, `INDEX_FORMAT` for an index of
- * another format.
+ * Reads an index and its parts: one request, unless the fleet is too large for one manifest. null if the registry has no such reference.
+ * Throws `INDEX_INVALID` for anything that `imgmatch publish` did not write, `INDEX_FORMAT` for another format.
  */
 export async function readFleetIndex(
   registry: Pick<RegistryClient, "readManifest">,
@@ -56,13 +55,13 @@ async function readParts(
   );
 }
 
-/** Whether the parts are those that the top names, in its order: a digest that vouches for the top vouches for them then. */
+/** The top names exactly these parts in this order, so that its digest covers them. */
 export function isBound({ top, parts }: StoredIndex, reference: ImageReference): boolean {
   const named = entriesOf(top, reference).parts;
   return named.length === parts.length && parts.every(({ digest }, index) => digest === named[index]?.digest);
 }
 
-/** Digests that it names besides its parts and the images of its cells. */
+/** Digests that the index names besides its parts and the images of its cells. */
 export function digestsWithoutCell(
   { top, parts }: StoredIndex,
   reference: ImageReference,
@@ -75,7 +74,7 @@ const knownAnnotations: readonly string[] = [
   ...Object.values(entryAnnotations),
 ];
 
-/** A line for each of the first annotations that look like imgmatch's and are none: a slip, or of a newer imgmatch. */
+/** A line for each of the first annotations with imgmatch's prefix that this imgmatch does not know. */
 export function unknownAnnotations({ top, parts }: StoredIndex): readonly string[] {
   const names = [top, ...parts].flatMap((manifest) => {
     const { notes = {}, items = [] } = headOf(manifest) ?? {};
@@ -93,7 +92,7 @@ export function unknownAnnotations({ top, parts }: StoredIndex): readonly string
     });
 }
 
-/** Checks every entry as a lock's. Throws `INDEX_INVALID`. */
+/** Checks every entry as an entry of a lock. Throws `INDEX_INVALID`. */
 export function parseFleetIndex(stored: StoredIndex, reference: ImageReference): FleetIndex {
   const { top, parts } = stored;
   if (!isBound(stored, reference)) throw invalid(reference, "its parts are not those that it names");
@@ -109,17 +108,16 @@ export function parseFleetIndex(stored: StoredIndex, reference: ImageReference):
   return { ...head, entries: found };
 }
 
-/** The check of an index: the same as of a lock. */
 const namedImages = shape({
   name: someText,
   version: someText,
   prefer: list(anyText),
-  images: record(shape<IndexedImage>({ ...choosing, digest })),
+  images: record(shape<IndexedImage>({ ...choosingFields, digest })),
 });
 
 /**
- * The lock that an index stands for, with the images in the repository that was asked: a mirror's answer names the mirror.
- * Members that an index does not carry are empty: bases, builder, times. Its own digest stands in the place of the matrix's.
+ * The lock that an index stands for. Its repository is the one that was asked, so that a mirror's answer names the mirror. Fields that an
+ * index does not have are empty: bases, builder, times. The index's digest stands in place of the matrix's.
  */
 export function lockOfIndex(
   { name, version, prefer, plainPull, entries }: FleetIndex,
@@ -129,7 +127,7 @@ export function lockOfIndex(
   const unknown = { bases: [], builder: "unknown", created: null, size: null };
   const images = [...entries].map(([cell, { image, descriptor }]) => {
     const { mediaType, size } = descriptor;
-    // An entry that names the image inside says nothing of the index around it.
+    // An entry that names the image inside an index does not describe that index.
     const manifest = image.digest === descriptor.digest ? { manifest: { mediaType, size } } : {};
     return [cell, { ...image, ...manifest, ...unknown }] as const;
   });
@@ -149,11 +147,11 @@ interface Read {
   readonly head: Omit<FleetIndex, "entries">;
   readonly entries: readonly (readonly [string, IndexEntry])[];
   readonly parts: readonly ManifestDescriptor[];
-  /** Of entries that are neither: somebody may have added attestations or the like. */
+  /** Digests of other entries, as attestations that another tool added. */
   readonly strange: readonly Digest[];
 }
 
-/** A part has no parts: a tree of them would be read without end. */
+/** Refuses parts of parts, which could be a tree without end. */
 function entriesOfPart(part: Manifest, reference: ImageReference): Read["entries"] {
   const { entries, parts } = entriesOf(part, reference);
   if (parts.length > 0) throw invalid(reference, `its part ${part.digest} has parts itself`);
@@ -187,7 +185,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const name = text(notes[annotations.title]) ?? "";
   const version = text(notes[annotations.version]) ?? "";
   const repository = text(notes[annotations.repository]);
-  // Not checked yet.
+  // Checked by parseFleetIndex.
   const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
   const plainPull = notes[annotations.plainPull] === "least" ? "least" : undefined;
   const head: Omit<FleetIndex, "entries"> = {
@@ -206,12 +204,12 @@ function descriptorOf(item: unknown): ManifestDescriptor | null {
   return isMediaType(mediaType) && isDigest(digest) && isSize ? { mediaType, digest, size } : null;
 }
 
-/** The format of a fleet's index; null for what is none. */
+/** The format of a fleet's index; null for any other manifest. */
 export function formatOf(manifest: Manifest): string | null {
   return headOf(manifest)?.format ?? null;
 }
 
-/** null for what is no index of a fleet, of whatever format. */
+/** null for a manifest that is no fleet's index of any format. */
 function headOf(manifest: Manifest): {
   readonly format: string;
   readonly notes: Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
-/** Changing the lock while others may do the same: read, change, replace, one process at a time. */
+/** Changes the lock on disk: read, change, replace, one process at a time. */
 
 import { ImgmatchError } from "../errors.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
 import { refuseForeignLock } from "./adopted-lock.ts";
 import { formatLock } from "./format-lock.ts";
 import { acquireLease } from "./lease.ts";
@@ -10,17 +11,17 @@ import type { Lock } from "./lock.ts";
 export interface UpdateLockOptions {
   /** How long others may hold it. */
   readonly patienceMs?: number;
-  /** Whose lock it has to be: see {@link refuseForeignLock}. Default: anybody's. */
+  /** Refuse the lock of another repository, see {@link refuseForeignLock}. Default: take any. */
   readonly repository?: string;
 }
 
-/** A process so slow that it loses its lease so often is told, rather than tried for ever. */
+/** A process that loses its lease so often is too slow: it fails. */
 const tries = 5;
 
 /**
- * Applies `change` to the lock on disk, so that two builds of one fleet lose nothing of each other. A process that was paused
- * for so long that another has gone on without it applies its change to what is there then: `change` may be called again.
- * Throws `LOCK_BUSY` when other processes hold it for longer than `patienceMs`, and what reading and writing throw.
+ * Applies `change` to the lock on disk, so that two builds of one fleet lose nothing of each other. `change` may be called again: after a
+ * long pause another process may have changed the lock meanwhile. Throws `LOCK_BUSY` if other processes hold it for longer than
+ * `patienceMs`, and the errors of reading and writing.
  */
 export async function updateLock(
   path: string,
@@ -44,4 +45,9 @@ export async function updateLock(
     fix: "run the same command again when this machine is less busy",
     at: { file: path },
   });
+}
+
+/** Replaces the lock in one step, whoever else writes it. Throws `WRITE_FAILED`, and leaves the old lock if the disk is full. */
+export async function writeLock(path: string, lock: Lock): Promise<void> {
+  await writeFileAtomic(path, formatLock(lock));
 }

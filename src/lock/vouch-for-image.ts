@@ -1,4 +1,4 @@
-/** Whether somebody who may has signed one image, or the index that names it. */
+/** Requires that a trusted signer has signed one image, or the index that names it. */
 
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
@@ -10,8 +10,10 @@ import type { FindTrust, IndexReader, SignedBy } from "./index-trust.ts";
 import { formatOf } from "./read-fleet-index.ts";
 
 /**
- * `digest`: of the image's manifest, which the reference means itself or by an index. null where no signature is asked for. Throws with
- * exit code 6 where neither is signed by who may, `REGISTRY_…` where the registry fails.
+ * Answers with the signer; null if no signature is asked for. Throws with exit code 6 if no trusted signer has signed image or index, and
+ * `REGISTRY_…`.
+ *
+ * @param digest of the image's manifest, which the reference names itself or by an index
  */
 export async function vouchForImage(
   reference: ImageReference,
@@ -32,8 +34,8 @@ export async function vouchForImage(
 }
 
 /**
- * The tag with the digest that it may be taken for: of an index as `fetchFleet` judges it, of anything else where its own digest is signed.
- * As it is where nothing is asked, or the registry has no such tag. Throws as {@link vouchForImage}.
+ * Adds to a tag the digest of what it holds, after that is judged: an index as `fetchFleet` does, anything else by its own signature. Answers
+ * the reference as it is if nothing is asked for, or the registry has no such tag. Throws as {@link vouchForImage}.
  */
 export async function vouchForTag(
   reference: ImageReference,
@@ -51,7 +53,7 @@ export async function vouchForTag(
   return withDigest(reference, lock.matrixDigest);
 }
 
-/** The digest of the index under the reference, where it names this image. */
+/** The digest of the index under the reference; null if it does not name this image. */
 async function indexOf(
   reference: ImageReference,
   digest: Digest,

@@ -1,10 +1,10 @@
-/** A lock without some of its images: the next build makes them again, where a matrix does. */
+/** Removes images from a lock, so that the next build makes those of the matrix again. */
 
 import { type Problem, throwProblems } from "../errors.ts";
 import { isAdopted, namesOf } from "./adopted-lock.ts";
 import type { Lock } from "./lock.ts";
 
-/** Throws `CELL_NOT_FOUND` for every cell that the lock does not have; then nothing is removed. */
+/** Throws `CELL_NOT_FOUND` with every cell that the lock does not have. */
 export function withoutImages(lock: Lock, cells: readonly string[], file: string): Lock {
   const unknown = [...new Set(cells)].filter((cell) => !Object.hasOwn(lock.images, cell));
   throwProblems(

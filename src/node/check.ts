@@ -25,7 +25,7 @@ import { problemLines } from "../resolve/answer-lines.ts";
 import { checkImage, type DescribedImage, type ImageCheck } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-measured.ts";
 import { viewHost } from "../resolve/host-view.ts";
-import { checkPlatform } from "../resolve/rules/kernel-version.ts";
+import { checkPlatform } from "../resolve/rules/platform.ts";
 import type { Misfit } from "../resolve/verdict.ts";
 import { asksTrust, signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";

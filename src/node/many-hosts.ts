@@ -6,7 +6,7 @@ import { type MoreHosts, readHostFiles } from "../host/read-host-files.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { note, type World } from "../io/world.ts";
 import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
-import { type HostResolution, resolveHosts } from "../resolve/resolve-image.ts";
+import { type HostResolution, resolveHosts } from "../resolve/resolver.ts";
 import { type QuestionOptions, readFleetQuestion } from "./question.ts";
 
 export interface ManyHosts extends QuestionOptions {

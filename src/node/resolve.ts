@@ -1,6 +1,7 @@
 /** `imgmatch resolve`: the image that was built for a host, or for each of many. */
 
-import { resolveImage, type HostResolution } from "../resolve/resolve-image.ts";
+import { resolveImage } from "../resolve/resolve-image.ts";
+import type { HostResolution } from "../resolve/resolver.ts";
 import { matchOf, readQuestion, type QuestionOptions } from "./question.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";

@@ -1,22 +1,22 @@
-/** Lines beside an answer: a quiet second best would be taken for the best. */
+/** Writes the lines beside an answer: without them a second best would be taken for the best. */
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { checkUnderstood } from "./check-fit.ts";
 import { isBroken, vendorOfProblem } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
+import { checkUnderstood } from "./rules/lock-entry.ts";
 import type { Unasked } from "./unasked.ts";
 import type { Resolution } from "./verdict.ts";
 
 /**
- * Lines about faults of a host that still gets an answer: a CPU image for a machine whose GPU nobody can use must not come in silence, and
- * an answer from the labels of a Kubernetes node is no better than they are. A broken host's problem is the answer.
+ * Lines about faults of a host that still gets an answer: a CPU image must not come in silence if a GPU cannot be used, and an answer from the
+ * labels of a Kubernetes node is no better than they are. Problems of a broken host have no lines: they are the answer.
  */
 export function problemLines({ problems }: Pick<HostFacts, "problems">): readonly string[] {
   return (
     problems
-      // AMD's may be broken under an image that is not for them.
+      // An image for another vendor may be the answer beside broken AMD GPUs.
       .filter((problem) => !isBroken(problem) || vendorOfProblem(problem) === "amd")
       .flatMap(({ code, message, fix }) => {
         const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
@@ -25,14 +25,14 @@ export function problemLines({ problems }: Pick<HostFacts, "problems">): readonl
   );
 }
 
-/** A line where images of a lock are left out on every host, as this imgmatch does not understand what they need: the first stands for all. */
+/** A line about images that no host gets, as this imgmatch does not understand their requirement. The first stands for all. */
 export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}): readonly string[] {
-  const left = Object.entries(images).flatMap(([cell, { requires, axes }]) => {
+  const leftOut = Object.entries(images).flatMap(([cell, { requires, axes }]) => {
     const found = checkUnderstood(requires);
     return found === null || checkPins(axes, pins) !== null ? [] : [{ cell, found }];
   });
-  const others = left.length > 1 ? `; ${left.length - 1} more for the like` : "";
-  return left
+  const others = leftOut.length > 1 ? `; ${leftOut.length - 1} more for the like` : "";
+  return leftOut
     .slice(0, 1)
     .flatMap(({ cell, found: { code, message, fix } }) => [
       `left out: ${cell}: ${code}: ${message}${others}`,
@@ -40,7 +40,7 @@ export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}):
     ]);
 }
 
-/** Lines about the choices that nobody asked for: GPUs that stay unused, a libcuda of the image, axes that nobody pinned. */
+/** Lines about the choices that nobody asked for: unused GPUs, the image's libcuda, axes that nobody pinned. */
 export function unaskedLines({
   unusedGpus,
   byPackage,

@@ -1,7 +1,7 @@
 /**
- * For how much of a host's CPU an image was built: the order counts it. An image that fits by its declared march was built for all of that march.
- * One that fits only because its files use less counts as built for a smaller march: the largest part of its own that has everything its files use,
- * and that the host has in full. So measuring puts no image of another CPU before that of the host's own.
+ * Counts the CPU features for which an image was built: the order compares them. An image that fits by its declared march counts with all of
+ * it. An image that fits only because its files use less counts with a smaller march: the largest part of its own that has everything its
+ * files use, and that the host has in full. So measuring never puts an image of another CPU before that of the host's own.
  */
 
 import { guestHiddenFeatures } from "../hardware/cpu-features.ts";
@@ -10,32 +10,40 @@ import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText, remember } from "../io/collections.ts";
 import { normalizePlatform } from "./host-view.ts";
+import { rule } from "./rules/rule.ts";
 import type { CpuShare } from "./verdict.ts";
 
 type Built = Pick<LockedImage, "platform" | "requires" | "measured">;
 
-/** A part of a march, and how much of a CPU it is. */
+/** A part of a march, with its share of a CPU. */
 export interface BuiltFor {
   /** Linux names, sorted. */
   readonly features: readonly string[];
   readonly share: CpuShare;
 }
 
+export const builtForRule = rule({
+  image: (image): Built => image,
+  imageKey: ({ platform, requires, measured }) => [platform, requires.cpu, measured],
+  asks: ["features"],
+  answer: (image, { features }) => builtFor(image, features ?? new Set()),
+});
+
 const known = new WeakMap<Built, readonly BuiltFor[]>();
 
 /**
- * Sets of features, the one that counts most first: on a host an image counts as built for the first that the host has.
- * One set for an image that was not measured.
+ * Sets of features, the one that counts most first. On a host an image counts as built for the first set that the host has. An image that was
+ * not measured has one set.
  */
 export function featuresBuiltFor(image: Built): readonly BuiltFor[] {
   return remember(known, image, () => setsOf(image));
 }
 
-/** The share of the CPU for which the image counts as built, on a host with these features. */
+/** The share of the CPU that the image counts with on a host with these features. */
 export function builtFor(image: Built, present: ReadonlySet<string>): CpuShare {
   const sets = featuresBuiltFor(image);
-  const own = sets.find(({ features }) => features.every((feature) => present.has(feature)));
-  return (own ?? sets.at(-1))?.share ?? { features: 0, emitted: 0 };
+  const onHost = sets.find(({ features }) => features.every((feature) => present.has(feature)));
+  return (onHost ?? sets.at(-1))?.share ?? { features: 0, emitted: 0 };
 }
 
 function setsOf(image: Built): readonly BuiltFor[] {
@@ -56,7 +64,7 @@ function setsOf(image: Built): readonly BuiltFor[] {
   const sets = [
     partOf(declared, march),
     partOf(shown, march),
-    // Marches of equal features are one: the name with the most that is emitted.
+    // Of marches with equal features the one counts whose compiler emits the most.
     ...marches.sort(byCount),
     partOf(needed, march),
   ];
@@ -68,7 +76,7 @@ function byCount(a: BuiltFor, b: BuiltFor): number {
   return b.share.emitted - a.share.emitted || b.share.features - a.share.features;
 }
 
-/** Of a march that the tables do not know, anything may be emitted. */
+/** A compiler may emit anything for a march that the tables do not know. */
 function partOf(features: readonly string[], march: March | null): BuiltFor {
   const emitted = new Set(march?.required ?? features);
   return {

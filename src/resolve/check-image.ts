@@ -1,4 +1,4 @@
-/** One image on one host, judged by what is known of the image: a lock's entry, its files, its label, its environment. */
+/** Judges one image on one host by the best source of its requirement: a lock's entry, its files, its label, its environment. */
 
 import { hasGpuCode } from "../hardware/requirement.ts";
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
@@ -11,13 +11,14 @@ import { neededRequirement } from "../lock/needed-requirement.ts";
 import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { findMisfits, type ImageToFit, checkViewFit } from "./check-fit.ts";
+import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkDriver } from "./rules/driver.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
-import { checkPlatform } from "./rules/kernel-version.ts";
-import { checkTold } from "./rules/untold-facts.ts";
+import { checkPlatform } from "./rules/platform.ts";
+import type { ImageToFit } from "./rules/rule.ts";
+import { checkFactsKnown } from "./rules/unknown-facts.ts";
 import type { CodeFit, Misfit, Tier } from "./verdict.ts";
 
 /** Facts of an image's configuration. */
@@ -28,40 +29,40 @@ export interface DescribedImage {
   readonly requires: string | null;
   /** `NAME=value` */
   readonly env: readonly string[];
-  /** A lock's entry about this very image, or the needs of its opened files: they go before the label, which was written before anybody could measure. */
+  /** A lock's entry of this image, or the needs of its opened files. It counts before the label, which was written before anything was measured. */
   readonly entry?: Pick<LockedImage, "requires" | "measured" | "adopted"> | undefined;
-  /** Needs that opening it did not tell. */
+  /** Needs that its files do not tell. */
   readonly undecided?: readonly string[];
 }
 
 export interface ImageCheck {
-  /** null when what the image tells proves neither: never read it as a yes. */
+  /** null is unknown: never read it as a yes. */
   readonly fits: boolean | null;
-  /** Why it does not fit; empty unless `fits` is false. */
+  /** Empty unless `fits` is false. */
   readonly reasons: readonly Misfit[];
-  /** Facts that nobody can know from this image, in words; empty unless `fits` is null or false. */
+  /** Facts that this image does not tell, in words; empty unless `fits` is null or false. */
   readonly unknown: readonly string[];
-  /** From the lock or the files, as measured, or from the label; null without a readable one. */
+  /** From the lock, the files or the label; null without any. */
   readonly requires: Requirement | null;
-  /** As `Match.measured`: only where a lock or the files say so. */
+  /** See `Match.measured`. */
   readonly measured: string | null;
   /** Only for an image that fits. */
   readonly tier: Tier | null;
   readonly code: readonly CodeFit[];
-  /** As `Match.by`; empty for an image that carries one of each kind, and for one that does not fit. */
+  /** See `Match.by`. Empty for an image that carries one of each kind, and for one that does not fit. */
   readonly by: readonly string[];
 }
 
 /**
- * Whether an image runs on a host. With an entry or imgmatch's label by all rules; without by architecture, `NVIDIA_REQUIRE_CUDA` and
- * `CUDA_VERSION` alone, which can prove that it does not run, never that it does.
+ * An image with an entry or imgmatch's label is judged by all rules. Any other image is judged by its architecture, `NVIDIA_REQUIRE_CUDA`
+ * and `CUDA_VERSION`: they can prove that it does not run, never that it runs.
  */
 export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);
   const { entry, undecided = [] } = image;
   if (entry !== undefined) {
-    const asked = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
-    const found = judged(asked, view, describeMeasured(entry));
+    const located = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
+    const found = judged(located, view, describeMeasured(entry));
     const unknown = [...found.unknown, ...undecided];
     return found.fits && unknown.length > 0
       ? { ...found, fits: null, tier: null, by: [], unknown }
@@ -81,7 +82,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
   const { accelerator, ...judgeable } = image.requires;
   if (accelerator != null) {
-    // Whoever names the image has asked for it; the rest of what it needs can be judged.
+    // The user has asked for this image by its name. Its other needs can be judged.
     const rest = judged({ ...image, requires: judgeable }, view, measured);
     const unknown = [`whether ${accelerator} works on this host: nobody judges it`];
     return {
@@ -92,9 +93,9 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
     };
   }
   const requires = neededRequirement(image);
-  // A caller who names a CPU image has chosen it: broken GPUs are no reason against it.
+  // The user has chosen a CPU image by its name: broken GPUs are no reason against it.
   const options = { cpuOnly: !hasGpuCode(requires) };
-  const verdict = checkViewFit(image, view, options);
+  const verdict = checkFitBy(askNow, image, view, options);
   const known = { unknown: [], requires, measured };
   if (!verdict.ok)
     return {
@@ -109,7 +110,7 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   return { ...known, fits: true, reasons: [], tier, code, by: as === undefined ? [] : chosenNames(as) };
 }
 
-/** It lies in a registry or an engine, so it was built. */
+/** An image in a registry or an engine is built. */
 const builtDigest = `sha256:${"0".repeat(64)}` as const;
 
 function withoutLabel(image: DescribedImage, view: HostView, first: readonly string[]): ImageCheck {
@@ -134,16 +135,16 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
   };
 }
 
-/** The demand of NVIDIA's runtime on the host before it starts an image of this environment; null if it asks nothing. */
+/** The expression that NVIDIA's runtime checks before it starts an image with this environment; null if there is none. */
 export function requireOf(env: readonly string[]): string | null {
   return readCuda(env).require;
 }
 
 interface CudaHints {
-  /** The toolkit's version, as NVIDIA's images and those made from them carry it. */
+  /** The toolkit's version in NVIDIA's images and in images made from them. */
   readonly version: string | null;
   readonly require: string | null;
-  /** The image asks the NVIDIA runtime for no GPU. */
+  /** The image asks NVIDIA's runtime for no GPU. */
   readonly withoutGpu: boolean;
 }
 
@@ -171,7 +172,7 @@ function judgeCuda(
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
   const usable =
-    checkBrokenHost("nvidia", noWish, view) ?? checkTold("nvidia", noWish, view) ?? checkGpuPresence(view);
+    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkGpuPresence(view);
   if (!usable.ok) return { reasons: [usable], unknown };
   if (toolkit === null || minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;
@@ -195,13 +196,11 @@ function judgeCuda(
   return { reasons: [refused, tooOld].filter((found) => found !== null), unknown };
 }
 
-const noWish = { cpu: false, gpuImages: [] };
-
-/** NVIDIA's own images hold the package and do not always say so. */
+/** NVIDIA's own images may hold the package without saying so. */
 function mayBringDriver(version: string, { nvidia }: HostView): boolean {
   const compat = findCompatPackage(version);
   if (compat === null || nvidia === null || nvidia.driver === null || nvidia.scale !== "linux") return false;
-  // The published lists disagree: one of them is enough to doubt a no.
+  // The published lists disagree. One of them is enough to doubt a no.
   const branches = [...compat.branches, ...compat.images, ...(compat.enforced ?? [])];
   return (
     branches.includes(String(driverBranch(nvidia.driver))) &&

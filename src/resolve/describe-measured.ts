@@ -1,17 +1,17 @@
-/** The difference between the declared CPU features of an image and those that its files use, in words. */
+/** Writes the requirement of an image, and what its files use of it, in words. */
 
 import { findMarch } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
-import { amdGpusOf } from "./host-view.ts";
+import { amdGpusOf } from "./amd-view.ts";
 import { listSome } from "./misfit.ts";
 import type { CodeFit } from "./verdict.ts";
 
 /**
- * `declared sapphirerapids, its binaries use avx, avx2, fma`, of an image that others built `estimated by its files: avx, avx2,
- * fma`; null where all that is declared is needed.
+ * `declared sapphirerapids, its binaries use avx, avx2, fma`, or, if others built the image, `estimated by its files: avx, avx2, fma`. null if
+ * all that is declared is needed.
  */
 export function describeMeasured(
   image: Pick<LockedImage, "requires" | "measured" | "adopted">,
@@ -72,12 +72,12 @@ function describeFeatures(features: readonly string[]): string {
   return used.length === 0 ? "nothing beyond the baseline" : listSome(used);
 }
 
-/** `by cuda_v12 and haswell`: which of several of a kind in the image; nothing where it has one of each. */
+/** `by cuda_v12 and haswell`: the alternatives that a host takes. Empty for an image without alternatives. */
 export function describeBy(names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [`by ${names.join(" and ")}`];
 }
 
-/** Names the GPU of each piece of code. If some GPUs are hidden, the driver's number is not the place in the list. */
+/** `GPU 0 runs sm_90`. Hidden GPUs have numbers too, so the place in the list is not the number. */
 export function describeCode(
   code: readonly Pick<CodeFit, "target">[],
   { nvidia, amd }: Pick<HostFacts, "nvidia" | "amd">,

@@ -1,4 +1,4 @@
-/** The long answer: why the winner won, and what would make each other image fit. */
+/** Explains an answer: why the winner won, and what would make each other image fit. */
 
 import { type GpuVendor, hasGpuCode, noGpus } from "../hardware/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
@@ -8,14 +8,14 @@ import { groupBy } from "../io/collections.ts";
 import { printable } from "../printable.ts";
 import { chosenNames } from "../lock/alternatives.ts";
 import { describeBy, describeCode, describeMeasured } from "./describe-measured.ts";
-import { findCell, fitOptions } from "./find-cell.ts";
 import { suggestCell } from "./suggest-cell.ts";
 import { type HostView, usableGpus, viewHost } from "./host-view.ts";
 import { findMisfits } from "./check-fit.ts";
 import { listSome } from "./misfit.ts";
 import { type Candidate, orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
-import { immutableReferenceOf, type Ranking, type ResolveImageOptions, rankImages } from "./resolve-image.ts";
+import { immutableReferenceOf, type Ranking, rankImages } from "./resolve-image.ts";
+import { fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
 import { vendorsIn } from "./unasked.ts";
 import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
 
@@ -37,19 +37,6 @@ export function explainResolution(lock: Lock, host: HostFacts, options: ResolveI
     ...explainRejected(lock, view, rejected),
     ...explainGap(lock, view, ranking, rejected),
   ].map(printable);
-}
-
-/**
- * All reasons why one image, named by cell or tag, does not fit, each with its fix; empty when it fits. For `why-not`.
- * Throws `CELL_NOT_FOUND`, and `USAGE` for a pin that is a range.
- */
-export function explainImage(
-  lock: Lock,
-  name: string,
-  host: HostFacts,
-  options: ResolveImageOptions = {},
-): readonly Misfit[] {
-  return findMisfits(findCell(lock, name).image, viewHost(host), fitOptions(lock, options));
 }
 
 function describeHost(
@@ -80,18 +67,18 @@ function describeHost(
     for (const { label, target } of amd.besides)
       lines.push(`      ${label}, ${target ?? "target unknown"}, of the processor: left out`);
   }
-  const told = (word: string, { code, message, fix }: HostProblem) => [
+  const problemLines = (word: string, { code, message, fix }: HostProblem) => [
     `      ${word}: ${code}: ${message}`,
     ...(fix === undefined ? [] : [`        fix: ${fix}`]),
   ];
   return [
     ...lines,
-    ...broken.flatMap((problem) => told("broken", problem)),
-    ...others.flatMap((problem) => told("problem", problem)),
+    ...broken.flatMap((problem) => problemLines("broken", problem)),
+    ...others.flatMap((problem) => problemLines("problem", problem)),
   ];
 }
 
-/** The package that serves in the place of an older driver. */
+/** Names the package that serves in place of an older driver. */
 function byPackage({ fit, image }: Candidate): string {
   const { driver } = (fit.as ?? image.requires).cuda ?? {};
   return fit.tier === "forward" && driver?.mode === "compat"
@@ -112,7 +99,7 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
   if (next === undefined) return [...lines, "  the only image that fits"];
   const reason = explainOrder(order, winner, next);
   lines.push(`  beats ${next.cell} by ${reason}`);
-  // A tag says nothing about hardware: the user has left an axis open that no host decides.
+  // A tag says nothing about hardware: the user left a free axis open.
   const open = Object.keys(winner.image.axes).filter(
     (axis) => winner.image.axes[axis] !== next.image.axes[axis],
   );
@@ -133,7 +120,7 @@ function describedAs(image: LockedImage): readonly string[] {
 function explainOthers({ ranked, order }: Ranking): string[] {
   const [winner, ...others] = ranked;
   if (winner === undefined || others.length === 0) return [];
-  // Tags are all different: for them the first of the group speaks for all.
+  // Tags are all different: the first of the group stands for all.
   const groups = groupBy(others, (other) =>
     decisiveStep(order, winner, other) === orderSteps.tag ? "tag" : explainOrder(order, winner, other),
   );
@@ -148,13 +135,13 @@ function explainOthers({ ranked, order }: Ranking): string[] {
 
 function explainRejected(lock: Lock, view: HostView, rejected: readonly Rejected[]): string[] {
   if (rejected.length === 0) return [];
-  // A broken host is broken for every image: said once, it leaves the reasons that tell them apart.
-  const own = rejected.map(({ cell, misfits }) => ({
+  // A broken host is broken for every image, so it has one line of its own, see explainBroken.
+  const withOthers = rejected.map(({ cell, misfits }) => ({
     cell,
     misfits: misfits.filter(({ code }) => code !== "HOST_BROKEN"),
   }));
   const groups = groupBy(
-    own.filter(({ misfits }) => misfits.length > 0),
+    withOthers.filter(({ misfits }) => misfits.length > 0),
     ({ misfits }) => misfits.map(({ code, message }) => `${code} ${message}`).join("\n"),
   );
   return [
@@ -202,7 +189,7 @@ function findAllMisfits(
   });
 }
 
-/** When a host with GPUs finds no GPU image, or any host none at all, the fleet has a gap. */
+/** A fleet has a gap if a host with GPUs finds no image with GPU code, or any host finds none. */
 function explainGap(
   lock: Lock,
   view: HostView,
@@ -212,13 +199,13 @@ function explainGap(
   const [winner] = ranked;
   const gpus = usableGpus(view, vendorsIn(lock)).length > 0;
   if (winner !== undefined && (!gpus || hasGpuCode(winner.image.requires))) return [];
-  // An image that a wish of the user or a missing build keeps out is no gap of the fleet.
-  const kept = rejected.some(
+  // A wish of the user or a missing build is no gap of the fleet.
+  const isChosen = rejected.some(
     ({ cell, misfits }) =>
       misfits.every(({ code }) => isChoice(code)) &&
       (winner === undefined || hasGpuCode(lock.images[cell]?.requires ?? noGpus)),
   );
-  if (kept) return [];
+  if (isChosen) return [];
   const suggestion = view.broken.length > 0 ? null : suggestCell(view, lock);
   return suggestion === null ? [] : [`to serve this host: ${suggestion}`];
 }

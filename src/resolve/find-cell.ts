@@ -1,24 +1,16 @@
-/** Finds the image that a person names. */
+/** Finds cells of a lock: the one that a person names, and those with given axes. */
 
 import { ImgmatchError } from "../errors.ts";
-import { gpuVendors, hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy, remember, sortedEntries } from "../io/collections.ts";
 import { listSome } from "./misfit.ts";
-import { checkPins, plainPins } from "./pins.ts";
-import type { ResolveImageOptions } from "./resolve-options.ts";
-
-export interface FoundCell {
-  readonly cell: string;
-  readonly image: LockedImage;
-}
 
 /** By cell id, else by tag, with or without the repository before it. Throws `CELL_NOT_FOUND`. */
-export function findCell(lock: Lock, name: string): FoundCell {
+export function findCell(lock: Lock, name: string): { readonly cell: string; readonly image: LockedImage } {
   const byId = Object.hasOwn(lock.images, name) ? lock.images[name] : undefined;
   if (byId !== undefined) return { cell: name, image: byId };
-  const prefix = repositoriesOf(lock).find((each) => name.startsWith(`${each}:`));
+  const prefix = repositoriesOf(lock).find((repository) => name.startsWith(`${repository}:`));
   const tag = (prefix === undefined ? name : name.slice(prefix.length + 1)).replace(/@sha256:[0-9a-f]+$/, "");
   const byTag = Object.entries(lock.images).find(([, image]) => image.tag === tag);
   if (byTag !== undefined) return { cell: byTag[0], image: byTag[1] };
@@ -36,26 +28,13 @@ export function findCell(lock: Lock, name: string): FoundCell {
 
 export type Axes = Readonly<Record<string, string>>;
 
-/** Cells that a lock has already: no fix proposes to add one of them. */
+/** A cell that a lock has: no fix proposes to add it. */
 export type ExistingCell = readonly [cell: string, image: LockedImage];
 
-/** The options as the rules read them. Throws `USAGE` for a range among the pins. */
-export function fitOptions(lock: Lock, options: ResolveImageOptions) {
-  const pins = plainPins(options.pins ?? {});
-  const candidates = Object.values(lock.images).filter(
-    ({ requires, axes, digest, local }) =>
-      hasGpuCode(requires) &&
-      (digest !== null || (local !== undefined && options.local?.has(local.id) === true)) &&
-      checkPins(axes, pins) === null,
-  );
-  const vendors = new Set(candidates.flatMap(({ requires }) => vendorsOf(requires)));
-  const gpuImages = gpuVendors.filter((vendor) => vendors.has(vendor));
-  return { ...options, pins, gpuImages, existing: existingCells(lock) };
-}
-
-/** The cells that agree with these axes in all but those named; the lock is read when it is first asked. */
+/** The cells that agree with these axes in all but those named. */
 export type FindCells = (axes: Axes, but: readonly string[]) => readonly ExistingCell[];
 
+/** Reads the lock when it is first asked. */
 export function existingCells({ images }: Pick<Lock, "images">): FindCells {
   const indexes = new Map<string, ReadonlyMap<string, readonly ExistingCell[]>>();
   return (axes, but) => {

@@ -1,4 +1,4 @@
-/** Host facts read once into the values that the rules compare, so that no rule parses text. */
+/** Reads host facts once into the values that the rules compare, so that no rule parses text. */
 
 import { type ComputeCapability, parseComputeCapability } from "../hardware/compute-capability.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
@@ -14,32 +14,24 @@ import {
 } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
 import type { GpuVendor } from "../hardware/requirement.ts";
-import type {
-  AmdFacts,
-  AmdGpuFacts,
-  DriverScale,
-  GpuFacts,
-  HostFacts,
-  HostProblem,
-  NvidiaFacts,
-} from "../host/facts.ts";
-import { pciPath } from "../host/pci.ts";
+import type { DriverScale, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
+import { type AmdView, untoldOfAmd, viewAmd } from "./amd-view.ts";
 
 export interface HostView {
   /** Without the variant that its architecture implies: `linux/arm64` for `linux/arm64/v8`. */
   readonly platform: string;
   readonly kernel: { readonly text: string; readonly parts: VersionParts } | null;
   readonly cpu: { readonly model: string | null; readonly level: string | null };
-  /** null where the system does not tell. */
+  /** null if the system does not tell. */
   readonly features: ReadonlySet<string> | null;
-  /** Features that the facts leave open. */
+  /** Features of which the facts do not say whether the CPU has them. */
   readonly unknown: ReadonlySet<string>;
   readonly nvidia: NvidiaView | null;
   readonly amd: AmdView | null;
-  /** Paths of facts that nobody has told and on which it depends whether an image with code for a vendor's GPUs runs. */
+  /** Paths of unknown facts that decide whether an image with code for the vendor's GPUs runs. */
   readonly untold: Readonly<Record<GpuVendor, readonly string[]>>;
   readonly runtime: HostFacts["runtime"]["nvidia"];
-  /** Problems that make every answer about this host's GPUs worthless. */
+  /** Problems after which no answer about this host's GPUs is true. */
   readonly broken: readonly HostProblem[];
   /** The other problems that the probe found. */
   readonly others: readonly HostProblem[];
@@ -53,37 +45,17 @@ export interface NvidiaView {
   readonly module: "open" | "proprietary" | null;
   /** The driver's CUDA version, as it reports it or by its branch; null when neither is known. */
   readonly cuda: CudaVersion | null;
-  /** How the driver's version is counted. */
+  /** The numbering of the driver's versions. */
   readonly scale: DriverScale;
   readonly gpus: readonly GpuView[];
   readonly compat: CompatView;
 }
 
-export interface AmdView {
-  /** Of AMD's own module; null for the kernel's, which has no version, and where none is loaded. */
-  readonly driver: DriverVersion | null;
-  /** false for cards that no driver drives. */
-  readonly driven: boolean;
-  /** Those that a program is to use. */
-  readonly gpus: readonly AmdGpuView[];
-  /** GPUs of processors beside a card. */
-  readonly besides: readonly AmdGpuView[];
-}
-
-export interface AmdGpuView {
-  readonly index: number;
-  /** `GPU 0 (AMD Instinct MI300X)` */
-  readonly label: string;
-  readonly target: string | null;
-  readonly sramecc: boolean | null;
-  readonly integrated: boolean | null;
-}
-
-/** The use of an image's forward-compatibility package in a container of this host. */
+/** The treatment of an image's forward-compatibility package by this host's container toolkit. */
 export interface CompatView {
-  /** When the container toolkit puts it before the host's library. null where it is not known, or depends on how a container is started. */
+  /** The packages that it puts before the host's library. null if unknown, or if it depends on the start of the container. */
   readonly adds: CompatAdds | null;
-  /** The host's library comes before whatever the image's `ld.so.conf` names. null where it is not known. */
+  /** The host's library comes before the folders of the image's `ld.so.conf`. null if unknown. */
   readonly hostFirst: boolean | null;
 }
 
@@ -98,9 +70,9 @@ export interface GpuView {
   readonly label: string;
   readonly compute: ComputeCapability | null;
   readonly class: GpuClass;
-  /** As `NVIDIA_REQUIRE_CUDA` names it; null when the facts do not prove it. */
+  /** The name in `NVIDIA_REQUIRE_CUDA`; null if the facts do not prove it. */
   readonly brand: string | null;
-  /** The brand under another driver, by whose branch some brands go. */
+  /** The brand under another driver: some brands depend on the branch. */
   readonly brandUnder?: (driver: DriverVersion) => string | null;
 }
 
@@ -111,7 +83,7 @@ export function viewHost(facts: HostFacts): HostView {
     platform: normalizePlatform(facts.platform),
     kernel: facts.kernel === null || kernel === null ? null : { text: facts.kernel, parts: kernel },
     cpu: { model: facts.cpu.model, level: facts.cpu.level },
-    // A processor without any feature is none: whoever wrote that could not read them.
+    // Every processor has features: an empty list is one that could not be read.
     features: features === null || features.length === 0 ? null : new Set(features),
     unknown: new Set(facts.cpu.unknown ?? []),
     nvidia: viewNvidia(facts),
@@ -124,16 +96,16 @@ export function viewHost(facts: HostFacts): HostView {
 }
 
 /**
- * States in which the host's GPUs may come back, so that "it has none" would be a wrong answer and not a small host.
- * A device without a driver, or a container without devices, is a host without usable GPUs: those do not count.
+ * States from which the host's GPUs may come back, so that "it has none" would be wrong. A device without a driver and a container without
+ * devices are no such states: those hosts have no usable GPUs.
  */
 const brokenStates = {
   HOST_DRIVER_LIBRARY_MISMATCH: "kernel module and user-space library differ until the next reboot",
   HOST_GPU_LOST: "a GPU fell off the bus",
   HOST_NVML_FAILED: "the driver answers with an error",
-  // The kernel module stays loaded only where it found a card, so "No devices were found" is a card that failed to start.
+  // The kernel module stays loaded only if it found a card, so "No devices were found" is a card that failed to start.
   HOST_NO_DEVICES: "the driver is loaded and finds no device",
-  // nvidia-smi is NVML too, and is asked only where nothing else could answer.
+  // nvidia-smi is NVML too, and runs only if nothing else could answer.
   HOST_SMI_TIMEOUT: "the driver hangs",
   HOST_SMI_FAILED: "nvidia-smi ends with an error that it does not explain",
   HOST_AMD_GPU_SKIPPED: "the driver has a GPU that its compute driver does not list",
@@ -156,20 +128,19 @@ export function usableGpus(
   ];
 }
 
-/** Of whose GPUs a problem is. */
+/** The vendor of the GPUs that a problem is about. */
 export function vendorOfProblem({ code }: HostProblem): GpuVendor {
   return code.startsWith("HOST_AMD_") ? "amd" : "nvidia";
 }
 
-/** `linux/arm64/v8` is what some tools call `linux/arm64`. Source: containerd's platforms.Normalize. */
+/** Some tools call `linux/arm64` `linux/arm64/v8`. Source: containerd's platforms.Normalize. */
 export function normalizePlatform(platform: string): string {
   return platform.endsWith("/arm64/v8") || platform.endsWith("/amd64/v1") ? platform.slice(0, -3) : platform;
 }
 
 /**
- * nvidia-container-cli gives ldconfig the host's folder before all others, CDI writes it into `ld.so.conf.d`; since 1.18 the NVIDIA runtime
- * does as CDI, and `docker run --gpus` does not. Since 1.20 the hook reads the note in libcuda, before that it compared branches. With a
- * hook in place of nvidia-container-cli it depends on the same. Sources: libnvidia-container, `src/nvc_ldcache.c`;
+ * nvidia-container-cli gives ldconfig the host's folder before all others. CDI writes it into `ld.so.conf.d`, and so does the NVIDIA runtime
+ * since 1.18, but not `docker run --gpus`. The hook reads the note in libcuda since 1.20, and compared branches before, also in place of nvidia-container-cli. Sources: libnvidia-container, `src/nvc_ldcache.c`;
  * nvidia-container-toolkit, `internal/ldconfig`, `cmd/nvidia-cdi-hook/cudacompat`, CHANGELOG.md.
  */
 function viewCompat({ nvidia, toolkit, compat }: HostFacts["runtime"]): CompatView {
@@ -213,54 +184,6 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
   };
 }
 
-function viewAmd({ amd, problems, sources }: HostFacts): AmdView | null {
-  if (amd == null) return null;
-  const { judged, besides } = amdGpusOf(amd);
-  const driver = amd.driver === null ? null : parseDriverVersion(amd.driver);
-  return {
-    driver,
-    driven: driver !== null || !isDriverless(amd, { problems, sources }),
-    gpus: judged.map(viewAmdGpu),
-    besides: besides.map(viewAmdGpu),
-  };
-}
-
-function viewAmdGpu({ index, name, target, sramecc, integrated }: AmdGpuFacts): AmdGpuView {
-  const label = name === null ? `AMD GPU ${index}` : `GPU ${index} (${name})`;
-  return { index, label, target, sramecc, integrated };
-}
-
-/**
- * The GPU of a processor is on nearly every desktop beside the card: no program means it, and no image has code for it. Alone it is a GPU as
- * others are.
- */
-export function amdGpusOf({ gpus }: Pick<AmdFacts, "gpus">) {
-  const cards = gpus.filter(({ integrated }) => integrated !== true);
-  return cards.length === 0
-    ? { judged: gpus, besides: [] }
-    : { judged: cards, besides: gpus.filter((gpu) => !cards.includes(gpu)) };
-}
-
-/** The kernel's own driver has no version, so it takes more to say that there is none: a driver gives each GPU its node. */
-function isDriverless({ gpus }: AmdFacts, { problems, sources }: Pick<HostFacts, "problems" | "sources">) {
-  if (sources["amd.driver"] !== undefined || gpus.some(({ render }) => render !== null)) return false;
-  const onBusAlone = gpus.length > 0 && sources["amd.gpus"] === pciPath;
-  return onBusAlone || problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER");
-}
-
-function untoldOfAmd(facts: HostFacts): readonly string[] {
-  const { amd } = facts;
-  if (amd === undefined) return ["amd"];
-  const { unknown = [] } = amd ?? {};
-  const view = viewAmd(facts);
-  // Its place in the facts, as it is written there.
-  const place = (index: number) => amd?.gpus.findIndex((gpu) => gpu.index === index) ?? index;
-  const targets = (view?.driven === true ? view.gpus : []).flatMap(({ target, index }) =>
-    target === null ? [`gpus[${place(index)}].target`] : [],
-  );
-  return [...unknown, ...targets].map((fact) => `amd.${fact}`);
-}
-
 function untoldOfNvidia({ nvidia }: HostFacts): readonly string[] {
   if (nvidia === undefined) return ["nvidia"];
   const { unknown = [], driver, gpus } = nvidia ?? noNvidia;
@@ -280,7 +203,7 @@ function scaleOf({ driverScale, gpus }: NvidiaFacts): DriverScale {
 }
 
 /**
- * Facts carry no brand, so it is read from the product's name; null where name and driver do not settle it.
+ * Facts have no brand, so it is read from the product's name. null if name and driver do not decide it.
  * Data-centre cards were `Tesla` and became `NVIDIA`: drivers up to R440 print the first, from R515 on the second
  * (`product_brand` in nvidia-smi's XML of a Tesla T4, an A10G, an A100 and an H100), between them it is not known.
  */

@@ -1,12 +1,11 @@
-/** How a rule says no. */
+/** The refusal of a rule: code, message and cures. */
 
 import { printable } from "../printable.ts";
-import type { Cure } from "./rules/rule-remedy.ts";
-import type { Misfit, ReasonCode } from "./verdict.ts";
+import type { Cure, Misfit, ReasonCode } from "./verdict.ts";
 
 /**
- * `message` holds both numbers that clash, `fix` the smallest change that would make the image fit, or several of which one does. A
- * function is called when somebody reads its text: most answers are read for their match.
+ * `message` holds both numbers that clash. `fix` is the smallest change that makes the image fit, or a list of alternatives. A function is
+ * called when somebody reads the cures: most answers are read for their match alone.
  */
 export function misfit(
   code: ReasonCode,
@@ -21,7 +20,7 @@ export function misfit(
   return { ...counted, fix: fixOf(cures), cures };
 }
 
-/** The same misfit with other cures, which are worked out when they are read for the first time. */
+/** The same misfit with other cures. `work` is called when they are read for the first time. */
 export function withCures(
   { ok, code, message, by }: Omit<Misfit, "fix" | "cures">,
   work: () => readonly Cure[],

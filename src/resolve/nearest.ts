@@ -1,17 +1,15 @@
-/** Which images miss a host by the least: what a person who gets no image, or the wrong kind, wants to see first. */
+/** Finds the images that miss a host by the least, for a person who gets no image or the wrong kind. */
 
 import { hasGpuCode } from "../hardware/requirement.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { fitOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { askNow, type AskRule, findMisfitsBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
+import { askNow, type AskRule, findMisfitsBy, withWorkingCures } from "./check-fit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
-import type { ResolveImageOptions } from "./resolve-options.ts";
-import { effortOf } from "./efforts.ts";
-import { isOfHost, type Misfit, type Rejection } from "./verdict.ts";
+import { type FitOptions, fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
+import { effortOf, isOfHost, type Misfit, type Rejection } from "./verdict.ts";
 
 export interface Miss {
   readonly cell: string;
@@ -21,8 +19,8 @@ export interface Miss {
 }
 
 /**
- * The images that were rejected, nearest first: the least that has to change (see `efforts`), then the least that is
- * missing in the rules' own units, then the tag. An image of the kind that was asked against comes last.
+ * Sorts rejected images, nearest first: by {@link effortOf} their misfits, then by tag. An image of the kind that the user excluded comes
+ * last.
  */
 export function nearestFirst(
   lock: Lock,
@@ -37,7 +35,7 @@ export function nearestFirst(
     .map((miss) => withCures(miss, view, judge));
 }
 
-/** The first of them, for one who keeps the answers of rules; null where nothing was rejected. */
+/** The first of {@link nearestFirst}; null if nothing was rejected. `ask` may keep the answers of rules. */
 export function nearestBy(
   ask: AskRule,
   lock: Lock,
@@ -47,7 +45,7 @@ export function nearestBy(
 ): Miss | null {
   const [first, ...others] = missesOf(lock, rejected, view, judge, ask);
   if (first === undefined) return null;
-  const least = others.reduce((best, each) => (compareKeys(each.key, best.key) < 0 ? each : best), first);
+  const least = others.reduce((best, other) => (compareKeys(other.key, best.key) < 0 ? other : best), first);
   return withCures(least, view, judge);
 }
 
@@ -67,7 +65,7 @@ function missesOf(
 }
 
 function withCures({ cell, image, misfits }: Miss, view: HostView, judge: FitOptions): Miss {
-  return { cell, image, misfits: misfits.map((each) => withWorkingCures(each, image, view, judge)) };
+  return { cell, image, misfits: misfits.map((misfit) => withWorkingCures(misfit, image, view, judge)) };
 }
 
 function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: FitOptions): SortKey {
@@ -77,10 +75,10 @@ function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: Fit
 }
 
 /**
- * `NO_MATCH` with one line for each reason, what misses the host by the least first; or `HOST_BROKEN`, or `FACT_UNKNOWN`, where that
- * is one.
+ * `NO_MATCH` with one line for each reason, the nearest image first. If an image was rejected for the state of the host or an unknown fact,
+ * `HOST_BROKEN` or `FACT_UNKNOWN`.
  *
- * @param explain whether the fix of each image has been told already
+ * @param explain the fix of each image was printed already
  */
 export function noMatch(
   lock: Lock,
@@ -105,7 +103,7 @@ export function noMatch(
       ? `${miss.cell}: ${code}: ${message}`
       : `${miss.cell} and ${count - 1} more: ${code}: ${message}`,
   );
-  // One change is a cure; of an image that misses by several, the first alone would help nobody.
+  // The fix of one reason helps only if it is the only reason.
   const [nearest] = misses;
   const only = nearest?.misfits.length === 1 ? nearest.misfits[0] : undefined;
   return new ImgmatchError({

@@ -1,14 +1,13 @@
 /**
- * The steps of the order among images that fit, each as a key: the lower key is the better image. Comparing keys part by part
- * and step by step is a total order whatever the steps and however a lock reorders them.
+ * The steps of the order among images that fit. A step gives each image a key, and the lower key is the better image. Keys are compared part by
+ * part and step by step, so that the order is total, however a lock reorders the steps.
  */
 
 import { gpuVendors, hasGpuCode, vendorNames, vendorsOf } from "../hardware/requirement.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
-import { codeKinds } from "./rules/gpu-code.ts";
-import { type CodeFit, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";
+import { type CodeFit, codeKinds, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";
 
 /** The part of an image that the order reads. */
 export type OrderedImage = Pick<LockedImage, "axes" | "requires" | "measured" | "tag">;
@@ -20,21 +19,21 @@ export interface Ordered {
   readonly fit: Fit;
 }
 
-/** An image that fits, with its place in the lock; of one that carries several of a kind, as what it counts here. */
+/** An image of a lock that fits. An image that carries several of a kind is the alternative that this host takes. */
 export interface Candidate extends Ordered {
   readonly image: LockedImage;
 }
 
-/** Numbers and texts, compared part by part; a part that is missing is 0. One step's keys have one kind of part in each place. */
+/** Numbers and texts, compared part by part. A missing part is 0. One place holds one kind of part in all keys of a step. */
 export type SortKey = readonly (number | string)[];
 
 /**
- * `of` names the source of a step's key, so that a caller with many hosts needs no second statement: the image and its tier alone; the code
- * of each GPU, of which the worst counts; or how many of the image's targets are used.
+ * `of` names the source of a step's key, so that scripts and labels derive it from the same statement: the image and its tier; the code of each
+ * GPU, of which the worst counts; or the number of the image's targets that are used.
  */
 export type OrderStep = {
   readonly name: string;
-  /** Shows the key of the step, for people. */
+  /** The key for people. */
   readonly show: (candidate: Ordered) => string;
 } & (
   | { readonly of: "image"; readonly key: (image: Placed) => SortKey }
@@ -43,16 +42,15 @@ export type OrderStep = {
   | { readonly of: "used targets"; readonly key: (image: OrderedImage, used: number) => SortKey }
 );
 
-/** The part of a candidate that is the same on every host that the driver serves in this tier. */
+/** The part of a candidate that is the same on every host of this tier. */
 export interface Placed {
   readonly cell: string;
   readonly image: OrderedImage;
   readonly tier: Tier;
-  /** See {@link Fit.builtFor}. */
   readonly builtFor: CpuShare;
 }
 
-/** The default order. The user's pins came before: what they do not match is no candidate. */
+/** The default order. Images that the user's pins do not match are no candidates. */
 export const orderSteps = {
   gpu: {
     name: "GPU before CPU",
@@ -93,7 +91,7 @@ export const orderSteps = {
   cpu: {
     name: "more CPU features",
     of: "image",
-    // Of two that were built for as much of this CPU, the one that was built for less besides.
+    // Of two images that use this CPU equally, the one wins that needs less besides.
     key: ({ image, builtFor: { emitted, features } }) => [
       -emitted,
       -features,
@@ -110,7 +108,7 @@ export const orderSteps = {
   tag: {
     name: "tag",
     of: "image",
-    // No two images of a lock have one tag, so cells decide nothing but what is no lock.
+    // No two images of a lock have one tag. Cells decide outside a lock.
     key: ({ image, cell }) => [image.tag, cell],
     show: ({ image }) => image.tag,
   },
@@ -158,7 +156,7 @@ function worstKey(keys: readonly SortKey[]): SortKey | undefined {
   );
 }
 
-/** No code is further from a GPU than any code: "even with all" would make the order depend on who is compared first. */
+/** No code comes after any code. If it were equal to all, the order would depend on the first comparison. */
 function codeKey(code: CodeFit | null): SortKey {
   return code === null ? [codeKinds.length] : [codeKinds.indexOf(code.kind), code.distance];
 }

@@ -1,5 +1,5 @@
 /**
- * `NVIDIA_REQUIRE_*`: conditions that NVIDIA's container runtime checks before it starts a container.
+ * Reads and evaluates `NVIDIA_REQUIRE_*`: conditions that NVIDIA's container runtime checks before it starts a container.
  * A space is OR, a comma is AND; a condition is property, operator, value: `cuda>=12.6 brand=tesla,driver>=470,driver<471`.
  *
  * Sources: NVIDIA container toolkit, internal/requirements/constraints (grammar, unknown properties are skipped, the name is
@@ -19,7 +19,7 @@ export interface RequireCondition {
   readonly value: string;
 }
 
-/** In the order in which a condition is read: the longer operators first. */
+/** The longer operators are tried first. */
 export const requireOperators = ["!=", "<=", ">=", "=", "<", ">"] as const;
 export type RequireOperator = (typeof requireOperators)[number];
 
@@ -53,8 +53,8 @@ export function parseRequire(text: string): RequireExpression | null {
 }
 
 /**
- * Whether the expression holds; null when an unknown fact decides. Conditions on unknown properties are skipped, and an
- * alternative that has no other condition is no alternative; an expression without alternatives always holds.
+ * null if an unknown fact decides. Conditions on unknown properties are skipped. An alternative of such conditions alone does not count, and an
+ * expression without alternatives always holds.
  */
 export function evaluateRequire(
   { alternatives }: RequireExpression,
@@ -114,7 +114,7 @@ function evaluateCondition(
   return actual === null || wanted === null ? null : holds[operator](compareVersions(actual, wanted));
 }
 
-/** Of the difference between what there is and what is wanted. */
+/** By the difference of the actual and the wanted version. */
 const holds: Readonly<Record<RequireOperator, (difference: number) => boolean>> = {
   "=": (difference) => difference === 0,
   "!=": (difference) => difference !== 0,

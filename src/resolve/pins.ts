@@ -1,4 +1,4 @@
-/** Pins: what the user fixes by hand, `axis=value`. A value is exact text, a glob, a version prefix or a semver range. */
+/** Reads pins, `axis=value`, and matches axes with them. A value is exact text, a glob, a version prefix or a semver range. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -6,7 +6,7 @@ import { misfit } from "./misfit.ts";
 import type { Misfit } from "./verdict.ts";
 import { matchesGlob } from "../io/glob.ts";
 
-/** Axis → what its value must be. */
+/** By axis. */
 export type Pins = Readonly<Record<string, Pin>>;
 
 export interface Pin {
@@ -29,7 +29,7 @@ export async function compilePins(pairs: Readonly<Record<string, string>>): Prom
   return pins;
 }
 
-/** Reads `axis=value`, as `--pin` has it. Throws `USAGE` for what is none, and for two values of one axis. */
+/** Reads `axis=value` of `--pin`. Throws `USAGE` for another form, and for two values of one axis. */
 export function parsePins(texts: readonly string[]): Readonly<Record<string, string>> {
   const pairs: Record<string, string> = {};
   for (const text of texts) {
@@ -48,7 +48,7 @@ export function parsePins(texts: readonly string[]): Readonly<Record<string, str
   return pairs;
 }
 
-/** Pins given as text, for callers that stay synchronous: everything but ranges. Throws `USAGE` for a range. */
+/** Makes matchers without loading semver. Throws `USAGE` for a range. */
 export function plainPins(pairs: Readonly<Record<string, string | Pin>>): Pins {
   return Object.fromEntries(
     Object.entries(pairs).map(([axis, pin]) => {
@@ -73,7 +73,7 @@ export function checkPins(axes: Readonly<Record<string, string>>, pins: Pins): M
   const value = valueAt(axis);
   const actual = value === undefined ? `it has no ${axis}` : `it is ${axis}=${value}`;
   const instead = others.map(([name]) => [name, valueAt(name)] as const);
-  // Every pin that it does not match: with one of them corrected it would still not be what is asked for.
+  // Every pin that it does not match: after one correction it would still not match.
   const wanted = instead.flatMap(([name, has]) => (has === undefined ? [] : [`${name}=${has}`]));
   const without = instead.flatMap(([name, has]) => (has === undefined ? [name] : []));
   const pinned = wanted.length === 0 ? "" : `pin ${wanted.join(" and ")}`;
@@ -113,7 +113,7 @@ export function requireKnownAxes(pins: Pins, images: Lock["images"]): void {
 
 function plainPin(text: string): Pin {
   if (text.includes("*")) return { text, matches: (value) => matchesGlob(text, value) };
-  // 12.8 means 12.8.1 too: people write versions as short as they can.
+  // 12.8 matches 12.8.1 too: people write versions as short as they can.
   const prefix = /^\d+(\.\d+)*$/.test(text) ? `${text}.` : null;
   return { text, matches: (value) => value === text || (prefix !== null && value.startsWith(prefix)) };
 }
@@ -137,7 +137,7 @@ async function compileRange(axis: string, text: string): Promise<Pin> {
   };
 }
 
-/** `12.8` and `570.124.06` are no semantic versions: missing parts become 0, leading zeros go. */
+/** `12.8` and `570.124.06` become semantic versions: missing parts are 0, leading zeros go. */
 function asSemver(value: string): string | null {
   const match = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?$/.exec(value);
   return match === null ? null : [match[1], match[2] ?? "0", match[3] ?? "0"].map(Number).join(".");

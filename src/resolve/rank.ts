@@ -1,4 +1,4 @@
-/** The total order among the images that fit. Named steps, so that an answer can say which one decided. */
+/** Sorts the images that fit by named steps, and names the step that decided. */
 
 import { usageError } from "../errors.ts";
 import {
@@ -21,7 +21,7 @@ export function orderBy(prefer: readonly string[] = []): readonly OrderStep[] {
   return [...first, ...Object.values(orderSteps).filter((step) => !first.includes(step))];
 }
 
-/** Best first. Keys are worked out once: a lock of thousands is compared a hundred thousand times. */
+/** Best first. Keys are made once: a lock of thousands needs a hundred thousand comparisons. */
 export function sortCandidates<Each extends Ordered>(
   order: readonly OrderStep[],
   candidates: readonly Each[],

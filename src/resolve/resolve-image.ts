@@ -1,25 +1,23 @@
-/** Which image of a lock fits a host best, and why the others do not. */
+/** Picks the image of a lock that fits a host best, and says why the others do not. */
 
 import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { repositoryOf } from "../lock/image-repository.ts";
 import { chosenNames, imageAs } from "../lock/alternatives.ts";
-import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { fitOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { askNow, type AskRule, checkFitBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
-import { nearestFirst } from "./nearest.ts";
+import { askNow, type AskRule, checkFitBy, withWorkingCures } from "./check-fit.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
-import type { ResolveImageOptions } from "./resolve-options.ts";
+import { type FitOptions, fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
 import {
-  type Fit,
+  type Match,
   type Misfit,
   type Rejection,
   type Resolution,
@@ -52,48 +50,39 @@ export function answerOf(
   ranking: Ranking,
   options: ResolveImageOptions,
 ): Resolution {
-  const { ranked, problems, order } = ranking;
-  const [winner, next] = ranked;
-  const measured = winner === undefined ? null : describeMeasured(winner.image);
   return {
     schemaVersion: resolutionSchemaVersion,
-    match:
-      winner === undefined
-        ? null
-        : {
-            cell: winner.cell,
-            reference: immutableReferenceOf(lock, winner.image),
-            ...localOf(winner.image),
-            tier: winner.fit.tier,
-            ...byOf(winner.fit),
-            ...(measured === null ? {} : { measured }),
-            reasons: [next === undefined ? "the only image that fits" : explainOrder(order, winner, next)],
-          },
+    match: matchOf(lock, ranking),
     get rejected() {
       return ranking.rejected;
     },
-    problems,
+    problems: ranking.problems,
     ...findUnasked(lock, host, ranking, options),
   };
 }
 
-function byOf({ as }: Fit): { readonly by?: readonly string[] } {
-  return as === undefined ? {} : { by: chosenNames(as) };
-}
-
-function localOf({ digest, local }: LockedImage): { readonly local?: LocalEngine } {
-  return digest === null && local !== undefined ? { local: local.engine } : {};
+function matchOf(lock: Lock, { ranked: [winner, next], order }: Ranking): Match | null {
+  if (winner === undefined) return null;
+  const { cell, image, fit } = winner;
+  const measured = describeMeasured(image);
+  return {
+    cell,
+    reference: immutableReferenceOf(lock, image),
+    ...(image.digest === null && image.local !== undefined ? { local: image.local.engine } : {}),
+    tier: fit.tier,
+    ...(fit.as === undefined ? {} : { by: chosenNames(fit.as) }),
+    ...(measured === null ? {} : { measured }),
+    reasons: [next === undefined ? "the only image that fits" : explainOrder(order, winner, next)],
+  };
 }
 
 /** Judges every image and puts those that fit in their total order. Throws as {@link resolveImage} does. */
 export function rankImages(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Ranking {
-  const view = viewHost(host);
-  const question = openQuestion(lock, options);
-  return rank(question, host, view, askNow);
+  return rank(openQuestion(lock, options), host, viewHost(host), askNow);
 }
 
 /** The part of a question that is the same for every host. */
-export interface Question {
+interface Question {
   readonly judge: FitOptions;
   readonly order: readonly OrderStep[];
   /** In the order of their names. */
@@ -110,7 +99,7 @@ export function openQuestion(lock: Lock, options: ResolveImageOptions): Question
   return { judge, order, cells };
 }
 
-/** Verdicts become places. Lines about the rejected ones are made when somebody reads them. */
+/** Turns verdicts into places. The lines about rejected images are made when somebody reads them. */
 export function rank(
   { order, cells, judge }: Question,
   host: HostFacts,
@@ -126,28 +115,25 @@ export function rank(
     else refused.push({ cell, image, misfit: verdict });
   }
   const ranked = sortCandidates(order, fits);
-  const winnersCuda = ranked[0]?.image.requires.cuda ?? null;
-  const note = winnersCuda === null ? null : noteNvidiaRequire(winnersCuda, view);
-  const notes =
-    note === null
-      ? []
-      : [
-          {
-            code: note.code,
-            message: `${note.message}; this host's container runtime does not check it`,
-            fix: note.fix,
-          },
-        ];
   let rejected: readonly Rejection[] | undefined;
   return {
     ranked,
     get rejected() {
-      rejected ??= refused.map((each) => rejectionOf(each, view, judge));
+      rejected ??= refused.map((one) => rejectionOf(one, view, judge));
       return rejected;
     },
-    problems: [...host.problems, ...notes],
+    problems: [...host.problems, ...uncheckedRequire(ranked, view)],
     order,
   };
+}
+
+/** The winner's `NVIDIA_REQUIRE_CUDA` does not hold, and nothing on this host refuses it. */
+function uncheckedRequire([winner]: readonly Candidate[], view: HostView): Resolution["problems"] {
+  const cuda = winner?.image.requires.cuda ?? null;
+  const found = cuda === null ? null : noteNvidiaRequire(cuda, view);
+  if (found === null) return [];
+  const { code, message, fix } = found;
+  return [{ code, message: `${message}; this host's container runtime does not check it`, fix }];
 }
 
 interface Refused {
@@ -156,7 +142,7 @@ interface Refused {
   readonly misfit: Misfit;
 }
 
-/** Its fix is worked out when it is read. */
+/** The fix is worked out when it is read. */
 function rejectionOf({ cell, image, misfit }: Refused, view: HostView, judge: FitOptions): Rejection {
   return {
     cell,
@@ -168,7 +154,7 @@ function rejectionOf({ cell, image, misfit }: Refused, view: HostView, judge: Fi
   };
 }
 
-/** Nobody can have both. */
+/** `--cpu` and `--require-gpu` exclude each other. */
 export function twoKinds(): ImgmatchError {
   return usageError(
     "--cpu asks for an image without GPU code, --require-gpu for one with",
@@ -176,14 +162,14 @@ export function twoKinds(): ImgmatchError {
   );
 }
 
-/** `repo:tag@sha256:…`; the digest alone decides what is pulled. Without it for an image that was never built. */
+/** `repo:tag@sha256:…`: the digest alone decides what is pulled. An image that was never built has none. */
 export function referenceOf(lock: Lock, image: Pick<LockedImage, "repository" | "tag" | "digest">): string {
   return image.digest === null
     ? `${repositoryOf(lock, image)}:${image.tag}`
     : immutableReferenceOf(lock, image);
 }
 
-/** The same for an image that is built: only such an image fits a host. */
+/** The same for an image that is built, as every image that fits is. */
 export function immutableReferenceOf(
   lock: Lock,
   image: Pick<LockedImage, "repository" | "tag" | "digest" | "local">,
@@ -192,27 +178,4 @@ export function immutableReferenceOf(
   if (digest === null && local !== undefined) return localReference(local.id);
   if (digest === null) throw new InternalError(`${tag} was chosen and is not built`);
   return immutableReference(repositoryOf(lock, image), tag, digest);
-}
-
-/** The image of each of many hosts, by one lock. */
-export interface HostResolution extends Resolution {
-  /** The host's name. */
-  readonly host: string;
-  /** The reason against the nearest image, for a host without one; null if it has one, or the lock has none. */
-  readonly nearest: (Misfit & { readonly cell: string }) | null;
-}
-
-/** In the order of the hosts. Throws as `resolveImage`. */
-export function resolveHosts(
-  lock: Lock,
-  hosts: readonly { readonly name: string; readonly facts: HostFacts }[],
-  options: ResolveImageOptions = {},
-): readonly HostResolution[] {
-  return hosts.map(({ name, facts }) => {
-    const resolution = resolveImage(lock, facts, options);
-    const [miss] = resolution.match === null ? nearestFirst(lock, resolution.rejected, facts, options) : [];
-    const [first] = miss?.misfits ?? [];
-    const nearest = miss === undefined || first === undefined ? null : { cell: miss.cell, ...first };
-    return { host: name, ...resolution, nearest };
-  });
 }

@@ -1,6 +1,10 @@
-/** The wishes that a user may have about an answer. */
+/** The wishes that a user may have about an answer, and the form in which the rules read them. */
 
-import type { Pin } from "./pins.ts";
+import { type GpuVendor, gpuVendors, hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
+import type { Lock } from "../lock/lock.ts";
+import { existingCells, type FindCells } from "./find-cell.ts";
+import type { OrderStep } from "./order-steps.ts";
+import { checkPins, type Pin, type Pins, plainPins } from "./pins.ts";
 
 export interface ResolveImageOptions {
   /** Axis → value. Text is exact, a version prefix or a pattern with `*`; ranges come from `compilePins`. */
@@ -9,18 +13,42 @@ export interface ResolveImageOptions {
   readonly cpuOnly?: boolean;
   /** Only images with GPU code: no image at all rather than one that leaves the GPUs unused. */
   readonly requireGpu?: boolean;
-  /** Ids of the images that an engine of this machine has: what was built and not pushed counts as built where it is one of them. */
+  /** Ids of the images that an engine of this machine has. Such an image counts as built though it was not pushed. */
   readonly local?: ReadonlySet<string>;
   /** Steps of the order to look at first, in place of the lock's own: see `orderBy`. */
   readonly prefer?: readonly string[];
 }
 
-/** Whether an image without GPU code is what is asked for: `--pin cuda=none` says so as clearly as `--cpu` does. */
+export interface FitOptions extends Pick<ResolveImageOptions, "cpuOnly" | "requireGpu" | "local"> {
+  readonly pins?: Pins;
+  /** Vendors for whose GPUs the fleet has images that could be the answer on some host. Default: none. */
+  readonly gpuImages?: readonly GpuVendor[];
+  /** Picks the best of several of a kind in one image. Default: the order without preferences. */
+  readonly order?: readonly OrderStep[];
+  /** Finds cells of the lock, so that no fix proposes to add one that exists. */
+  readonly existing?: FindCells;
+}
+
+/** Throws `USAGE` for a range among the pins. */
+export function fitOptions(lock: Lock, options: ResolveImageOptions) {
+  const pins = plainPins(options.pins ?? {});
+  const candidates = Object.values(lock.images).filter(
+    ({ requires, axes, digest, local }) =>
+      hasGpuCode(requires) &&
+      (digest !== null || (local !== undefined && options.local?.has(local.id) === true)) &&
+      checkPins(axes, pins) === null,
+  );
+  const vendors = new Set(candidates.flatMap(({ requires }) => vendorsOf(requires)));
+  const gpuImages = gpuVendors.filter((vendor) => vendors.has(vendor));
+  return { ...options, pins, gpuImages, existing: existingCells(lock) };
+}
+
+/** `--pin cuda=none` asks for an image without GPU code as clearly as `--cpu` does. */
 export function wantsCpu({ cpuOnly, pins }: Pick<ResolveImageOptions, "cpuOnly" | "pins">): boolean {
   return cpuOnly === true || pinTextOf(pins, "cuda") === "none" || pinTextOf(pins, "accel") === "none";
 }
 
-/** Whether the programs are to run with xnack on (`HSA_XNACK=1`): `--pin compute=gfx90a:xnack+` says so. */
+/** `--pin compute=gfx90a:xnack+` says that the programs run with xnack on (`HSA_XNACK=1`). */
 export function wantsXnack({ pins }: Pick<ResolveImageOptions, "pins">): boolean {
   return pinTextOf(pins, "compute")?.includes("xnack+") === true;
 }

@@ -1,27 +1,28 @@
-/** Many hosts and one fleet: each rule is asked once for all hosts and images that look the same to it. */
+/** Resolves many hosts by one lock: each rule is asked once for all hosts and images that look the same to it. */
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import type { AskRule, ImageToFit, Rule } from "./check-fit.ts";
+import type { AskRule } from "./check-fit.ts";
 import { type Miss, nearestBy } from "./nearest.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
 import { answerOf, openQuestion, type Ranking, rank } from "./resolve-image.ts";
-import type { Rejection, Resolution } from "./verdict.ts";
+import type { ImageToFit, Rule } from "./rules/rule.ts";
+import type { Misfit, Rejection, Resolution } from "./verdict.ts";
 
 export interface Resolver {
   /** As `resolveImage`. */
   readonly resolve: (host: HostFacts) => Resolution;
   /** As `rankImages`. */
   readonly rank: (host: HostFacts) => Ranking;
-  /** The first that `nearestFirst` answers. */
+  /** The first of `nearestFirst`. */
   readonly nearest: (host: HostFacts, rejected: readonly Pick<Rejection, "cell">[]) => Miss | null;
 }
 
 /**
- * `resolveImage` for many hosts. It keeps what the rules have answered, some hundred bytes for each image and each kind of CPU
- * and of GPUs, of the last thousand kinds. Throws as `resolveImage` does.
+ * `resolveImage` for many hosts. It keeps the answers of the rules about the last thousand kinds of CPU and of GPUs: some hundred bytes for
+ * each image and each kind. Throws as `resolveImage` does.
  *
  * @example
  * const { resolve } = createResolver(lock);
@@ -44,12 +45,34 @@ export function createResolver(lock: Lock, options: ResolveImageOptions = {}): R
   };
 }
 
+/** The image of each of many hosts, by one lock. */
+export interface HostResolution extends Resolution {
+  /** The host's name. */
+  readonly host: string;
+  /** The reason against the nearest image, for a host without one; null if it has one, or the lock has none. */
+  readonly nearest: (Misfit & { readonly cell: string }) | null;
+}
+
+/** In the order of the hosts. Throws as `resolveImage`. */
+export function resolveHosts(
+  lock: Lock,
+  hosts: readonly { readonly name: string; readonly facts: HostFacts }[],
+  options: ResolveImageOptions = {},
+): readonly HostResolution[] {
+  const resolver = createResolver(lock, options);
+  return hosts.map(({ name, facts }) => {
+    const resolution = resolver.resolve(facts);
+    const miss = resolution.match === null ? resolver.nearest(facts, resolution.rejected) : null;
+    const [first] = miss?.misfits ?? [];
+    const nearest = miss === null || first === undefined ? null : { cell: miss.cell, ...first };
+    return { host: name, ...resolution, nearest };
+  });
+}
+
 /** Kinds of hosts whose answers are kept for one rule. */
 const mostKinds = 1000;
 
-/** Rules are told apart by what they are. */
-type AnyRule = object;
-/** By the number of the image's kind. */
+/** Answers by the number of the image's kind. */
 type Answers = { readonly answer: unknown }[];
 
 interface KeptRule {
@@ -58,14 +81,14 @@ interface KeptRule {
   readonly hosts: Map<string, Answers>;
 }
 
-/** Keeps the answers of rules. All questions have the same options. */
+/** Keeps the answers of rules. The options are the same each time. */
 function keepAnswers(): { readonly about: (host: HostView) => AskRule } {
-  const rules = new Map<AnyRule, KeptRule>();
-  const keptOf = (rule: AnyRule): KeptRule =>
+  const rules = new Map<object, KeptRule>();
+  const keptOf = (rule: object): KeptRule =>
     remember(rules, rule, () => ({ imageKinds: new Map(), numbers: new Map(), hosts: new Map() }));
   return {
     about: (host) => {
-      const open = new Map<AnyRule, { readonly kept: KeptRule; readonly answers: Answers }>();
+      const open = new Map<object, { readonly kept: KeptRule; readonly answers: Answers }>();
       return (rule, image, view, options) => {
         const { kept, answers } = remember(open, rule, () => {
           const kept = keptOf(rule);

@@ -1,4 +1,4 @@
-/** The cell that would serve a host: for those who find none, and not at the start of `resolve`. */
+/** Suggests the cell that would serve a host which finds none. */
 
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
@@ -7,13 +7,14 @@ import { marchPlatforms } from "../hardware/march-platforms.ts";
 import { vendorsOf } from "../hardware/requirement.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
-import type { AmdView, HostView, NvidiaView } from "./host-view.ts";
+import type { AmdView } from "./amd-view.ts";
+import type { HostView, NvidiaView } from "./host-view.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 
 /**
- * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`, or for a lock of images that others built what to adopt; null when the
- * facts do not say enough, or when no image would fit as the host stands. The toolkit is the newest that this driver serves
- * natively and that compiles for every visible GPU.
+ * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`, or, for a lock of images that others built, what to adopt. null if the facts are not
+ * enough, or no image could fit this host as it is. The toolkit is the newest that this driver serves natively and that compiles for every
+ * visible GPU.
  */
 export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string | null {
   const adopts = isAdopted(lock);
@@ -42,7 +43,7 @@ export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string 
   return `add a cell ${axis === "accel" ? `accel=cuda-${toolkit}` : `cuda=${toolkit}`} compute=${oneOrList(values)} march=${march}`;
 }
 
-/** Which releases compile for a target, the tables of the rules do not say. */
+/** The tables do not say which releases of ROCm compile for a target. */
 function suggestForAmd({ gpus }: AmdView, march: string, adopts: boolean): string {
   const targets = [...new Set(gpus.flatMap(({ target }) => target ?? []))].sort();
   return adopts

@@ -1,4 +1,4 @@
-/** Choices of an answer that nobody asked for: never in silence. */
+/** Finds the choices of an answer that nobody asked for, so that none is made in silence. */
 
 import { type GpuVendor, gpuVendors, hasGpuCode, noGpus, vendorsOf } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
@@ -20,13 +20,6 @@ export interface RankedImages {
   readonly order: readonly OrderStep[];
 }
 
-interface Asked {
-  readonly lock: Lock;
-  readonly host: HostFacts;
-  readonly ranking: RankedImages;
-  readonly options: ResolveImageOptions;
-}
-
 export type Unasked = Pick<Resolution, "unusedGpus" | "byPackage" | "openAxes" | "notes">;
 
 /** The optional fields of a resolution: each is there only where it has something to say. */
@@ -36,14 +29,17 @@ export function findUnasked(
   ranking: RankedImages,
   options: ResolveImageOptions = {},
 ): Unasked {
-  const unusedGpus = findUnusedGpus({ lock, host, ranking, options });
-  const openAxes = findOpenAxes(lock, ranking, options);
   const [winner] = ranking.ranked;
-  const notes = winner === undefined ? [] : notesOf(winner, host);
-  const driver = winner?.fit.tier === "forward" ? winner.image.requires.cuda?.driver : undefined;
+  if (winner === undefined) return {};
+  const { driver } = winner.image.requires.cuda ?? {};
+  const openAxes = findOpenAxes(lock, winner, ranking, options);
+  const notes = notesOf(winner, host);
+  const isPlain = sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
+  const unused = isPlain ? unusedBy(lock, host) : [];
+  const nearest = () => nearestWithGpuCode(lock, host, ranking, options, winner, unused);
   return {
-    ...(unusedGpus === null ? {} : { unusedGpus }),
-    ...(driver?.mode === "compat" ? { byPackage: driver.package } : {}),
+    ...(unused.length === 0 ? {} : { unusedGpus: unusedGpus(unused, nearest) }),
+    ...(winner.fit.tier === "forward" && driver?.mode === "compat" ? { byPackage: driver.package } : {}),
     ...(openAxes.length === 0 ? {} : { openAxes }),
     ...(notes.length === 0 ? {} : { notes }),
   };
@@ -51,7 +47,7 @@ export function findUnasked(
 
 function notesOf({ image: { requires } }: Candidate, host: HostFacts): readonly string[] {
   const { accelerator, rocm } = requires;
-  const { amd } = viewHost(host);
+  const amd = rocm == null ? null : viewHost(host).amd;
   return [
     ...(accelerator == null
       ? []
@@ -60,20 +56,15 @@ function notesOf({ image: { requires } }: Candidate, host: HostFacts): readonly 
   ];
 }
 
-/** A host with GPUs under a driver, and an image without GPU code that nobody asked for. */
-function findUnusedGpus(asked: Asked): UnusedGpus | null {
-  const [winner] = asked.ranking.ranked;
-  if (winner === undefined || sideOf(winner.image.requires) !== "cpu" || wantsCpu(asked.options)) return null;
-  const usable = unusedBy(asked.lock, asked.host);
-  if (usable.length === 0) return null;
-  const gpus = usable.map(({ label }) => label);
-  const vendors = new Set(usable.map(({ vendor }) => vendor));
+type UsableGpus = ReturnType<typeof unusedBy>;
+
+function unusedGpus(unused: UsableGpus, findNearest: () => UnusedGpus["nearest"]): UnusedGpus {
   let nearest: UnusedGpus["nearest"] | undefined;
   return {
-    gpus,
-    // Every reason of every image is asked for it: it waits for somebody to read it.
+    gpus: unused.map(({ label }) => label),
+    // It takes every reason of every image, so it waits for a reader.
     get nearest() {
-      if (nearest === undefined) nearest = nearestWithGpuCode(asked, winner, vendors);
+      if (nearest === undefined) nearest = findNearest();
       return nearest;
     },
   };
@@ -85,14 +76,14 @@ export function vendorsIn({ images }: Pick<Lock, "images">): readonly GpuVendor[
   return isForAmd ? gpuVendors : ["nvidia"];
 }
 
-/** The GPU of a processor alone has code in few images: nobody misses it where a fleet has none for AMD. */
+/** The GPUs under a driver that an image without GPU code leaves unused. A fleet without images for AMD does not miss the GPU of a processor. */
 export function unusedBy(lock: Pick<Lock, "images">, host: HostFacts) {
   const view = viewHost(host);
   const isCard = view.amd?.gpus.some(({ integrated }) => integrated !== true) === true;
   return usableGpus(view, isCard ? gpuVendors : vendorsIn(lock));
 }
 
-/** Those with code for a GPU of these vendors. */
+/** The listed images with code for a GPU of these vendors. */
 export function imagesOf<Named extends Pick<Rejection, "cell">>(
   vendors: ReadonlySet<GpuVendor>,
   { images }: Pick<Lock, "images">,
@@ -103,18 +94,21 @@ export function imagesOf<Named extends Pick<Rejection, "cell">>(
   );
 }
 
+/** The image with GPU code that comes later in the order, else the one that misses the host by the least. */
 function nearestWithGpuCode(
-  asked: Asked,
+  lock: Lock,
+  host: HostFacts,
+  ranking: RankedImages,
+  options: ResolveImageOptions,
   winner: Candidate,
-  vendors: ReadonlySet<GpuVendor>,
+  unused: UsableGpus,
 ): UnusedGpus["nearest"] {
-  const { lock, host, ranking, options } = asked;
   const later = ranking.ranked.find(({ image }) => hasGpuCode(image.requires));
   if (later !== undefined) {
     const message = `fits, and comes later: ${explainOrder(ranking.order, winner, later)}`;
-    const fix = `ask for GPU code: --require-gpu`;
-    return { cell: later.cell, code: null, message, fix };
+    return { cell: later.cell, code: null, message, fix: "ask for GPU code: --require-gpu" };
   }
+  const vendors = new Set(unused.map(({ vendor }) => vendor));
   const [nearest] = nearestFirst(lock, imagesOf(vendors, lock, ranking.rejected), host, options);
   const [misfit] = nearest?.misfits ?? [];
   if (nearest === undefined || misfit === undefined) return null;
@@ -123,20 +117,20 @@ function nearestWithGpuCode(
   return { cell: nearest.cell, code, message, fix };
 }
 
-/** Axes that a host decides, and no tag; all others are free. */
+/** The axes that a host decides. All others are free. */
 export const hardwareAxes: ReadonlySet<string> = new Set(["accel", "cuda", "compute", "platform", "march"]);
 
 /** Free axes of which several values fit. A pin, and a preference for the value that won, are words of somebody. */
 function findOpenAxes(
   lock: Lock,
+  winner: Candidate,
   { ranked }: RankedImages,
   { pins = {}, prefer = lock.prefer ?? [] }: ResolveImageOptions,
 ): readonly OpenAxis[] {
-  const [winner] = ranked;
-  return Object.entries(winner?.image.axes ?? {})
+  return Object.entries(winner.image.axes)
     .filter(([axis, value]) => {
-      const asked = Object.hasOwn(pins, axis) || prefer.includes(`${axis}=${value}`);
-      return !hardwareAxes.has(axis) && !asked;
+      const isChosen = Object.hasOwn(pins, axis) || prefer.includes(`${axis}=${value}`);
+      return !hardwareAxes.has(axis) && !isChosen;
     })
     .map(([axis, value]) => ({
       axis,

@@ -3,7 +3,6 @@
 import type { CudaVersion } from "../hardware/driver-version.ts";
 import type { LocalEngine, Requirement } from "../lock/lock.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
-import type { Cure } from "./rules/rule-remedy.ts";
 
 export const reasonCodes = [
   /** The image is for another architecture. → Add cells with a march of this one. */
@@ -48,21 +47,51 @@ export const reasonCodes = [
 
 export type ReasonCode = (typeof reasonCodes)[number];
 
-/** Reasons that lie in what is known of the host and not in an image: nobody can say that none fits. */
+/** The effort of a cure: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
+export const efforts = {
+  PIN_MISMATCH: 1,
+  NOT_BUILT: 1,
+  NOT_PUSHED: 1,
+  NVIDIA_REQUIRE_UNSATISFIED: 2,
+  DRIVER_TOO_OLD: 2,
+  PTX_TOO_NEW: 2,
+  KERNEL_TOO_OLD: 2,
+  COMPAT_NOT_SUPPORTED: 2,
+  DRIVER_NOT_EXACT: 3,
+  NO_NVIDIA_DRIVER: 3,
+  NO_AMD_DRIVER: 3,
+  CPU_FEATURES_MISSING: 4,
+  NO_GPU_CODE: 4,
+  NO_GPU: 8,
+  NO_AMD_GPU: 8,
+  REQUIREMENT_UNKNOWN: 8,
+  HOST_BROKEN: 8,
+  FACT_UNKNOWN: 8,
+  ARCH_MISMATCH: 64,
+} as const satisfies Record<ReasonCode, number>;
+
+/** How far an image is from a host: first the effort, then the amount that is missing in the rules' own units. */
+export function effortOf(misfits: readonly Misfit[]): readonly [number, number] {
+  const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
+  return [total(misfits.map(({ code }) => efforts[code])), total(misfits.map(({ by = 1 }) => by))];
+}
+
+/** These reasons lie in the facts of the host and not in an image: nobody can say that no image fits. */
 export function isOfHost(code: string): code is "HOST_BROKEN" | "FACT_UNKNOWN" {
   return code === "HOST_BROKEN" || code === "FACT_UNKNOWN";
 }
 
-/** How the driver serves the image, best first. CPU images are `native`. */
+/** The ways in which a driver serves an image, best first. CPU images are `native`. */
 export const tiers = ["native", "minor", "forward"] as const;
 export type Tier = (typeof tiers)[number];
 
-/** How the driver, or what stands for it, serves a toolkit. `cuda` is the version that the program meets, for messages. */
+/** The service of a toolkit by the driver, or by the package in its place. */
 export interface DriverService {
   readonly ok: true;
   readonly tier: Tier;
-  /** Whether the driver library understands the PTX of the image's toolkit. */
+  /** The driver library understands the PTX of the image's toolkit. */
   readonly ptx: boolean;
+  /** The version that the program meets, for messages. */
   readonly cuda: CudaVersion | null;
 }
 
@@ -73,9 +102,9 @@ export interface Fit {
   readonly tier: Tier;
   /** One entry per visible GPU, in the order of the facts; empty for a CPU image. */
   readonly code: readonly CodeFit[];
-  /** For how much of this host's CPU the image was built: what the order counts. */
+  /** The part of this host's CPU for which the image was built: the order counts it. */
   readonly builtFor: CpuShare;
-  /** Only of an image that carries several of a kind: what it needs with the best of each that the host meets. */
+  /** Only if the image carries several of a kind: its requirement with the best of each that the host meets. */
   readonly as?: Requirement;
 }
 
@@ -87,13 +116,33 @@ export interface CpuShare {
 }
 
 /**
- * Which code of the image a GPU runs: of AMD's, `specific` for its own target, `family` for a generic one. `distance` is in minors for SASS, in
- * tenths of a compute capability for PTX, and else 0.
+ * Best first. Machine code for this device beats that of its family, of its major, and what is compiled at the start. AMD: `specific` is the
+ * GPU's own target, `family` a generic one.
  */
+export const codeKinds = [
+  "specific",
+  "family",
+  "sass",
+  "ptx",
+  "spirv",
+] as const satisfies readonly CodeFit["kind"][];
+
+/** The code of the image that a GPU runs. */
 export interface CodeFit {
   readonly target: string;
   readonly kind: "specific" | "family" | "sass" | "ptx" | "spirv";
+  /** In minors for SASS, in tenths of a compute capability for PTX, else 0. */
   readonly distance: number;
+}
+
+/** Of an image with GPU code: how driver and GPUs serve it. */
+export type GpuFit = Omit<Fit, "builtFor" | "as">;
+
+/** All that is against an image, in the order of the rules. */
+export type Misfits = readonly [Misfit, ...Misfit[]];
+
+export function isMisfit(found: object): found is Misfit {
+  return "ok" in found && found.ok === false;
 }
 
 export interface Misfit {
@@ -108,6 +157,37 @@ export interface Misfit {
   /** By how much it misses, in the rule's own unit: features, branches, pins. 1 where there is nothing to count. */
   readonly by?: number;
 }
+
+/** One way to make an image fit. Those of a misfit are alternatives. */
+export interface Cure {
+  readonly text: string;
+  /** null for what only a person can do or know. */
+  readonly remedy: Remedy | null;
+  /** The text if others built the image, and no matrix has a cell of it: `adopt an image for linux/arm64`. */
+  readonly adopted?: string;
+}
+
+/** The change of a cure, as data, so that it can be tried before it is offered. */
+export type Remedy =
+  /** Another driver: this version, or with `atLeast` any newer one that still drives the GPUs. */
+  | { readonly kind: "driver"; readonly version: string; readonly atLeast: boolean }
+  /** A cell that the fleet does not have: the image's axes with these in place of some of them. */
+  | { readonly kind: "cell"; readonly axes: Readonly<Record<string, string>> }
+  /** A cell that serves where no march is known, of this platform. */
+  | { readonly kind: "platform"; readonly platform: string }
+  /** Another cell of the lock. */
+  | { readonly kind: "take"; readonly cell: string }
+  /** The image's own cell, built without these features of its march. */
+  | { readonly kind: "without"; readonly march: string; readonly features: readonly string[] }
+  | { readonly kind: "features"; readonly features: readonly string[] }
+  | { readonly kind: "kernel"; readonly minimum: string }
+  | {
+      readonly kind: "pins";
+      readonly set: Readonly<Record<string, string>>;
+      readonly drop: readonly string[];
+    }
+  | { readonly kind: "option"; readonly leaveOut: "cpuOnly" | "requireGpu" }
+  | { readonly kind: "build" };
 
 export const resolutionSchemaVersion = 1;
 
@@ -149,7 +229,7 @@ export interface OpenAxis {
 export interface Match {
   readonly cell: string;
   readonly reference: ImmutableReference;
-  /** Which engine of this machine has it, where no registry does: `reference` is its id there. */
+  /** The engine of this machine that has it, if no registry does: `reference` is its id there. */
   readonly local?: LocalEngine;
   readonly tier: Tier;
   /** The image's own names for the parts that it takes here: `cuda_v12`, `haswell`. Only of one that carries several of a kind. */

@@ -1,18 +1,15 @@
-/** One image on one host: every reason against it, or its place among those that fit. */
+/** Gives every reason against one image on one host, or its place among the images that fit. */
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { explainImage } from "./explain.ts";
+import { findMisfits } from "./check-fit.ts";
 import { findCell } from "./find-cell.ts";
+import { viewHost } from "./host-view.ts";
 import { explainOrder } from "./rank.ts";
-import {
-  type Candidate,
-  immutableReferenceOf,
-  type ResolveImageOptions,
-  rankImages,
-  referenceOf,
-} from "./resolve-image.ts";
+import type { Candidate } from "./order-steps.ts";
+import { immutableReferenceOf, rankImages, referenceOf } from "./resolve-image.ts";
+import { fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
 import type { Misfit, Resolution, Tier } from "./verdict.ts";
 
 const whyNotSchemaVersion = 1;
@@ -23,7 +20,7 @@ export interface WhyNot {
   /** `repo:tag@sha256:…`, without the digest for an image that was never built. */
   readonly reference: string;
   readonly fits: boolean;
-  /** As {@link Match.measured}. */
+  /** See {@link Match.measured}. */
   readonly measured?: string;
   /** In the order of the rules; empty when it fits. */
   readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];
@@ -38,9 +35,9 @@ export interface Rank {
   /** How many images fit. */
   readonly of: number;
   readonly tier: Tier;
-  /** The match that `resolve` prints instead, and the step of the order that decided; null when this one is the match. */
+  /** The match that `resolve` prints instead, with the step that decided; null if this image is the match. */
   readonly beatenBy: Victor | null;
-  /** Why it beats the next one; null when it is not the match or nothing else fits. */
+  /** The next image, with the step that decided; null if this image is not the match, or nothing else fits. */
   readonly beats: { readonly cell: string; readonly reason: string } | null;
 }
 
@@ -48,12 +45,12 @@ export interface Victor {
   readonly cell: string;
   readonly reference: string;
   readonly reason: string;
-  /** The axes in which the beaten image differs from those before it, with its values: pinning them rules those out. */
+  /** Pins with which the beaten image wins: its values of axes in which the images before it differ. */
   readonly pins: Readonly<Record<string, string>>;
 }
 
 /**
- * Why `resolve` does not choose an image, named by cell, tag or reference. Throws `CELL_NOT_FOUND`, and what `resolveImage` throws.
+ * Tells why `resolve` does not choose an image, which is named by cell, tag or reference. Throws `CELL_NOT_FOUND`, and what `resolveImage` throws.
  *
  * @example
  * const { fits, reasons, rank } = whyNotImage(lock, "12.8.1_9.0_x86-64-v4", facts);
@@ -66,11 +63,9 @@ export function whyNotImage(
 ): WhyNot {
   const { cell, image } = findCell(lock, name);
   const { ranked, order, problems } = rankImages(lock, host, options);
-  const reasons = explainImage(lock, cell, host, options).map(({ code, message, fix }) => ({
-    code,
-    message,
-    fix,
-  }));
+  const reasons = findMisfits(image, viewHost(host), fitOptions(lock, options)).map(
+    ({ code, message, fix }) => ({ code, message, fix }),
+  );
   const measured = describeMeasured(image);
   const index = ranked.findIndex((candidate) => candidate.cell === cell);
   const answer = {
@@ -109,7 +104,7 @@ export function whyNotImage(
   };
 }
 
-/** Pins with which the image wins. Those against the victor alone may leave a third image in front. */
+/** Pins with which the image wins. Pins against the victor alone may leave a third image in front. */
 function winningPins(own: Candidate, ranked: readonly Candidate[]): Readonly<Record<string, string>> {
   let pins: Readonly<Record<string, string>> = {};
   for (const { image } of ranked.slice(0, ranked.indexOf(own))) {

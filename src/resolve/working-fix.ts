@@ -1,4 +1,4 @@
-/** A fix is tried before it is offered: a driver must serve the image and drive its GPUs, a cell must not be there already. */
+/** Tries a cure before it is offered: a driver must serve the image and drive its GPUs, and a new cell must not exist. */
 
 import { hasGpuCode } from "../hardware/requirement.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
@@ -14,18 +14,16 @@ import { alternativesOf } from "../lock/alternatives.ts";
 import type { FindCells } from "./find-cell.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import { sideOf } from "./rules/gpu-side.ts";
-import type { Cure, Remedy } from "./rules/rule-remedy.ts";
 import { driverSteps } from "./rules/driver.ts";
 import { presenceSteps } from "./rules/gpu-presence.ts";
 import { requireSteps } from "./rules/nvidia-require.ts";
-import type { Misfit, ReasonCode } from "./verdict.ts";
+import type { Cure, Misfit, ReasonCode, Remedy } from "./verdict.ts";
 
 type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "adopted" | "axes">;
 
 /** The reasons against an image on a host, without cures. */
 export type Trial = (image: TriedImage, host: HostView) => ReadonlySet<ReasonCode>;
 
-/** On what cures are tried. */
 export interface TrialOf {
   readonly image: TriedImage;
   readonly host: HostView;
@@ -34,14 +32,14 @@ export interface TrialOf {
   readonly existing: FindCells | undefined;
 }
 
-/** The cures of a misfit that work, else what does. */
+/** The cures of a misfit that work. Cures that fail are replaced by others that work. */
 export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
   const { image, host } = on;
   const isOthers = image.adopted !== undefined;
-  const given = image.axes.accel === undefined ? misfit.cures : misfit.cures.map(byAccel);
+  const proposed = image.axes.accel === undefined ? misfit.cures : misfit.cures.map(byAccel);
   const isTried = ({ remedy }: Cure) => remedy !== null && tried.has(remedy.kind);
-  if (!given.some((cure) => isTried(cure) || (isOthers && cure.adopted !== undefined))) return given;
-  const found = given.flatMap((cure): readonly Cure[] => {
+  if (!proposed.some((cure) => isTried(cure) || (isOthers && cure.adopted !== undefined))) return proposed;
+  const found = proposed.flatMap((cure): readonly Cure[] => {
     switch (cure.remedy?.kind) {
       case "driver":
         return tryDriver(cure, cure.remedy, misfit.code, on);
@@ -56,7 +54,7 @@ export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
   return isOthers ? cures.map(withoutMatrix) : cures;
 }
 
-/** A fleet for several vendors has `accel` in the place of `cuda`: both have `none`. */
+/** A fleet for several vendors has the axis `accel` in place of `cuda`. Both have the value `none`. */
 function byAccel(cure: Cure): Cure {
   if (cure.remedy?.kind !== "cell" || cure.remedy.axes.cuda !== "none") return cure;
   const { cuda: accel, ...others } = cure.remedy.axes;
@@ -67,7 +65,7 @@ function byAccel(cure: Cure): Cure {
   };
 }
 
-/** Of an image that others built there is no cell to add or to change. */
+/** An image that others built has no cell to add or to change. */
 function withoutMatrix({ text, remedy, adopted }: Cure): Cure {
   if (adopted === undefined) return { text, remedy };
   return { text: adopted, remedy: remedy?.kind === "without" ? remedy : null };
@@ -85,7 +83,7 @@ function otherToolkit(nvidia: NvidiaView | null): Cure {
   };
 }
 
-/** The proposed driver where it works, else the nearest that does, else none. */
+/** The proposed driver if it works, else the nearest that works, else none. */
 function tryDriver(
   cure: Cure,
   proposed: Remedy & { readonly kind: "driver" },
@@ -99,7 +97,7 @@ function tryDriver(
   const before = trial(image, host);
   const works = (version: string) => {
     const after = trial(image, { ...host, nvidia: underDriver(nvidia, version) });
-    // Nor one that leaves a card undriven, though another driver has dropped it already.
+    // A driver that leaves a card undriven is no cure, also if the present one does so too.
     if (after.has(code) || (nvidia.gpus.length > 0 && after.has("NO_GPU"))) return false;
     return [...after].every((each) => before.has(each));
   };
@@ -115,7 +113,7 @@ function tryDriver(
   return [{ text, remedy: { kind: "driver", version, atLeast: !older } }];
 }
 
-/** The numbers at which some rule changes, newer drivers first to last, then older ones from the newest on. */
+/** The drivers at which some rule changes its answer: newer ones ascending, then older ones descending. */
 function candidates(cudas: readonly CudaRequirement[], nvidia: NvidiaView): readonly string[] {
   const computes = nvidia.gpus.flatMap(({ compute }) => (compute === null ? [] : [compute]));
   const versions = [
@@ -151,7 +149,7 @@ function underDriver(nvidia: NvidiaView, version: string): NvidiaView {
   };
 }
 
-/** The hardware axes that a cure of this axis leaves open. */
+/** A cure of this axis may change these hardware axes. */
 const changed: Readonly<Record<string, readonly string[]>> = {
   accel: ["accel", "compute", "march"],
   cuda: ["cuda", "compute", "march"],
@@ -172,7 +170,7 @@ function tryCell(
     remedy.kind === "platform"
       ? ["platform", "march"]
       : Object.keys(axes).flatMap((axis) => changed[axis] ?? [axis]);
-  // Only what a CPU image needs not: any of its march that this host runs will do.
+  // A CPU image of any march that this host runs will do.
   const isCpu = wantsNone(axes);
   const exact = isCpu ? [] : Object.entries(axes).filter(([axis]) => axis !== "compute");
   const cells = (existing?.(image.axes, but) ?? []).filter(
@@ -195,7 +193,7 @@ function wantsNone({ cuda, accel }: Readonly<Record<string, string>>): boolean {
   return cuda === "none" || accel === "none";
 }
 
-/** Another of the images that others built, of the same kind: their hardware axes say what was found, and are no plan. */
+/** Another adopted image of the same kind. The hardware axes of adopted images are findings, so they are not compared. */
 function takeAdopted(cure: Cure, { image, host, trial, existing }: TrialOf): Cure {
   const withCode =
     hasGpuCode(image.requires) && !(cure.remedy?.kind === "cell" && wantsNone(cure.remedy.axes));

@@ -1,4 +1,4 @@
-/** Attaches to an image what is said of it: by the referrers API, by the tag in its place, and under cosign's own tag. */
+/** Attaches statements and signatures to an image: by the referrers API, by its fallback tag, and under cosign's tag. */
 
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
@@ -33,7 +33,7 @@ export type AttachmentRegistry = Pick<RegistryClient, "findManifest" | "readMani
   ReferrersReader;
 
 export interface Artifact {
-  /** Of the artifact and of its one layer. */
+  /** Type of the artifact and of its one layer. */
   readonly artifactType: string;
   readonly content: Uint8Array;
   readonly annotations: Readonly<Record<string, string>>;
@@ -51,15 +51,15 @@ export function bundleArtifact(bundle: string, predicateType: string): Artifact 
   };
 }
 
-/** Somebody else writes the same tag at the same time: as often as it may take until all have been heard. */
+/** Many writers of one tag at the same time need so many rounds. */
 const mostWrites = 20;
 
 /**
- * Attaches an artifact to the subject and answers its digest: an OCI manifest that names the subject, which a registry with the
- * referrers API lists by itself. In another one it is added to the index under `sha256-<hex>`, whose other entries stay: what somebody
- * else writes at the same moment is read again and joined. The same artifact again changes nothing.
+ * Attaches an artifact to the subject and answers its digest. The artifact is an OCI manifest that names the subject. A registry with the
+ * referrers API lists it by itself. In another registry it joins the index under `sha256-<hex>`, whose other entries stay. The same artifact
+ * again changes nothing.
  *
- * Throws `REGISTRY_…`, and `IMAGE_NOT_FOUND` where there is no such subject.
+ * Throws `REGISTRY_…`, and `IMAGE_NOT_FOUND` if the registry does not have the subject.
  */
 export async function attach(
   registry: AttachmentRegistry,
@@ -72,11 +72,11 @@ export async function attach(
 
 export interface Attached {
   readonly digest: Digest;
-  /** Looks whether the image's list still has it, and puts it back where it has not. Answers whether it had to be put back. */
+  /** Puts the artifact back if the image's list has lost it. Answers true if it was lost. */
   readonly lookAgain: () => Promise<boolean>;
 }
 
-/** The same for who wants to look again later: a list in a registry without conditional writes can lose what was in it. */
+/** The same with a later look: in a registry without conditional writes, another writer can drop an entry of the list. */
 export async function attachListed(
   registry: AttachmentRegistry,
   subject: Subject,
@@ -110,13 +110,13 @@ export async function attachListed(
 }
 
 export interface AttachedManifest {
-  /** Names the subject; what it names itself is in the repository. */
+  /** Names the subject. Its blobs are in the repository. */
   readonly manifest: Manifest;
-  /** As a list of referrers has it. */
+  /** Its entry in a list of referrers. */
   readonly entry: Referrer;
 }
 
-/** The same of a manifest that is there already, as of another repository. Answers whether a list had to be written. */
+/** The same for a manifest that exists, in another repository for example. Answers true if a list had to be written. */
 export async function attachManifest(
   registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest" | "readReferrers">,
   { reference, digest }: Subject,
@@ -130,8 +130,8 @@ export async function attachManifest(
 }
 
 /**
- * Adds a signature to those under `sha256-<hex>.sig`, where cosign 1 and 2, podman and CRI-O look. Answers whether it was not there; the
- * same again is the look at whether it still is.
+ * Adds a signature to those under `sha256-<hex>.sig`, where cosign 1 and 2, podman and CRI-O look. Answers true if it was not there. A second
+ * call puts it back if another writer has dropped it.
  */
 export async function attachSimpleSigning(
   registry: AttachmentRegistry,
@@ -149,14 +149,14 @@ export async function attachSimpleSigning(
   const name = withTag(reference, signatureTag(digest));
   const join = async (held: Manifest | null) => {
     const wanted = withLayer(held, layer);
-    // The configuration lists the layers: it has to be there before the manifest that names it.
+    // A registry takes the manifest only after the configuration that it names.
     if (wanted !== null) await registry.writeBlob(reference, wanted.config);
     return wanted?.manifest ?? null;
   };
   return joinTag(registry, name, join, options);
 }
 
-/** Reads, joins, writes, and reads again until the tag has it. Answers whether anything was to be written. */
+/** Reads, joins, writes, and reads again until the tag has the new content. Answers true if it had to write. */
 async function joinTag(
   registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest">,
   name: ImageReference,
@@ -174,17 +174,17 @@ async function joinTag(
       });
     try {
       await registry.writeManifest(name, wanted);
-      // Two that write in turns would do so for ever.
+      // Two writers in step would overwrite each other for ever.
       if (tries > 0) await sleep(Math.random() * 100 * tries, signal);
     } catch (error) {
-      // A failure that may pass is no failure yet: what the tag holds is looked at again, and decides.
+      // After a temporary failure the tag itself tells whether the write took effect.
       if (!(error instanceof RegistryError) || !error.temporary || tries >= mostRetries) throw error;
       await sleep(waitAfter(error, tries + 1), signal);
     }
   }
 }
 
-/** null where it is listed already. */
+/** null if the list has it already. */
 function withReferrer(held: Manifest | null, entry: Referrer): Manifest | null {
   const json = held === null ? null : parseJson(held.bytes);
   const listed = held === null ? [] : parseReferrers(held.bytes);
@@ -198,7 +198,7 @@ interface Layer {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** null where the same signature is there already. */
+/** null if the tag has the same signature already. */
 function withLayer(
   held: Manifest | null,
   layer: Layer,

@@ -1,4 +1,4 @@
-/** Reads what may vouch for an image: one part after the other, each as long as it says, and all of them within one budget. */
+/** Reads the parts of signatures and attestations from a registry, each of its stated size and all within one budget. */
 
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
@@ -10,29 +10,29 @@ import { invalidSignature, type Subject } from "./evidence.ts";
 
 export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
 
-/** A descriptor before anything of it is believed. */
+/** An unchecked descriptor. */
 export interface NamedPart {
   readonly digest?: unknown;
   readonly size?: unknown;
 }
 
-/** One part cannot be read; others beside it may. */
+/** A part that cannot be read. It hides no other part. */
 export interface Unread {
   readonly format: "unread";
   readonly why: string;
-  /** The same for who finds nothing else. */
+  /** The error if no other part can be read. */
   readonly error: ImgmatchError;
 }
 
-/** Throws where the registry gives no answer. */
+/** Throws if the registry gives no answer. */
 export interface PartReader {
-  /** null where it was removed meanwhile. */
+  /** null if it was removed meanwhile. */
   readonly manifest: (named: NamedPart) => Promise<Manifest | Unread | null>;
-  /** @param most bytes of one */
+  /** @param most bytes */
   readonly blob: (layer: unknown, most: number) => Promise<Buffer | Unread>;
 }
 
-/** `most`: the bytes that all evidence of one question may take together. */
+/** @param most bytes of all parts together */
 export function partReader(registry: EvidenceReader, subject: Subject, most: number): PartReader {
   const { reference } = subject;
   let left = most;
@@ -85,7 +85,7 @@ export function isUnread(content: object | null): content is Unread {
   return content !== null && "format" in content && content.format === "unread";
 }
 
-/** Whoever may write to a registry can make content so; everything else is the registry's own trouble. */
+/** Anyone who may write to the registry can make such content. Any other error is the registry's. */
 function isUnreadable(error: unknown): error is ImgmatchError {
   if (!(error instanceof ImgmatchError)) return false;
   return damaged.includes(error.code) || (error instanceof RegistryError && error.status === 404);

@@ -1,4 +1,4 @@
-/** Evidence from a registry that may prove who signed an image: plain data, so that a cache can hold it. Nothing of it is believed. */
+/** Evidence from a registry that may prove who signed an image: unchecked plain data that a cache can hold. */
 
 import { ImgmatchError, type Problem, type ProblemCode } from "../errors.ts";
 import { type Check, object, oneOf, optional, text, variants } from "../io/checks.ts";
@@ -6,7 +6,7 @@ import { registryLimits } from "../io/limits.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
-/** An image, or an index. `reference` names the repository; its tag and digest do not count. */
+/** The image or index that a signature is about. `reference` names the repository: its tag and digest do not count. */
 export interface Subject {
   readonly reference: ImageReference;
   readonly digest: Digest;
@@ -16,7 +16,7 @@ export type Evidence = ReadEvidence | UnreadEvidence;
 
 export type ReadEvidence = BundleEvidence | SimpleSigning;
 
-/** There is something, and it is too large, damaged or not to be had. */
+/** A part that is too large, damaged or absent. */
 export interface UnreadEvidence {
   readonly format: "unread";
   readonly why: string;
@@ -32,11 +32,11 @@ export interface BundleEvidence {
 /** The form of cosign 1 and 2: a layer of the image under the tag `sha256-<hex>.sig`. */
 export interface SimpleSigning {
   readonly format: "simple-signing";
-  /** The layer, as base64: what is signed. */
+  /** The signed bytes, as base64. */
   readonly payload: string;
   /** As base64. */
   readonly signature: string;
-  /** PEM: of the signer, and those above it. */
+  /** The signer's, as PEM; `chain` has those above it. */
   readonly certificate: string | null;
   readonly chain: string | null;
   /** JSON: the entry of the transparency log with its promise. */
@@ -45,7 +45,7 @@ export interface SimpleSigning {
   readonly timestamp: string | null;
 }
 
-/** Base64 as RFC 4648, 4, has it, written in the one way that its bytes are. */
+/** Base64 (RFC 4648, 4) in its one canonical spelling. */
 export const base64 = { test: (value: string) => Buffer.from(value, "base64").toString("base64") === value };
 
 const bounded = (grammar: Pick<RegExp, "test">, expected: string): Check<string> =>
@@ -58,7 +58,7 @@ const someBase64 = bounded(base64, "base64");
 
 const someText = bounded(/./s, "text");
 
-/** Reads evidence back that was kept as JSON. */
+/** Checks evidence that a cache kept as JSON. */
 export const evidence: Check<Evidence> = variants<Evidence>("format", {
   unread: object<UnreadEvidence>({ format: oneOf("unread"), why: someText }),
   bundle: object<BundleEvidence>({ format: oneOf("bundle"), content: someText }),
@@ -87,10 +87,10 @@ export const simpleSigningType = "application/vnd.dev.cosign.simplesigning.v1+js
 /** Type of the artifact, of its layer, and of the JSON in it. */
 export const bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
-/** Of a configuration that says nothing (OCI image-spec, manifest.md, "Guidance for an Empty Descriptor"). */
+/** Type of an empty configuration (OCI image-spec, manifest.md, "Guidance for an Empty Descriptor"). */
 export const emptyType = "application/vnd.oci.empty.v1+json";
 
-/** `…bundle.v0.3+json`, and `…bundle+json;version=0.1` of before. */
+/** `…bundle.v0.3+json`, and the older `…bundle+json;version=0.1`. */
 export function isBundleType(mediaType: string | null): boolean {
   return /^application\/vnd\.dev\.sigstore\.bundle(?:\.v0\.\d+\+json|\+json;\s?version=0\.\d+)$/.test(
     mediaType ?? "",
@@ -102,7 +102,7 @@ export const bundleAnnotations = {
   predicateType: "dev.sigstore.bundle.predicateType",
 } as const;
 
-/** The predicate type of a plain signature: it says of its subject that it is signed. */
+/** The predicate type of a plain signature. */
 export const signPredicate = "https://sigstore.dev/cosign/sign/v1";
 
 /** The tag of cosign 1 and 2. */
@@ -113,13 +113,13 @@ export function signatureTag(digest: string): string {
 /** One piece of evidence that does not prove what was asked. */
 export interface Failure {
   readonly code: FailureCode;
-  /** The fault, without the image's name. */
+  /** The predicate of a sentence about the image: `is not signed by this key`. */
   readonly why: string;
 }
 
 type FailureCode = keyof typeof fixes;
 
-/** From the one that says least to the one that says most: where many signatures fail, the last is the one to tell. */
+/** From the least telling to the most telling: of many failures the last is reported first. */
 const fixes = {
   SIGNATURE_MISSING: "sign it with imgmatch publish --sign, or find out who removed its signature",
   SIGNATURE_WRONG_SIGNER: "sign it with the right key, or name the key or identity that signed it",
@@ -131,7 +131,7 @@ const fixes = {
 
 const order = Object.keys(fixes);
 
-/** The error for an image of which no evidence proves enough; without any evidence, that there is none. */
+/** The error for an image that no trusted signer has signed, as far as the evidence proves. */
 export function unproven(subject: Subject, wanted: string, failures: readonly Failure[]): ImgmatchError {
   const missing: Failure = { code: "SIGNATURE_MISSING", why: "has no signature in its registry" };
   const [worst = missing, ...others] = [...failures].sort(
@@ -148,7 +148,7 @@ export function unproven(subject: Subject, wanted: string, failures: readonly Fa
   return new ImgmatchError(problem);
 }
 
-/** Of what is not even evidence. */
+/** The error for signatures that cannot be read. */
 export function invalidSignature(subject: Subject, what: string): ImgmatchError {
   return new ImgmatchError({
     code: "SIGNATURE_INVALID",

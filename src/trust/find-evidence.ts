@@ -1,4 +1,4 @@
-/** The search of a registry for evidence of who signed an image: by the referrers API, by the tag in its place, and by cosign's tag. */
+/** Searches a registry for the signatures of an image: by the referrers API, by its fallback tag, and by cosign's tag. */
 
 import { fieldsOf, parseJson, textsOf } from "../io/json.ts";
 import { registryLimits } from "../io/limits.ts";
@@ -29,11 +29,10 @@ import {
 } from "./evidence.ts";
 
 /**
- * Everything that may be a signature of the subject; empty where the registry says that there is nothing. Not one byte of it is
- * checked, but how much it is: what is too large, damaged or not there is {@link UnreadEvidence}, and hides nothing beside it.
+ * Everything that may be a signature of the subject; empty if the registry has nothing. Only sizes are checked. A part that is too large,
+ * damaged or absent becomes {@link UnreadEvidence} and hides no other part.
  *
- * Throws why the first cannot be read where none can, `SIGNATURE_INVALID` for too many, and what the registry throws: no answer is
- * never "not signed".
+ * Throws the first fault if no part can be read, `SIGNATURE_INVALID` for too many, and the registry's errors: no answer is never "not signed".
  */
 export async function findEvidence(registry: EvidenceReader, subject: Subject): Promise<readonly Evidence[]> {
   const parts = partReader(registry, subject, registryLimits.evidenceBytes);
@@ -45,7 +44,7 @@ export async function findEvidence(registry: EvidenceReader, subject: Subject): 
   return found.map((each) => (isUnread(each) ? { format: each.format, why: each.why } : each));
 }
 
-/** Manifests that name this image as their subject; both lists, for a registry may have been given the API when tags were there already. */
+/** Manifests that name this image as their subject, of both lists: a registry may have got the API after the tags. */
 export async function findReferrers(
   registry: Pick<EvidenceReader, "readManifest" | "readReferrers">,
   { reference, digest }: Subject,
@@ -58,7 +57,7 @@ export async function findReferrers(
   return [...new Map(all.map((each) => [each.digest, each])).values()];
 }
 
-/** The bundles whose statements are of this type, or may be. */
+/** The bundles that may hold a statement of this type. */
 export async function findBundles(
   registry: EvidenceReader,
   subject: Subject,
@@ -79,12 +78,12 @@ export async function findBundles(
   return found;
 }
 
-/** Some registries list what the manifest's configuration is, which is nothing, in place of what the manifest is: that one decides. */
+/** Some registries list the empty type of the configuration in place of the manifest's type: then the manifest decides. */
 export function isUntold(artifactType: string | null): boolean {
   return artifactType === null || artifactType === emptyType;
 }
 
-/** null for one of another kind, which only its manifest tells, and for one that was removed meanwhile. */
+/** null for a bundle of another type, which its manifest tells, and for one that was removed meanwhile. */
 async function readBundle(
   parts: PartReader,
   named: Referrer,

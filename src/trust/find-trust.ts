@@ -1,4 +1,4 @@
-/** The demands of flags and policies together on a reference: each of them has to agree. */
+/** Judges indexes by the demands of flags and policies. An index must meet every demand. */
 
 import { dirname, resolve } from "node:path";
 import { ImgmatchError, usageError } from "../errors.ts";
@@ -24,47 +24,48 @@ import {
 } from "./verify-evidence.ts";
 
 export interface TrustOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
-  /** Each has to agree, so that none weakens another. */
+  /** An index must meet every policy, so that none weakens another. */
   readonly policies: readonly TrustPolicy[];
-  /** Beside the policies: one of these has to have signed; empty for whoever the policies name. */
+  /** One of these must have signed too; empty if only policies name signers. */
   readonly signers: readonly TrustedSigner[];
-  /** Folder of what was seen last, to refuse what is older; null where only policies decide that. */
+  /** Folder that remembers the last indexes, to refuse older ones; null if only policies decide. */
   readonly refuseDowngrade: string | null;
-  /** The folder of `--cache`: where policies refuse to go back and name no folder. */
+  /** The folder of `--cache`, for policies that refuse older indexes and name no folder. */
   readonly cache: string | null;
   /** For keys that a policy names as `env://NAME`. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Of each demand on a reference, the signers of whom one has to have signed; empty where nobody has to. Throws as {@link trustBy}'s. */
+/** The trusted signers of each demand: one of each list must have signed. Throws as {@link trustBy}'s. */
 export async function findTrustedSigners(
   reference: ImageReference,
   options: TrustOptions,
 ): Promise<readonly (readonly TrustedSigner[])[]> {
   const demands = await demandsOn(reference, options);
-  return demands.flatMap(({ signers }) => (signers.length === 0 ? [] : [signers]));
+  return demands.flatMap(({ trusted }) => (trusted.length === 0 ? [] : [trusted]));
 }
 
+/** The demand of one policy, or of the flags. */
 interface Demand {
-  /** Empty for none. */
-  readonly signers: readonly TrustedSigner[];
-  /** null where another demand has said it. */
-  readonly asked: Pick<TrustRule, "name" | "repository" | "moving"> | null;
-  /** Folder of what was seen; null where going back is allowed. Throws `USAGE` where there is none to remember in. */
+  /** One of these must have signed; empty if no signature is needed. */
+  readonly trusted: readonly TrustedSigner[];
+  /** The index that the reference must lead to; null if another demand says it. */
+  readonly expected: Pick<TrustRule, "name" | "repository" | "moving"> | null;
+  /** Folder that remembers indexes; null if an older index is allowed. Throws `USAGE` if no folder is named. */
   readonly memory: () => string | null;
 }
 
 /**
- * Trust by keys, identities and policies, for {@link FetchOptions.trust}. Asked of a reference that no rule of a policy names, it
- * throws `TRUST_NO_RULE`.
+ * Trust by keys, identities and policies, for {@link FetchOptions.trust}. Throws `TRUST_NO_RULE` for a reference that no rule of a policy
+ * names.
  */
 export function trustBy(given: TrustOptions): FindTrust {
   const { publicRoot = fetchPublicRoot } = given;
   const options = { ...given, publicRoot: rememberedRoot(publicRoot) };
   return async (reference) => {
     const demands = await demandsOn(reference, options);
-    if (demands.every(({ signers, memory }) => signers.length === 0 && memory() === null)) return null;
-    return trustOf(reference, demands, options);
+    if (demands.every(({ trusted, memory }) => trusted.length === 0 && memory() === null)) return null;
+    return trustOf(reference, demands, options.publicRoot);
   };
 }
 
@@ -74,38 +75,38 @@ async function demandsOn(reference: ImageReference, options: TrustOptions): Prom
     const rule = findRule(policy, reference);
     return rule === null ? [] : [{ policy, rule }];
   });
-  const said = rules.map(
+  const ofPolicies = rules.map(
     async ({ policy, rule }): Promise<Demand> => ({
-      signers:
+      trusted:
         rule.signers === "unsigned"
           ? []
           : await Promise.all(rule.signers.map((signer) => readPolicySigner(signer, policy, env))),
-      asked: rule,
+      expected: rule,
       memory: () => (rule.downgrade === "refuse" ? (policy.memory ?? cache ?? noMemory(policy, rule)) : null),
     }),
   );
-  // A policy has said what the fleet is called; without one, its name and version are those of the reference.
+  // Without a policy about signatures, the reference itself says which fleet and version it must be.
   const isSaid = rules.some(({ rule }) => rule.signers !== "unsigned");
-  const asked = isSaid ? null : { name: null, repository: null, moving: [] };
-  return [...(await Promise.all(said)), { signers, asked, memory: () => refuseDowngrade }];
+  const expected = isSaid ? null : { name: null, repository: null, moving: [] };
+  return [...(await Promise.all(ofPolicies)), { trusted: signers, expected, memory: () => refuseDowngrade }];
 }
 
 function trustOf(
   reference: ImageReference,
   demands: readonly Demand[],
-  { publicRoot }: Required<Pick<TrustOptions, "publicRoot">>,
+  publicRoot: () => Promise<string>,
 ): IndexTrust {
-  const signed = demands.flatMap(({ signers, asked }) =>
-    signers.length === 0 ? [] : [{ signers: keysFirst(signers), asked }],
-  );
+  const signed = demands
+    .filter(({ trusted }) => trusted.length > 0)
+    .map(({ trusted, expected }) => ({ trusted: keysFirst(trusted), expected }));
   const memories = new Set(demands.flatMap(({ memory }) => memory() ?? []));
-  async function vouch(digest: Digest, kept: readonly unknown[]): Promise<SignedBy | null> {
-    const reading = checked(kept, list(evidenceCheck, registryLimits.referrers * 2), "the evidence");
+  async function vouch(digest: Digest, collected: readonly unknown[]): Promise<SignedBy | null> {
+    const reading = checked(collected, list(evidenceCheck, registryLimits.referrers * 2), "the evidence");
     const evidence = reading.ok ? reading.value : [];
-    const found: Verified[] = [];
-    for (const { signers } of signed)
-      found.push(await verifyEvidence(evidence, { reference, digest }, signers, { publicRoot }));
-    const [first] = found;
+    const proofs: Verified[] = [];
+    for (const { trusted } of signed)
+      proofs.push(await verifyEvidence(evidence, { reference, digest }, trusted, { publicRoot }));
+    const [first] = proofs;
     if (first === undefined) return null;
     const { signer, identity } = first;
     return { key: signer.kind === "key" ? signer.name : null, identity, digest };
@@ -117,15 +118,15 @@ function trustOf(
     vouch,
     judge: async (index, evidence, repository) => {
       const by = await vouch(index.matrixDigest, evidence);
-      for (const { asked } of signed)
-        if (asked !== null) requireAskedFor(reference, { ...index, repository }, asked);
+      for (const { expected } of signed)
+        if (expected !== null) requireExpected(reference, { ...index, repository }, expected);
       for (const folder of memories) await takeForward(folder, reference, index);
       return by;
     },
   };
 }
 
-/** A key needs nobody: where it has signed, the root that identities need is not asked for. */
+/** A key needs no trusted root: where one has signed, the root that identities need is not fetched. */
 function keysFirst(signers: readonly TrustedSigner[]): readonly TrustedSigner[] {
   return [...signers].sort(
     (one, other) => Number(one.kind === "identity") - Number(other.kind === "identity"),
@@ -140,24 +141,24 @@ function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
 }
 
 /**
- * Whether what is signed is what was asked for: a signature says nothing of the name under which it was found. Throws `INDEX_FOREIGN`
- * for the signed index of another fleet, repository or version under this tag. A tag without a digit, as `stable`, may hold any version,
- * `1.2` those that begin so. A digest names its index by itself.
+ * Throws `INDEX_FOREIGN` if a signed index of another fleet, repository or version stands under this tag: a signature says nothing of the
+ * name under which it is found. A tag without a digit, as `stable`, may hold any version, `1.2` any that begins so. A digest names its index by
+ * itself.
  */
-function requireAskedFor(
+function requireExpected(
   reference: ImageReference,
   { name, version, repository: published }: Pick<Lock, "name" | "version"> & Pick<FetchedFleet, "repository">,
-  asked: NonNullable<Demand["asked"]>,
+  rule: NonNullable<Demand["expected"]>,
 ): void {
   const { tag, digest, repository } = reference;
   if (tag === null || digest !== null) return;
-  const expected = asked.name ?? repository.slice(repository.lastIndexOf("/") + 1);
+  const expected = rule.name ?? repository.slice(repository.lastIndexOf("/") + 1);
   if (name !== expected)
     throw foreign(reference, `is signed as a fleet of the name ${JSON.stringify(name)}, not ${expected}`, [
       "find out who wrote this tag; where the fleet has that name, say so in the policy:",
       `name: ${JSON.stringify(name)}`,
     ]);
-  if (published === null || !matchesGlob(asked.repository ?? repository, published))
+  if (published === null || !matchesGlob(rule.repository ?? repository, published))
     throw foreign(
       reference,
       `is signed as what was published in ${published ?? "a repository that it does not name"}`,
@@ -166,7 +167,7 @@ function requireAskedFor(
         `repository: ${JSON.stringify(published ?? "team/app")}`,
       ],
     );
-  if (isVersionOf(tag, version) || asked.moving.some((pattern) => matchesGlob(pattern, tag))) return;
+  if (isVersionOf(tag, version) || rule.moving.some((pattern) => matchesGlob(pattern, tag))) return;
   throw foreign(reference, `is signed as version ${JSON.stringify(version)}`, [
     "find out who wrote this tag; where it may hold any version, say so in the policy:",
     `moving: [${JSON.stringify(tag)}]`,
@@ -188,7 +189,7 @@ function foreign(reference: ImageReference, what: string, fix: readonly string[]
 
 const freshMs = 60 * 60_000;
 
-/** A newer one that cannot be had leaves the one of before, which does not become false; the first one has to be had. */
+/** Renews the root each hour. If that fails, the old root stays, which does not become false. Throws if there is none yet. */
 export function rememberedRoot(
   load: () => Promise<string>,
   now: () => number = Date.now,
@@ -221,16 +222,16 @@ export async function readPolicySigner(
   { file }: Pick<TrustPolicy, "file">,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<TrustedSigner> {
-  const besides = (path: string): string => {
+  const inItsFolder = (path: string): string => {
     const found = resolve(dirname(resolve(file)), path);
     requireSafe(found);
     return found;
   };
   if (signer.kind === "identity") {
     const { identity, issuer, trustedRoot } = signer;
-    return readTrustedIdentity(identity, issuer, trustedRoot === null ? null : besides(trustedRoot));
+    return readTrustedIdentity(identity, issuer, trustedRoot === null ? null : inItsFolder(trustedRoot));
   }
   const { key, at } = signer;
   if (key.startsWith("-----BEGIN ")) return { kind: "key", name: `in ${at.file}:${at.line}`, pem: key };
-  return readTrustedKey(key.startsWith("env://") ? key : besides(key), env);
+  return readTrustedKey(key.startsWith("env://") ? key : inItsFolder(key), env);
 }

@@ -1,4 +1,4 @@
-/** In the one-file program, what stands in the place of the way to the public sigstore. */
+/** Replaces `public-root.ts` in the program of one file, which cannot reach the public sigstore. */
 
 import { ImgmatchError } from "../errors.ts";
 

@@ -1,4 +1,4 @@
-/** The proof of a good signature: that it is about this image and no other. */
+/** Proves that a good signature is about this image and no other. */
 
 import { checked, fields, oneOf, text } from "../io/checks.ts";
 import { parseJson } from "../io/json.ts";
@@ -6,7 +6,6 @@ import { isDigest } from "../oci/digest.ts";
 import { base64, type Failure, type ReadEvidence, type SimpleSigning, type Subject } from "./evidence.ts";
 import { readBundle, readStatement, type Statement } from "./statement.ts";
 
-/** Whom a certificate is of. */
 export interface Identity {
   readonly name: string;
   readonly issuer: string;
@@ -15,14 +14,14 @@ export interface Identity {
 export interface Proof {
   /** The identity in the certificate; null if a key was asked for. */
   readonly identity: Identity | null;
-  /** The signed statement about the image; null in simple signing, which says nothing but the digest. */
+  /** The signed statement about the image; null in simple signing, which states the digest alone. */
   readonly statement: Statement | null;
 }
 
-/** The verdict of one signer on one piece of evidence. */
+/** Judges one piece of evidence by one trusted signer. */
 export type Judge = (evidence: ReadEvidence, subject: Subject) => Promise<Proof | Failure>;
 
-/** Of a bundle whose signature is good: whether it is about this image. */
+/** Takes a bundle whose signature is good. */
 export function bundleProof(
   content: string,
   { digest }: Subject,
@@ -47,7 +46,7 @@ const simplePayload = fields({
   }),
 });
 
-/** The same of simple signing (containers/image, docs/containers-signature.5.md). */
+/** Takes simple signing whose signature is good (containers/image, docs/containers-signature.5.md). */
 export function simpleProof(
   { payload }: Pick<SimpleSigning, "payload">,
   { digest }: Subject,

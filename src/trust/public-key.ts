@@ -1,4 +1,4 @@
-/** Public keys as cosign takes them, and what they say of a signature. Only Node's own cryptography: a node waits for this. */
+/** Reads public keys as cosign does, and verifies signatures by Node's own cryptography: a node waits for this. */
 
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ImgmatchError } from "../errors.ts";
@@ -14,8 +14,8 @@ export interface PublicKey {
 }
 
 /**
- * cosign signs with the hash of the curve's strength, and its `verify --key` takes SHA-256 alone, whatever the curve, unless
- * `--signature-digest-algorithm` says otherwise (2.6.5 and 3.1.3): the first is what every verifier takes.
+ * cosign signs with the hash of the curve's strength. Its `verify --key` takes SHA-256 alone unless `--signature-digest-algorithm` names
+ * another (2.6.5 and 3.1.3). So every verifier takes the first of a list.
  */
 const curves: Readonly<Record<string, readonly string[]>> = {
   prime256v1: ["sha256"],
@@ -24,16 +24,16 @@ const curves: Readonly<Record<string, readonly string[]>> = {
 };
 const leastRsaBits = 2048;
 
-/** Throws `KEY_INVALID` for what is no public key, or one that no signature of an image is made with. */
+/** Throws `KEY_INVALID` for anything but a public key of a supported kind. */
 export function parsePublicKey({ name, pem }: Pick<TrustedKey, "name" | "pem">): PublicKey {
   if (/PRIVATE KEY-----/.test(pem))
-    throw invalid(name, "is a private key", "name the public one: cosign.pub");
+    throw invalidKey(name, "is a private key", "name the public one: cosign.pub");
   const key = attempt(() => createPublicKey(pem), null);
-  if (key === null) throw invalid(name, "is no public key as PEM", "name a file as cosign.pub");
+  if (key === null) throw invalidKey(name, "is no public key as PEM", "name a file as cosign.pub");
   return { key, hint: hintOf(key), hashes: hashesOf(name, key) };
 }
 
-/** Hashes by which a key signs, the first that it signs with itself. Throws `KEY_INVALID`. */
+/** Hashes that a key may sign with, the one that imgmatch signs with first. Throws `KEY_INVALID`. */
 export function hashesOf(name: string, key: KeyObject): readonly (string | null)[] {
   const { namedCurve = "", modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   const type = key.asymmetricKeyType ?? "none";
@@ -42,14 +42,13 @@ export function hashesOf(name: string, key: KeyObject): readonly (string | null)
   const hashes = type === "ec" ? curves[namedCurve] : undefined;
   if (hashes !== undefined) return hashes;
   const more = type === "ec" ? ` ${namedCurve}` : type === "rsa" ? ` with ${modulusLength} bits` : "";
-  throw invalid(
+  throw invalidKey(
     name,
     `is a key of ${type}${more}`,
     "use one of EC P-256, P-384 or P-521, of Ed25519, or of RSA with 2048 bits or more",
   );
 }
 
-/** Of a public key, or of the public part of a private one. */
 function hintOf(key: KeyObject): string {
   const publicKey = key.type === "public" ? key : createPublicKey(key);
   return createHash("sha256")
@@ -65,12 +64,12 @@ export async function isSignedBy(
   // Signatures of the wrong shape make OpenSSL throw.
   if (hashes.some((hash) => attempt(() => verify(hash, message, key, signature), false))) return true;
   if (key.asymmetricKeyType !== "ed25519") return false;
-  // cosign signs the hash of the message (RFC 8032, 5.1, Ed25519ph), which Node's OpenSSL does not know, and takes the message itself too.
+  // cosign signs the hash of the message (RFC 8032, 5.1, Ed25519ph), which Node's OpenSSL does not know.
   const { ed25519ph } = await import("@noble/curves/ed25519.js");
   const raw = key.export({ type: "spki", format: "der" }).subarray(-32);
   return attempt(() => ed25519ph.verify(signature, message, raw), false);
 }
 
-function invalid(name: string, what: string, fix: string): ImgmatchError {
+export function invalidKey(name: string, what: string, fix: string): ImgmatchError {
   return new ImgmatchError({ code: "KEY_INVALID", message: `${name} ${what}`, fix });
 }

@@ -1,16 +1,16 @@
-/** The trusted root of the public sigstore: by TUF, which knows when its own copy is old. */
+/** Fetches the trusted root of the public sigstore by TUF, which renews its own copy. */
 
 import { ImgmatchError } from "../errors.ts";
 
 export interface PublicRootOptions {
-  /** The folder in which TUF keeps what it has read. Default: its folder in the user's. */
+  /** TUF's cache. Default: a folder of the user. */
   readonly cachePath?: string;
-  /** Another repository than that of sigstore, with the root that it begins with, as JSON in a file. */
+  /** Another repository than sigstore's, and a file with its first root. */
   readonly mirrorURL?: string;
   readonly rootPath?: string;
 }
 
-/** `trusted_root.json` as text. Throws `TRUSTED_ROOT_INVALID` where it cannot be had. */
+/** `trusted_root.json` as text. Throws `TRUSTED_ROOT_INVALID`. */
 export async function publicRoot(options: PublicRootOptions = {}): Promise<string> {
   const [{ getTrustedRoot }, { TrustedRoot }] = await Promise.all([
     import("@sigstore/tuf"),
@@ -30,7 +30,7 @@ export async function publicRoot(options: PublicRootOptions = {}): Promise<strin
   }
 }
 
-/** The fault that TUF found, and not that it found one. */
+/** The innermost cause: TUF wraps it. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : reasonOf(error.cause);

@@ -1,4 +1,4 @@
-/** The fleet of a reference, in place of a lock. Loaded only where a reference is given: it brings the registry client. */
+/** Reads a fleet from its registry, under the demands of flags and policies. Loads the registry client. */
 
 import { parseImageReference } from "../oci/reference.ts";
 import { fetchFleet } from "../lock/fetch-lock.ts";
@@ -20,7 +20,7 @@ export async function readRegistryFleet(
   world: World,
 ): Promise<FetchedFleet> {
   return fetchFleet(parseImageReference(reference), {
-    // A node that has an older answer should not wait long for a newer one.
+    // A node with an older answer should not wait long for a newer one.
     connect: (hasCache) =>
       registryFor(
         flags,

@@ -1,4 +1,4 @@
-/** The indexes that a node has seen under a tag, so that it does not go back. */
+/** Remembers the indexes that a node has seen under a tag, so that it does not go back to an older one. */
 
 import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -12,8 +12,8 @@ import { writeFailed } from "../io/system-error.ts";
 import { inputLimits } from "../io/limits.ts";
 import { requireOwn } from "../io/writable-by-others.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
+import { fileNameOf } from "../lock/index-cache.ts";
 import type { Lock } from "../lock/lock.ts";
-import { digestOf } from "../oci/digest-of.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import { plainRegistry } from "../oci/registry/registry-endpoint.ts";
 
@@ -22,7 +22,7 @@ interface Seen {
   /** Repository and tag. */
   readonly reference: string;
   readonly version: string;
-  /** Of the index. */
+  /** The index's. */
   readonly digest: string;
   /** Cell → digest of its image. */
   readonly cells: Readonly<Record<string, string>>;
@@ -37,16 +37,15 @@ const seenCheck: Check<Seen> = object<Seen>({
 });
 
 /**
- * Remembers that this index was taken, unless an index was taken before that is newer: of a later version, or of the same version with an
- * image that this one lacks, because the index of a version only grows. Throws `INDEX_DOWNGRADE` for that, and where nobody can tell;
- * `CACHE_UNSAFE`, `WRITE_FAILED`. A digest names its index by itself.
+ * Remembers this index. Throws `INDEX_DOWNGRADE` if a newer one was seen before: a later version, or the same version with an image that
+ * this index lacks, because the index of a version only grows. Throws it too if nobody can tell which is newer. Throws `CACHE_UNSAFE`,
+ * `WRITE_FAILED`. A reference with a digest names one index, and is not remembered.
  *
- * Each index has its own file and takes away only older ones: processes that do this at one time lose nothing of what the others
- * have seen.
+ * Each index has its own file, and removes only older ones: processes at the same time lose nothing that another has seen.
  */
 export async function takeForward(folder: string, reference: ImageReference, index: Lock): Promise<void> {
   if (reference.tag === null || reference.digest !== null) return;
-  const place = placeOf(folder, reference);
+  const place = join(folder, "seen", fileNameOf(nameOf(reference)));
   requireSafe(folder, place);
   const mine = seenOf(reference, index);
   const before = readSeen(place, mine.reference);
@@ -64,7 +63,7 @@ export async function takeForward(folder: string, reference: ImageReference, ind
     try {
       makeFolders(place, 0o755);
       await writeFileAtomic(own, `${JSON.stringify(mine)}\n`, null);
-      // Whatever the umask: what others may write is refused.
+      // Whatever the umask: a file that others may write is refused.
       chmodSync(own, 0o644);
     } catch (error) {
       throw error instanceof ImgmatchError ? error : writeFailed(own, error);
@@ -73,14 +72,7 @@ export async function takeForward(folder: string, reference: ImageReference, ind
   for (const { file } of before) if (file !== own) attempt(() => rmSync(file, { force: true }), undefined);
 }
 
-/** `seen/registry.example.com_team_app_1.12.0-<hash>` below the folder. */
-function placeOf(folder: string, reference: ImageReference): string {
-  const name = nameOf(reference);
-  const readable = name.replace(/[^A-Za-z0-9._-]+/g, "_").slice(-100);
-  return join(folder, "seen", `${readable}-${digestOf(Buffer.from(name)).slice("sha256:".length, 23)}`);
-}
-
-/** Whatever spelling the registry has: another one must not lead to another memory. */
+/** Two spellings of one registry share one memory. */
 function nameOf(reference: ImageReference): string {
   return formatImageReference({ ...reference, registry: plainRegistry(reference.registry) });
 }
@@ -90,7 +82,7 @@ function seenOf(reference: ImageReference, { version, matrixDigest: digest, imag
   return { schemaVersion: 1, reference: nameOf(reference), version, digest, cells };
 }
 
-/** Why this index is older than the one that was seen; null where it is not. */
+/** The reason why this index is older than the one that was seen; null if it is not. */
 function whyBack(seen: Seen, mine: Seen): string | null {
   if (seen.digest === mine.digest) return null;
   const order = compareVersions(mine.version, seen.version);
@@ -139,7 +131,7 @@ function listFolder(place: string): readonly string[] {
   }
 }
 
-/** null for what another process has taken away meanwhile, because it has seen a newer one, whose file is there. */
+/** null for a file that another process removed meanwhile: it has seen a newer index. */
 function readIfThere(file: string): Buffer | null {
   try {
     return readBounded(file, inputLimits.lock);
@@ -159,7 +151,7 @@ function requireSafe(folder: string, place: string): void {
 interface Parsed {
   /** `1.4.0`. */
   readonly numbers: readonly string[];
-  /** Of `git describe`: commits since. */
+  /** Commits since the tag, in the words of `git describe`. */
   readonly since: string;
   readonly commit: string;
   /** `rc1`; empty for a release. */
@@ -167,9 +159,8 @@ interface Parsed {
 }
 
 /**
- * Below 0 where the first is older, 0 where both are the same, null where nobody can tell: commits, names. As semver orders them (semver.org,
- * 11), with any count of numbers, numbers inside of words as numbers (`rc2` before `rc10`), and commits since a tag, as `git describe`
- * counts them, behind it.
+ * Below 0 if the first is older, 0 if both are the same, null if nobody can tell: commits, names. The order is semver's (semver.org, 11),
+ * with any count of numbers, with numbers inside words (`rc2` before `rc10`), and with the commits that `git describe` counts after the tag.
  */
 export function compareVersions(one: string, other: string): number | null {
   if (one === other) return 0;
@@ -191,13 +182,13 @@ function parse(version: string): Parsed | null {
 }
 
 function compareBefore(one: string, other: string): number {
-  // A release comes after all that led to it.
+  // A release comes after its candidates.
   if (one === "" || other === "") return Number(one === "") - Number(other === "");
   const words = (text: string): string[] => text.match(/\d+|[^\d.-]+/g) ?? [];
   return compareLists(words(one), words(other), null);
 }
 
-/** `missing` stands for what the shorter list lacks; null: the shorter one is the older one. */
+/** `missing` fills up the shorter list; null: the shorter list is the older one. */
 function compareLists(one: readonly string[], other: readonly string[], missing: string | null): number {
   for (let index = 0; index < Math.max(one.length, other.length); index++) {
     const [mine, theirs] = [one[index] ?? missing, other[index] ?? missing];
@@ -215,7 +206,7 @@ function compareWords(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Of any length. */
+/** Numbers of any length. */
 function compareNumbers(one: string, other: string): number {
   const [mine, theirs] = [one.replace(/^0+(?=\d)/, ""), other.replace(/^0+(?=\d)/, "")];
   return mine.length - theirs.length || (mine < theirs ? -1 : Number(mine > theirs));

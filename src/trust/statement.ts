@@ -1,4 +1,4 @@
-/** Statements of in-toto in envelopes of DSSE: what is signed in a bundle. */
+/** Reads the signed content of a bundle: a statement of in-toto in an envelope of DSSE. */
 
 import { checked, fields, ifPresent, list, someText, text } from "../io/checks.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
@@ -6,9 +6,9 @@ import { base64 } from "./evidence.ts";
 
 export interface Statement {
   readonly predicateType: string;
-  /** sha256 of what it is about, as hexadecimal digits, each with the name that it is given; a name may be empty. */
+  /** The artifacts that it is about: sha256 as hexadecimal digits, and a name that may be empty. */
   readonly subjects: readonly { readonly name: string; readonly sha256: string }[];
-  /** As it stands there: nobody has checked it. */
+  /** Unchecked. */
   readonly predicate: unknown;
 }
 
@@ -20,11 +20,12 @@ export interface Envelope {
 
 export interface BundleContent {
   readonly envelope: Envelope;
-  /** How it names the key; null where it has a certificate or nothing. */
+  /** Names the key; null with a certificate or nothing. */
   readonly hint: string | null;
 }
 
 export const statementType = "application/vnd.in-toto+json";
+export const statementVersion = "https://in-toto.io/Statement/v1";
 
 const encoded = text(base64, "base64");
 const envelopeFields = fields({
@@ -44,7 +45,7 @@ const statementFields = fields({
   ),
 });
 
-/** A text says what is wrong. Numbers of the bundle's protobuf form are not looked at: the libraries check those. */
+/** A text is the fault. The numbers of the bundle's protobuf form are left to the libraries. */
 export function readBundle(content: string): BundleContent | string {
   const bundle = fieldsOf(parseJson(content));
   const reading = checked(bundle.dsseEnvelope, envelopeFields, "dsseEnvelope");
@@ -61,7 +62,7 @@ export function readBundle(content: string): BundleContent | string {
   };
 }
 
-/** A text says what is wrong. */
+/** A text is the fault. */
 export function readStatement({ payloadType, payload }: Envelope): Statement | string {
   if (payloadType !== statementType) return `payloadType: expected ${statementType}, found ${payloadType}`;
   const json = parseJson(payload);

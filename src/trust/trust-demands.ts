@@ -1,4 +1,4 @@
-/** The flags that say who has to have signed a fleet, and the policies that say it without flags. */
+/** Turns flags and trust policies into the demands on a fleet: whose signature it needs, and that it is no older one. */
 
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
@@ -11,41 +11,36 @@ import type { TrustPolicy } from "./policy/policy.ts";
 import type { SignerNames, TrustedSigner } from "./trusted-signers.ts";
 import type { World } from "../io/world.ts";
 
-export interface TrustDemands {
-  /** Public keys: files, or `env://NAME`. */
-  readonly key?: readonly string[];
-  readonly identity?: string;
-  readonly issuer?: string;
-  readonly trustedRoot?: string;
-  /** A policy. */
+export interface TrustDemands extends SignerNames {
+  /** The file of a policy. */
   readonly trust?: string;
-  /** Of `--no-downgrade`. */
+  /** false: `--no-downgrade`. */
   readonly downgrade?: boolean;
   readonly cache?: string;
 }
 
-/** Of who starts nothing: what was seen before is no matter of theirs. */
+/** For commands that start nothing: they do not remember indexes. */
 export type SignatureDemands = Omit<TrustDemands, "downgrade" | "cache">;
 
-/** Looked for where no flag names a signer or another policy. */
+/** The policy of the current folder, if no flag names a signer or another policy. */
 const policyName = "imgmatch.trust.yaml";
 
 /**
- * null where neither a flag nor a policy asks for anything: then two places were looked at, and nothing was loaded. The machine's policy
- * always counts, so that a checkout's or a user's own weakens nothing.
+ * null if neither a flag nor a policy demands anything: then nothing was loaded. The machine's policy always counts, so that no policy of a
+ * checkout or a user weakens it.
  */
 export async function trustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   return trustBy(await trustOptions(flags, world));
 }
 
-/** The demands of policies alone: flags name the signers of the fleets that they are given for. */
+/** The demands of policies alone: the signers that flags name are those of other fleets. */
 export async function policyTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
   const asks = options !== null && options.policies.length > 0;
   return trustBy(asks ? { ...options, signers: [], refuseDowngrade: null } : null);
 }
 
-/** The same for who starts nothing: what was seen before is no matter of theirs. */
+/** The demands on signatures alone, for commands that start nothing: an older index is no danger there. */
 export async function signatureTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
   const policies = (options?.policies ?? []).map((policy) => ({
@@ -59,7 +54,7 @@ async function trustBy(options: TrustOptions | null): Promise<FindTrust | null> 
   return options && (await import("./find-trust.ts")).trustBy(options);
 }
 
-/** Whose statements about images of this repository count: one of each list has to have signed; empty where nobody is named. */
+/** The trusted signers of a repository: one of each list must have signed; empty if neither flag nor policy names any. */
 export async function trustedSignersFor(
   reference: ImageReference,
   flags: TrustDemands,
@@ -78,7 +73,7 @@ async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOpt
   if (!downgrade && cache === undefined)
     throw usageError("--no-downgrade keeps its memory in the cache", "name a folder with --cache");
   const own = asksSigner ? [] : ownPolicy(trust, world);
-  const files = [...(isThere(world.machinePolicy) ? [world.machinePolicy] : []), ...own];
+  const files = [...(exists(world.machinePolicy) ? [world.machinePolicy] : []), ...own];
   if (files.length === 0 && !asksSigner && downgrade) return null;
   const { readTrustedSigners } = await import("./trusted-signers.ts");
   return {
@@ -90,13 +85,13 @@ async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOpt
   };
 }
 
-/** The reader of YAML is loaded where there is YAML. */
+/** Only a policy loads the reader of YAML. */
 async function readPolicies(files: readonly string[]): Promise<readonly TrustPolicy[]> {
   const { readTrustPolicy } = await import("./policy/read-policy.ts");
   return Promise.all(files.map((file) => readTrustPolicy(file)));
 }
 
-/** Throws `USAGE` where no registry is asked: a lock is what the checkout says, and nobody has signed it. */
+/** Throws `USAGE` for demands on a lock: a lock is a file of the checkout, and nobody has signed it. */
 export function refuseTrustWithoutRegistry(flags: TrustDemands): void {
   if (!asksTrust(flags)) return;
   throw usageError(
@@ -105,7 +100,7 @@ export function refuseTrustWithoutRegistry(flags: TrustDemands): void {
   );
 }
 
-/** Whether flags ask for it, whatever policies do. */
+/** A flag demands something. */
 export function asksTrust({ trust, downgrade = true, ...flags }: TrustDemands): boolean {
   return namesSigner(flags) || trust !== undefined || !downgrade;
 }
@@ -119,11 +114,11 @@ function ownPolicy(trust: string | undefined, { env, cwd }: World): readonly str
   const named = trust ?? env.IMGMATCH_TRUST;
   if (named !== undefined && named !== "") return [named];
   const here = join(cwd, policyName);
-  return isThere(here) ? [here] : [];
+  return exists(here) ? [here] : [];
 }
 
-/** Whether the file exists. A file that cannot be looked at is no reason to ask for less. */
-function isThere(file: string): boolean {
+/** Throws for a file that cannot be looked at: that is no reason to demand less. */
+function exists(file: string): boolean {
   try {
     lstatSync(file);
     return true;

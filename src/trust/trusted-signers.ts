@@ -1,4 +1,4 @@
-/** Whom a signature may be of: the holder of a key, or an identity that a certificate authority has confirmed. */
+/** The signers whom we trust: the holder of a key, or an identity that a certificate authority has confirmed. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
@@ -10,13 +10,13 @@ export type TrustedSigner = TrustedKey | TrustedIdentity;
 
 export interface TrustedKey {
   readonly kind: "key";
-  /** The name for people: the file's. */
+  /** For people: the file, or the variable. */
   readonly name: string;
   /** A public key: SPKI as PEM, as `cosign.pub` has it. EC P-256, P-384, P-521, Ed25519, RSA from 2048 bits. */
   readonly pem: string;
 }
 
-/** A text has to be equal, an expression has to match the whole name, and `*` of a `glob` stands for any characters. */
+/** A text must be equal, an expression must match the whole name, and `*` of a `glob` stands for any characters. */
 export type WantedName = string | RegExp | { readonly glob: string };
 
 export interface TrustedIdentity {
@@ -36,7 +36,7 @@ export function describeTrusted(signer: TrustedSigner): string {
     : `${shown(signer.identity)}, confirmed by ${shown(signer.issuer)}`;
 }
 
-/** Whether a name is the one that is asked for: all of it, whatever anchors a pattern has. */
+/** Matches the whole name, whatever anchors a pattern has. */
 export function isNamed(name: string, wanted: WantedName): boolean {
   if (typeof wanted === "string") return name === wanted;
   if ("glob" in wanted) return matchesGlob(wanted.glob, name);
@@ -48,7 +48,7 @@ function shown(wanted: WantedName): string {
   return "glob" in wanted ? wanted.glob : `/${wanted.source}/`;
 }
 
-/** As flags name them. */
+/** The flags that name trusted signers. */
 export interface SignerNames {
   /** Public keys: files, or `env://NAME`. */
   readonly key?: readonly string[];
@@ -58,7 +58,7 @@ export interface SignerNames {
   readonly trustedRoot?: string;
 }
 
-/** One of them is enough. Throws `USAGE` for half an identity, `FILE_NOT_FOUND`, `KEY_INVALID`. */
+/** The signature of one is enough. Throws `USAGE` for half an identity, `FILE_NOT_FOUND`, `KEY_INVALID`. */
 export async function readTrustedSigners(
   { key = [], identity, issuer, trustedRoot }: SignerNames,
   env: Environment,
@@ -102,8 +102,8 @@ function wantedName(text: string): WantedName {
 const variable = /^env:\/\/([A-Za-z_]\w*)$/;
 
 /**
- * `cosign.pub`, or `env://NAME`. Throws `FILE_NOT_FOUND`, and `KEY_INVALID` for a variable that is not set. Its value is
- * not looked at: a key is read when something is verified.
+ * `cosign.pub`, or `env://NAME`. Throws `FILE_NOT_FOUND`, and `KEY_INVALID` for a variable that is not set. The key itself is parsed when
+ * something is verified.
  */
 export async function readTrustedKey(name: string, env: Environment): Promise<TrustedKey> {
   if (!name.startsWith("env://")) {
@@ -120,7 +120,7 @@ export async function readTrustedKey(name: string, env: Environment): Promise<Tr
   });
 }
 
-/** Throws `TRUST_UNSAFE` when somebody beside this user and root can change the file, or a folder above. */
+/** Throws `TRUST_UNSAFE` if another user than this one and root can change the file, or a folder above it. */
 export function requireSafe(file: string): void {
   requireOwn([file], "TRUST_UNSAFE", "it decides whom to trust", { fix: (path) => `chown root ${path}` });
 }

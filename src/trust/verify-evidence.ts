@@ -1,4 +1,4 @@
-/** Whether what was found in a registry proves that one of these signers signed exactly this digest. */
+/** Verifies that one of the trusted signers has signed exactly this digest, by evidence from a registry. */
 
 import { InternalError } from "../errors.ts";
 import {
@@ -15,25 +15,24 @@ import { describeTrusted, type TrustedKey, type TrustedSigner } from "./trusted-
 import { preAuthentication, readBundle } from "./statement.ts";
 
 export interface Verified extends Proof {
-  /** The one of those that were asked for. */
+  /** The trusted signer that the evidence proves. */
   readonly signer: TrustedSigner;
   readonly format: ReadEvidence["format"];
 }
 
 export interface VerifyEvidenceOptions {
-  /** `trusted_root.json` of the public sigstore, for identities that bring none. Default: by TUF, from the network. */
+  /** `trusted_root.json` for identities that name none. Default: the public sigstore's, from the network by TUF. */
   readonly publicRoot?: () => Promise<string>;
-  /** Of the statements that count. Default: plain signatures. */
+  /** Type of the statements that count. Default: plain signatures. */
   readonly predicateType?: string;
 }
 
 /**
- * The first evidence that proves it. One signer of the list is enough. A signature counts for a digest, not for a name: simple signing's
- * `docker-reference` is not compared, because a mirror has another one for the same image; cosign does not compare it either.
+ * Answers with the first proof. One signer of the list is enough. A signature counts for a digest, not for a name: simple signing's
+ * `docker-reference` is not compared, as a mirror has another one for the same image. cosign does not compare it either.
  *
- * Throws with exit code 6 `SIGNATURE_MISSING` without evidence, else the code that says most of why none counts:
- * `SIGNATURE_OTHER_DIGEST`, `CERTIFICATE_EXPIRED`, `SIGNATURE_INVALID`, `SIGNATURE_WRONG_SIGNER`; `KEY_INVALID` and
- * `TRUSTED_ROOT_INVALID` for what the signers are described by.
+ * Throws with exit code 6: `SIGNATURE_MISSING` without evidence, else the most telling of `SIGNATURE_OTHER_DIGEST`, `CERTIFICATE_EXPIRED`,
+ * `SIGNATURE_INVALID`, `SIGNATURE_WRONG_SIGNER`. Throws `KEY_INVALID` and `TRUSTED_ROOT_INVALID` for a bad description of a signer.
  *
  * @example
  * const evidence = await findEvidence(registry, { reference, digest });
@@ -65,7 +64,7 @@ export async function verifyEvidence(
 async function judgeOf(signer: TrustedSigner, options: VerifyEvidenceOptions): Promise<Judge> {
   const { predicateType = signPredicate } = options;
   if (signer.kind === "key") return checkByKey(signer, predicateType);
-  // An own part of the program: a node that asks for a key does not wait for it.
+  // A part of its own: a node that trusts a key does not wait for it.
   const { checkByIdentity } = await import("./verify-identity.ts");
   const root = signer.trustedRoot ?? (await (options.publicRoot ?? fetchPublicRoot)());
   return checkByIdentity(signer, root, predicateType);
@@ -90,7 +89,7 @@ function checkByKey(signer: TrustedKey, predicateType: string): Judge {
   };
 }
 
-/** Of the public sigstore, by TUF. Throws `TRUSTED_ROOT_INVALID`. */
+/** The root of the public sigstore, by TUF. Throws `TRUSTED_ROOT_INVALID`. */
 export async function fetchPublicRoot(): Promise<string> {
   const { publicRoot } = await import("./public-root.ts");
   return publicRoot();

@@ -1,4 +1,4 @@
-/** Signatures of identities: the certificate, who issued it, what the logs have promised, and when. By sigstore's libraries. */
+/** Verifies signatures of identities by sigstore's libraries: certificate, issuer, promises of the logs, times. */
 
 import { createHash, X509Certificate } from "node:crypto";
 import { type Bundle, bundleFromJSON } from "@sigstore/bundle";
@@ -19,9 +19,9 @@ import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./
 import { type TrustedIdentity, isNamed } from "./trusted-signers.ts";
 
 /**
- * A certificate lives for minutes: it counts by the time that a log or a timestamp authority has confirmed, never by the clock of this
- * machine. If the root names transparency logs, one of them has to have the signature, and if it names certificate logs, one of
- * those the certificate. Throws `TRUSTED_ROOT_INVALID`.
+ * A certificate lives for minutes. It counts by the time that a log or a timestamp authority has confirmed, never by the clock of this
+ * machine. If the root names transparency logs, one of them must have the signature. If it names certificate logs, one of them must have the
+ * certificate. Throws `TRUSTED_ROOT_INVALID`.
  */
 export function checkByIdentity(signer: TrustedIdentity, root: string, predicateType: string): Judge {
   const verifier = verifierOf(root);
@@ -60,7 +60,7 @@ function verifierOf(text: string): Verifier {
   });
 }
 
-/** Whatever the libraries throw at what somebody else has written, it does not count. */
+/** A signature that makes the libraries throw does not count: anybody may have written it. */
 function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: ReadEvidence): Identity | Failure {
   let entity: SignedEntity | null = null;
   try {
@@ -78,7 +78,7 @@ function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: ReadEvid
   }
 }
 
-/** Which of its times does not lie within the certificate's; null where all do. */
+/** The fault if one of its times lies outside the certificate's; null if none does. */
 function outside(bundle: Bundle, { timestamps }: SignedEntity): string | null {
   const { content } = bundle.verificationMaterial;
   if (content.$case === "publicKey") return null;
@@ -100,13 +100,13 @@ function outside(bundle: Bundle, { timestamps }: SignedEntity): string | null {
     : `was signed at ${wrong.toISOString()} with a certificate of ${new Date(validFrom).toISOString()} to ${new Date(validTo).toISOString()}`;
 }
 
-/** A text says what is wrong. */
+/** A text is the fault. */
 function bundleOf(evidence: ReadEvidence): Bundle | string {
   const json = evidence.format === "bundle" ? parseJson(evidence.content) : simpleBundle(evidence);
   if (typeof json === "string") return json;
   const bundle = attempt(() => bundleFromJSON(json), null);
   if (bundle === null) return "it is no bundle of sigstore";
-  // Else the signature of a file would be verified, and an envelope beside it read.
+  // Otherwise the signature of a file would be verified, and an envelope beside it read.
   const isEnvelope = bundle.content.$case === "dsseEnvelope";
   return isEnvelope === (evidence.format === "bundle") ? bundle : "it signs no statement";
 }
@@ -122,7 +122,7 @@ const logEntry = fields({
 });
 const timestampNote = fields({ SignedRFC3161Timestamp: text(base64, "base64") });
 
-/** Simple signing in the form of a bundle, as JSON; a text says what is wrong. */
+/** Simple signing in the form of a bundle, as JSON; a text is the fault. */
 function simpleBundle({ payload, signature, certificate, log, timestamp }: SimpleSigning): object | string {
   const x509 = certificate === null ? null : attempt(() => new X509Certificate(certificate), null);
   const entry = log === null ? null : checked(parseJson(log), logEntry, "its log entry");

@@ -21,8 +21,7 @@ import { removeDockerfiles, writeDockerfiles } from "../../src/fleet/dockerfile/
 import { ownedName } from "../../src/io/owner.ts";
 import { isTemporaryName, writeFileAtomic } from "../../src/io/write-file.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { writeLock } from "../../src/lock/write-lock.ts";
-import { updateLock } from "../../src/lock/update-lock.ts";
+import { updateLock, writeLock } from "../../src/lock/update-lock.ts";
 import { makeFolder } from "../support/folders.ts";
 
 const lock = parseLock(readFileSync("test/fixtures/locks/v2.json", "utf8"), "v2.json");

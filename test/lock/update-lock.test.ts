@@ -15,9 +15,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ownedName } from "../../src/io/owner.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { readLock, readLockIfPresent } from "../../src/lock/lock-file.ts";
-import { writeLock } from "../../src/lock/write-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { updateLock } from "../../src/lock/update-lock.ts";
+import { updateLock, writeLock } from "../../src/lock/update-lock.ts";
 import { bundled } from "../support/bundle.ts";
 import { makeFolder } from "../support/folders.ts";
 

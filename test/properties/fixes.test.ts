@@ -13,7 +13,7 @@ import { plainPins } from "../../src/resolve/pins.ts";
 import { hasGpuCode } from "../../src/hardware/requirement.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits } from "../../src/resolve/check-fit.ts";
-import type { Remedy } from "../../src/resolve/rules/rule-remedy.ts";
+import type { Remedy } from "../../src/resolve/verdict.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyImage } from "./support/machines.ts";
 import { checkOptions, timeoutMs } from "./support/runs.ts";

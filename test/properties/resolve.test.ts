@@ -4,7 +4,7 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { ResolveImageOptions } from "../../src/resolve/resolve-options.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
-import { amdGpusOf } from "../../src/resolve/host-view.ts";
+import { amdGpusOf } from "../../src/resolve/amd-view.ts";
 import {
   parseRequire,
   type RequireCondition,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import { explainImage, explainResolution } from "../../src/resolve/explain.ts";
+import { explainResolution } from "../../src/resolve/explain.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";
 import { a100, cpuHost, gpu, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
@@ -244,35 +244,4 @@ it("groups what only the tag decided", () => {
   expect(explainResolution(lockOf(many), cpuHost())).toContain(
     "  99 images: cell-1, cell-10, cell-11 and 96 more: tag: cell-0 before cell-1",
   );
-});
-
-describe("explainImage", () => {
-  it("names every reason, not the first alone", () => {
-    const misfits = explainImage(fleet, "cuda13-80", gpuHost([h100], "570.124.06", "12.8"));
-    expect(misfits.map(({ code }) => code)).toEqual(["DRIVER_TOO_OLD", "NO_GPU_CODE"]);
-    expect(explainImage(fleet, "cpu", cpuHost())).toEqual([]);
-  });
-
-  it("takes a cell, a tag or a reference", () => {
-    const [, image] = Object.entries(fleet.images)[0] ?? [];
-    if (image === undefined) throw new Error("the fleet is empty");
-    const lock = { ...fleet, images: { "cell=1": { ...image, tag: "1.0-cpu" } } };
-    for (const name of [
-      "cell=1",
-      "1.0-cpu",
-      `${fleet.repository}:1.0-cpu`,
-      `${fleet.repository}:1.0-cpu@${image.digest}`,
-    ]) {
-      expect(explainImage(lock, name, cpuHost({ platform: "linux/arm64" }))).toMatchObject([
-        { code: "ARCH_MISMATCH" },
-      ]);
-    }
-  });
-
-  it("does not take an unknown name for an image that fits", () => {
-    expect(() => explainImage(fleet, "cuda12-81", cpuHost())).toThrow(
-      expect.objectContaining({ code: "CELL_NOT_FOUND" }),
-    );
-    expect(() => explainImage(fleet, "90a", cpuHost())).toThrow("for example: cuda12-90a");
-  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { findCell } from "../../src/resolve/find-cell.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";
 import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
@@ -72,5 +73,27 @@ describe("whyNotImage", () => {
   it("takes a reference too, and refuses an unknown name", () => {
     expect(whyNotImage(lock, "registry.example.com/team/cv-tf:cpu", host).cell).toBe("cpu");
     expect(() => whyNotImage(lock, "nope", gpuHost([h100], "570.124.06"))).toThrow(/CELL_NOT_FOUND/);
+  });
+
+  it("takes a cell, a tag or a reference", () => {
+    const { image: found } = findCell(lock, "cpu");
+    const named = { ...lock, images: { "cell=1": { ...found, tag: "1.0-cpu" } } };
+    for (const name of [
+      "cell=1",
+      "1.0-cpu",
+      `${lock.repository}:1.0-cpu`,
+      `${lock.repository}:1.0-cpu@${found.digest}`,
+    ]) {
+      expect(whyNotImage(named, name, cpuHost({ platform: "linux/arm64" })).reasons).toMatchObject([
+        { code: "ARCH_MISMATCH" },
+      ]);
+    }
+  });
+
+  it("does not take an unknown name for an image that fits", () => {
+    expect(() => whyNotImage(lock, "hopper-81", host)).toThrow(
+      expect.objectContaining({ code: "CELL_NOT_FOUND" }),
+    );
+    expect(() => whyNotImage(lock, "hop", host)).toThrow("for example: hopper");
   });
 });

@@ -1,4 +1,4 @@
-/** The flags of what publishes, about who signs it and how. */
+/** The signing flags of the commands that publish. */
 
 import type { Command } from "commander";
 

@@ -4,10 +4,9 @@
  */
 
 import { groupBy } from "../../io/collections.ts";
-import { fitOptions } from "../../resolve/find-cell.ts";
 import { viewHost } from "../../resolve/host-view.ts";
 import { askNow, checkFitBy } from "../../resolve/check-fit.ts";
-import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
+import { fitOptions, type ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { explainOrder } from "../../resolve/rank.ts";
 import { createResolver } from "../../resolve/resolver.ts";
 import { type WhyNot, whyNotImage } from "../../resolve/why-not-image.ts";

@@ -3,7 +3,7 @@
 import { type GpuVendor, vendorsOf } from "../../hardware/requirement.ts";
 import type { AmdGpuFacts, GpuFacts, HostFacts, MigInstance } from "../../host/facts.ts";
 import type { Requirement } from "../../lock/lock.ts";
-import { amdGpusOf } from "../../resolve/host-view.ts";
+import { amdGpusOf } from "../../resolve/amd-view.ts";
 
 export type GpuUnit = NvidiaUnit | AmdUnit;
 

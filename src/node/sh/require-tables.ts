@@ -7,7 +7,7 @@ import type { CudaRequirement } from "../../lock/lock.ts";
 import { brandOf, brandsByName } from "../../resolve/host-view.ts";
 import { parseRequire } from "../../resolve/parse-nvidia-require.ts";
 import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia-require.ts";
-import type { RuleSteps } from "../../resolve/rules/rule-remedy.ts";
+import type { RuleSteps } from "../../resolve/rules/rule.ts";
 import { runtimes, sampleHost, sampleNvidia, type scales } from "../sample-hosts.ts";
 import { gpuClasses } from "./compile-order.ts";
 

@@ -1,12 +1,12 @@
-/** No rule: what AMD says of its driver and a ROCm release. Nothing enforces it, so that outside of it an answer stands and says so. */
+/** Notes, no rule: an image that fits may still be outside AMD's support statement, which nothing enforces. */
 
 import { type AmdDriver, amdDrivers } from "../../hardware/amd-drivers.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import type { RocmRequirement } from "../../lock/lock.ts";
-import type { AmdView } from "../host-view.ts";
+import type { AmdView } from "../amd-view.ts";
+import { isMisfit } from "../verdict.ts";
 import { checkAmdCode } from "./amd-gpus.ts";
 
-/** In words, for an image that fits. */
 export function noteAmd(
   { release, code }: RocmRequirement,
   { driver, gpus, besides }: AmdView,
@@ -16,7 +16,7 @@ export function noteAmd(
     ...(row === undefined ? [] : noteWindow(release, row)),
     ...noteSpirv(release, { code, gpus }),
     ...besides
-      .filter((gpu) => "ok" in checkAmdCode({ code, compute: undefined, xnack: false }, [gpu]))
+      .filter((gpu) => isMisfit(checkAmdCode({ code, compute: undefined, xnack: false }, [gpu])))
       .map(
         ({ label, target }) =>
           `${label}${target === null ? "" : `, ${target}`}, of the processor is left out, and the image has no code for it: hide it from the program too (HIP_VISIBLE_DEVICES=${gpus.map(({ index }) => index).join()})`,
@@ -37,10 +37,10 @@ function noteWindow(release: string, { driver, module, oldest, newest }: AmdDriv
   ];
 }
 
-/** The image's own ROCm compiles it on the host, and may be older than the card. */
+/** The image's own ROCm compiles SPIR-V on the host, and may be older than the card. */
 function noteSpirv(release: string, { code, gpus }: Pick<RocmRequirement, "code"> & Pick<AmdView, "gpus">) {
   const fits = checkAmdCode({ code, compute: undefined, xnack: false }, gpus);
-  if ("ok" in fits) return [];
+  if (isMisfit(fits)) return [];
   const compiled = gpus.filter((_, place) => fits[place]?.kind === "spirv");
   const [first] = compiled;
   return first === undefined

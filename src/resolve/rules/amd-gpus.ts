@@ -4,24 +4,38 @@ import { genericOf, spirvTarget } from "../../hardware/amd-generics.ts";
 import { compareText } from "../../io/collections.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { RocmRequirement } from "../../lock/lock.ts";
-import type { AmdGpuView, AmdView, HostView } from "../host-view.ts";
+import type { AmdGpuView, AmdView } from "../amd-view.ts";
+import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
-import type { CodeFit, Misfit } from "../verdict.ts";
+import { type FitOptions, wantsXnack } from "../resolve-options.ts";
+import { type CodeFit, type Cure, type GpuFit, isMisfit, type Misfit, type Misfits } from "../verdict.ts";
 import { compareCodeFits } from "./gpu-code.ts";
 import { because, noGpu, noneVisible } from "./gpu-presence.ts";
-import type { Cure } from "./rule-remedy.ts";
+import { rule } from "./rule.ts";
 
-/** AMD GPUs that a driver drives, one at least. */
-export interface UsableAmdGpus {
+export const amdRule = rule({
+  image: ({ requires: { rocm }, axes: { compute } }) => (rocm == null ? null : { ...rocm, compute }),
+  asks: ["amd", "untold", "broken", "others"],
+  answer: (rocm, host, options) =>
+    rocm === null || host.untold.amd.length > 0 ? null : serve(rocm, host, options),
+});
+
+type AmdHost = Pick<HostView, "amd" | "broken" | "others">;
+
+function serve(rocm: Omit<AmdCode, "xnack">, host: AmdHost, options: FitOptions): GpuFit | Misfits {
+  const usable = checkAmdPresence(host);
+  if (!usable.ok) return [usable];
+  const code = checkAmdCode({ ...rocm, xnack: wantsXnack(options) }, usable.amd.gpus);
+  return isMisfit(code) ? [code] : { ok: true, tier: "native", code };
+}
+
+/** At least one GPU is visible, and a driver drives them. */
+interface UsableAmdGpus {
   readonly ok: true;
   readonly amd: AmdView;
 }
 
-export function checkAmdPresence({
-  amd,
-  broken,
-  others,
-}: Pick<HostView, "amd" | "broken" | "others">): UsableAmdGpus | Misfit {
+function checkAmdPresence({ amd, broken, others }: AmdHost): UsableAmdGpus | Misfit {
   if (amd === null) return noGpu("amd", isLabelled(others));
   const problems = [...broken, ...others];
   if (!amd.driven) {
@@ -38,18 +52,18 @@ export function checkAmdPresence({
   return { ok: true, amd };
 }
 
-export interface AmdCode extends Pick<RocmRequirement, "code"> {
-  /** The value of the image's axis `compute`, which a user can pin. */
+interface AmdCode extends Pick<RocmRequirement, "code"> {
+  /** The image's axis `compute`, which a user can pin. */
   readonly compute: string | undefined;
-  /** The user has asked for code of processes that run with xnack on. */
+  /** The programs run with xnack on. */
   readonly xnack: boolean;
 }
 
-/** One code per GPU, in the order of the GPUs, or why there is none. */
+/** One code for each GPU, in their order, or the reason why one has none. */
 export function checkAmdCode(image: AmdCode, gpus: readonly AmdGpuView[]): readonly CodeFit[] | Misfit {
   const found = gpus.map((gpu) => ({ gpu, ...codeOf(image, gpu) }));
   const lacking = found.filter(({ fit }) => fit === null);
-  // A certain no before a doubt.
+  // A certain no comes before a doubt.
   const first = lacking.find(({ against }) => !isDoubtful(against)) ?? lacking[0];
   if (first === undefined) return found.flatMap(({ fit }) => fit ?? []);
   return noCode(
@@ -60,17 +74,17 @@ export function checkAmdCode(image: AmdCode, gpus: readonly AmdGpuView[]): reado
   );
 }
 
-/** Against code of a GPU's own target: a state that the code was compiled for, and the GPU or its processes are not in. */
+/** Code for the GPU's target does not run for one of these: it was compiled for another state of the GPU or of its processes. */
 type Against = "sramecc" | "sramecc unknown" | "xnack" | "unknown feature";
 
 interface Found {
-  /** null where no code runs. */
+  /** null if no code runs. */
   readonly fit: CodeFit | null;
   readonly against: readonly { readonly target: string; readonly why: Against }[];
 }
 
 /**
- * A code object runs on its own target, or on the members of its generic one; in HIP's order of choice, SPIR-V comes last.
+ * A code object runs on its own target, or on the members of its generic target. HIP chooses SPIR-V last.
  * Sources: ROCm/rocm-systems, commit 1b1610fc: hsa-runtime/core/runtime/isa.cpp, Isa::IsCompatible; LLVM 22.1.8, AMDGPUUsage.rst.
  */
 function codeOf({ code, xnack }: AmdCode, gpu: AmdGpuView): Found {
@@ -119,7 +133,7 @@ function findAgainst(features: readonly string[], gpu: AmdGpuView, xnack: boolea
   return against.find((why) => why !== "sramecc unknown") ?? against[0] ?? null;
 }
 
-/** A process has xnack off unless it asks (HSA_XNACK=1), but on these. Source: rocm-bootstrap 0.3.0. */
+/** On these targets every process has xnack on. On others it must ask (HSA_XNACK=1). Source: rocm-bootstrap 0.3.0. */
 const xnackByItself: ReadonlySet<string> = new Set(["gfx1250"]);
 
 function noCode(
@@ -150,7 +164,7 @@ function noCode(
   const [own] = against;
   const reason = own === undefined ? "" : `; ${own.target} is for ${states[own.why](own.target)}`;
   const pin: readonly Cure[] =
-    compute?.includes("xnack+") === true && !xnack && !("ok" in checkAmdCode({ ...image, xnack: true }, gpus))
+    compute?.includes("xnack+") === true && !xnack && !isMisfit(checkAmdCode({ ...image, xnack: true }, gpus))
       ? [
           {
             text: `pin compute=${compute} where its programs run with HSA_XNACK=1`,
@@ -176,7 +190,7 @@ function stateIn(target: string, feature: string): "on" | "off" {
   return target.includes(`${feature}+`) ? "on" : "off";
 }
 
-/** For every GPU that finds none: with code for one of them the image would still not run. */
+/** Names every GPU without code: code for one of them would not be enough. */
 function addTargets(lacking: readonly AmdGpuView[]): Cure {
   const targets = [...new Set(lacking.flatMap(({ target }) => target ?? []))];
   const [only] = targets;

@@ -1,19 +1,27 @@
-/** Rule: a broken host is not a small host. A CPU image is chosen there only when the user asks for one. */
+/** Rule: a broken host is not a small host. It gets a CPU image only when the user asks for one. */
 
 import { type HostView, vendorOfProblem } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
+import { type FitOptions, wantsCpu } from "../resolve-options.ts";
 import type { Misfit } from "../verdict.ts";
-import { isConcerned, type GpuSide, type Wanted } from "./gpu-side.ts";
+import { isConcerned, type GpuSide, sideOf } from "./gpu-side.ts";
+import { rule } from "./rule.ts";
+
+export const brokenHostRule = rule({
+  image: ({ requires }) => sideOf(requires),
+  asks: ["broken"],
+  answer: checkBrokenHost,
+});
 
 export function checkBrokenHost(
   side: GpuSide,
-  wanted: Wanted,
   host: Pick<HostView, "broken">,
+  options: FitOptions,
 ): Misfit | null {
-  const problem = host.broken.find((each) => {
-    const vendor = vendorOfProblem(each);
-    const isNvidias = vendor === "nvidia" && side === "cpu" && !wanted.cpu;
-    return isNvidias || isConcerned(side, vendor, wanted);
+  const problem = host.broken.find((found) => {
+    const vendor = vendorOfProblem(found);
+    const isNvidias = vendor === "nvidia" && side === "cpu" && !wantsCpu(options);
+    return isNvidias || isConcerned(side, vendor, options);
   });
   if (problem === undefined) return null;
   const repair = problem.fix ?? "repair the host's GPU driver, usually by a reboot";

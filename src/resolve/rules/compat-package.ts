@@ -1,6 +1,6 @@
 /**
- * Rule: NVIDIA's forward-compatibility package in an image, a newer libcuda on an older kernel driver, serves where something loads it.
- * Which libcuda is loaded is decided by the image and by the host's container toolkit, before anybody asks whether it works.
+ * Rule: NVIDIA's forward-compatibility package in an image serves if it is loaded: a newer libcuda on an older kernel driver. First the image and
+ * the host's container toolkit decide which libcuda is loaded. Only then it counts whether that one works.
  */
 
 import { compatAllowsClass, findCompatPackage } from "../../hardware/forward-compat.ts";
@@ -16,12 +16,12 @@ import {
 import type { DriverRequirement } from "../../lock/lock.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import { type DriverService, type Misfit, tiers } from "../verdict.ts";
-import { type Cure, updateDriver } from "./rule-remedy.ts";
+import { type Cure, type DriverService, type Misfit, tiers } from "../verdict.ts";
+import { updateDriver } from "./gpu-cures.ts";
 
-export type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
+type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
 
-/** Whose libcuda a program gets; `either` where nobody can say. */
+/** The libcuda that a program gets; `either` if nobody can say. */
 type Loaded = "package" | "host" | "either";
 
 /** The values that the rule compares, read once. */
@@ -34,7 +34,7 @@ interface Pair {
   readonly nvidia: NvidiaView;
 }
 
-/** `alone` is what the host's driver does for the toolkit without the package. */
+/** `alone` is the service of the host's driver without the package. */
 export function checkCompatPackage(
   compat: CompatRequirement,
   toolkit: CudaVersion,
@@ -63,9 +63,9 @@ export function checkCompatPackage(
 }
 
 /**
- * The library that the image's own search finds, then the changes that the toolkit makes to it. A library by `LD_LIBRARY_PATH` comes before all that a runtime
- * does (ld.so(8)); the toolkit never takes a package that is not newer than the driver (libnvidia-container, `src/cli/compat_mode.c`; of
- * two in one folder ldconfig takes the newer).
+ * First the library that the image's own search finds, then the changes by the toolkit. `LD_LIBRARY_PATH` comes before all that a runtime adds
+ * (ld.so(8)). The toolkit never takes a package that is not newer than the driver (libnvidia-container, `src/cli/compat_mode.c`). Of two in
+ * one folder ldconfig takes the newer.
  */
 function loadedOf(pair: Pair): Loaded {
   const { onPath } = pair.compat;
@@ -77,7 +77,7 @@ function loadedOf(pair: Pair): Loaded {
   return added === null ? "either" : found;
 }
 
-/** Whether the container toolkit puts the package before the host's library; null where nobody can say. */
+/** The container toolkit puts the package before the host's library; null if nobody can say. */
 function isAdded({ compat, packaged, driver, nvidia, packageCuda }: Pair): boolean | null {
   const { scale, cuda } = nvidia;
   const { adds } = nvidia.compat;
@@ -103,7 +103,7 @@ function isAdded({ compat, packaged, driver, nvidia, packageCuda }: Pair): boole
   }
 }
 
-/** The package's libcuda is loaded, whatever the host has. */
+/** The package's libcuda is loaded. */
 function byPackage(pair: Pair, alone: DriverService | Misfit): DriverService | Misfit {
   const { packaged, packageCuda, driver, toolkit, nvidia } = pair;
   if (nvidia.scale === "linux" && compareDriverVersions(driver, packaged) === 0) return alone;
@@ -113,20 +113,20 @@ function byPackage(pair: Pair, alone: DriverService | Misfit): DriverService | M
   return { ok: true, tier: "forward", ptx: compareMinor(packageCuda, toolkit) >= 0, cuda: packageCuda };
 }
 
-/** The parts that hold in both cases. */
+/** Nobody can say which libcuda is loaded: only what both serve is sure. */
 function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Misfit {
-  const other = byPackage(pair, alone);
-  if (alone.ok && other.ok)
+  const packaged = byPackage(pair, alone);
+  if (alone.ok && packaged.ok)
     return {
       ok: true,
-      tier: tiers.indexOf(alone.tier) > tiers.indexOf(other.tier) ? alone.tier : other.tier,
-      ptx: alone.ptx && other.ptx,
+      tier: tiers.indexOf(alone.tier) > tiers.indexOf(packaged.tier) ? alone.tier : packaged.tier,
+      ptx: alone.ptx && packaged.ptx,
       cuda: alone.cuda,
     };
   const { compat, driver, nvidia } = pair;
-  // In CDI the folders of the host stand in ld.so.conf.d themselves: which come first, goes by names and by what was there before.
+  // CDI writes the host's folders into ld.so.conf.d: names and older files decide which come first.
   const isKept = compat.onPath === "cache" && nvidia.compat.hostFirst === false;
-  if (!other.ok && (!alone.ok || isKept)) return other;
+  if (!packaged.ok && (!alone.ok || isKept)) return packaged;
   const isHosts =
     compat.onPath !== undefined && (nvidia.compat.adds === null || nvidia.compat.hostFirst === null);
   const works = alone.ok ? "without" : "with";
@@ -164,7 +164,7 @@ const turnOff: Cure = {
   remedy: null,
 };
 
-/** The host's driver does not serve, and the package that would is not loaded. */
+/** The host's driver does not serve, and the package is not loaded. */
 function withoutPackage(pair: Pair, alone: Misfit): Misfit {
   const { compat } = pair;
   if (refuseCompat(pair, alone) !== null) return alone;
@@ -178,7 +178,7 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
   const no = (why: string, fix: string | readonly Cure[]) =>
     misfit("COMPAT_NOT_SUPPORTED", `its forward-compatibility package ${compat.package} ${why}`, fix);
   const isOwn = compat.onPath === "always" || compat.onPath === "cache";
-  // The cheapest first: without the package the host's own driver may do.
+  // The cheapest cure first: without the package the host's own driver may serve.
   const without = alone.ok ? [isOwn ? leaveOut : turnOff] : [];
   const update = isOwn
     ? ([

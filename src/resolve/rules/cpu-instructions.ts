@@ -1,42 +1,44 @@
-/** Rule: every feature that the image's code may use is present on every processor of the host. */
+/** Rule: every processor of the host has every feature that the image's code may use. */
 
 import { hiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
-import type { CpuRequirement, LockedAdoption } from "../../lock/lock.ts";
+import type { LockedAdoption } from "../../lock/lock.ts";
+import { neededRequirement } from "../../lock/needed-requirement.ts";
+import { describeMeasured } from "../describe-measured.ts";
 import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
-import type { Cure } from "./rule-remedy.ts";
-import type { Misfit } from "../verdict.ts";
+import type { Cure, Misfit } from "../verdict.ts";
+import { type ImageToFit, rule } from "./rule.ts";
 
-/** The part of a host that the rule reads. */
-export type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknown">;
+type CpuImage = Pick<ImageToFit, "platform" | "requires" | "measured" | "adopted">;
+type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknown">;
 
-export interface CpuOrigin {
-  /** Describes the declared features that its binaries use, if `features` is not all of them. */
-  readonly measured?: () => string | null;
-  /** Of an image that others built. */
-  readonly adopted?: LockedAdoption | undefined;
-}
+export const cpuRule = rule({
+  image: (image): CpuImage => image,
+  imageKey: ({ platform, requires, measured, adopted }) => [platform, requires.cpu, measured, adopted],
+  asks: ["platform", "cpu", "features", "unknown"],
+  answer: checkCpu,
+});
 
-export function checkCpu(
-  { march, features }: CpuRequirement,
-  host: CpuView,
-  { measured = () => null, adopted }: CpuOrigin = {},
-): Misfit | null {
+function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
+  // Features of another architecture are no lack of this CPU.
+  if (image.platform.split("/")[1] !== host.platform.split("/")[1]) return null;
+  const { march, features } = neededRequirement(image).cpu;
+  const { adopted } = image;
   const present = host.features;
   if (features.length === 0) return null;
   if (present === null) {
     return misfit(
       "CPU_FEATURES_MISSING",
-      `needs ${features.length} CPU features (${measured() ?? march}), this host's CPU features are unknown`,
+      `needs ${features.length} CPU features (${describeMeasured(image) ?? march}), this host's CPU features are unknown`,
       "run imgmatch probe on the host itself, where the system tells them",
     );
   }
   const missing = features.filter((feature) => !present.has(feature));
   if (missing.length === 0) return null;
-  // Names of x86: an Arm kernel does print its sha512, sm3 and sm4.
+  // These are names of x86: an Arm kernel prints its sha512, sm3 and sm4.
   const x86 = host.platform === "linux/amd64";
-  // The list of another system is not that of Linux: macOS, for one, has AVX2 on another list.
+  // Another system lists other names: macOS has AVX2 on another list.
   const foreign = !host.platform.startsWith("linux/");
   const open = missing.filter((feature) => foreign || host.unknown.has(feature));
   const hidden = missing.filter(
@@ -44,7 +46,7 @@ export function checkCpu(
   );
   return misfit(
     "CPU_FEATURES_MISSING",
-    `needs ${listSome(missing)} (${measured() ?? march}), ${describeLack(missing, hidden, open)}`,
+    `needs ${listSome(missing)} (${describeMeasured(image) ?? march}), ${describeLack(missing, hidden, open)}`,
     () => {
       if (open.length === missing.length)
         return [{ text: "run imgmatch probe on the host itself, where the kernel tells them", remedy: null }];
@@ -59,16 +61,16 @@ export function checkCpu(
   );
 }
 
-/** More than this is another CPU. */
+/** A CPU that lacks more features is another CPU. */
 const mostLeftOut = 4;
 
-/** An estimate counts what a file uses without asking the CPU, and its owner may know better; `adopt` checks it. */
+/** The owner of an image may know better than the estimate. `adopt` checks what the owner states. */
 const stateMarch: Cure = {
   text: "state what it was built for, where it runs with less (imgmatch adopt --march)",
   remedy: null,
 };
 
-/** The same march without what is missing, where that leaves more than the host's level; else a cell of that level. */
+/** The same march without the missing features, if that leaves more than the host's level; else a cell of that level. */
 function otherImage(
   host: CpuView,
   name: string,
@@ -95,7 +97,7 @@ function otherImage(
   ];
 }
 
-/** The cell that serves this host. */
+/** A cell of the host's level. */
 function lowerMarch({ cpu: { level } }: CpuView, march: string): readonly Cure[] {
   if (level === null)
     return [
@@ -119,7 +121,7 @@ function adoptWithout(features: readonly string[]): string {
   return `adopt it again with ${features.map((feature) => `--without ${feature}`).join(" ")}, where no program uses ${features.length === 1 ? "it" : "them"}`;
 }
 
-/** Exposes features to the guest. A feature that no kernel prints stays unseen there too: the image has to do without it. */
+/** Exposes features to the guest. A feature that no kernel prints stays invisible there too, so the image must do without it. */
 function exposed(
   visible: readonly string[],
   hidden: readonly string[],
@@ -128,7 +130,7 @@ function exposed(
   const expose =
     visible.length === 0 ? [] : [`in a virtual machine, expose ${listSome(visible, 4)} to the guest`];
   if (hidden.length === 0) return [{ text: expose.join(), remedy: { kind: "features", features: visible } }];
-  // Its files need them: to expose the others is not enough.
+  // Its files need the hidden features: to expose the others is not enough.
   if (adopted?.cpu === "estimated") return [];
   const without = `list ${listSome(hidden, 4)} under the march's without, where no program uses it`;
   return [

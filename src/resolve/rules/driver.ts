@@ -16,7 +16,8 @@ import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { DriverService, Misfit } from "../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
-import { type RuleSteps, updateDriver } from "./rule-remedy.ts";
+import { updateDriver } from "./gpu-cures.ts";
+import type { RuleSteps } from "./rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;
 
@@ -45,7 +46,7 @@ export function checkDriver(requirement: CudaRequirement, nvidia: NvidiaView): D
   }
 }
 
-/** The versions at which the answer of {@link checkDriver} can change: every one that is compared below. */
+/** The versions that {@link checkDriver} compares: its answer can change at each. */
 export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
   const known = findToolkit(toolkit);
   const own = known === null ? [] : [known.minimumDriver, driverFloor(known)?.minimum];
@@ -92,7 +93,7 @@ function byHost(toolkit: CudaVersion, nvidia: NvidiaView): DriverService {
   return { ok: true, tier: native ? "native" : "minor", ptx: native, cuda: nvidia.cuda };
 }
 
-/** The user-space driver inside the image speaks to one kernel module only: its own version. */
+/** The user-space driver in the image works with one kernel module alone: that of its own version. */
 function checkBundledDriver(
   { version }: Mode<"bundled">,
   toolkit: CudaVersion,
@@ -141,7 +142,7 @@ function checkBundledDriver(
   return byHost(toolkit, nvidia);
 }
 
-/** Whether the driver knows all of the toolkit. With an unknown CUDA version, the toolkit's own minimum driver proves it. */
+/** The driver knows all of the toolkit. If its CUDA version is unknown, the toolkit's own minimum driver proves it. */
 function reachesToolkit(toolkit: CudaVersion, { cuda, driver, scale }: NvidiaView): boolean {
   if (cuda !== null) return compareMinor(cuda, toolkit) >= 0;
   const own = parseDriverVersion(findToolkit(toolkit.text)?.minimumDriver ?? "");

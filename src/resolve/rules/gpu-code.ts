@@ -1,4 +1,4 @@
-/** Rule: every visible GPU finds code that it runs, machine code or PTX that the driver understands. */
+/** Rule: the image has code for every visible GPU: machine code, or PTX that the driver understands. */
 
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { findToolkit } from "../../hardware/cuda-toolkits.ts";
@@ -8,19 +8,10 @@ import type { CudaRequirement } from "../../lock/lock.ts";
 import { compareText } from "../../io/collections.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import { addCode, type Cure, someDriverOffers } from "./rule-remedy.ts";
-import type { CodeFit, DriverService, Misfit } from "../verdict.ts";
+import { addCode, someDriverOffers } from "./gpu-cures.ts";
+import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../verdict.ts";
 
-/** Best first. Machine code made for this device beats that of its family, of its major, and what is compiled at the start. */
-export const codeKinds = [
-  "specific",
-  "family",
-  "sass",
-  "ptx",
-  "spirv",
-] as const satisfies readonly CodeFit["kind"][];
-
-/** One code per GPU, in the order of the GPUs, or why there is none. */
+/** One code for each GPU, in their order, or the reason why one has none. */
 export function checkGpuCode(
   { code, toolkit }: CudaRequirement,
   gpus: readonly GpuView[],
@@ -102,7 +93,7 @@ function noCode(
   ]);
 }
 
-/** For every GPU that finds none: with code for one of them the image would still not run. */
+/** Names every GPU without code: code for one of them would not be enough. */
 function addCodes(toolkit: string, lacking: readonly GpuView[]): Cure {
   const computes = lacking.flatMap(({ compute }) => (compute === null ? [] : [compute]));
   const distinct = new Map(computes.map((each) => [formatComputeCapability(each), each]));

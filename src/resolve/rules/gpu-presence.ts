@@ -9,8 +9,8 @@ import type { HostProblem } from "../../host/facts.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import { type GpuView, type HostView, type NvidiaView, vendorOfProblem } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import type { Cure, RuleSteps } from "./rule-remedy.ts";
-import type { Misfit } from "../verdict.ts";
+import type { Cure, Misfit } from "../verdict.ts";
+import type { RuleSteps } from "./rule.ts";
 
 const cpuCell: Cure = {
   text: "add a cell with cuda=none",
@@ -18,8 +18,8 @@ const cpuCell: Cure = {
   adopted: "adopt an image without GPU code",
 };
 
-/** GPUs that a driver drives, one at least. */
-export interface UsableGpus {
+/** At least one GPU is visible, and a driver drives them. */
+interface UsableGpus {
   readonly ok: true;
   readonly nvidia: NvidiaView;
 }
@@ -66,7 +66,7 @@ export function noneVisible(vendor: GpuVendor, driver: string, problems: readonl
   return because(found, vendor, problems);
 }
 
-/** The probe has seen why: its words and its cure say more than the rule can. */
+/** If the probe has seen the cause, its message and cure say more than the rule can. */
 export function because(found: Misfit, vendor: GpuVendor, problems: readonly HostProblem[]): Misfit {
   const cause = problems.find((each) => Object.hasOwn(causes, each.code) && vendorOfProblem(each) === vendor);
   return cause === undefined
@@ -117,8 +117,7 @@ function withoutDriver({ driverText, gpus, scale }: NvidiaView): Misfit {
 }
 
 /**
- * NVIDIA drops architectures: R580 is the last branch for Volta and older, R470 for Kepler. A newer driver does not see
- * the card at all. The open kernel modules need the GSP of Turing, and Blackwell needs the open ones, and R570.
+ * NVIDIA drops architectures: R580 is the last branch for Volta and older, R470 for Kepler. A newer driver does not see the card. The open kernel modules need the GSP of Turing, and Blackwell needs the open ones, and R570.
  * Sources: NVIDIA data-center driver documentation, "CUDA Toolkit, Driver and Architecture Matrix" and "Kernel Modules".
  */
 function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
@@ -172,19 +171,19 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
   );
 }
 
-/** The last branch that drove a GPU which this driver no longer does; null for one that it drives, as far as the tables know. */
+/** The last branch that drives a GPU, if this driver is newer; null if it drives the GPU, as far as the tables know. */
 function branchLeft({ compute }: GpuView, nvidia: NvidiaView): number | null {
   const last = compute === null ? null : (findArchitecture(compute)?.lastDriverBranch ?? null);
   return last !== null && isNewerThanBranch(nvidia, last) ? last : null;
 }
 
-/** The first branch that drives a GPU which this driver does not drive yet; null for one that it drives, as far as the tables know. */
+/** The first branch that drives a GPU, if this driver is older; null if it drives the GPU, as far as the tables know. */
 function branchToCome({ compute }: GpuView, nvidia: NvidiaView): number | null {
   const first = compute === null ? null : (findArchitecture(compute)?.firstDriverBranch ?? null);
   return first !== null && isOlderThanBranch(nvidia, first) ? first : null;
 }
 
-/** The driver branches at which it can change whether a GPU of this compute capability is driven. */
+/** The branches at which drivers begin and cease to drive a GPU of this compute capability. */
 export function presenceSteps(compute: ComputeCapability): RuleSteps {
   const { firstDriverBranch: first = null, lastDriverBranch: last = null } = findArchitecture(compute) ?? {};
   const branches = [first, last].filter((branch) => branch !== null);

@@ -1,8 +1,9 @@
-/** For which GPUs an image is, and whose state may make it the wrong one. */
+/** The GPUs that an image is for, and those whose state may make it the wrong answer. */
 
 import { type GpuVendor, gpuVendors, type Requirement, vendorsOf } from "../../hardware/requirement.ts";
+import { type FitOptions, wantsCpu } from "../resolve-options.ts";
 
-/** `unjudged`: an accelerator that nobody judges, which only a user's word chooses. */
+/** `unjudged`: an accelerator without rules, which only a user's word chooses. */
 export type GpuSide = GpuVendor | "cpu" | "unjudged";
 
 export function sideOf(requires: Requirement): GpuSide {
@@ -10,16 +11,10 @@ export function sideOf(requires: Requirement): GpuSide {
   return vendor ?? (requires.accelerator == null ? "cpu" : "unjudged");
 }
 
-export interface Wanted {
-  /** The user asks for an image without GPU code. */
-  readonly cpu: boolean;
-  /** The vendors for whose GPUs the fleet has images that could be the answer on some host. */
-  readonly gpuImages: readonly GpuVendor[];
-}
-
-/** Whether the answer about an image would be another one if this vendor's GPUs were in another state: a better image may be there for them. */
-export function isConcerned(side: GpuSide, vendor: GpuVendor, { cpu, gpuImages }: Wanted): boolean {
+/** In another state of this vendor's GPUs the answer could be another one: this image would run, or a better one would. */
+export function isConcerned(side: GpuSide, vendor: GpuVendor, options: FitOptions): boolean {
   if (side === "unjudged" || side === vendor) return side === vendor;
-  const isBetter = side === "cpu" ? !cpu : gpuVendors.indexOf(vendor) < gpuVendors.indexOf(side);
-  return isBetter && gpuImages.includes(vendor);
+  const isBetter =
+    side === "cpu" ? !wantsCpu(options) : gpuVendors.indexOf(vendor) < gpuVendors.indexOf(side);
+  return isBetter && options.gpuImages?.includes(vendor) === true;
 }

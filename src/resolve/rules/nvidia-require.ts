@@ -1,27 +1,26 @@
-/** Rule: the `NVIDIA_REQUIRE_CUDA` expression of the base image holds, where the host's container runtime enforces it. */
+/** Rule: the base image's `NVIDIA_REQUIRE_CUDA` expression holds, if the host's container runtime checks it. */
 
 import type { CudaRequirement } from "../../lock/lock.ts";
 import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { evaluateRequire, parseRequire, type RequireSubject } from "../parse-nvidia-require.ts";
 import type { Misfit } from "../verdict.ts";
-import type { RuleSteps } from "./rule-remedy.ts";
+import type { RuleSteps } from "./rule.ts";
 
-/** The part of a host that the rule reads. */
 type RequireView = Pick<HostView, "nvidia" | "runtime">;
 
 export function checkNvidiaRequire(requirement: CudaRequirement, host: RequireView): Misfit | null {
   return isEnforced(requirement, host) ? findUnsatisfied(requirement, host) : null;
 }
 
-/** The same finding where nothing enforces it: worth a line, no reason to refuse. */
+/** The same finding if nothing checks it: worth a line, no reason to refuse. */
 export function noteNvidiaRequire(requirement: CudaRequirement, host: RequireView): Misfit | null {
   return isEnforced(requirement, host) ? null : findUnsatisfied(requirement, host);
 }
 
 /**
- * The legacy runtime checks the expression before it starts the container; with CDI there is no such check, and a bundled
- * driver does not go through the runtime. An unknown runtime may be the legacy one.
+ * The legacy runtime checks the expression before it starts the container. CDI has no such check, and a bundled driver does not go through the
+ * runtime. An unknown runtime may be the legacy one.
  */
 export function isEnforced({ driver }: CudaRequirement, { runtime }: Pick<HostView, "runtime">): boolean {
   return driver.mode !== "bundled" && (runtime === "legacy" || runtime === null);
@@ -49,7 +48,7 @@ function findUnsatisfied({ require }: CudaRequirement, { nvidia }: RequireView):
       [
         {
           text: `update the driver so that ${shorten(require.split(" ")[0] ?? require)} holds (CUDA ${cuda} here)`,
-          // Which one that is, is found by trying.
+          // workingCures finds the driver.
           remedy: { kind: "driver", version: nvidia.driverText ?? "0", atLeast: true },
         },
         { text: "set NVIDIA_DISABLE_REQUIRE=true if you know better", remedy: null },
@@ -59,7 +58,7 @@ function findUnsatisfied({ require }: CudaRequirement, { nvidia }: RequireView):
   return null;
 }
 
-/** The versions at which the answer can change: every one in the expression. */
+/** The versions in the expression: the answer can change at each. */
 export function requireSteps({ require }: CudaRequirement): RuleSteps {
   const conditions = parseRequire(require ?? "")?.alternatives.flat() ?? [];
   const versionsOf = (name: keyof RequireSubject) =>
@@ -80,7 +79,7 @@ export function subjectOf(
   };
 }
 
-/** Expressions of NVIDIA's images run to a thousand characters. */
+/** Expressions of NVIDIA's images have up to a thousand characters. */
 function shorten(text: string): string {
   return text.length <= 60 ? text : `${text.slice(0, 57)}…`;
 }

@@ -1,4 +1,4 @@
-/** `imgmatch.trust.yaml` → rules, every mistake with its place. Keys are named here, not read. */
+/** `imgmatch.trust.yaml` → rules. Reports every mistake with its place. Reads no key. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
 import { fieldsOf, isRecord } from "../../io/json.ts";
@@ -28,7 +28,7 @@ export function parseTrustPolicy(text: string, file: string): TrustPolicy {
   return policy;
 }
 
-/** A relative one would be another for every folder that a job starts in. */
+/** A relative folder would depend on the folder that a job starts in. */
 function readFolder(value: Value): string | null {
   const fix = "write /var/lib/imgmatch";
   const folder = ifWritten(value, fix);
@@ -120,9 +120,9 @@ function readPolicySigner(value: Value): PolicySigner {
   };
 }
 
-/** A value of a policy with its place: each mistake is reported where it stands, and reading goes on. */
+/** A value of a policy with its place, so that its mistake is reported there and reading goes on. */
 interface Value {
-  /** undefined where nothing is written. */
+  /** undefined if the key is absent. */
   readonly raw: unknown;
   readonly path: readonly (string | number)[];
   readonly source: YamlSource;
@@ -133,7 +133,7 @@ function memberOf(value: Value, key: string): Value {
   return { ...value, raw: fieldsOf(value.raw)[key], path: [...value.path, key] };
 }
 
-/** null for what is no list. */
+/** null for anything but a list. */
 function itemsOf(value: Value): readonly Value[] | null {
   if (!Array.isArray(value.raw)) return null;
   return value.raw.map((raw, index) => ({ ...value, raw, path: [...value.path, index] }));
@@ -143,7 +143,7 @@ function report(value: Value, message: string, fix: string, at = value.source.pl
   value.problems.push({ code, message, fix, at });
 }
 
-/** The members of a mapping, its unknown keys reported; nothing is written where something else stands. */
+/** Answers with a reader of members, and reports unknown keys. A value of another kind has no members. */
 function mapping(value: Value, known: readonly string[]): (key: string) => Value {
   const keys = `the keys here are ${known.join(", ")}`;
   if (!isRecord(value.raw)) report(value, `${nameOf(value)} must be a mapping`, keys);
@@ -164,7 +164,7 @@ function ifWritten(value: Value, fix: string): string | null {
   return value.raw === undefined ? null : someText(value, fix);
 }
 
-/** `otherwise` where nothing is written. The last word is suggested, which asks for most. */
+/** `otherwise` if the key is absent. The fix suggests the last word, which demands most. */
 function choice<const T extends string>(value: Value, words: readonly T[], otherwise: T): T {
   const found = value.raw === undefined ? otherwise : words.find((word) => word === value.raw);
   if (found === undefined)

@@ -1,4 +1,4 @@
-/** A trust policy: the signers that each repository's fleets may have, as a file names them. Its most specific rule counts. */
+/** A trust policy: the trusted signers of each repository. The most specific rule of a file counts. */
 
 import { ImgmatchError, type Place } from "../../errors.ts";
 import { matchesGlob } from "../../io/glob.ts";
@@ -6,37 +6,37 @@ import { formatRepository, type ImageReference } from "../../oci/reference.ts";
 import { plainRegistry } from "../../oci/registry/registry-endpoint.ts";
 
 export interface TrustPolicy {
-  /** For messages; what the policy names lies beside it. */
+  /** Relative paths in the policy start in its folder. */
   readonly file: string;
   readonly rules: readonly TrustRule[];
-  /** The treatment of a repository that no rule names. */
+  /** For repositories that no rule names. */
   readonly otherwise: "refuse" | "unsigned";
-  /** Folder of what was seen last, for rules that refuse to go back; null: the folder of `--cache`. */
+  /** Folder that remembers the last indexes, for rules that refuse older ones; null: the folder of `--cache`. */
   readonly memory: string | null;
 }
 
 export interface TrustRule {
   readonly pattern: RepositoryPattern;
   readonly at: Place;
-  /** One of them is enough; `unsigned`: no signature is asked for. */
+  /** The signature of one is enough; `unsigned`: none is needed. */
   readonly signers: readonly PolicySigner[] | "unsigned";
-  /** The name of the fleet in the index; null: the last part of the repository. */
+  /** The name that the index must have; null: the last part of the repository. */
   readonly name: string | null;
-  /** The repository in which the index says that it was published, without the registry, with `*`; null: the one that it is found in. */
+  /** The repository that the index must name as its own, without the registry, with `*`; null: the one that it is found in. */
   readonly repository: string | null;
   /** Tags, with `*`, that may hold any version. */
   readonly moving: readonly string[];
   readonly downgrade: "allow" | "refuse";
 }
 
-/** Host and path apart: a `*` for paths that reached into the host would let anybody's registry in. */
+/** Host and path apart, so that a `*` of the path never matches a part of the host: that would trust any registry. */
 export interface RepositoryPattern {
   readonly text: string;
   readonly host: string;
   readonly path: string;
 }
 
-/** A signer as it is written: keys are read when they are needed. */
+/** A trusted signer as the file names it. Its key is read when something is verified. */
 export type PolicySigner = PolicyKey | PolicyIdentity;
 
 export interface PolicyKey {
@@ -48,7 +48,7 @@ export interface PolicyKey {
 
 export interface PolicyIdentity {
   readonly kind: "identity";
-  /** Of the certificate; `*` stands for any characters. */
+  /** The certificate's, with `*` for any characters. */
   readonly identity: string;
   readonly issuer: string;
   /** A path; null for the public sigstore. */
@@ -60,13 +60,13 @@ const hostGrammar = /^(?:\*|(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[a-f0-9:]+\])
 
 const pathGrammar = /^[a-z0-9*](?:[a-z0-9._/*-]*[a-z0-9*])?$/;
 
-/** The pattern, or what is wrong with it. */
+/** The pattern, or its fault. */
 export function parseRepositoryPattern(text: string): RepositoryPattern | { readonly wrong: string } {
   const slash = text.indexOf("/");
   if (slash < 0) return { wrong: "it names no registry" };
   const [host, path] = [text.slice(0, slash), text.slice(slash + 1)];
   if (text.toLowerCase() !== text) return { wrong: "it has upper-case letters" };
-  // A name without dot and port is a path of Docker Hub to every other tool.
+  // Other tools read a name without dot and port as a path of Docker Hub.
   if (!/[.:*]/.test(host) && host !== "localhost") return { wrong: `${host} is no registry` };
   if (!hostGrammar.test(host))
     return { wrong: "its registry may be a host, * for all, or begin with *. for all below a host" };
@@ -76,8 +76,8 @@ export function parseRepositoryPattern(text: string): RepositoryPattern | { read
 }
 
 /**
- * null where the policy asks nothing. Throws `TRUST_NO_RULE` for a repository that no rule names, unless the policy's default says
- * otherwise, and `TRUST_POLICY` where two rules say as much of it and differ.
+ * null if the policy's default is `unsigned` and no rule names the repository. Throws `TRUST_NO_RULE` if the default is `refuse`, and
+ * `TRUST_POLICY` for two rules of which neither is more specific.
  */
 export function findRule(policy: TrustPolicy, reference: ImageReference): TrustRule | null {
   const [first, second] = policy.rules
@@ -110,7 +110,7 @@ function matchesRepository(
   return matchesGlob(host, plainRegistry(registry)) && matchesGlob(path, repository);
 }
 
-/** Above 0 where the first says more: a whole host, then more of one, a whole path, then more of one. */
+/** Above 0 if the first is more specific: a whole host, then a longer one, a whole path, then a longer one. */
 function moreSpecific(one: RepositoryPattern, other: RepositoryPattern): number {
   const [mine, theirs] = [weights(one), weights(other)];
   return (

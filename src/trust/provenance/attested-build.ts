@@ -1,4 +1,4 @@
-/** The claims of a statement of provenance about an image, whoever wrote it: null for each that it does not make. */
+/** Reads the claims of a statement of provenance: imgmatch's, BuildKit's, or another tool's. A claim that it does not make is null. */
 
 import { attempt } from "../../io/attempt.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
@@ -14,28 +14,26 @@ export const provenanceTypes = {
   v02: "https://slsa.dev/provenance/v0.2",
 } as const;
 
-/** How the rest of a predicate is to be read: docs/trust.md has each of its fields. */
+/** The type of imgmatch's predicates: docs/trust.md has each field. */
 export const buildType = "https://imgmatch.dev/provenance/build/v1";
 
-/** BuildKit's, of provenance v0.2 and of v1 (moby/buildkit, docs/attestations/slsa-definitions.md). */
+/** The types of BuildKit's predicates, of provenance v0.2 and v1 (moby/buildkit, docs/attestations/slsa-definitions.md). */
 const buildkitTypes: readonly string[] = [
   "https://mobyproject.org/buildkit@v1",
   "https://github.com/moby/buildkit/blob/master/docs/attestations/slsa-definitions.md",
 ];
 
-/** Builds that no CI has named. */
+/** The builder of a build outside a CI. */
 export const unnamedBuilder = "https://imgmatch.dev/builder/unnamed";
-
-export const statementVersion = "https://in-toto.io/Statement/v1";
 
 /** Names of dependencies that are no images. */
 export const dependencyNames = { inputs: "inputs", context: "context", dockerfile: "dockerfile" } as const;
 
 export interface AttestedBuild {
-  /** Whose words these are. `other`: provenance of another tool, of which only the subject is read. */
+  /** The author. `other`: another tool, of which only the subject is read. */
   readonly by: "imgmatch" | "buildkit" | "other";
   readonly buildType: string;
-  /** Digests of what it is about. */
+  /** Digests of the images that it is about. */
   readonly subjects: readonly Digest[];
   readonly inputDigest: Digest | null;
   readonly bases: readonly AttestedBase[];
@@ -47,17 +45,17 @@ export interface AttestedBuild {
   readonly revision: string | null;
   readonly remote: string | null;
   readonly engine: string | null;
-  /** URI of who ran the build. */
+  /** URI of the builder. */
   readonly builder: string | null;
 }
 
 export interface AttestedBase {
   readonly digest: Digest;
-  /** The image under its name there; null if only an engine had it. */
+  /** The name of the image; null if only an engine had it. */
   readonly image: PurlImage | null;
 }
 
-/** null for a statement that is no provenance. */
+/** null for a statement of another type. */
 export function readProvenance({ predicateType, subjects, predicate }: Statement): AttestedBuild | null {
   const about = subjects.map(({ sha256 }) => `sha256:${sha256}` as Digest);
   if (predicateType === provenanceTypes.v1) return { ...readV1(predicate), subjects: about };
@@ -88,7 +86,7 @@ function readV1(predicate: unknown): Read {
   const builder = text(fieldsOf(fieldsOf(runDetails).builder).id) || null;
   const dependencies = dependenciesIn(definition.resolvedDependencies);
   if (buildkitTypes.includes(type)) {
-    // Of its platforms it tells the builder's alone.
+    // It names no platform but the builder's.
     const { request } = fieldsOf(definition.externalParameters);
     return ofBuildkit(type, dependencies, fieldsOf(request).args, builder);
   }
@@ -126,7 +124,7 @@ function readV02(predicate: unknown): Read {
   };
 }
 
-/** In mode `min` there are no arguments. */
+/** Mode `min` has no arguments. */
 function ofBuildkit(
   type: string,
   dependencies: readonly Dependency[],
@@ -193,7 +191,7 @@ export interface PurlImage {
   readonly digest: Digest | null;
 }
 
-/** null for what names no image. */
+/** null for another URI. */
 export function readImagePurl(uri: string): PurlImage | null {
   const [, path = "", version, query = ""] =
     /^pkg:docker\/([^@?#]+)(?:@([^?#]+))?(?:\?([^#]*))?$/.exec(uri) ?? [];

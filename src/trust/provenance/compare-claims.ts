@@ -1,4 +1,4 @@
-/** The claims of a lock about an image beside those of its provenance: the differences, and those that only the lock makes. */
+/** Compares the claims of a lock about an image with those of its provenance. */
 
 import type { Lock, LockedBase, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -30,7 +30,7 @@ export interface LockedClaims {
   readonly digests: readonly Digest[];
 }
 
-/** Of an image that others built, the lock knows its digest alone. */
+/** The lock claims nothing but the digest of an image that others built. */
 export function compareClaims(claims: LockedClaims, build: AttestedBuild): ClaimComparison {
   const { image, digests } = claims;
   const isSubject = build.subjects.some((subject) => digests.includes(subject));
@@ -55,7 +55,7 @@ function isDifferent({ isSilent, locked, attested }: Pair): boolean {
   return !isSilent && locked !== attested;
 }
 
-/** Pairs of the claims that the lock makes. */
+/** A pair for each claim of the lock. */
 function pairsOf({ lock, cell, image }: LockedClaims, build: AttestedBuild): readonly Pair[] {
   const { inputDigest, platform, builder, axes, attested } = image;
   const pair = (claim: string, locked: string | null | undefined, said: string | null): readonly Pair[] =>
@@ -79,8 +79,8 @@ function textOf(axes: Readonly<Record<string, string>>): string {
 }
 
 /**
- * imgmatch names each base. BuildKit names none of a stage that it did not need, and others beside: of the frontend, of the scanner. So
- * there a base counts where it has the name of the lock's, and is silent where none has.
+ * imgmatch's provenance names every base. BuildKit's omits the bases of stages that it skipped, and names other images: the frontend's, the
+ * scanner's. So a base is compared by its name in the lock, and one that BuildKit does not name is unstated.
  */
 function basesOf(bases: readonly LockedBase[], { by, bases: attested }: AttestedBuild): readonly Pair[] {
   const pairs = bases.map((base) => pairOfBase(base, attested, by === "imgmatch"));

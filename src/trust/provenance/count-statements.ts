@@ -1,4 +1,4 @@
-/** Which statements about an image count: all of them, or those that somebody who was named has signed. */
+/** Picks the statements about an image that count: those of trusted signers, or all if no signature is asked for. */
 
 import type { Subject } from "../evidence.ts";
 import { exitCodes, ImgmatchError, type Problem } from "../../errors.ts";
@@ -12,26 +12,23 @@ import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";
 
 export interface CountOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
   readonly registry: EvidenceReader;
-  /**
-   * Lists of signers, one of each of which has to have signed. Empty: no signature is asked for, and any statement in the repository
-   * counts.
-   */
+  /** Lists of trusted signers: one of each list must have signed. Empty: any statement in the repository counts. */
   readonly demands?: readonly (readonly TrustedSigner[])[];
 }
 
 export interface CountedStatement {
   readonly build: AttestedBuild & { readonly by: "imgmatch" | "buildkit" };
-  /** `signed`: by whom was not asked. */
+  /** `signed`: no signer was asked for, and none was checked. */
   readonly signature: "unsigned" | "signed" | "verified";
 }
 
 export interface CountedStatements {
   readonly counted: readonly CountedStatement[];
-  /** Why others do not count. */
+  /** The reasons against the others. */
   readonly failures: readonly Problem[];
 }
 
-/** Throws what reading signatures throws but for their being wrong. */
+/** Throws as the verification of signatures does. A bad signature is a failure and no error. */
 export async function countStatements(
   findings: ProvenanceFindings,
   subject: Subject,

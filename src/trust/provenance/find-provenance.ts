@@ -1,4 +1,4 @@
-/** All provenance of an image that a registry has: in the index around it, where BuildKit writes it, and attached to it. */
+/** Finds all provenance of an image in a registry: in the index around it, where BuildKit writes it, and attached to it. */
 
 import { fieldsOf, isRecord, parseJson, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
@@ -25,23 +25,23 @@ export interface FoundProvenance {
   /** `index`: an attestation of BuildKit; `attached`: a statement without a signature; `signed`: one in a bundle, not verified yet. */
   readonly held: "index" | "attached" | "signed";
   readonly evidence: Evidence | null;
-  /** The digest beside which it lies: the one that was asked for, or that of the image in it. */
+  /** The digest that it is attached to: the one that was asked for, or that of the image in its index. */
   readonly about: Digest;
 }
 
 export interface ProvenanceFindings {
-  /** Digest of the image itself: where the one asked for is an index, the manifest of the platform. */
+  /** Digest of the image itself: in an index, of the platform's manifest. */
   readonly image: Digest;
   readonly found: readonly FoundProvenance[];
-  /** Predicate types of all that BuildKit has attested. */
+  /** Predicate types of BuildKit's attestations. */
   readonly attested: readonly string[];
 }
 
 const wanted: readonly string[] = Object.values(provenanceTypes);
 
 /**
- * null where the registry does not have the image. A part that is no statement, or too large or too damaged to be one, is left out. Throws
- * `REGISTRY_…`: no answer is never "no provenance".
+ * null if the registry does not have the image. A part that is no statement, too large or damaged is left out. Throws `REGISTRY_…`: no answer
+ * is never "no provenance".
  */
 export async function findProvenance(
   registry: EvidenceReader,

@@ -1,4 +1,4 @@
-/** Whether what a lock says of its images is what was attested when they were built. */
+/** Compares the lock's claims about its images with their provenance. */
 
 import pLimit from "p-limit";
 import type { Problem } from "../../errors.ts";
@@ -21,26 +21,25 @@ export interface ImageProvenance extends ClaimComparison {
   readonly cell: string;
   readonly reference: string;
   readonly digest: Digest;
-  /** Whose statement was compared; null where there is none that counts. */
+  /** The author of the compared statement; null if no statement counts. */
   readonly by: CountedStatement["build"]["by"] | null;
-  /** URI of who ran the build, as the statement says. */
+  /** URI of the builder, as the statement has it. */
   readonly builder: string | null;
   readonly signature: CountedStatement["signature"] | null;
-  /** `PROVENANCE_MISSING`, `PROVENANCE_MISMATCH`, or why a signature does not count; empty where all is as the lock says. */
+  /** `PROVENANCE_MISSING`, `PROVENANCE_MISMATCH`, or the fault of a signature; empty if lock and provenance agree. */
   readonly problems: readonly Problem[];
 }
 
 export interface ProvenanceVerification {
   readonly repository: string;
-  /** Whether signatures were looked at. */
+  /** Signatures were verified. */
   readonly signed: boolean;
-  /** By cell; what was never pushed is left out. */
+  /** By cell, without images that were never pushed. */
   readonly images: readonly ImageProvenance[];
 }
 
 /**
- * An image is as the lock says when one of its statements that count agrees in every claim that it makes: two builds of the same inputs may
- * give the same image. Throws `REGISTRY_…`, `KEY_INVALID`, `TRUSTED_ROOT_INVALID`.
+ * One statement that counts and agrees in every claim is enough: two builds of the same inputs may give the same image. Throws `REGISTRY_…`, `KEY_INVALID`, `TRUSTED_ROOT_INVALID`.
  */
 export async function verifyProvenance(
   lock: Lock,

@@ -1,4 +1,4 @@
-/** The provenance that imgmatch writes for engines that write none: SLSA provenance v1 in a statement of in-toto. */
+/** Writes SLSA provenance v1 for engines that write none, and attaches it to the image. */
 
 import type { LockedBase, LockedInputs } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -6,18 +6,17 @@ import { parseImageReference } from "../../oci/reference.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import { type Artifact, attach, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
 import type { StatementSigner } from "../sign/signer.ts";
-import { statementType } from "../statement.ts";
+import { statementType, statementVersion } from "../statement.ts";
 import {
   buildType,
   dependencyNames,
   imagePurl,
   provenanceTypes,
   fullRepository,
-  statementVersion,
   unnamedBuilder,
 } from "./attested-build.ts";
 
-/** An in-toto statement: what is signed, and what is attached. */
+/** An in-toto statement. */
 export interface ProvenanceStatement {
   readonly _type: typeof statementVersion;
   readonly subject: readonly [{ readonly name: string; readonly digest: { readonly sha256: string } }];
@@ -32,7 +31,7 @@ interface Dependency {
   readonly annotations?: Readonly<Record<string, unknown>>;
 }
 
-/** Says nothing that is not in the record: what is unknown there is left out. The same record gives the same text. */
+/** Leaves out what the record does not know. The same record gives the same text. */
 export function writeProvenance(record: BuildRecord): ProvenanceStatement {
   const { repository, digest, fleet, cell, axes, platform, engine, origin, started, finished } = record;
   return {
@@ -89,7 +88,7 @@ function dependenciesOf({
   return [
     ...bases.map(({ ref, digest, local }): Dependency => {
       const sha256 = { sha256: hexOf(digest) };
-      // An engine's id of an image: no registry knows it.
+      // The digest is an engine's id, which no registry knows.
       if (local !== undefined) return { name: ref, digest: sha256, annotations: { local } };
       return { name: ref, uri: imagePurl(ref, digest, platform), digest: sha256 };
     }),
@@ -104,7 +103,7 @@ function dependenciesOf({
   ];
 }
 
-/** The commit, and where it is from. A revision that is no commit of git is no digest of anything. */
+/** The commit and its repository. A revision that is no commit of git has no digest. */
 function sourceOf({ revision, remote, modified }: BuildOrigin): readonly Dependency[] {
   if (!isCommit(revision)) return [];
   return [
@@ -126,14 +125,14 @@ function hexOf(digest: string): string {
 }
 
 interface AttachOptions {
-  /** null: the statement is attached as it is, and who may write to the repository may have written it. */
+  /** null: the statement is attached unsigned. */
   readonly signer: StatementSigner | null;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * imgmatch's own provenance beside an image: as a statement of in-toto, or signed, in a bundle of sigstore. Answers the digest of what was
- * attached. Throws `REGISTRY_…`, and what signing throws.
+ * Attaches provenance to an image: unsigned as a statement of in-toto, signed in a bundle of sigstore. Answers the digest of the artifact.
+ * Throws `REGISTRY_…`, and the errors of signing.
  */
 export async function attachProvenance(
   record: BuildRecord,
@@ -148,7 +147,7 @@ export async function attachProvenance(
   return attach(registry, subject, artifact, { signal });
 }
 
-/** in-toto/attestation, spec/v1/bundle.md has no word on registries: this is how others attach what BuildKit puts into the index. */
+/** in-toto/attestation, spec/v1/bundle.md does not say how to attach to a registry. Other tools do it so. */
 function plain(statement: ProvenanceStatement): Artifact {
   return {
     artifactType: statementType,
@@ -157,9 +156,9 @@ function plain(statement: ProvenanceStatement): Artifact {
   };
 }
 
-/** A build that imgmatch has just done, for its provenance. Unknown is null, and left out of the statement. */
+/** A finished build, for its provenance. null is unknown, and left out of the statement. */
 export interface BuildRecord {
-  /** Of the image as the registry has it. */
+  /** The image's place in the registry. */
   readonly repository: string;
   readonly digest: Digest;
   readonly fleet: { readonly name: string; readonly version: string; readonly matrix: Digest };
@@ -176,17 +175,17 @@ export interface BuildRecord {
   readonly finished: Date;
 }
 
-/** The machine and the sources of a build. All of it is said by the machine that builds. */
+/** The machine and the sources of a build, as the building machine states them. */
 export interface BuildOrigin {
   /** Version of imgmatch. */
   readonly program: string | null;
   /** Commit of the sources; empty where there is none. */
   readonly revision: string;
-  /** Whether files differ from that commit; null is unknown. */
+  /** Files differ from that commit; null is unknown. */
   readonly modified: boolean | null;
   /** URL of the sources' repository, without credentials. */
   readonly remote: string | null;
-  /** URI of who runs the build, and of this run of it, as a CI names them. */
+  /** URI of the builder and of this run, as a CI names them. */
   readonly builder: string | null;
   readonly invocation: string | null;
 }

@@ -1,4 +1,4 @@
-/** Keys that only the program `cosign` can use: of key services, of hardware, of a cluster. They sign there and never come here. */
+/** Signs by the program `cosign`, with keys that stay in a key service, in hardware or in a cluster. */
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,12 +7,11 @@ import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, parseJson, text } from "../../io/json.ts";
 import { findProgram, runProgram } from "../../io/run-program.ts";
 import type { Environment } from "../../io/world.ts";
-import { signingFailed } from "./key-mistakes.ts";
-import type { SigningKey } from "./signer.ts";
+import { type SigningKey, signingFailed } from "./signer.ts";
 
 /** Schemes that cosign knows beside files and variables (sigstore/cosign, pkg/signature/keys.go), and those that its plug-ins may add. */
 const schemes = /^(?:pkcs11:|(?!env:)[a-z][a-z0-9+.-]*:\/\/)/;
-/** A key service may be far, a token may want to be touched. */
+/** A key service may be far, and a person may have to touch a token. */
 const longestMs = 120_000;
 /** A signing configuration that names no service: nothing is uploaded. */
 const noServices = '{"mediaType":"application/vnd.dev.sigstore.signingconfig.v0.2+json"}';
@@ -21,7 +20,7 @@ export function needsCosign(name: string): boolean {
   return schemes.test(name);
 }
 
-/** Throws `COSIGN_NOT_FOUND`, and `SIGNING_FAILED` with the program's own words. */
+/** Throws `COSIGN_NOT_FOUND`, and `SIGNING_FAILED` with cosign's words. */
 export async function openCosignKey(name: string, env: Environment): Promise<SigningKey> {
   const program = findProgram("cosign", env);
   if (program === null) throw notFound(name);
@@ -69,7 +68,7 @@ export async function openCosignKey(name: string, env: Environment): Promise<Sig
   }
 }
 
-/** The content is no secret; the folder's permissions let nobody change it meanwhile. */
+/** The content is no secret. Only this user can change it in the folder. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-sign-"));
   try {

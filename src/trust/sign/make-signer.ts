@@ -1,4 +1,4 @@
-/** Makes signatures, in both of cosign's forms, of whoever signs; a transparency log and a timestamp authority vouch for the time. */
+/** Makes a signer of cosign's two forms of signature from a key or an identity. Logs and timestamp authorities confirm the time. */
 
 import type { Bundle } from "@sigstore/bundle";
 import type { Signer as SigstoreSigner, Witness } from "@sigstore/sign";
@@ -7,31 +7,29 @@ import type { SimpleSigning } from "../evidence.ts";
 import { isSignedBy, parsePublicKey } from "../public-key.ts";
 import type { TrustedSigner } from "../trusted-signers.ts";
 import { statementType } from "../statement.ts";
-import type { Signer, SigningKey, SignServices } from "./signer.ts";
-import { signingFailed } from "./key-mistakes.ts";
+import { type Signer, type SigningKey, signingFailed, type SignServices } from "./signer.ts";
 
-/** A signer with a key. */
 export function signWithKey(key: SigningKey, services: SignServices = {}): Signer {
   const { name, publicKey } = key;
   const known = parsePublicKey({ name, pem: publicKey });
   const sign: SigstoreSigner["sign"] = async (data) => {
     const signature = await key.sign(data);
-    // Another one's program has made it, perhaps: what nobody can verify is not published.
+    // Another program may have made it. A signature that nobody can verify is not published.
     if (!(await isSignedBy(known, data, signature)))
       throw signingFailed(name, "made a signature that its public key does not verify", "use another key");
     return { signature, key: { $case: "publicKey", publicKey } };
   };
   const own: TrustedSigner = { kind: "key", name, pem: publicKey };
-  return makeSigner({ name, sign, hint: known.hint, signer: async () => own }, services);
+  return makeSigner({ name, sign, hint: known.hint, asTrusted: async () => own }, services);
 }
 
-export interface SignerParts extends Pick<Signer, "name" | "signer">, SigstoreSigner {
-  /** Of a key, for who has many. null where a certificate says more. */
+interface SignerParts extends Pick<Signer, "name" | "asTrusted">, SigstoreSigner {
+  /** Names the key for a verifier who has many; null with a certificate. */
   readonly hint: string | null;
 }
 
-export function makeSigner(party: SignerParts, services: SignServices): Signer {
-  const { name, signer, hint } = party;
+export function makeSigner(parts: SignerParts, services: SignServices): Signer {
+  const { name, asTrusted, hint } = parts;
   const make = async (kind: "DSSEBundleBuilder" | "MessageSignatureBundleBuilder", data: Buffer) => {
     const sigstore = await import("@sigstore/sign");
     const witnesses: Witness[] = [];
@@ -39,18 +37,18 @@ export function makeSigner(party: SignerParts, services: SignServices): Signer {
     if (rekorUrl !== undefined)
       witnesses.push(new sigstore.RekorWitness({ rekorBaseURL: rekorUrl, entryType: "dsse" }));
     if (timestampUrl !== undefined) witnesses.push(new sigstore.TSAWitness({ tsaBaseURL: timestampUrl }));
-    const builder = new sigstore[kind]({ signer: party, witnesses });
+    const builder = new sigstore[kind]({ signer: parts, witnesses });
     const bundle = await builder.create({ data, type: statementType }).catch((error) => {
       throw signingFailure(name, error);
     });
-    // Given to the builder it would stand in the signature too, as `keyid`, and cosign then takes the signature for another key's.
+    // The builder would also write it as `keyid` into the signature, which cosign then takes for another key's.
     const { content } = bundle.verificationMaterial;
     if (content.$case === "publicKey" && hint !== null) content.publicKey.hint = hint;
     return bundle;
   };
   return {
     name,
-    signer,
+    asTrusted,
     async signStatement(statement) {
       const { bundleToJSON } = await import("@sigstore/bundle");
       const bundle = await make("DSSEBundleBuilder", Buffer.from(JSON.stringify(statement)));
@@ -61,7 +59,7 @@ export function makeSigner(party: SignerParts, services: SignServices): Signer {
   };
 }
 
-/** Its proofs as annotations (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
+/** The proofs are those that annotations can hold (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
 function simpleSigning(payload: Uint8Array, { content, verificationMaterial }: Bundle): SimpleSigning {
   if (content.$case !== "messageSignature") throw new InternalError(`a bundle of ${content.$case}`);
   const [entry] = verificationMaterial.tlogEntries;
@@ -83,7 +81,7 @@ function simpleSigning(payload: Uint8Array, { content, verificationMaterial }: B
 type Material = Bundle["verificationMaterial"];
 type LogEntry = Material["tlogEntries"][number];
 
-/** PEM of the signer's; null where it signs with a key. */
+/** PEM of the signer's certificate; null with a key. */
 function certificateText(content: Material["content"]): string | null {
   if (content.$case === "publicKey") return null;
   const der =
@@ -95,7 +93,7 @@ function certificateText(content: Material["content"]): string | null {
   return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n");
 }
 
-/** null where the log has promised nothing: Rekor 2 does not, and the form has no place for its proof. */
+/** null if the log promises nothing: Rekor 2 does not, and the annotation has no place for its proof. */
 function logEntryText(entry: LogEntry): string | null {
   const { inclusionPromise, logId, canonicalizedBody, integratedTime, logIndex } = entry;
   if (!inclusionPromise || !logId) return null;
@@ -110,10 +108,10 @@ function logEntryText(entry: LogEntry): string | null {
   });
 }
 
-/** The libraries' errors have a code and say what happened in their cause. */
+/** The libraries put the reason into the cause of their errors. */
 export function signingFailure(name: string, error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : null;
-  // Ours, from the key.
+  // An error of our own, from the key.
   if (typeof code !== "string" || !/_ERROR$/.test(code)) return error;
   const said = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
   const what = error instanceof Error ? error.message : "";

@@ -1,4 +1,4 @@
-/** An image that somebody else has put under a tag is taken over, and signed, if its signer is known. */
+/** Requires a known signature of an image that is already under a tag, before this signer signs it too. */
 
 import type { Subject } from "../evidence.ts";
 import { ImgmatchError } from "../../errors.ts";
@@ -9,21 +9,17 @@ import type { TrustedSigner } from "../trusted-signers.ts";
 import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 
 export interface RequireSignedOptions {
-  /** The present signer; null if nothing here can know its signatures again. */
+  /** This signer, as others trust it; null if nothing here can verify its signatures. */
   readonly own: TrustedSigner | null;
-  /**
-   * Further signers that count: one of each list has to have signed. Empty if no policy names any. Asked if the signer itself has not
-   * signed.
-   */
+  /** Further trusted signers: one of each list must have signed. Empty if no policy names any. Called if `own` has not signed. */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
-  /** For a refusal. */
+  /** The fix of a refusal. */
   readonly fix: string;
 }
 
 /**
- * An image's label of its inputs is what whoever pushed it has written: who signs all that has the right label signs what a stranger
- * has put there. Throws with exit code 6 as `verifyEvidence` where neither the signer nor those of the policy have signed it, and
- * `REGISTRY_…`.
+ * Anybody who can push can write the label of an image's inputs. A signer that trusts the label signs what a stranger has put there. Throws
+ * with exit code 6 as `verifyEvidence` if neither this signer nor those of the policy have signed it, and `REGISTRY_…`.
  */
 export async function requireSigned(
   registry: EvidenceReader,
@@ -40,7 +36,7 @@ export async function requireSigned(
   if (last !== null) throw new ImgmatchError({ ...last.problems[0], fix }, { cause: last });
 }
 
-/** null where it is believed. */
+/** null if a trusted signer has signed. */
 async function refusalOf(judging: Promise<unknown>): Promise<ImgmatchError | null> {
   try {
     await judging;

@@ -1,4 +1,4 @@
-/** Signs images in a registry: each that this signer has not signed yet, in the forms that are asked for. */
+/** Signs the images in a registry that this signer has not signed yet, in cosign's formats. */
 
 import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
@@ -9,6 +9,7 @@ import { attachListed, attachSimpleSigning, type AttachmentRegistry, bundleArtif
 import { type Evidence, signPredicate, type Subject } from "../evidence.ts";
 import type { EvidenceReader } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
+import { statementVersion } from "../statement.ts";
 import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 import type { Signer } from "./signer.ts";
 
@@ -25,7 +26,7 @@ export interface SignOptions extends TryOptions {
   readonly signer: Signer;
   readonly format: SignatureFormat;
   readonly verify?: VerifyEvidenceOptions;
-  /** How long another signer's write may take from its look to its effect, in milliseconds. Default: 2,000. */
+  /** Longest time from the read to the write of another signer, in milliseconds. Default: 2,000. */
   readonly settleMs?: number;
   /** Images at one time. Default: 8. */
   readonly concurrency?: number;
@@ -33,14 +34,13 @@ export interface SignOptions extends TryOptions {
 
 export interface SignedImages {
   readonly signed: readonly Digest[];
-  /** Signed by this signer before: nothing was written. */
+  /** This signer has signed them before: nothing was written. */
   readonly kept: readonly Digest[];
 }
 
 /**
- * Signs each digest in the reference's repository. Registries have no conditional write: when all are signed, each list is looked at
- * again, after as long as another signer's write may take, until nothing is missing: who has read a list before we wrote to it drops
- * what we wrote. Throws `SIGNING_FAILED`, `REGISTRY_…`.
+ * Signs each digest in the reference's repository. Registries have no conditional write: another signer that read a list before our write
+ * drops our entry. So each list is read again after `settleMs`, until no entry is missing. Throws `SIGNING_FAILED`, `REGISTRY_…`.
  */
 export async function signImages(
   reference: ImageReference,
@@ -66,12 +66,12 @@ export async function signImages(
   };
 }
 
-/** As often as others may come in between. */
+/** Other signers may interfere so often. */
 const mostRounds = 10;
 
 type Look = () => Promise<boolean>;
 
-/** For each signature that was made, how to look at it again. */
+/** Answers with a later look at each signature that was made. */
 async function signImage(
   subject: Subject,
   options: SignOptions,
@@ -106,7 +106,7 @@ async function ownFormats(
   subject: Subject,
   { registry, signer, verify }: SignOptions,
 ): Promise<ReadonlySet<Evidence["format"]>> {
-  const known = await signer.signer();
+  const known = await signer.asTrusted();
   const found = new Set<Evidence["format"]>();
   if (known === null) return found;
   for (const each of await findEvidence(registry, subject)) {
@@ -115,7 +115,7 @@ async function ownFormats(
       await verifyEvidence([each], subject, [known], verify);
       found.add(each.format);
     } catch (error) {
-      // Somebody else's, or none that counts: there may be another one.
+      // Another signer's, or an invalid one: the next may be ours.
       if (!(error instanceof ImgmatchError) || error.exitCode !== 6) throw error;
     }
   }
@@ -125,7 +125,7 @@ async function ownFormats(
 /** As cosign 3 words it. */
 function signatureStatement(digest: Digest): object {
   return {
-    _type: "https://in-toto.io/Statement/v1",
+    _type: statementVersion,
     subject: [{ digest: { sha256: digest.slice("sha256:".length) } }],
     predicateType: signPredicate,
     predicate: {},

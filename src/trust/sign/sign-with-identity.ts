@@ -1,4 +1,4 @@
-/** Signs as somebody whom a token names: a certificate authority confirms it for minutes, and no key is kept anywhere. */
+/** Signs as the identity of a token. A certificate authority confirms it for minutes, and no key is kept. */
 
 import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { usageError } from "../../errors.ts";
@@ -12,9 +12,9 @@ import { signingFailure, makeSigner } from "./make-signer.ts";
 export interface IdentityOptions extends SignServices {
   /** A token of OpenID Connect for the audience `sigstore`, fresh each time. */
   readonly token: () => Promise<string>;
-  /** Of the certificate authority. Default: the public one, and then its transparency log too. */
+  /** URL of the certificate authority. Default: the public one, with its transparency log. */
   readonly fulcioUrl?: string | undefined;
-  /** `trusted_root.json`, to know again what was signed. Default: the public one's; none where the authority is another. */
+  /** `trusted_root.json` that verifies its signatures. Default: the public one's; none with another authority. */
   readonly trustedRoot?: string | null | undefined;
 }
 
@@ -22,8 +22,8 @@ export interface IdentityOptions extends SignServices {
 const leastMs = 60_000;
 
 /**
- * One certificate for all images that are signed while it is good; the key is made here and forgotten at the end.
- * Throws `USAGE` for an authority of one's own without anything that confirms the time.
+ * Takes one certificate for all images that are signed while it is valid, and a key that ends with the process. Throws `USAGE` for another
+ * authority than the public one without anything that confirms the time.
  */
 export function signWithIdentity(options: IdentityOptions): Signer {
   const { fulcioUrl, timestampUrl, trustedRoot = null } = options;
@@ -40,7 +40,7 @@ export function signWithIdentity(options: IdentityOptions): Signer {
     return { kind: "identity", identity: name, issuer, trustedRoot: trustedRoot ?? (await publicRoot()) };
   };
   return makeSigner(
-    { name: "the identity of the token", hint: null, signer: known, sign: session.sign },
+    { name: "the identity of the token", hint: null, asTrusted: known, sign: session.sign },
     { rekorUrl, timestampUrl },
   );
 }
@@ -88,7 +88,7 @@ function openSession({ token, fulcioUrl }: IdentityOptions) {
   };
 }
 
-/** The identity in the certificate: it is our own, so nothing of it is checked. */
+/** The identity in our own certificate. */
 async function identityOf(pem: string): Promise<{ readonly name: string; readonly issuer: string }> {
   const { X509Certificate: Certificate } = await import("@sigstore/core");
   const certificate = Certificate.parse(pem);
@@ -99,8 +99,8 @@ async function identityOf(pem: string): Promise<{ readonly name: string; readonl
 }
 
 /**
- * A source of a token of OpenID Connect: a file, a variable, or the CI that runs this; null where nobody offers one. A file and GitHub
- * Actions are asked each time, for tokens live for minutes.
+ * A source of a token of OpenID Connect: a file, a variable, or GitHub Actions; null without any. File and GitHub Actions are read each time,
+ * as tokens live for minutes.
  */
 export function identityTokenSource(
   file: string | undefined,
@@ -118,7 +118,7 @@ export function identityTokenSource(
   };
 }
 
-/** Its content is the authority's to check. */
+/** The authority checks the content. */
 function checkedToken(text: string, source: string): string {
   const token = text.trim();
   if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return token;

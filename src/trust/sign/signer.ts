@@ -1,24 +1,25 @@
-/** The signer of images, and the keys and services that it signs with. The code that makes one has types that a user of the library lacks. */
+/** The signer of images, and the keys and services that it signs with. Apart from make-signer.ts, which needs sigstore's types. */
 
+import { ImgmatchError } from "../../errors.ts";
 import type { SimpleSigning } from "../evidence.ts";
 import type { TrustedSigner } from "../trusted-signers.ts";
 
 export interface Signer {
   /** For messages. */
   readonly name: string;
-  /** By which its own signatures are known again; null where nothing here can check them. */
-  readonly signer: () => Promise<TrustedSigner | null>;
-  /** Signs a statement of in-toto, which is given as the object that it is, and answers the bundle as JSON. Throws `SIGNING_FAILED`. */
+  /** This signer as others trust it, to recognise its own signatures; null if nothing here can verify them. */
+  readonly asTrusted: () => Promise<TrustedSigner | null>;
+  /** Signs a statement of in-toto and answers the bundle as JSON. Throws `SIGNING_FAILED`. */
   signStatement(statement: object): Promise<string>;
-  /** The same of simple signing's payload. */
+  /** Signs the payload of simple signing. Throws `SIGNING_FAILED`. */
   signPayload(payload: Uint8Array): Promise<SimpleSigning>;
 }
 
-/** Signs statements alone, as those of provenance. */
+/** For provenance. */
 export type StatementSigner = Pick<Signer, "signStatement">;
 
 export interface SigningKey {
-  /** The name for people: a file, `env://NAME`, the address at a key service. */
+  /** For people: a file, `env://NAME`, the address at a key service. */
   readonly name: string;
   /** SPKI as PEM. */
   readonly publicKey: string;
@@ -26,8 +27,13 @@ export interface SigningKey {
 }
 
 export interface SignServices {
-  /** Of a transparency log. Default: none with a key, the public one for an identity. */
+  /** URL of a transparency log. Default: none with a key, the public one for an identity. */
   readonly rekorUrl?: string | undefined;
-  /** Of a timestamp authority. Default: none. */
+  /** URL of a timestamp authority. Default: none. */
   readonly timestampUrl?: string | undefined;
+}
+
+/** The error of a signer, or of a service that confirms its signature. */
+export function signingFailed(who: string, why: string, fix: string, cause?: unknown): ImgmatchError {
+  return new ImgmatchError({ code: "SIGNING_FAILED", message: `${who}: ${why}`, fix }, { cause });
 }

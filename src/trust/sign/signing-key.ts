@@ -1,16 +1,16 @@
-/** A key that signs: where it lies, and how it is opened. */
+/** Opens the private key that `--sign-key` names. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, scrypt, sign } from "node:crypto";
 import { promisify } from "node:util";
+import type { ImgmatchError } from "../../errors.ts";
 import { checked, fields, oneOf, text, wholeNumber } from "../../io/checks.ts";
 import { parseJson } from "../../io/json.ts";
 import { base64 } from "../evidence.ts";
 import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
-import { hashesOf } from "../public-key.ts";
+import { hashesOf, invalidKey } from "../public-key.ts";
 import type { Environment } from "../../io/world.ts";
-import { openCosignKey, needsCosign } from "./cosign-key.ts";
-import { invalidKey, wrongPassword } from "./key-mistakes.ts";
+import { needsCosign, openCosignKey } from "./cosign-key.ts";
 import type { SigningKey } from "./signer.ts";
 
 /**
@@ -68,10 +68,10 @@ const box = fields({
   ciphertext: encoded,
 });
 
-/** cosign takes 64 MiB; a file must not make us take all there is. */
+/** cosign uses 64 MiB. A file must not make us use all memory. */
 const mostMemory = 512 * 1024 * 1024;
 
-/** Throws `KEY_INVALID` for the wrong password and for what is no such key. */
+/** Throws `KEY_INVALID` for the wrong password and for a damaged key. */
 async function decryptKey(name: string, pem: string, password: string | undefined): Promise<KeyObject> {
   const json = parseJson(Buffer.from(encrypted.exec(pem)?.[2] ?? "", "base64"));
   const reading = checked(json, box, "the key");
@@ -101,3 +101,9 @@ async function decryptKey(name: string, pem: string, password: string | undefine
 }
 
 const runScrypt = promisify<string, Buffer, number, object, Buffer>(scrypt);
+
+function wrongPassword(name: string, password: string | undefined): ImgmatchError {
+  return password === undefined
+    ? invalidKey(name, "is encrypted", "give its password in COSIGN_PASSWORD")
+    : invalidKey(name, "does not open with the password in COSIGN_PASSWORD", "check the password");
+}

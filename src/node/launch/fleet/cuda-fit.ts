@@ -10,7 +10,7 @@ import { compatAdds, type CompatView, type NvidiaView } from "../../../resolve/h
 import { evaluateRequire, parseRequire } from "../../../resolve/parse-nvidia-require.ts";
 import { checkDriver, driverSteps } from "../../../resolve/rules/driver.ts";
 import { isEnforced, requireSteps, subjectOf } from "../../../resolve/rules/nvidia-require.ts";
-import type { RuleSteps } from "../../../resolve/rules/rule-remedy.ts";
+import type { RuleSteps } from "../../../resolve/rules/rule.ts";
 import type { CodeFit, Tier } from "../../../resolve/verdict.ts";
 import {
   isExact,

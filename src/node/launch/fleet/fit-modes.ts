@@ -5,11 +5,10 @@ import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import { parseVersion } from "../../../hardware/driver-version.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
-import { dependsOnGpus, type FitOptions } from "../../../resolve/check-fit.ts";
 import { normalizePlatform } from "../../../resolve/host-view.ts";
 import { checkAmdCode } from "../../../resolve/rules/amd-gpus.ts";
-import { sideOf } from "../../../resolve/rules/gpu-side.ts";
-import { wantsCpu, wantsXnack } from "../../../resolve/resolve-options.ts";
+import { isConcerned, sideOf } from "../../../resolve/rules/gpu-side.ts";
+import { type FitOptions, wantsCpu, wantsXnack } from "../../../resolve/resolve-options.ts";
 import type { CpuShare, Fit, Tier } from "../../../resolve/verdict.ts";
 import { keys, labelledFeatures, platformValue } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
@@ -43,7 +42,7 @@ export function fitModes(
   const without = (key: string) => not(of(label.exists(key)));
   const { cuda, rocm, cpu, kernel } = image.requires;
   const platform = normalizePlatform(image.platform);
-  const depends = dependsOnGpus(image.requires, "nvidia", options);
+  const depends = isConcerned(sideOf(image.requires), "nvidia", options);
   const isForCpu = sideOf(image.requires) === "cpu";
   const base = and(
     of(label.is(keys.platform, platformValue(platform))),

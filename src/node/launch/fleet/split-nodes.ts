@@ -6,7 +6,7 @@ import { compareFirst, groupBy } from "../../../io/collections.ts";
 import { alternativesOf } from "../../../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isEligible } from "../../../resolve/check-fit.ts";
-import { fitOptions } from "../../../resolve/find-cell.ts";
+import { fitOptions } from "../../../resolve/resolve-options.ts";
 import { requireKnownAxes } from "../../../resolve/pins.ts";
 import { orderBy } from "../../../resolve/rank.ts";
 import type { ResolveImageOptions } from "../../../resolve/resolve-image.ts";

@@ -1,4 +1,4 @@
-/** Cures that not every host has: a newer driver may drop its GPU, and the image's toolkit may not compile for it. */
+/** Cures that depend on the GPUs: a newer driver may drop one, and the image's toolkit may not compile for it. */
 
 import { type ComputeCapability, formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
@@ -10,6 +10,7 @@ import {
 } from "../../hardware/driver-version.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import type { GpuView, NvidiaView } from "../host-view.ts";
+import type { Cure } from "../verdict.ts";
 
 type Gpus = readonly Pick<GpuView, "label" | "compute">[];
 
@@ -41,7 +42,7 @@ export function updateDriver(
   ];
 }
 
-/** Whether some driver offers this CUDA version and still drives every GPU, as far as the tables know. */
+/** Some driver offers this CUDA version and still drives every GPU, as far as the tables know. */
 export function someDriverOffers(cuda: string, gpus: Gpus): boolean {
   const last = lastBranch(gpus);
   const offered = parseVersion(last === null ? "" : (cudaOfDriver(String(last.branch)) ?? ""));
@@ -65,51 +66,10 @@ export function addCode(toolkit: string, compute: ComputeCapability): Cure {
   return { text, remedy: null, adopted };
 }
 
-/** The oldest of the last branches that drive the GPUs, and whose it is. */
+/** The oldest of the last branches that drive the GPUs, with the GPU. */
 function lastBranch(gpus: Gpus): { readonly branch: number; readonly label: string } | null {
   return gpus.reduce<ReturnType<typeof lastBranch>>((oldest, { label, compute }) => {
     const branch = compute === null ? null : (findArchitecture(compute)?.lastDriverBranch ?? null);
     return branch === null || (oldest !== null && oldest.branch <= branch) ? oldest : { branch, label };
   }, null);
-}
-
-/** The change of a fix, as data: so that it can be tried before it is offered, and by tests. */
-export type Remedy =
-  /** Another driver: this version, or with `atLeast` any newer one that still drives the GPUs. */
-  | { readonly kind: "driver"; readonly version: string; readonly atLeast: boolean }
-  /** A cell that the fleet does not have: the image's axes with these in place of some of them. */
-  | { readonly kind: "cell"; readonly axes: Readonly<Record<string, string>> }
-  /** A cell that serves where no march is known, of this platform. */
-  | { readonly kind: "platform"; readonly platform: string }
-  /** Another cell of the lock. */
-  | { readonly kind: "take"; readonly cell: string }
-  /** The image's own cell, built without these features of its march. */
-  | { readonly kind: "without"; readonly march: string; readonly features: readonly string[] }
-  | { readonly kind: "features"; readonly features: readonly string[] }
-  | { readonly kind: "kernel"; readonly minimum: string }
-  | {
-      readonly kind: "pins";
-      readonly set: Readonly<Record<string, string>>;
-      readonly drop: readonly string[];
-    }
-  | { readonly kind: "option"; readonly leaveOut: "cpuOnly" | "requireGpu" }
-  | { readonly kind: "build" };
-
-/** One way to make an image fit. Those of a misfit are alternatives. */
-export interface Cure {
-  readonly text: string;
-  /** null for what only a person can do or know. */
-  readonly remedy: Remedy | null;
-  /** The fix if others built the image, of which there is no cell: `adopt an image for linux/arm64`. */
-  readonly adopted?: string;
-}
-
-/** Between two neighbours of these lists a rule gives one answer, so that asking it once for each stretch is asking it everywhere. */
-export interface RuleSteps {
-  /** Of drivers. From each on, the answer may be another. An unreadable version is compared with nothing. */
-  readonly drivers: readonly string[];
-  /** Of CUDA, as the driver offers it. */
-  readonly cudas: readonly string[];
-  /** Right after each it may be another again: they are compared by `=` or `>` too. */
-  readonly after: boolean;
 }

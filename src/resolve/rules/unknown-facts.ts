@@ -1,18 +1,26 @@
-/** Rule: an answer that depends on a fact that nobody has told is refused. An open fact is not "no". */
+/** Rule: no image is judged by a fact that is unknown. Unknown is not "no". */
 
 import { gpuVendors, vendorNames } from "../../hardware/requirement.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { HostView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
+import type { FitOptions } from "../resolve-options.ts";
 import type { Misfit } from "../verdict.ts";
-import { type GpuSide, isConcerned, type Wanted } from "./gpu-side.ts";
+import { type GpuSide, isConcerned, sideOf } from "./gpu-side.ts";
+import { rule } from "./rule.ts";
 
-export function checkTold(
+export const unknownFactsRule = rule({
+  image: ({ requires }) => sideOf(requires),
+  asks: ["untold", "others"],
+  answer: checkFactsKnown,
+});
+
+export function checkFactsKnown(
   side: GpuSide,
-  wanted: Wanted,
   { untold, others }: Pick<HostView, "untold" | "others">,
+  options: FitOptions,
 ): Misfit | null {
-  const vendor = gpuVendors.find((each) => untold[each].length > 0 && isConcerned(side, each, wanted));
+  const vendor = gpuVendors.find((each) => untold[each].length > 0 && isConcerned(side, each, options));
   const [fact] = vendor === undefined ? [] : untold[vendor];
   if (vendor === undefined || fact === undefined) return null;
   const needsIt = side === vendor;

@@ -1,0 +1,45 @@
+/** A rule: the parts of an image and of a host that it reads, and its answer about them. */
+
+import type { LockedImage } from "../../lock/lock.ts";
+import type { HostView } from "../host-view.ts";
+import type { FitOptions } from "../resolve-options.ts";
+import type { Misfit } from "../verdict.ts";
+
+/** The part of a locked image that the rules read. */
+export type ImageToFit = Pick<
+  LockedImage,
+  "platform" | "requires" | "measured" | "adopted" | "digest" | "local" | "axes"
+>;
+
+/** Equal parts give equal answers, so that a caller with many hosts can keep them. */
+export interface Rule<Image, Asked extends keyof HostView, Answer> {
+  /** The part of the image that the rule reads. */
+  image(image: ImageToFit): Image;
+  /** The part of that on which the answer depends, as JSON. Default: all of it. */
+  imageKey?(image: Image): unknown;
+  /** The parts of the host that the rule reads. */
+  readonly asks: readonly Asked[];
+  answer(image: Image, host: Pick<HostView, Asked>, options: FitOptions): Answer;
+}
+
+export type MisfitRule = Rule<unknown, keyof HostView, Misfit | null>;
+
+/** Checks that `answer` reads only what the rule asks for. */
+export function rule<Image, Asked extends keyof HostView, Answer>(
+  given: Rule<Image, Asked, Answer>,
+): Rule<Image, Asked, Answer> {
+  return given;
+}
+
+/** A rule that no host changes: a wish of the user, or the state of the lock's entry. */
+export type ImageRule = (image: ImageToFit, options: FitOptions) => Misfit | null;
+
+/** Between two neighbours of these lists a rule gives one answer, so that one question for each stretch is enough. */
+export interface RuleSteps {
+  /** Drivers: the answer may change at each. An unreadable version is compared with nothing. */
+  readonly drivers: readonly string[];
+  /** CUDA versions of drivers: the answer may change at each. */
+  readonly cudas: readonly string[];
+  /** The answer may change again right after each: the rule compares by `=` or `>` too. */
+  readonly after: boolean;
+}
