@@ -1,4 +1,4 @@
-/** What signatures cost a node: `resolve` from a warm cache with a key, and with a policy that refuses to go back, against one that asks nobody. */
+/** Compares `resolve` from a warm cache with a key, with a policy that refuses downgrades, and without signatures. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,11 +7,11 @@ import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { createSigningKey, publishFleet } from "../test/e2e/support/signed-fleet.ts";
 import { cpuHost } from "../test/resolve/support/hosts.ts";
 import { measure } from "./measure.ts";
-import { line } from "./report.ts";
+import { line, median } from "./report.ts";
 
 const rounds = 30;
 
-/** In turn, so that all meet the same machine; processor time, as the machine may do other work. */
+/** Runs the ways in turn, so that all meet the same machine, and compares processor time. */
 export async function trustedFleet(folder: string): Promise<void> {
   if (whyNoRegistry() !== null)
     return line("resolve by key", "no docker-registry (apt-get install docker-registry)");
@@ -65,8 +65,4 @@ export async function trustedFleet(folder: string): Promise<void> {
   } finally {
     await registry.stop();
   }
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
 }
