@@ -1,4 +1,4 @@
-/** An inspection for people: the few files that decide, what could not be opened, and what the image needs of a host. */
+/** The report of `imgmatch inspect`: files that decide, files that could not be opened, and the image's requirement. */
 
 import { formatPlace } from "../errors.ts";
 import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
@@ -11,8 +11,8 @@ import type { Style } from "./report/style.ts";
 import { groupBy } from "../io/collections.ts";
 import { count, formatTable } from "../io/table.ts";
 
-export interface InspectReport {
-  /** Every file, not only those that decide. */
+interface InspectReport {
+  /** Show every file. */
   readonly allFiles: boolean;
   readonly style: Style;
 }
@@ -52,7 +52,7 @@ export function inspectLines(
   ];
 }
 
-/** A line for each subject, and below it every word that is not met. */
+/** A line for each subject, and below it each expectation that fails. */
 export function expectationLines(
   subjects: readonly ImageInspection[],
   { failures, unmatched }: ExpectationAnswer,
@@ -81,7 +81,7 @@ function nothingDecides(inspection: ImageInspection): string {
     : "no file needs more than every host has";
 }
 
-/** Whether it has programs, and none whose code is read: then nobody knows what they need of a CPU. */
+/** True if imgmatch reads the code of none of its programs: then the CPU requirement is unknown. */
 function isUnread({ cpu, files }: ImageInspection): boolean {
   return cpu.architecture === null && files.some(({ program }) => program !== null);
 }
@@ -90,7 +90,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
 }
 
-/** GPU code first, by its modules, then what demands most of a CPU. */
+/** Files with the most GPU modules come first, then those with the most CPU features. */
 function weight(file: InspectedFile): number {
   return ((file.gpu?.modules ?? 0) + (file.amd?.modules ?? 0)) * 1000 + needed(file).length;
 }
@@ -139,7 +139,7 @@ function amdTexts(amd: AmdCode): readonly string[] {
   ];
 }
 
-/** Every generic target is in its first version so far. */
+/** Generic targets have version 1 so far. */
 function amdName({ target, version }: Pick<AmdTargetCount, "target" | "version">): string {
   return version === null || version <= 1 ? target : `${target} (version ${version})`;
 }
@@ -232,7 +232,7 @@ function codeText({ gpu, amd, files }: ImageInspection): string {
   return [...targets, ...sycl].join(" ") || (gpu === null && amd === null ? "none" : "unknown");
 }
 
-/** The cards that all libraries have code for, and the others with the first library that has none. */
+/** Cards that all libraries have code for, and other cards with the first library without it. */
 function cardLines({ cards }: ImageAmd): readonly (readonly string[])[] {
   const groups = groupBy(cards, ({ without }) => without.join("\n"));
   const names = (of: readonly { readonly target: string }[]) => of.map(({ target }) => target).join(" ");

@@ -1,4 +1,4 @@
-/** `imgmatch launch`: write the answer of resolve in the words of what runs containers. With `--run`, exits as the container does. */
+/** `imgmatch launch`: write the command or manifest that starts this host's image. With `--run`, exits as the container does. */
 
 import { exitCodes, usageError } from "../errors.ts";
 import type { LaunchFormat } from "../node/launch/target.ts";

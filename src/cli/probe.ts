@@ -43,7 +43,7 @@ async function factsLine(flags: ProbeFlags, context: CommandContext): Promise<st
     return formatFactsLine(await answerOf(flags, context));
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
-    const { problemsToJson } = await import("./report/problems.ts");
-    return `${JSON.stringify(JSON.parse(problemsToJson(error.problems)))}\n`;
+    const { problemsJson } = await import("./report/problems.ts");
+    return `${JSON.stringify(problemsJson(error.problems))}\n`;
   }
 }

@@ -60,7 +60,7 @@ async function runCommand(flags: RunFlags, context: CommandContext): Promise<num
   return answerOf({ ...options, tty, onEvent }, context);
 }
 
-/** Commander leaves `--` among the words where an option before it is none that it knows. */
+/** Commander keeps `--` among the words after an option that it does not know. */
 function wordsBeforeDashes({ words, afterDashes }: RunFlags): readonly string[] {
   return words.slice(0, words.length - afterDashes.length).filter((word) => word !== "--");
 }
