@@ -8,7 +8,7 @@ import type { HostFacts } from "../../../src/host/facts.ts";
 import { checkHostFacts } from "../../../src/host/parse-facts.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { plannedFleet } from "../../../src/cover/planned-fleet.ts";
-import { answersOf } from "../../../src/cover/page/ask.ts";
+import { answersOf } from "../../../src/cover/page/answers.ts";
 import { optionsOf, type PageData, pageData } from "../../../src/cover/page/page-data.ts";
 import { pack, unpack } from "../../../src/cover/page/packed.ts";
 import { changeFleet, changeHost, parseChanges } from "../../../src/cover/what-if.ts";

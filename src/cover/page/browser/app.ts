@@ -1,24 +1,26 @@
-/** The state that all parts of the page share: the data, the question, and the listeners for its changes. */
+/** The state of the page: its data, the reader's question, and listeners for its changes. */
 
-import { type Answers, answersOf } from "../ask.ts";
-import { search, searchedClass, searchedImage, type Status } from "../class-status.ts";
+import { type Answers, answersOf } from "../answers.ts";
+import type { Status } from "../class-status.ts";
 import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
 import type { Cover } from "../../cover-classes.ts";
 import { nounOf } from "../../cover-rows.ts";
+import { search, searchedClass, searchedImage } from "../search.ts";
 import type { CoverChange } from "../../compare-covers.ts";
 
 /** The fleet and its hosts as they are, or with the changes. */
-export type ViewName = "now" | "after";
+type ViewName = "now" | "after";
 
 export interface View extends Pick<Cover, "counts" | "cost" | "images"> {
   readonly classes: readonly PageClass[];
   readonly fleet: PageFleet;
-  /** Worked out when somebody asks for the first time. */
+  /** Computed at the first call. */
   readonly answers: () => Answers;
-  /** All for an empty query. */
+  /** An empty query finds all. */
   readonly search: (query: string) => Pick<View, "classes" | "images">;
 }
 
+/** The reader's question. */
 export interface Asked {
   readonly view: ViewName;
   readonly query: string;
@@ -31,17 +33,17 @@ export interface Asked {
 export interface App {
   readonly data: PageData;
   readonly views: { readonly now: View; readonly after: View | null };
-  /** Whom it counts: `host`, or `machine type`. */
+  /** `host` or `machine type`. */
   readonly noun: string;
-  /** The same at the head of a column: `Hosts`. */
+  /** `Hosts` or `Machine types`. */
   readonly nounHead: string;
   /** By a class's id. */
   readonly changes: ReadonlyMap<string, CoverChange>;
   readonly asked: () => Asked;
   readonly view: () => View;
   readonly ask: (change: Partial<Asked>) => void;
-  /** Told of each change, and what changed. */
-  readonly listen: (listener: (changed: ReadonlySet<keyof Asked>) => void) => void;
+  /** Draws now, and at every change of one of these members. */
+  readonly listen: (members: readonly (keyof Asked)[], draw: () => void) => void;
 }
 
 export function createApp(data: PageData): App {
@@ -64,7 +66,7 @@ export function createApp(data: PageData): App {
     now: viewOf(report, now),
     after: whatIf === undefined || after === null ? null : viewOf(whatIf.after, after),
   };
-  const listeners: ((changed: ReadonlySet<keyof Asked>) => void)[] = [];
+  const listeners: { readonly members: readonly (keyof Asked)[]; readonly draw: () => void }[] = [];
   let asked: Asked = { view: "now", query: "", status: null, idle: false };
   const noun = nounOf(report);
   return {
@@ -78,11 +80,14 @@ export function createApp(data: PageData): App {
     ask: (change) => {
       const next = { ...asked, ...change };
       const names = Object.keys(change) as (keyof Asked)[];
-      const changed = new Set(names.filter((name) => next[name] !== asked[name]));
+      const changed = names.filter((name) => next[name] !== asked[name]);
       asked = next;
-      if (changed.size > 0) for (const listener of listeners) listener(changed);
+      for (const { members, draw } of listeners) if (members.some((name) => changed.includes(name))) draw();
     },
-    listen: (listener) => listeners.push(listener),
+    listen: (members, draw) => {
+      listeners.push({ members, draw });
+      draw();
+    },
   };
 }
 

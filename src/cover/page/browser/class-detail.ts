@@ -1,17 +1,16 @@
-/** All about one host class: its hosts, its facts, its image with the reason, and every other image with why not; and why one image is none for it. */
+/** The detail of one host class: its facts, its image, and every other image with the reason against it. And why-not of one image. */
 
 import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { WhyNot } from "../../../resolve/why-not-image.ts";
-import type { ImagesForClass } from "../ask.ts";
+import type { ImagesForClass } from "../answers.ts";
 import type { PageClass } from "../page-data.ts";
 import { type App, placeOf } from "./app.ts";
-import { classLink, imageLink, lead, statusPill } from "./class-words.ts";
+import { classLink, copyable, factsList, imageLink, lead, statusPill } from "./pieces.ts";
 import { counted, digits, h } from "./element.ts";
-import { copyable, factsList } from "./facts-list.ts";
 import { whyNotAddress } from "./route.ts";
 
-/** null for a class that is none. */
+/** null for an unknown class. */
 export function classDetail(app: App, id: string): readonly HTMLElement[] | null {
   const found = app.view().classes.find((each) => each.id === id);
   if (found === undefined) return null;
@@ -121,7 +120,7 @@ function imagesOf(app: App, { id }: PageClass): HTMLElement {
   );
 }
 
-/** Its links are made when it is opened: a class may be refused by hundreds of images. */
+/** Makes its links when it is opened: hundreds of images may refuse a class. */
 function rejectedGroup(
   id: string,
   { code, message, cells }: ImagesForClass["rejected"][number],
@@ -152,7 +151,7 @@ function allNames({ nounHead }: App, { names }: PageClass): readonly HTMLElement
   ];
 }
 
-/** null where one of both is none. */
+/** null for an unknown class or image. */
 export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLElement[] | null {
   const { classes, fleet, answers } = app.view();
   if (!classes.some((each) => each.id === id) || !Object.hasOwn(fleet.lock.images, cell)) return null;
