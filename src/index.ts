@@ -64,10 +64,10 @@ export type {
   ClassMatch,
   Cover,
   CoverCounts,
-  CoverFleet,
   CoveredClass,
   NearMiss,
 } from "./cover/cover-classes.ts";
+export type { CoverFleet } from "./cover/cover-fleet.ts";
 export type { CoverReport } from "./cover/cover-report.ts";
 export type { CoverOptions } from "./cover/cover.ts";
 export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";

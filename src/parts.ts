@@ -18,7 +18,7 @@ export { readTrustPolicy } from "./trust/policy/read-policy.ts";
 export { verifyProvenance } from "./trust/provenance/verify-provenance.ts";
 
 // The answer used
-export { plannedFleet } from "./cover/planned-fleet.ts";
+export { plannedFleet } from "./cover/cover-fleet.ts";
 export { catalogHosts } from "./host/catalog.ts";
 export { coverReport } from "./cover/cover-report.ts";
 export { coverPage } from "./cover/page/cover-page.ts";
@@ -40,10 +40,10 @@ export type {
   ClassMatch,
   Cover,
   CoverCounts,
-  CoverFleet,
   CoveredClass,
   NearMiss,
 } from "./cover/cover-classes.ts";
+export type { CoverFleet } from "./cover/cover-fleet.ts";
 export type { CoverQuestion, CoverReport } from "./cover/cover-report.ts";
 export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { PullPlan, PullStep } from "./cover/pull-plan.ts";

@@ -7,7 +7,7 @@ import { coverReport } from "../../../src/cover/cover-report.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import { checkHostFacts } from "../../../src/host/parse-facts.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
-import { plannedFleet } from "../../../src/cover/planned-fleet.ts";
+import { plannedFleet } from "../../../src/cover/cover-fleet.ts";
 import { answersOf } from "../../../src/cover/page/answers.ts";
 import { optionsOf, type PageData, pageData } from "../../../src/cover/page/page-data.ts";
 import { pack, unpack } from "../../../src/cover/page/packed.ts";

@@ -4,7 +4,7 @@ import { groupBy } from "../../../io/collections.ts";
 import { describeMeasured } from "../../../resolve/describe-measured.ts";
 import { referenceOf } from "../../../resolve/resolve-image.ts";
 import { hostsOf } from "../../image-use.ts";
-import { isPlanned } from "../../planned-image.ts";
+import { isPlanned } from "../../cover-fleet.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
 import type { App, View } from "./app.ts";
 import { classLink, copyable, factsList, someOf } from "./pieces.ts";
