@@ -45,12 +45,12 @@ export async function nodeScript(folder: string): Promise<void> {
       .join(" "),
   );
   for (const each of all) {
-    const own = times.get(each);
-    if (own === undefined) line(each.name, `not here: ${each.argv}`);
+    const taken = times.get(each);
+    if (taken === undefined) line(each.name, `not here: ${each.argv}`);
     else
       line(
         each.name,
-        `${median(own).toFixed(1)} ms (at least ${Math.min(...own).toFixed(1)}), ${(median(own) / ours).toFixed(2)} of the script with mawk`,
+        `${median(taken).toFixed(1)} ms (at least ${Math.min(...taken).toFixed(1)}), ${(median(taken) / ours).toFixed(2)} of the script with mawk`,
       );
   }
 }

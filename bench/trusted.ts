@@ -55,11 +55,11 @@ export async function trustedFleet(folder: string): Promise<void> {
         if (round > 0) times.set(name, [...(times.get(name) ?? []), cpuMs]);
       }
     const plain = times.get("asking nobody") ?? [];
-    for (const [name, own] of times) {
-      const ratio = median(own.map((ms, round) => ms / (plain[round] ?? Number.NaN)));
+    for (const [name, taken] of times) {
+      const ratio = median(taken.map((ms, round) => ms / (plain[round] ?? Number.NaN)));
       line(
         `resolve from a registry, ${name}`,
-        `${median(own).toFixed(1)} ms of processor, ${ratio.toFixed(2)}`,
+        `${median(taken).toFixed(1)} ms of processor, ${ratio.toFixed(2)}`,
       );
     }
   } finally {

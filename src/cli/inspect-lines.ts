@@ -64,8 +64,8 @@ export function expectationLines(
       ...of.map(({ expected, found, file }) => [expected, found, file ?? ""]),
     ]).map((line) => `  ${line}`);
   const lines = subjects.flatMap(({ subject }) => {
-    const own = failures.filter((each) => each.subject === subject);
-    if (own.length > 0) return [`${style.bad("not as expected")}: ${subject}`, ...table(own)];
+    const unmet = failures.filter((each) => each.subject === subject);
+    if (unmet.length > 0) return [`${style.bad("not as expected")}: ${subject}`, ...table(unmet)];
     if (unmatched.includes(subject)) return [`${style.warn("nothing expected")}: ${subject}`];
     return [`${style.good("as expected")}: ${subject}`];
   });
@@ -210,17 +210,17 @@ function needLines(inspection: ImageInspection): readonly string[] {
 }
 
 function compatText({ minimum, onPath, package: version }: Extract<Driver, { mode: "compat" }>): string {
-  const own = `its forward-compatibility package ${version}`;
+  const carried = `its forward-compatibility package ${version}`;
   const floor = minimum === null ? "" : `at least ${minimum}, `;
   switch (onPath) {
     case "always":
-      return `${version}, or an older one that ${own} supports: the package comes first`;
+      return `${version}, or an older one that ${carried} supports: the package comes first`;
     case "cache":
-      return `${floor}and none newer than ${version} where the container runtime keeps the order of ld.so.conf: ${own} comes first`;
+      return `${floor}and none newer than ${version} where the container runtime keeps the order of ld.so.conf: ${carried} comes first`;
     case "never":
-      return `${floor}${floor === "" ? "" : "or "}older where the container runtime loads ${own}`;
+      return `${floor}${floor === "" ? "" : "or "}older where the container runtime loads ${carried}`;
     case null:
-      return `${floor}or as ${own} has it where that is loaded`;
+      return `${floor}or as ${carried} has it where that is loaded`;
   }
 }
 

@@ -15,10 +15,10 @@ declare const IMGMATCH_PROGRAM: string;
 
 const path = join(__dirname, IMGMATCH_PROGRAM);
 // Node's variable for its own compile cache.
-const keeps = process.env.NODE_DISABLE_COMPILE_CACHE === undefined;
-const kept = `${path}.${process.version}-${process.arch}.cache`;
+const isCaching = process.env.NODE_DISABLE_COMPILE_CACHE === undefined;
+const cachePath = `${path}.${process.version}-${process.arch}.cache`;
 
-const cachedData = keeps ? attempt(() => readFileSync(kept), undefined) : undefined;
+const cachedData = isCaching ? attempt(() => readFileSync(cachePath), undefined) : undefined;
 const script = new Script(readFileSync(path, "latin1"), {
   filename: path,
   ...(cachedData === undefined ? {} : { cachedData }),
@@ -26,7 +26,8 @@ const script = new Script(readFileSync(path, "latin1"), {
 // V8 rejects a cache that another version or other flags wrote.
 const isNew = cachedData === undefined || script.cachedDataRejected === true;
 // The cache holds the functions that have run so far. A successful resolve has run those that nodes wait for.
-if (keeps && isNew && process.argv[2] === "resolve") process.once("exit", (code) => code === 0 && keepCode());
+if (isCaching && isNew && process.argv[2] === "resolve")
+  process.once("exit", (code) => code === 0 && writeCache());
 
 const program = new Module(path, module);
 program.filename = path;
@@ -39,18 +40,18 @@ script
 program.loaded = true;
 
 /** Renames the file when all of it is on the disk. A failure only makes the next start as slow as this one. */
-function keepCode(): void {
-  const own = `${kept}.${process.pid}`;
-  const isKept = attempt(() => {
-    const file = openSync(own, "wx", 0o644);
+function writeCache(): void {
+  const temporary = `${cachePath}.${process.pid}`;
+  const isWritten = attempt(() => {
+    const file = openSync(temporary, "wx", 0o644);
     try {
       writeFileSync(file, script.createCachedData());
       fsyncSync(file);
     } finally {
       closeSync(file);
     }
-    renameSync(own, kept);
+    renameSync(temporary, cachePath);
     return true;
   }, false);
-  if (!isKept) attempt(() => rmSync(own, { force: true }), undefined);
+  if (!isWritten) attempt(() => rmSync(temporary, { force: true }), undefined);
 }

@@ -43,10 +43,10 @@ export function addedImages(lock: Lock, wanted: Axes, what: string): Lock["image
   const impossible = new Set<string>();
   for (const axes of combinations(images, wanted)) {
     const id = idOf(axes);
-    if (images.some((image) => sameAxes(image.axes, axes))) continue;
-    const made = makeImage(id, axes, images, what);
-    if (typeof made === "string") impossible.add(made);
-    else added[id] = made;
+    if (images.some((other) => sameAxes(other.axes, axes))) continue;
+    const image = makeImage(id, axes, images, what);
+    if (typeof image === "string") impossible.add(image);
+    else added[id] = image;
   }
   if (Object.keys(added).length > 0) return added;
   const [reason] = impossible;
@@ -81,12 +81,12 @@ function combinations(images: readonly LockedImage[], wanted: Axes): readonly Ax
     cpuOnly ? !hasGpuCode(requires) : !gpu || hasGpuCode(requires),
   );
   const base = (alike.length > 0 ? alike : images).map(({ axes }) => axes);
-  const made = (base.length > 0 ? base : [{}]).map((axes) => ({
+  const all = (base.length > 0 ? base : [{}]).map((axes) => ({
     ...axes,
     ...wanted,
     ...(cpuOnly ? { compute: none } : {}),
   }));
-  return [...new Map(made.map((axes) => [JSON.stringify(Object.entries(axes).sort()), axes])).values()];
+  return [...new Map(all.map((axes) => [JSON.stringify(Object.entries(axes).sort()), axes])).values()];
 }
 
 function sameAxes(a: Axes, b: Axes): boolean {
@@ -105,8 +105,8 @@ function makeImage(
 ): LockedImage | string {
   const label = axes.march;
   if (label === undefined) throw usageError(`${what} names no march`, "add one: march=x86-64-v3");
-  const own = images.find((image) => image.axes.march === label);
-  const march = required<MarchValue>(parseMarchValue(own?.requires.cpu.march ?? label, at), what);
+  const sameMarch = images.find((image) => image.axes.march === label);
+  const march = required<MarchValue>(parseMarchValue(sameMarch?.requires.cpu.march ?? label, at), what);
   const accel = accelOf(axes, images, what);
   const vendor = accel === null ? null : vendorOf(accel);
   const compute =
@@ -118,7 +118,7 @@ function makeImage(
   const reason = whyImpossible({ march, accel, compute, unmatched: null }, { compiler: null });
   if (reason !== null) return reason;
   // A march of the fleet keeps its `without` and the floor of its base images.
-  const cpu: CpuRequirement = own === undefined ? requires.cpu : own.requires.cpu;
+  const cpu: CpuRequirement = sameMarch?.requires.cpu ?? requires.cpu;
   return plannedImage({ id, axes, platform, requires: { ...requires, cpu } });
 }
 
@@ -127,19 +127,20 @@ function accelOf(axes: Axes, images: readonly LockedImage[], what: string): Acce
   const axis = accelAxis(images);
   const label = axes[axis];
   if (label === undefined) return null;
-  const own = images.find((image) => image.axes[axis] === label)?.requires;
+  const known = images.find((image) => image.axes[axis] === label)?.requires;
   const parsed =
     axis === "cuda"
-      ? parseCudaValue(own?.cuda?.toolkit ?? label, at)
-      : parseAccelValue(entryOf(label, own), at);
+      ? parseCudaValue(known?.cuda?.toolkit ?? label, at)
+      : parseAccelValue(entryOf(label, known), at);
   const value = required<AccelValue>(parsed, what);
-  return own?.cuda == null ? value : { ...value, driver: own.cuda.driver, require: own.cuda.require ?? null };
+  const cuda = known?.cuda ?? null;
+  return cuda === null ? value : { ...value, driver: cuda.driver, require: cuda.require ?? null };
 }
 
 /** A value of the axis `accel`: the toolkit of the fleet's own images, else that of the label `cuda-12.8.1`. */
-function entryOf(label: string, own: LockedImage["requires"] | undefined): AccelInput {
-  if (own?.cuda != null) return { cuda: own.cuda.toolkit };
-  if (own?.rocm != null) return { rocm: own.rocm.release };
+function entryOf(label: string, known: LockedImage["requires"] | undefined): AccelInput {
+  if (known?.cuda != null) return { cuda: known.cuda.toolkit };
+  if (known?.rocm != null) return { rocm: known.rocm.release };
   const [, vendor, version] = /^(cuda|rocm)-(.*)$/.exec(label) ?? [];
   return vendor === undefined || version === undefined ? label : { [vendor]: version };
 }

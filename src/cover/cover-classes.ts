@@ -68,7 +68,7 @@ export interface CoveredClass {
   readonly others: readonly string[];
   /** The class has GPUs under a driver, and gets an image without GPU code. */
   readonly unusedGpus: boolean;
-  /** The image that misses by the least; with GPU code for a class that leaves its GPUs unused. null for a class that is served. */
+  /** Only for a class that gets nothing, or leaves GPUs unused: the image that misses by the least, with GPU code for unused GPUs. */
   readonly nearest: NearMiss | null;
   /** The cell that would serve it, if the facts tell. null for a class with native code. */
   readonly serve: string | null;
@@ -207,8 +207,8 @@ function nearestMiss(
   unused: ReadonlySet<GpuVendor>,
   resolver: Resolver,
 ): NearMiss | null {
-  const asked = unused.size > 0 ? imagesOf(unused, lock, rejected) : rejected;
-  const nearest = resolver.nearest(facts, asked);
+  const candidates = unused.size > 0 ? imagesOf(unused, lock, rejected) : rejected;
+  const nearest = resolver.nearest(facts, candidates);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;
   return { cell, reasons: namedReasons(misfits, name, cell) };

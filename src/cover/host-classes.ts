@@ -13,7 +13,7 @@ export interface HostClass {
   /** In the order of the hosts. Several hosts may have one name. */
   readonly names: readonly string[];
   /** For each name, the digests of each image that the host has; null if unknown. */
-  readonly held: readonly (readonly (readonly string[])[] | null)[];
+  readonly localImages: readonly (readonly (readonly string[])[] | null)[];
   /** Names of GPU products, sorted and unique. */
   readonly products: readonly string[];
   /** The fewest and the most GPUs of a host. */
@@ -52,7 +52,7 @@ export function classifyHosts(
       return {
         facts,
         names: members.map(({ name }) => name),
-        held: members.map(({ images = null }) => images),
+        localImages: members.map(({ images = null }) => images),
         products: [...new Set(gpus.flatMap((list) => list.flatMap(({ name }) => name ?? [])))].sort(),
         gpuCount: [Math.min(...counts), Math.max(...counts)],
         cpuSources: [...new Set(members.flatMap((each) => each.facts.sources["cpu.features"] ?? []))].sort(),

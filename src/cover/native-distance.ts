@@ -30,12 +30,12 @@ export function cpuDistanceFrom(
   const { march, open } = native;
   const present = new Set(host.cpu.features);
   // `features` leaves out those that no computing code needs.
-  const asked = new Set(march.features);
-  const wanted = march.required.filter((feature) => asked.has(feature)).sort();
+  const computing = new Set(march.features);
+  const wanted = march.required.filter((feature) => computing.has(feature)).sort();
   return (image) => {
     const sets = featuresBuiltFor(image);
-    const own = sets.find((set) => set.features.every((feature) => present.has(feature))) ?? sets.at(-1);
-    const used = new Set(ignoresMarch(image) ? neededRequirement(image).cpu.features : own?.features);
+    const built = sets.find((set) => set.features.every((feature) => present.has(feature))) ?? sets.at(-1);
+    const used = new Set(ignoresMarch(image) ? neededRequirement(image).cpu.features : built?.features);
     const unused = wanted.filter((feature) => !used.has(feature));
     return { march: image.requires.cpu.march, nativeMarch: march.name, unused, open };
   };

@@ -48,7 +48,7 @@ export function planPulls(
   have: readonly string[],
 ): PullPlan {
   const cells = cellsByDigest(images);
-  const everywhere = have.map((name) => findHeld(name, cells, images));
+  const everywhere = have.map((name) => cellNamed(name, cells, images));
   const steps = covered.flatMap(({ id, match }, index) => {
     const image = match === null ? undefined : images[match.cell];
     if (match?.reference == null || image?.digest == null) return [];
@@ -92,7 +92,7 @@ function groupsOf(
 ): readonly Group[] {
   const groups = new Map<string, { names: string[]; has: readonly string[]; atMost: boolean }>();
   for (const [index, name] of (each?.names ?? []).entries()) {
-    const listed = each?.held[index] ?? null;
+    const listed = each?.localImages[index] ?? null;
     const known = (listed ?? []).flatMap((digests) =>
       digests.flatMap((digest) => cells.get(digest) ?? []).slice(0, 1),
     );
@@ -111,7 +111,7 @@ function cellsByDigest(images: Lock["images"]): ReadonlyMap<string, string> {
   );
 }
 
-function findHeld(name: string, cells: ReadonlyMap<string, string>, images: Lock["images"]): string {
+function cellNamed(name: string, cells: ReadonlyMap<string, string>, images: Lock["images"]): string {
   const found = cells.get(name.replace(/^.*@/, "")) ?? (Object.hasOwn(images, name) ? name : undefined);
   if (found !== undefined) return found;
   throw usageError(

@@ -119,9 +119,9 @@ export interface PlannedCell {
 
 /** Cells of the matrix, and cells with the values of classes that those do not serve natively. */
 function candidatesFor(matrix: Matrix, classes: readonly HostClass[]): CandidateMap {
-  const own = candidateCells(matrix);
-  const cells = new Map(own);
-  const demands = demandsOf(matrix, own, [...own.keys()], classes);
+  const ofMatrix = candidateCells(matrix);
+  const cells = new Map(ofMatrix);
+  const demands = demandsOf(matrix, ofMatrix, [...ofMatrix.keys()], classes);
   for (const [index, { native }] of demands.entries()) {
     const extras = native.size > 0 ? null : extrasOf(classes[index]);
     if (extras === null) continue;
@@ -152,26 +152,26 @@ function changeOf(
 type Chosen = Pick<MinimalSet, "chosen"> & Pick<Suggestion, "proof" | "proved">;
 
 function smallest(demands: readonly Demand[], ids: readonly string[], planned: ReadonlySet<string>): Chosen {
-  const asked = [...demands.entries()].filter(([, { good }]) => good.size > 0);
+  const solvable = [...demands.entries()].filter(([, { good }]) => good.size > 0);
   const cost = (image: number) => (planned.has(ids[image] ?? "") ? 0 : 1);
   const found = findMinimalSet(
-    asked.map(([, demand]) => demand),
+    solvable.map(([, demand]) => demand),
     ids.length,
     cost,
   );
   if (found === null) return { chosen: [], proof: "no set of these cells was found", proved: false };
   const words = proofWords(
     found,
-    asked.map(([index]) => idOf(index)),
+    solvable.map(([index]) => idOf(index)),
   );
   return { chosen: found.chosen, proof: words, proved: found.proof.kind !== "limit" };
 }
 
-function proofWords({ chosen, proof }: MinimalSet, asked: readonly string[]): string {
+function proofWords({ chosen, proof }: MinimalSet, ids: readonly string[]): string {
   switch (proof.kind) {
     case "disjoint": {
       if (chosen.length === 0) return "no cell fits any of them";
-      const classes = proof.demands.map((index) => asked[index] ?? "");
+      const classes = proof.demands.map((index) => ids[index] ?? "");
       return classes.length === 1
         ? `one serves them all, and ${classes[0]} needs one`
         : `${classes.join(", ")} share no cell that is native, or as near as any, for two of them: each needs one of its own`;

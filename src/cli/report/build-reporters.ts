@@ -6,7 +6,7 @@ import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
 import { printable } from "../../printable.ts";
 import { annotation } from "./annotation.ts";
 import { reportProblem } from "./problems.ts";
-import { keptLines, progressLines } from "./progress.ts";
+import { keptLines, progressLines } from "./build-progress.ts";
 import type { Style } from "./style.ts";
 import { mark } from "./terminal-text.ts";
 

@@ -49,9 +49,9 @@ export interface ToDo {
 }
 
 /** Steps for classes of these statuses: the worst status first, then the most hosts. */
-export function toDoOf(classes: readonly PageClass[], wanted: readonly Status[]): readonly ToDo[] {
-  const asked = classes.filter((each) => wanted.includes(statusOf(each)));
-  const groups = groupBy(asked, (each) => JSON.stringify([statusOf(each), fixesOf(each), each.serve]));
+export function toDoOf(classes: readonly PageClass[], allowed: readonly Status[]): readonly ToDo[] {
+  const chosen = classes.filter((each) => allowed.includes(statusOf(each)));
+  const groups = groupBy(chosen, (each) => JSON.stringify([statusOf(each), fixesOf(each), each.serve]));
   return [...groups.values()]
     .flatMap((members): ToDo[] => {
       const [first] = members;

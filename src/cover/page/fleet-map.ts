@@ -31,9 +31,9 @@ export function mapFleet(images: readonly CoveredImage[], across: string | null 
   const columns = chosen === null ? [""] : (values.get(chosen) ?? []);
   const rows = new Map<string, { readonly values: readonly string[]; readonly cells: CoveredImage[][] }>();
   for (const image of images) {
-    const own = down.map((axis) => valueAt(image, axis));
-    const key = JSON.stringify(own);
-    const row = rows.get(key) ?? { values: own, cells: columns.map(() => []) };
+    const rowValues = down.map((axis) => valueAt(image, axis));
+    const key = JSON.stringify(rowValues);
+    const row = rows.get(key) ?? { values: rowValues, cells: columns.map(() => []) };
     rows.set(key, row);
     row.cells[chosen === null ? 0 : columns.indexOf(valueAt(image, chosen))]?.push(image);
   }

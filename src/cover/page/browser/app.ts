@@ -1,4 +1,4 @@
-/** The state of the page: its data, the reader's question, and listeners for its changes. */
+/** The state of the page: its data, the choices of the reader, and listeners for their changes. */
 
 import { type Answers, answersOf } from "../answers.ts";
 import type { Status } from "../class-status.ts";
@@ -20,8 +20,8 @@ export interface View extends Pick<Cover, "counts" | "cost" | "images"> {
   readonly search: (query: string) => Pick<View, "classes" | "images">;
 }
 
-/** The reader's question. */
-export interface Asked {
+/** The choices of the reader. */
+export interface Shown {
   readonly view: ViewName;
   readonly query: string;
   /** null for all. */
@@ -39,11 +39,11 @@ export interface App {
   readonly nounHead: string;
   /** By a class's id. */
   readonly changes: ReadonlyMap<string, CoverChange>;
-  readonly asked: () => Asked;
+  readonly shown: () => Shown;
   readonly view: () => View;
-  readonly ask: (change: Partial<Asked>) => void;
-  /** Draws now, and at every change of one of these members. */
-  readonly listen: (members: readonly (keyof Asked)[], draw: () => void) => void;
+  readonly show: (change: Partial<Shown>) => void;
+  /** Draws now, and at every change of one of these choices. */
+  readonly listen: (members: readonly (keyof Shown)[], draw: () => void) => void;
 }
 
 export function createApp(data: PageData): App {
@@ -66,8 +66,8 @@ export function createApp(data: PageData): App {
     now: viewOf(report, now),
     after: whatIf === undefined || after === null ? null : viewOf(whatIf.after, after),
   };
-  const listeners: { readonly members: readonly (keyof Asked)[]; readonly draw: () => void }[] = [];
-  let asked: Asked = { view: "now", query: "", status: null, idle: false };
+  const listeners: { readonly members: readonly (keyof Shown)[]; readonly draw: () => void }[] = [];
+  let shown: Shown = { view: "now", query: "", status: null, idle: false };
   const noun = nounOf(report);
   return {
     data,
@@ -75,13 +75,13 @@ export function createApp(data: PageData): App {
     noun,
     nounHead: `${noun.charAt(0).toUpperCase()}${noun.slice(1)}s`,
     changes: new Map(whatIf?.diff.map((change) => [change.id, change])),
-    asked: () => asked,
-    view: () => views[asked.view] ?? views.now,
-    ask: (change) => {
-      const next = { ...asked, ...change };
-      const names = Object.keys(change) as (keyof Asked)[];
-      const changed = names.filter((name) => next[name] !== asked[name]);
-      asked = next;
+    shown: () => shown,
+    view: () => views[shown.view] ?? views.now,
+    show: (change) => {
+      const next = { ...shown, ...change };
+      const names = Object.keys(change) as (keyof Shown)[];
+      const changed = names.filter((name) => next[name] !== shown[name]);
+      shown = next;
       for (const { members, draw } of listeners) if (members.some((name) => changed.includes(name))) draw();
     },
     listen: (members, draw) => {
@@ -96,7 +96,7 @@ export function placeOf(id: string): number {
   return Number(id.slice(1)) - 1;
 }
 
-function once<Made extends object>(make: () => Made): () => Made {
-  let made: Made | undefined;
-  return () => (made ??= make());
+function once<Value extends object>(make: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => (value ??= make());
 }

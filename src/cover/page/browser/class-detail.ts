@@ -28,7 +28,7 @@ export function classDetail(app: App, id: string): readonly HTMLElement[] | null
 function answerOf(app: App, each: PageClass): HTMLElement {
   const { match, nearest, serve } = each;
   const change = app.changes.get(each.id);
-  const now = app.asked().view === "now";
+  const now = app.shown().view === "now";
   const other = (now ? change?.after : change?.before) ?? null;
   return h(
     "div.answer",
@@ -179,11 +179,11 @@ export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLE
 type Rank = NonNullable<WhyNot["rank"]>;
 
 function placeWords({ place, of, tier, beatenBy, beats }: Rank): readonly HTMLElement[] {
-  const where = h("p", `Place ${place} of ${of} that fit, tier ${tier}.`);
+  const head = h("p", `Place ${place} of ${of} that fit, tier ${tier}.`);
   if (beatenBy !== null)
-    return [where, h("p", "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
+    return [head, h("p", "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
   return [
-    where,
+    head,
     beats === null
       ? h("p", "It is the answer: the only image that fits.")
       : h("p", "It is the answer: it beats ", imageLink(beats.cell), `, by ${beats.reason}.`),

@@ -51,7 +51,7 @@ function whoOf({ id, names }: PageClass): Child {
 }
 
 function imageOf(app: App, { id, match }: PageClass): Child {
-  const change = app.asked().view === "after" ? app.changes.get(id) : undefined;
+  const change = app.shown().view === "after" ? app.changes.get(id) : undefined;
   return [
     match === null ? "none" : imageLink(match.cell),
     change === undefined ? null : h("span.was", `before: ${change.before?.cell ?? "none"}`),
@@ -70,13 +70,13 @@ function statusFilter(app: App): HTMLElement {
     "select",
     {
       id: "status",
-      onchange: () => app.ask({ status: statuses.find((status) => status === select.value) ?? null }),
+      onchange: () => app.show({ status: statuses.find((status) => status === select.value) ?? null }),
     },
     h("option", { value: "" }, "all answers"),
     ...statuses.map((status) => h("option", { value: status }, statusWords[status].label)),
   );
   app.listen(["status"], () => {
-    select.value = app.asked().status ?? "";
+    select.value = app.shown().status ?? "";
   });
   return h("label", { for: "status" }, hidden("Show only "), select);
 }

@@ -1,6 +1,6 @@
 /** Tables that their heads sort. The first rows are drawn at once, the others while the browser is idle. */
 
-import type { App, Asked, View } from "./app.ts";
+import type { App, Shown, View } from "./app.ts";
 import { button, type Child, digits, h, mark, section } from "./element.ts";
 
 export interface Column<Row> {
@@ -88,11 +88,11 @@ interface SearchedTable<Row> {
   readonly head: string;
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
-  /** The rows that the question asks for. */
-  readonly found: (view: View, asked: Asked) => readonly Row[];
+  /** The rows of a view that the choices allow. */
+  readonly found: (view: View, shown: Shown) => readonly Row[];
   readonly all: (view: View) => readonly Row[];
-  /** The member of the question that the rows depend on, beside `view` and `query`. */
-  readonly filter: keyof Asked;
+  /** The choice that the rows depend on, beside `view` and `query`. */
+  readonly filter: keyof Shown;
   readonly filterElement: HTMLElement;
   readonly noun: string;
   readonly note?: string;
@@ -103,7 +103,7 @@ export function searchedTable<Row>(app: App, of: SearchedTable<Row>): HTMLElemen
   const table = dataTable(of.caption, of.columns);
   const count = h("p.count");
   const draw = () => {
-    const found = of.found(app.view(), app.asked());
+    const found = of.found(app.view(), app.shown());
     table.show(found);
     count.replaceChildren(`${digits(found.length)} of ${digits(of.all(app.view()).length)} ${of.noun}`);
   };
@@ -154,8 +154,8 @@ function keyText(key: number | string): string {
   return typeof key === "number" ? digits(key) : key;
 }
 
-function classOf<Row>({ kind, class: own }: Column<Row>): string {
-  return [kind, own].filter(Boolean).join(" ");
+function classOf<Row>({ kind, class: more }: Column<Row>): string {
+  return [kind, more].filter(Boolean).join(" ");
 }
 
 function sortRows<Row>(

@@ -27,8 +27,8 @@ export function viewSwitch(app: App): HTMLElement | null {
     { value: "now", label: "As it is" },
     { value: "after", label: `With ${whatIf.changes.join(", ")}` },
   ] as const;
-  return choicesOf("view", `Show ${app.noun}s and fleet`, choices, app.asked().view, (view) =>
-    app.ask({ view }),
+  return choicesOf("view", `Show ${app.noun}s and fleet`, choices, app.shown().view, (view) =>
+    app.show({ view }),
   );
 }
 

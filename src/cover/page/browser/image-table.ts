@@ -22,9 +22,9 @@ export function imageTable(app: App): HTMLElement {
 }
 
 function idleFilter(app: App): HTMLElement {
-  const flip = () => app.ask({ idle: !app.asked().idle });
+  const flip = () => app.show({ idle: !app.shown().idle });
   const toggle = button("toggle", flip, "only those that nobody gets");
-  app.listen(["idle"], () => toggle.setAttribute("aria-pressed", String(app.asked().idle)));
+  app.listen(["idle"], () => toggle.setAttribute("aria-pressed", String(app.shown().idle)));
   return toggle;
 }
 

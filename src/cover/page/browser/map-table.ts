@@ -64,7 +64,7 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   const { across, columns, down, rows, same } = map;
   const { images } = app.view();
   const most = Math.max(1, ...images.map(({ hosts }) => hosts));
-  const before = app.asked().view === "after" ? hostsBefore(app) : null;
+  const before = app.shown().view === "after" ? hostsBefore(app) : null;
   const total = (number: number) => h("td.total", digits(number));
   return h(
     "table.map",

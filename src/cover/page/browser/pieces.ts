@@ -43,11 +43,11 @@ export function moreButton(
 ): HTMLElement {
   const reveal = () => {
     const link = show();
-    made.remove();
+    more.remove();
     link?.focus();
   };
-  const made = button("more", reveal, `${count} more ${noun}`);
-  return made;
+  const more = button("more", reveal, `${count} more ${noun}`);
+  return more;
 }
 
 /** A word before a sentence, such as `Fix`. */
@@ -68,11 +68,11 @@ export function copyable(text: string): HTMLElement {
   const code = h("code.reference", text);
   const copy = async () => {
     const done = await copied(text, code);
-    made.replaceChildren(done ? "copied" : "selected");
-    setTimeout(() => made.replaceChildren("copy"), 2000);
+    copier.replaceChildren(done ? "copied" : "selected");
+    setTimeout(() => copier.replaceChildren("copy"), 2000);
   };
-  const made = button("copy", copy, "copy", { "aria-live": "polite" });
-  return h("span.copyable", code, made);
+  const copier = button("copy", copy, "copy", { "aria-live": "polite" });
+  return h("span.copyable", code, copier);
 }
 
 /** Selects the text if the browser keeps the page from the clipboard. */

@@ -10,12 +10,12 @@ export function searchBar(app: App): HTMLElement {
     autocomplete: "off",
     spellcheck: "false",
     placeholder: "Host, GPU, driver, CPU, image, reason …",
-    oninput: () => app.ask({ query: input.value.trim() }),
+    oninput: () => app.show({ query: input.value.trim() }),
   });
   // A live region must exist before its content changes.
   const found = h("p.found", { role: "status", "aria-live": "polite" });
   app.listen(["view", "query"], () => {
-    const { query } = app.asked();
+    const { query } = app.shown();
     found.replaceChildren(query === "" ? "" : foundWords(app.view(), query));
   });
   return h(

@@ -33,7 +33,7 @@ export function summaryOf(app: App): HTMLElement {
   // The pressed button stays, and keeps the focus.
   app.listen(["status"], () => {
     for (const tile of box.querySelectorAll("button"))
-      tile.setAttribute("aria-pressed", String(tile.value === app.asked().status));
+      tile.setAttribute("aria-pressed", String(tile.value === app.shown().status));
   });
   return box;
 }
@@ -74,8 +74,8 @@ function tileOf(app: App, status: Status, hosts: number, all: number): readonly 
   if (hosts === 0 && status !== "none" && status !== "native") return [];
   const { mark: sign, hosts: words } = statusWords[status];
   const toggle = () => {
-    app.ask({ status: app.asked().status === status ? null : status });
-    if (app.asked().status !== null) document.getElementById("classes")?.scrollIntoView();
+    app.show({ status: app.shown().status === status ? null : status });
+    if (app.shown().status !== null) document.getElementById("classes")?.scrollIntoView();
   };
   return [
     h(
@@ -89,7 +89,7 @@ function tileOf(app: App, status: Status, hosts: number, all: number): readonly 
           h("span.muted", percent(hosts, all)),
           hidden(", show only these classes"),
         ],
-        { value: status, "aria-pressed": app.asked().status === status ? "true" : "false" },
+        { value: status, "aria-pressed": app.shown().status === status ? "true" : "false" },
       ),
     ),
   ];
