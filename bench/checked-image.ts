@@ -1,4 +1,4 @@
-/** `imgmatch check` of an image of 1 GB in a registry on loopback, beside pulling and unpacking its layers. */
+/** Compares `imgmatch check` of an image of 1 GB with pulling and unpacking its layers, from a registry on loopback. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -6,12 +6,12 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { startRegistry, whyNoRegistry } from "../test/e2e/support/registry.ts";
 import { measure } from "./measure.ts";
-import { line, seconds } from "./report.ts";
+import { line, median, seconds } from "./report.ts";
 
 const imageBytes = 10 ** 9;
 const turns = 3;
 
-/** `from`: what its layers hold, as often as makes a gigabyte; no two layers are the same. */
+/** @param from a folder that each layer holds; the layers make a gigabyte, and no two are the same */
 export async function checkedImage(folder: string, from: string): Promise<void> {
   const why = whyNoRegistry() ?? (spawnSync("skopeo", ["--version"]).status === 0 ? null : "no skopeo");
   if (why !== null) {
@@ -104,8 +104,4 @@ function push(folder: string, from: string, reference: string) {
     `docker://${reference}`,
   ]);
   return { layers: layers.map(({ digest }) => digest), unpacked };
-}
-
-function median(numbers: readonly number[]): number {
-  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }

@@ -1,4 +1,4 @@
-/** The cover of ten thousand hosts: facts as machines write them, in files of one line each host. */
+/** Measures `imgmatch cover` of 10,000 hosts, whose facts are lines of one file. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,10 +7,10 @@ import { benchLock } from "./lock.ts";
 import { differentHosts } from "./many-hosts.ts";
 import { measure } from "./measure.ts";
 import { line, seconds } from "./report.ts";
-import { writeFiles } from "./write-files.ts";
+import { writeFiles } from "./project.ts";
 
 export async function coverManyHosts(root: string, hosts: number, images: number): Promise<void> {
-  // Some differ in what no rule asks.
+  // Some of them differ only in facts that no rule asks for.
   const kinds = differentHosts().slice(0, 220);
   const facts = Array.from({ length: hosts }, (_, index) => {
     const each = kinds[index % kinds.length];

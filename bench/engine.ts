@@ -1,4 +1,4 @@
-/** What needs a container engine and a registry: builds, against the plain engine given the same Dockerfiles. */
+/** Compares builds with those of the plain engine, which gets the same Dockerfiles. Needs an engine and a registry. */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,14 +11,12 @@ import { addBusybox, whyNoBusybox } from "../test/e2e/support/busybox.ts";
 import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";
 import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { measure } from "./measure.ts";
-import { median, openedBuilds } from "./opened-builds.ts";
+import { openedBuilds } from "./opened-builds.ts";
 import { pulumiBuilds } from "./pulumi-builds.ts";
-import { line, seconds } from "./report.ts";
-import { writeFiles } from "./write-files.ts";
+import { line, median, seconds } from "./report.ts";
+import { type BuildPlace, platform, writeProject } from "./project.ts";
 
 const concurrency = 4;
-const platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
-const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 
 export async function builds(): Promise<void> {
   const reason = engineAvailable() ?? (whyNoRegistry() === null ? whyNoBusybox : "no docker-registry");
@@ -31,11 +29,12 @@ export async function builds(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-bench-"));
   const env = { ...process.env, ...engine.env };
   try {
+    const place = { folder, env, registry: registry.host };
     const api = await connectDocker(env);
-    await coldBuild({ folder, env, api, registry: registry.host });
-    await noOp({ folder, env, api, registry: registry.host });
-    await openedBuilds({ folder, env, registry: registry.host, platform, march });
-    await pulumiBuilds({ folder, env, registry: registry.host, platform, march });
+    await coldBuild(place, api);
+    await noOp(place, api);
+    await openedBuilds(place);
+    await pulumiBuilds(place);
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await engine.stop();
@@ -43,28 +42,21 @@ export async function builds(): Promise<void> {
   }
 }
 
-interface Bench {
-  readonly folder: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly api: DockerApi;
-  readonly registry: string;
-}
-
-/** 24 cells that share one stage, each with a second's work of its own; who begins a turn changes, the medians are compared. */
-async function coldBuild(bench: Bench): Promise<void> {
+/** Builds 24 cells that share one stage; each has a second's work of its own. imgmatch and the engine begin in turn. */
+async function coldBuild(place: BuildPlace, api: DockerApi): Promise<void> {
   const cells = 24;
   const times = { imgmatch: [] as number[], engine: [] as number[] };
   const turns = 4;
   const build = {
     imgmatch: async (root: string) =>
-      (await measure(["build", "--concurrency", String(concurrency)], root, bench.env)).ms,
-    engine: (root: string) => buildPlainly(bench, root),
+      (await measure(["build", "--concurrency", String(concurrency)], root, place.env)).ms,
+    engine: (root: string) => buildPlainly(api, root),
   };
   for (let turn = 0; turn < turns; turn++) {
     const ways = ["imgmatch", "engine"] as const;
     for (const way of turn % 2 === 0 ? ways : ways.toReversed()) {
-      // Another salt makes every step new to the engine.
-      const root = await project(bench, `${way}-${turn}`, cells, coldTemplate(`${way} ${turn}`));
+      // The salt makes every step new to the engine.
+      const root = await project(place, `${way}-${turn}`, cells, coldTemplate(`${way} ${turn}`));
       times[way].push(await build[way](root));
     }
   }
@@ -89,20 +81,20 @@ COPY --from=build /shared /own /
 `;
 }
 
-/** 1,000 locked cells in a registry: nothing to do, against asking the engine, which has each of them in its cache. */
-async function noOp(bench: Bench): Promise<void> {
+/** Builds 1,000 cells that a registry has already, and asks the engine, which has each in its cache. */
+async function noOp(place: BuildPlace, api: DockerApi): Promise<void> {
   const cells = Number(process.env.IMGMATCH_BENCH_CELLS ?? 1000);
   const root = await project(
-    bench,
+    place,
     "no-op",
     cells,
     "FROM {{base}}\nCOPY content /content\nENV NUMBER={{number}}\n",
   );
-  const first = await measure(["build", "--push", "--concurrency", "8"], root, bench.env);
+  const first = await measure(["build", "--push", "--concurrency", "8"], root, place.env);
   line(`first build --push of ${cells} cells`, seconds(first.ms));
-  const again = await measure(["build", "--push"], root, bench.env);
+  const again = await measure(["build", "--push"], root, place.env);
   if (!again.stderr.includes("nothing to build")) throw new Error(again.stderr);
-  const cached = await buildPlainly(bench, root);
+  const cached = await buildPlainly(api, root);
   line(`no-op build --push of ${cells} cells`, `${seconds(again.ms)}, ${again.peakMiB} MiB  (aim: 2 s)`);
   line(
     "the same through the engine's cache",
@@ -110,26 +102,16 @@ async function noOp(bench: Bench): Promise<void> {
   );
 }
 
-async function project(
-  { folder, env, registry }: Bench,
-  name: string,
-  cells: number,
-  template: string,
-): Promise<string> {
-  const root = join(folder, name);
-  const numbers = Array.from({ length: cells }, (_, index) => `"${index}"`);
-  writeFiles(root, {
-    "matrix.yaml": `name: ${name}\nversion: "1"\nregistry: ${registry}/bench\ntemplate: context.hbs\ncontext: context\nbase: scratch\naxes:\n  march: [${march}]\n  number: [${numbers}]\n`,
-    "context.hbs": template,
-    "context/content": "hello\n",
-  });
+async function project(place: BuildPlace, name: string, cells: number, template: string): Promise<string> {
+  const files = { content: "hello\n" };
+  const root = writeProject(place, name, cells, { template, keys: "base: scratch", files });
   await addBusybox(join(root, "context"));
-  await measure(["render"], root, env);
+  await measure(["render"], root, place.env);
   return root;
 }
 
-/** What a script around `docker build` does: every Dockerfile of `images/`, as many at a time as imgmatch. */
-async function buildPlainly({ api }: Bench, root: string): Promise<number> {
+/** Builds every Dockerfile of `images/` as a script around `docker build` does, as many at a time as imgmatch. */
+async function buildPlainly(api: DockerApi, root: string): Promise<number> {
   const plan = JSON.parse((await measure(["plan", "--offline", "--json"], root)).stdout) as {
     readonly cells: readonly { readonly cell: string; readonly dockerfile: string }[];
   };

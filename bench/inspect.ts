@@ -1,4 +1,4 @@
-/** Opening images: code of CPUs against objdump, headers of GPU code against cuobjdump, and an image of 5 GB. */
+/** Measures `imgmatch inspect`: CPU code beside objdump, GPU code beside cuobjdump, and an image of 5 GB. */
 
 import { spawnSync } from "node:child_process";
 import {
@@ -18,10 +18,10 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { ImageInspection } from "../src/inspect/inspection.ts";
 import { checkedImage } from "./checked-image.ts";
-import { measure } from "./measure.ts";
+import { cpuMs, measure } from "./measure.ts";
 import { line, seconds } from "./report.ts";
 
-/** What the bench opens: every machine with Node has the first; the others by `IMGMATCH_CUDA_LIBRARIES` and `IMGMATCH_BENCH_LIBRARY`. */
+/** Every machine has Node. `IMGMATCH_CUDA_LIBRARIES` names a folder, and `IMGMATCH_BENCH_LIBRARY` a file with GPU code. */
 const program = process.execPath;
 const libraries = process.env.IMGMATCH_CUDA_LIBRARIES ?? null;
 const library = process.env.IMGMATCH_BENCH_LIBRARY ?? null;
@@ -60,12 +60,12 @@ async function gpuHeaders(folder: string, path: string): Promise<void> {
   const { memorySource } = await import("../src/inspect/byte-source.ts");
   const { readElf } = await import("../src/inspect/elf/elf.ts");
   const source = memorySource(readFileSync(copy));
-  const before = process.cpuUsage();
-  const { gpu: code } = findCode(source, readElf(source));
-  const { user, system } = process.cpuUsage(before);
-  const ms = (user + system) / 1000;
+  let modules = 0;
+  const ms = await cpuMs(() => {
+    modules = findCode(source, readElf(source)).gpu?.modules ?? 0;
+  });
   line(
-    `GPU code in ${Math.round(source.size / 10 ** 6)} MB, ${code?.modules ?? 0} modules`,
+    `GPU code in ${Math.round(source.size / 10 ** 6)} MB, ${modules} modules`,
     `${seconds(ms)}  (aim: 0.5 s)`,
   );
   const cuobjdump = join(process.env.IMGMATCH_CUDA_HOME ?? "", "bin/cuobjdump");
@@ -74,7 +74,7 @@ async function gpuHeaders(folder: string, path: string): Promise<void> {
     line("cuobjdump -all", `${seconds(theirs)}, ${(theirs / ms).toFixed(1)} times as long`);
 }
 
-/** One layer of real files, as often as makes five gigabytes: without the cache each is opened. */
+/** Repeats one layer of real files up to 5 GB. Without the cache, each layer is opened. */
 async function largeImage(folder: string): Promise<void> {
   const from = libraries ?? join(program, "../..");
   const blobs = join(folder, "blobs/sha256");
@@ -116,7 +116,7 @@ function opened(folder: string) {
   return measure(["inspect", folder, "--json", "--no-cache"], folder);
 }
 
-/** Milliseconds of a processor, so that other work on the machine changes little; null where the program is not there. */
+/** Milliseconds of processors, which other work on the machine changes little; null without the program. */
 function timed(command: string, args: readonly string[]): number | null {
   const script = 'TIMEFORMAT="%U %S"; time "$0" "$@" >/dev/null 2>/dev/null';
   const { status, stderr } = spawnSync("bash", ["-c", script, command, ...args], { encoding: "utf8" });

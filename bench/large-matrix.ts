@@ -1,8 +1,13 @@
-/** A matrix of exactly so many cells that can be built, with bases that are pinned, so that no registry is asked. */
+/** A matrix of exactly so many cells that can be built. Its bases are pinned, so that no registry is asked. */
 
 const pin = `@sha256:${"ab".repeat(32)}`;
 
-/** `cells` must be a multiple of 400. `cases`: further keys of the matrix. Writes nothing: file name → text. */
+/**
+ * File name → text.
+ *
+ * @param cells a multiple of 400
+ * @param cases further keys of the matrix
+ */
 export function largeMatrix(cells: number, cases = ""): Readonly<Record<string, string>> {
   const builds = Array.from({ length: cells / 400 }, (_, index) => `"${index}"`);
   return {
@@ -32,7 +37,7 @@ CMD ["app"]
   };
 }
 
-/** Texts and settings that depend on several axes, as the fleets of docs/examples/fleets have them: some for few cells, one for each build. */
+/** Values and arguments that depend on several axes, as in the fleets of docs/examples/fleets. */
 export const largeCases = `values:
   max_jobs:
     - { when: { cuda: "12.4", march: [sapphirerapids, "znver*"] }, value: "16" }

@@ -1,4 +1,4 @@
-/** A lock of so many images, every one of which a host with an x86-64-v2 CPU can run or has a reason not to. */
+/** A lock of so many images, for CPUs from x86-64-v2 on. */
 
 const marches = ["x86-64-v2", "x86-64-v3", "x86-64-v4", "sapphirerapids", "znver4"];
 const digest = `sha256:${"cd".repeat(32)}`;

@@ -1,4 +1,4 @@
-/** `npm run bench`: speed claims, as ratios and figures measured in one run. */
+/** `npm run bench`: measures the figures of bench/README.md in one run. */
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,10 +17,10 @@ import { openedPage } from "./page.ts";
 import { publishedFleet } from "./published.ts";
 import { nodeScript } from "./node-script.ts";
 import { readersOfText } from "./readers.ts";
-import { line, seconds } from "./report.ts";
+import { line, median, seconds } from "./report.ts";
 import { noOpOfManyCells } from "./scale.ts";
 import { trustedFleet } from "./trusted.ts";
-import { writeFiles } from "./write-files.ts";
+import { writeFiles } from "./project.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-bench-"));
 try {
@@ -28,8 +28,8 @@ try {
   startOfResolve();
   await probe();
   await readersOfText();
-  manyHosts(25);
-  manyHosts(400);
+  await manyHosts(25);
+  await manyHosts(400);
   await coverManyHosts(join(folder, "cover"), 10_000, 400);
   await openedPage(folder);
   await nodeScript(join(folder, "script"));
@@ -42,7 +42,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Start of `imgmatch resolve` against an empty script, turn by turn, so that both meet the same machine. */
+/** Compares the start of `imgmatch resolve` with an empty script, turn by turn, so that both meet the same machine. */
 function startOfResolve(): void {
   const root = write("resolve", { "images/imgmatch.lock.json": benchLock(58), "empty.mjs": "" });
   const empty = [join(root, "empty.mjs")];
@@ -59,7 +59,7 @@ function startOfResolve(): void {
   line("ratio of the medians", `${(other / one).toFixed(2)}  (${rounds} rounds, aim: at most 1.2)`);
 }
 
-/** What a probe adds to a running program, without starting one. */
+/** The time of a probe in a running program. */
 async function probe(): Promise<void> {
   const times: number[] = [];
   for (let round = 0; round < 30; round++) {
@@ -90,10 +90,6 @@ function timeOf(args: readonly string[]): number {
   const { status, stderr } = spawnSync(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
   if (status !== 0) throw new Error(`${args.join(" ")} failed: ${stderr}`);
   return performance.now() - started;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
 }
 
 function write(name: string, files: Readonly<Record<string, string>>): string {

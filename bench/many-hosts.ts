@@ -1,4 +1,4 @@
-/** Many hosts and one fleet in one process: one resolver for all of them against one question after the other. */
+/** Compares one resolver for many hosts with a `resolveImage` for each, in one process. */
 
 import type { HostFacts } from "../src/host/facts.ts";
 import { unknownGpu, unknownHost } from "../src/host/unknown-facts.ts";
@@ -7,20 +7,23 @@ import { parseLock } from "../src/lock/parse-lock.ts";
 import { resolveImage } from "../src/resolve/resolve-image.ts";
 import { createResolver } from "../src/resolve/resolver.ts";
 import { benchLock } from "./lock.ts";
+import { cpuMs } from "./measure.ts";
 import { line } from "./report.ts";
 
 const rounds = 5;
 
-/** CPU time, so that others on the machine do not count; turn by turn, and the answers have to be the same. */
-export function manyHosts(images: number): void {
+/** Compares processor time, turn by turn. Throws if the answers differ. */
+export async function manyHosts(images: number): Promise<void> {
   const lock = parseLock(benchLock(images), "lock");
   const hosts = differentHosts();
   const { resolve } = createResolver(lock);
   const times = { one: [] as number[], many: [] as number[] };
   let [one, many] = ["", ""];
   for (let round = 0; round < rounds; round++) {
-    times.one.push(cpuMs(() => (one = hosts.map((host) => resolveImage(lock, host).match?.cell).join())));
-    times.many.push(cpuMs(() => (many = hosts.map((host) => resolve(host).match?.cell).join())));
+    times.one.push(
+      await cpuMs(() => (one = hosts.map((host) => resolveImage(lock, host).match?.cell).join())),
+    );
+    times.many.push(await cpuMs(() => (many = hosts.map((host) => resolve(host).match?.cell).join())));
   }
   if (one !== many) throw new Error("a resolver answers differently");
   const [alone, together] = [Math.min(...times.one), Math.min(...times.many)];
@@ -57,11 +60,4 @@ export function differentHosts(): readonly HostFacts[] {
       ),
     ),
   );
-}
-
-function cpuMs(work: () => unknown): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
 }

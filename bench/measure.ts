@@ -1,4 +1,4 @@
-/** One run of the program: how long it took, and how much memory it held at most. */
+/** Runs the program, and measures its time and its most memory. */
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ export const cli = resolve(dirname(fileURLToPath(import.meta.url)), "../dist/cli
 
 export interface Measured {
   readonly ms: number;
-  /** Of all its threads. */
+  /** Sum of all threads. */
   readonly cpuMs: number;
   readonly peakMiB: number;
   readonly stdout: string;
@@ -48,4 +48,12 @@ export async function measure(
   const cpuMs = (used.userCPUTime + used.systemCPUTime) / 1000;
   rmSync(folder, { recursive: true });
   return { ms, cpuMs, peakMiB, ...text };
+}
+
+/** Milliseconds of processors that this process alone spends on the work: other programs do not count. */
+export async function cpuMs(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
 }

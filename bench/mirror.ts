@@ -1,4 +1,4 @@
-/** The mirror under load: as many HEADs a second as no node sends, each with a probe of this host. Run alone: `tsx bench/mirror.ts`. */
+/** Sends 1,000 HEADs a second to the mirror, more than a node sends. Each makes it probe this host. Run alone: `tsx bench/mirror.ts`. */
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ try {
     const { body } = await ask("GET", "/metrics");
     return Math.round(Number(/^process_resident_memory_bytes (\d+)/m.exec(body)?.[1]) / 1024 / 1024);
   };
-  /** Of the process that asks the host. */
+  /** Memory of the process that probes the host. */
   const probeMiB = () => {
     const [pid] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").split(" ");
     const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

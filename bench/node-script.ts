@@ -1,4 +1,4 @@
-/** The script of `imgmatch export sh` against the tools that say what a node's CPU is: `archspec cpu` and EESSI's archdetect. */
+/** Compares the script of `imgmatch export sh` with two tools that name a node's CPU: `archspec cpu` and EESSI's archdetect. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,20 +7,20 @@ import { delimiter, join } from "node:path";
 import { parseLock } from "../src/lock/parse-lock.ts";
 import { fleetScript } from "../src/node/sh/fleet-script.ts";
 import { benchLock } from "./lock.ts";
-import { line } from "./report.ts";
+import { line, median } from "./report.ts";
 
 const rounds = 40;
-/** Of EESSI's scripts, which are fetched for the bench and stay no part of this repository; IMGMATCH_EESSI is a copy of theirs. */
+/** The bench fetches EESSI's scripts. IMGMATCH_EESSI names a copy. */
 const eessi = process.env.IMGMATCH_EESSI ?? "https://github.com/EESSI/software-layer-scripts.git";
 
 interface Contender {
   readonly name: string;
-  /** Text says why it is not there. */
+  /** A string says why the program is missing. */
   readonly argv: readonly string[] | string;
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** All in turn, so that they meet the same machine; ratios of medians, as the machine may do other work. */
+/** Runs all in turn, so that they meet the same machine, and compares medians. */
 export async function nodeScript(folder: string): Promise<void> {
   mkdirSync(folder);
   const script = join(folder, "fleet.sh");
@@ -45,12 +45,12 @@ export async function nodeScript(folder: string): Promise<void> {
       .join(" "),
   );
   for (const each of all) {
-    const own = times.get(each);
-    if (own === undefined) line(each.name, `not here: ${each.argv}`);
+    const taken = times.get(each);
+    if (taken === undefined) line(each.name, `not here: ${each.argv}`);
     else
       line(
         each.name,
-        `${median(own).toFixed(1)} ms (at least ${Math.min(...own).toFixed(1)}), ${(median(own) / ours).toFixed(2)} of the script with mawk`,
+        `${median(taken).toFixed(1)} ms (at least ${Math.min(...taken).toFixed(1)}), ${(median(taken) / ours).toFixed(2)} of the script with mawk`,
       );
   }
 }
@@ -105,8 +105,4 @@ function timeOf([program = "", ...args]: readonly string[], env: NodeJS.ProcessE
   });
   if (status !== 0) throw new Error(`${program} ${args.join(" ")} failed: ${error?.message ?? stderr}`);
   return performance.now() - started;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
 }

@@ -1,4 +1,4 @@
-/** What a build pays for opening its images: four cells on one base of 1.5 GB, opened against `measure: false`. */
+/** Measures the time that a build spends on opening its images: four cells on a base of 1.5 GB, with and without `measure`. */
 
 import { randomBytes } from "node:crypto";
 import { appendFileSync, mkdirSync } from "node:fs";
@@ -8,29 +8,20 @@ import { readContext } from "../src/fleet/dockerfile/context.ts";
 import { parseImageReference } from "../src/oci/reference.ts";
 import { addBusybox } from "../test/e2e/support/busybox.ts";
 import { measure } from "./measure.ts";
-import { line, seconds } from "./report.ts";
-import { writeFiles } from "./write-files.ts";
+import { line, median, seconds } from "./report.ts";
+import { type BuildPlace, platform, writeProject } from "./project.ts";
 
 const baseMiB = 1500;
 const cells = 4;
 const turns = 3;
 
-export interface OpenedBuilds {
-  readonly folder: string;
-  readonly env: NodeJS.ProcessEnv;
-  /** Host of a registry. */
-  readonly registry: string;
-  readonly platform: string;
-  readonly march: string;
-}
-
-/** Each turn has files of its own, so that nothing but the base is known; the first build with a push opens the base. */
-export async function openedBuilds(bench: OpenedBuilds): Promise<void> {
-  const env = { ...bench.env, XDG_CACHE_HOME: join(bench.folder, "cache") };
-  await pushBase(bench);
+/** Each turn has new files, so that only the base is known. The first build with a push opens the base. */
+export async function openedBuilds(place: BuildPlace): Promise<void> {
+  const env = { ...place.env, XDG_CACHE_HOME: join(place.folder, "cache") };
+  await pushBase(place);
   for (const push of [true, false]) {
     const run = async (name: string, isOpened: boolean) => {
-      const root = await project(bench, `${name}-${push ? "push" : "engine"}`, isOpened);
+      const root = await project(place, `${name}-${push ? "push" : "engine"}`, isOpened);
       return (await measure(["build", ...(push ? ["--push"] : [])], root, env)).ms;
     };
     const first = await run("first", true);
@@ -48,7 +39,7 @@ export async function openedBuilds(bench: OpenedBuilds): Promise<void> {
   }
 }
 
-async function pushBase({ folder, env, registry, platform }: OpenedBuilds): Promise<void> {
+async function pushBase({ folder, env, registry }: BuildPlace): Promise<void> {
   const contextDir = join(folder, "base");
   mkdirSync(contextDir);
   const layers = 3;
@@ -65,25 +56,14 @@ async function pushBase({ folder, env, registry, platform }: OpenedBuilds): Prom
   await engine.push(image, parseImageReference(`${registry}/bench/base:1`), watch);
 }
 
-async function project(
-  { folder, env, registry, march }: OpenedBuilds,
-  name: string,
-  isOpened: boolean,
-): Promise<string> {
-  const root = join(folder, name);
-  const numbers = Array.from({ length: cells }, (_, number) => `"${number}"`);
-  writeFiles(root, {
-    "matrix.yaml": `name: ${name}\nversion: "1"\nregistry: ${registry}/bench\ntemplate: context.hbs\ncontext: context\nbase: ${registry}/bench/base:1\nmeasure: ${isOpened}\naxes:\n  march: [${march}]\n  number: [${numbers}]\n`,
-    "context.hbs": "FROM {{base}}\nCOPY bin /app/bin\nCOPY content{{number}} /app/\n",
-    ...Object.fromEntries(
-      Array.from({ length: cells }, (_, number) => [`context/content${number}`, `${name} ${number}\n`]),
-    ),
+async function project(place: BuildPlace, name: string, isOpened: boolean): Promise<string> {
+  const numbers = Array.from({ length: cells }, (_, number) => number);
+  const root = writeProject(place, name, cells, {
+    template: "FROM {{base}}\nCOPY bin /app/bin\nCOPY content{{number}} /app/\n",
+    keys: `base: ${place.registry}/bench/base:1\nmeasure: ${isOpened}`,
+    files: Object.fromEntries(numbers.map((number) => [`content${number}`, `${name} ${number}\n`])),
   });
   await addBusybox(join(root, "context"));
-  await measure(["render"], root, env);
+  await measure(["render"], root, place.env);
   return root;
-}
-
-export function median(times: readonly number[]): number {
-  return [...times].sort((one, other) => one - other)[times.length >> 1] ?? Number.NaN;
 }

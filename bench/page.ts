@@ -1,4 +1,4 @@
-/** The page of `imgmatch cover --html`: how long a browser needs until it shows 2,000 classes and 400 images, and until it has all rows. */
+/** Measures the page of `imgmatch cover --html` in a browser: until it shows 2,000 classes and 400 images, and until all rows are there. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { coverReport } from "../src/cover/cover-report.ts";
 import { coverPage } from "../src/cover/page/cover-page.ts";
 import { launchChromium, whyNoChromium } from "../test/cover/page/support/chromium.ts";
 import { largeFleet } from "../test/cover/page/support/fleets.ts";
-import { line } from "./report.ts";
+import { line, median } from "./report.ts";
 
 const rounds = 7;
 const rows = "document.querySelectorAll('#classes tbody tr').length";
 
-/** From a file, as it is opened by who wrote it; turn by turn with a page that says one word, so that both meet the same machine. */
+/** Opens the page from a file, in turn with a page of one word, so that both meet the same machine. */
 export async function openedPage(folder: string): Promise<void> {
   if (whyNoChromium !== null) return line("the page in a browser", `not measured: ${whyNoChromium}`);
   const { fleet, hosts } = largeFleet();
@@ -39,7 +39,7 @@ export async function openedPage(folder: string): Promise<void> {
   line("from a key of the search to its rows", `${key?.toFixed(0)} ms`);
 }
 
-/** Milliseconds since the browser began to open it, when this holds and a frame is painted. */
+/** Milliseconds from the start of opening until the condition holds and a frame is painted. */
 async function open(browser: Browser, url: string, holds: string) {
   const page = await browser.newPage();
   await page.goto(url);
@@ -60,10 +60,6 @@ const search = `new Promise((done) => {
   input.dispatchEvent(new Event("input"));
   requestAnimationFrame(() => setTimeout(() => done(performance.now() - started)));
 })`;
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
-}
 
 function write(folder: string, name: string, text: string): string {
   const file = join(folder, name);

@@ -1,4 +1,4 @@
-/** Ten thousand published images: their index, a look at each of them, and an answer from the index alone. */
+/** Measures publish, plan, verify and resolve of 10,000 images in a registry. */
 
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
@@ -13,7 +13,7 @@ import { largeMatrix } from "./large-matrix.ts";
 import { measure } from "./measure.ts";
 import { line, seconds } from "./report.ts";
 import { lockOf } from "./scale.ts";
-import { writeFiles } from "./write-files.ts";
+import { writeFiles } from "./project.ts";
 
 const h100 = fileURLToPath(
   new URL("../test/fixtures/hosts/ubuntu2404-sapphirerapids-h100/expected.json", import.meta.url),
@@ -50,7 +50,7 @@ export async function publishedFleet(root: string, cells: number): Promise<void>
   }
 }
 
-/** An image without layers under every tag. They share a configuration, and each has a manifest of its own. */
+/** Pushes an image without layers for each cell. All share a configuration. */
 async function pushAll(lock: Lock): Promise<Lock> {
   const client = createRegistryClient();
   const repository = parseImageReference(lock.repository);

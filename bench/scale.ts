@@ -1,4 +1,4 @@
-/** Ten thousand cells that are all built: a plan, and a build that finds nothing to do. */
+/** Measures a plan and a build of 10,000 cells that are all built. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import type { PlanJson } from "../src/fleet/plan/plan-json.ts";
 import { measure } from "./measure.ts";
 import { line, seconds } from "./report.ts";
 
-/** @param root a project whose bases are pinned, see `large-matrix.ts` */
+/** @param root a project of `large-matrix.ts`, whose bases are pinned */
 export async function noOpOfManyCells(root: string, cells: number): Promise<void> {
   const first = await measure(["plan", "--offline", "--json"], root);
   writeFileSync(
@@ -30,7 +30,7 @@ export async function noOpOfManyCells(root: string, cells: number): Promise<void
   );
 }
 
-/** As if every cell of the plan had been built and pushed. */
+/** The lock after a build and a push of every cell of the plan. */
 export function lockOf({ name, version, repository, matrixDigest, cells }: PlanJson): Lock {
   const digest = `sha256:${"cd".repeat(32)}` as const;
   const images = cells.flatMap(

@@ -1,4 +1,4 @@
-/** What signatures cost a node: `resolve` from a warm cache with a key, and with a policy that refuses to go back, against one that asks nobody. */
+/** Compares `resolve` from a warm cache with a key, with a policy that refuses downgrades, and without signatures. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,11 +7,11 @@ import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { createSigningKey, publishFleet } from "../test/e2e/support/signed-fleet.ts";
 import { cpuHost } from "../test/resolve/support/hosts.ts";
 import { measure } from "./measure.ts";
-import { line } from "./report.ts";
+import { line, median } from "./report.ts";
 
 const rounds = 30;
 
-/** In turn, so that all meet the same machine; processor time, as the machine may do other work. */
+/** Runs the ways in turn, so that all meet the same machine, and compares processor time. */
 export async function trustedFleet(folder: string): Promise<void> {
   if (whyNoRegistry() !== null)
     return line("resolve by key", "no docker-registry (apt-get install docker-registry)");
@@ -55,18 +55,14 @@ export async function trustedFleet(folder: string): Promise<void> {
         if (round > 0) times.set(name, [...(times.get(name) ?? []), cpuMs]);
       }
     const plain = times.get("asking nobody") ?? [];
-    for (const [name, own] of times) {
-      const ratio = median(own.map((ms, round) => ms / (plain[round] ?? Number.NaN)));
+    for (const [name, taken] of times) {
+      const ratio = median(taken.map((ms, round) => ms / (plain[round] ?? Number.NaN)));
       line(
         `resolve from a registry, ${name}`,
-        `${median(own).toFixed(1)} ms of processor, ${ratio.toFixed(2)}`,
+        `${median(taken).toFixed(1)} ms of processor, ${ratio.toFixed(2)}`,
       );
     }
   } finally {
     await registry.stop();
   }
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
 }

@@ -4,7 +4,7 @@
  *     llvm-tblgen --dump-json -I llvm/include -I llvm/lib/Target/AArch64 llvm/lib/Target/AArch64/AArch64.td > aarch64.json
  *     node scripts/arm64-table.mjs aarch64.json
  *
- * Only what is fixed in an encoding, what LLVM asks of the CPU for it, and the mnemonic are taken over.
+ * Takes over the fixed bits of an encoding, the features that LLVM demands for it, and the mnemonic.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const names = {
   HasNEON: "",
   HasFPARMv8: "",
   HasNEONandIsStreamingSafe: "",
-  // Of the kernel and of hypervisors.
+  // For kernels and hypervisors.
   HasEL3: "",
   HasXS: "xs",
   HasAES: "aes",
@@ -82,7 +82,7 @@ const names = {
   HasWFxT: "wfxt",
 };
 
-/** Registers and instructions of the system are told apart by hand (`arm64-system.json`). */
+/** `arm64-system.json` lists system registers and instructions by hand. */
 const bySystemTable =
   /^(MSR|MRS|SYSxt|SYSLxt|SYSPxt\w*|MRRS|MSRR|MSRpstate.*|BRB_.*|TRCIT|TSB|GCS(PUSHM|SS1|SS2|POPM|POPX|POPCX|PUSHX)|UDF)$/;
 /** The whole group of SME is one row there (C4.1). */
@@ -117,7 +117,7 @@ function unknown(predicate) {
   throw new Error(`no name for ${predicate}`);
 }
 
-/** Bits that LLVM leaves open and Arm prints as `(1)`: compilers write them so, and what else they may mean is to come. */
+/** Instructions with bits that LLVM leaves open and Arm prints as `(1)`. Compilers set them. */
 const shouldBeOne = /^(LDA?XP|STL?XR|[SU]MULH)/;
 
 function cubesOf({ Inst, "!name": name }) {
@@ -143,7 +143,7 @@ function cubesOf({ Inst, "!name": name }) {
     );
 }
 
-/** What LLVM refuses in functions of its own: instructions, and as mask and value the parts of them that there are (DDI 0487, C4.1). */
+/** Encodings that LLVM refuses in code: names of instructions, and mask and value of each part that exists (DDI 0487, C4.1). */
 const unallocated = [
   // A shift of an immediate by 0 or 12.
   [/^(ADD|SUB)S?[WX]ri$/, [0x800000, 0]],
@@ -157,7 +157,7 @@ const unallocated = [
 ];
 
 const bits = (mask) => mask.toString(2).replaceAll("0", "").length;
-/** Fewer rows that say the same: two that differ in one bit are one without it, and what another covers goes. */
+/** Fewer rows with the same meaning: joins two rows that differ in one bit, and drops rows that another covers. */
 function merged(cubes) {
   const byMask = new Map();
   const at = (mask) => byMask.get(mask) ?? byMask.set(mask, new Map()).get(mask);
@@ -214,7 +214,7 @@ function halve(byMask, mask, at) {
   }
 }
 
-/** Fewer still, which may overlap: two rows are one where every word between them is of some row, and what others have together goes. */
+/** Still fewer rows, which may overlap: joins two where some row has every word of both, and drops rows that others cover together. */
 function joined(rows) {
   let left = [...rows];
   const tried = new Map();
@@ -241,7 +241,7 @@ function joined(rows) {
   return left;
 }
 
-/** The smallest row that has both; null where it has words of none. */
+/** The smallest row with the words of both; null if it also has words that no row has. */
 function spanOf(one, other, rows) {
   const mask = (one.mask & other.mask & ~(one.value ^ other.value)) >>> 0;
   const span = { mask, value: (one.value & mask) >>> 0 };
@@ -251,7 +251,7 @@ function spanOf(one, other, rows) {
 const meets = (one, other) => ((one.value ^ other.value) & one.mask & other.mask) === 0;
 const holds = (wide, row) => (wide.mask & ~row.mask) === 0 && meets(wide, row);
 
-/** Whether every word of a row is of some of the others: halved by the bit that tells most of them apart. */
+/** True if other rows have every word of this row. Halves the row by the bit that most of them fix. */
 function isCovered(row, others) {
   const near = others.filter((other) => meets(row, other));
   if (near.some((other) => holds(other, row))) return true;

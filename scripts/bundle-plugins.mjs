@@ -1,4 +1,4 @@
-// What the bundler does to make the program start sooner: the argument parser as modules, tables as text.
+// Plugins of the bundler. They make the programs smaller, and their start sooner.
 import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { compileFunction } from "node:vm";
@@ -6,8 +6,8 @@ import { brotliCompressSync } from "node:zlib";
 import { rolldown } from "rolldown";
 
 /**
- * Commander as modules instead of functions around modules, which Node would parse twice, and without its own main file, which
- * makes a program that nobody asks. It asks for child_process as it starts, for subcommands that are programs: imgmatch has none.
+ * Bundles Commander as modules: Node would parse functions around CommonJS twice. Its main file stays out, as it creates a program that
+ * nobody uses. So does child_process, which Commander loads for subcommands that are programs: imgmatch has none.
  */
 export const commanderAsModules = {
   name: "commander-as-modules",
@@ -23,7 +23,7 @@ export const commanderAsModules = {
       .join("\n");
   },
   transform(code, id) {
-    // Its smallest file stays as it is: with it the bundler's own helpers come into the program's file, and not into one beside it.
+    // One CommonJS file stays, so that the bundler's helpers for CommonJS come into the program's file.
     if (!/commander.lib.(?!error\b)\w+\.js$/.test(id)) return null;
     const modules = code
       .replace("const childProcess = require('node:child_process');", "const childProcess = {};")
@@ -35,7 +35,7 @@ export const commanderAsModules = {
   },
 };
 
-/** A table is parsed as JSON three times as fast as the same rows are as a program; what it says about itself stays out. */
+/** Bundles tables as JSON text, which is parsed three times as fast as a program. The table's `about` stays out. */
 export const tablesAsText = {
   name: "tables-as-text",
   async load(id) {
@@ -44,7 +44,7 @@ export const tablesAsText = {
   },
 };
 
-/** In a program of one file, tables that few answers need are compressed, as libraries are. */
+/** Compresses tables that few answers need, in the program of one file. */
 export const compressedTables = {
   name: "compressed-tables",
   async load(id) {
@@ -69,7 +69,7 @@ function packed(text) {
   return brotliCompressSync(text).toString("base64");
 }
 
-/** The script and the style of a fleet's page are texts of the chunk that writes such pages. */
+/** Bundles the script and the style of the cover page as texts. */
 export const pageAsText = {
   name: "page-as-text",
   async load(id) {
@@ -79,10 +79,7 @@ export const pageAsText = {
   },
 };
 
-/**
- * Sigstore's libraries fetch by a package that can keep answers in a folder and read texts of every encoding. They ask for neither:
- * the folder's part is half a megabyte.
- */
+/** Leaves out the cache and the text encodings of sigstore's HTTP client, half a megabyte that sigstore never uses. */
 export const fetchWithoutCache = {
   name: "fetch-without-cache",
   async resolveId(source) {
@@ -93,7 +90,7 @@ export const fetchWithoutCache = {
   },
 };
 
-/** What shares classes stands together. */
+/** Libraries that share classes are one group. */
 const rarelyAsked = [
   ["yaml"],
   ["@noble/curves/ed25519.js"],
@@ -101,8 +98,8 @@ const rarelyAsked = [
 ];
 
 /**
- * In a program of one file, libraries that few answers need are compressed: Node reads and looks through all of a program before it starts
- * it. Unpacked where they are asked for first.
+ * Compresses libraries that few answers need, in the program of one file: Node reads all of a program before it starts. The first import
+ * unpacks them.
  */
 export const compressedLibraries = {
   name: "compressed-libraries",
@@ -155,7 +152,7 @@ async function librariesText(group) {
   return `${output[0].code}\nmodule.exports = { ${named.join(", ")} };`;
 }
 
-/** The program's file is a function of what Node gives a module, which src/cli/start.ts calls. Code that was kept has no `import()`. */
+/** Wraps the program into a function of a CommonJS module's variables, for src/cli/start.ts. Cached code has no `import()`. */
 export const asFunction = {
   name: "as-function",
   generateBundle(_, bundle) {
@@ -164,8 +161,26 @@ export const asFunction = {
       const body = chunk.code
         .replace(/^#!.*\n/, "")
         .replace(/\bimport\(([`"']node:[\w/]+[`"'])\)/g, "Promise.resolve(require($1))");
-      if (/\bimport\(/.test(body)) throw new Error(`${chunk.fileName} imports what is no part of Node`);
+      if (/\bimport\(/.test(body))
+        throw new Error(`${chunk.fileName} imports a module that is not part of Node`);
       chunk.code = `(function (exports, require, module, __filename, __dirname) {${body}\n})`;
+    }
+  },
+};
+
+/** Escapes letters beyond Latin-1: one such letter makes Node keep the whole program in two bytes a letter. */
+export const lettersEscaped = {
+  name: "letters-escaped",
+  generateBundle(_, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== "chunk") continue;
+      // An escape in raw text would be another text.
+      if (/String\.raw`[^`]*[^\0-\x7f]/.test(chunk.code))
+        throw new Error(`${chunk.fileName} has such a letter in raw text`);
+      chunk.code = chunk.code.replace(
+        /[^\0-\x7f]/g,
+        (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      );
     }
   },
 };

@@ -1,6 +1,7 @@
-// Bundles the command line and the library into a folder (default: dist). cli.cjs starts the program, a file with what every
-// `imgmatch resolve` needs; the rest lies in chunks that a command loads when it needs them. imgmatch.cjs is one file with all
-// that a node asks, to be copied alone. The programs are CommonJS because Node starts that sooner than a module: about 5 of 65 ms.
+// Bundles the command line and the library into a folder (default: dist).
+// cli.cjs starts the program: one file with the code of `imgmatch resolve`, and chunks that other commands load.
+// imgmatch.cjs is one file with all commands of a node. It can be copied alone.
+// The programs are CommonJS, which Node starts about 5 of 65 ms sooner than a module.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { rolldown } from "rolldown";
@@ -10,15 +11,15 @@ import {
   fetchWithoutCache,
   compressedLibraries,
   compressedTables,
+  lettersEscaped,
   pageAsText,
   tablesAsText,
 } from "./bundle-plugins.mjs";
-import { lettersEscaped } from "./letters-escaped.mjs";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
 const [folder = "dist", ...flags] = process.argv.slice(2);
 const { version, ...manifest } = JSON.parse(await readFile("package.json", "utf8"));
-// What users install stays in node_modules: binaries, and what few need. All else is a part of the chunk that needs it.
+// Packages that users install stay outside of the bundle. All others are bundled into the chunk that needs them.
 const packages = Object.keys({
   ...manifest.dependencies,
   ...manifest.optionalDependencies,
@@ -28,11 +29,11 @@ const forNodes = {
   name: "for-nodes",
   resolveId(source) {
     if (source === "./command-table.ts") return resolve("src/cli/node-command-table.ts");
-    // Nor the way to the public sigstore, which is as long as all the rest: a node gets its trusted root as a file.
+    // A node reads the trusted root from a file. The code that fetches the public one would double the program.
     return source === "./public-root.ts" ? resolve("src/trust/no-public-root.ts") : null;
   },
 };
-// Threads that open files load a bundle of their own, which lies beside the programs; a chunk lies in a folder.
+// Threads that open files load this bundle. It lies beside the programs, and one folder above their chunks.
 const workerName = "inspect-worker.cjs";
 const workerPlace = {
   name: "worker-place",
@@ -45,7 +46,7 @@ const workerPlace = {
 const options = {
   plugins: [commanderAsModules, fetchWithoutCache, tablesAsText, pageAsText, workerPlace, lettersEscaped],
   platform: "node",
-  // Of Handlebars only the parser is used; its own main file brings compiler, runtime and source maps.
+  // imgmatch uses only the parser of Handlebars. The main file would bring compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },
   external: (id) => packages.some((name) => id === name || id.startsWith(`${name}/`)),
   transform: { define: { IMGMATCH_VERSION: JSON.stringify(version) }, target: "node20.19" },
@@ -54,7 +55,7 @@ const options = {
 const bundledModules = new Set();
 const hot = await modulesOf({ bin: "src/cli/bin.ts", resolve: "src/node/resolve.ts" });
 await rm(folder, { recursive: true, force: true });
-// The library is a bundle of its own: one that shared the program's file would start the program.
+// The library is another bundle: a chunk shared with the program's file would start the program.
 const program = await write({ cli: "src/cli/bin.ts" }, "cli", {
   format: "cjs",
   ending: "cjs",
@@ -88,7 +89,7 @@ await write({ "inspect-worker": "src/inspect/workers/inspect-worker.ts" }, "insp
 });
 await writeFile(`${folder}/THIRD-PARTY-LICENSES`, await thirdPartyLicenses(await packagesOf(bundledModules)));
 
-/** Answers the name of the first entry's file. */
+/** Answers with the file name of the first entry. */
 async function write(
   input,
   name,
@@ -100,7 +101,7 @@ async function write(
     dir: folder,
     format,
     minify: true,
-    // For the test that compares what is bundled with the licences beside it.
+    // A test compares the bundled modules with THIRD-PARTY-LICENSES.
     sourcemap: flags.includes("--maps"),
     chunkFileNames: `${name}-chunks/[name]-[hash].${ending}`,
     entryFileNames,
@@ -111,7 +112,7 @@ async function write(
   return output[0].fileName;
 }
 
-/** Every module that these entries load at once, without what they import later. */
+/** Every module that these entries import at once, without those of `import()`. */
 async function modulesOf(input) {
   const probe = await rolldown({ ...options, input });
   const { output } = await probe.generate({ format: "esm" });

@@ -7,7 +7,7 @@ import { launchChromium } from "../test/cover/page/support/chromium.ts";
 import { teamFleet } from "../test/cover/page/support/fleets.ts";
 
 const { fleet, hosts: all } = teamFleet();
-// As many of those who are not served as leave room for the map.
+// Some hosts that get nothing stay out, so that the map fits into the picture.
 const hosts = all.filter(({ name }) => !/^(v100|legacy)/.test(name));
 const browser = await launchChromium();
 const page = await browser.newPage({ viewport: { width: 1120, height: 1180 }, colorScheme: "light" });
@@ -17,7 +17,7 @@ writeFileSync("docs/cover-page.webp", picture);
 process.stdout.write(`docs/cover-page.webp: ${picture.length} bytes\n`);
 await browser.close();
 
-/** The browser itself knows how to write WebP, which of such pictures is a third of PNG. */
+/** The browser encodes WebP, which takes a third of PNG here. */
 async function asWebp(blank: Page, png: string): Promise<Buffer> {
   const draw = `(async () => {
     const image = new Image();

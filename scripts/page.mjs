@@ -1,12 +1,12 @@
-// Makes the script and the style of the page that `imgmatch cover --html` writes: one text each, small, for any browser of today.
+// Bundles the script and the style of the page that `imgmatch cover --html` writes, each as one text.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { lettersEscaped } from "./letters-escaped.mjs";
+import { lettersEscaped } from "./bundle-plugins.mjs";
 
 const folder = new URL("../src/cover/page/browser/", import.meta.url);
 
-// In their order: the later ones win.
+// In the order of the cascade.
 const styles = ["base", "top", "summary", "to-do", "map", "table", "detail", "phone", "preferences"];
 
 export async function bundlePage() {
@@ -14,7 +14,7 @@ export async function bundlePage() {
     input: fileURLToPath(new URL("main.ts", folder)),
     platform: "browser",
     plugins: [lettersEscaped, markupEscaped],
-    // What is imported for nothing but types and rules of others stays out.
+    // Modules of which the page uses nothing stay out.
     treeshake: { moduleSideEffects: false },
     transform: { target: "es2022" },
   });
@@ -30,7 +30,7 @@ export async function bundlePage() {
   return { script: code, style: style.replace(/\/\*[\s\S]*?\*\//g, "").replace(/\s*\n\s*/g, "\n") };
 }
 
-// What would end the script's element (HTML, 4.12.1.3), or begin another, as the same text in a string or a pattern.
+/** Escapes, in strings and patterns, the text that ends a script element or begins another (HTML, 4.12.1.3). */
 const markupEscaped = {
   name: "markup-escaped",
   generateBundle(_, bundle) {

@@ -1,5 +1,5 @@
-// What a release consists of: `release.mjs FOLDER TAG REPOSITORY` writes, of sources that are built, the package as npm publishes it, the
-// one file for nodes, their SBOM (CycloneDX), the checksums of these three, and the notes. It asks no registry.
+// `release.mjs FOLDER TAG REPOSITORY` writes the files of a release from sources that are built: the npm package, the one file for nodes,
+// an SBOM (CycloneDX), the checksums of these three, and the notes. It asks no registry.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ if (tag !== `v${version}`) refuse(`the tag ${tag} is not that of version ${versi
 const notes = notesOf(readFileSync("CHANGELOG.md", "utf8"));
 mkdirSync(folder);
 
-// npm takes a provenance only where the package names the repository that it comes from.
+// npm accepts provenance only if the package names its repository.
 writeFileSync(
   "package.json",
   `${JSON.stringify({ ...manifest, repository: { type: "git", url: `git+${repository}.git` } }, null, 2)}\n`,
@@ -39,7 +39,7 @@ function notesOf(changelog) {
     .trim()}\n`;
 }
 
-/** What users get: the packages that npm installs with this one, and those whose code is a part of its programs. */
+/** Lists the packages that npm installs with this one, and those bundled into its programs. */
 function billOfMaterials() {
   const bill = JSON.parse(
     npm("sbom", "--sbom-format", "cyclonedx", "--sbom-type", "application", "--package-lock-only"),

@@ -1,10 +1,11 @@
-// The licence texts of every package whose code is in the bundle, which their licences ask to be passed on with it.
+// Collects the licence texts of every bundled package. Their licences demand that the text goes with the code.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * The packages that these modules belong to, by name and version: the nearest folder in node_modules above each.
- * Modules are as a bundler names them: a path, maybe with a prefix of its own (`\0`) or a query.
+ * The packages of these modules, by name and version: the nearest folder in node_modules above each.
+ *
+ * @param modules as a bundler names them: a path, maybe with a prefix (`\0`) or a query
  */
 export async function packagesOf(modules) {
   const folders = new Set();
@@ -13,15 +14,15 @@ export async function packagesOf(modules) {
     if (folder !== undefined) folders.add(folder);
   }
   const packages = await Promise.all([...folders].map(readPackage));
-  // One version may lie in several folders.
+  // npm may install one version in several folders.
   const byTitle = new Map(packages.map((each) => [each.title, each]));
   return [...byTitle.values()].sort((a, b) => (a.title < b.title ? -1 : 1));
 }
 
-/** Packages that name their licence and bring no copy of it, and another one of the same authors under the same licence that does. */
+/** Packages without the text of their licence → a package of the same authors and licence that has the text. */
 const copies = { "@npmcli/agent": "@npmcli/fs", "@sigstore/verify": "@sigstore/sign" };
 
-/** One text, with each licence under the package's name; throws for a package that brings none. */
+/** One text with each licence under the name of its package. Throws for a package without a licence text. */
 export function thirdPartyLicenses(packages) {
   const parts = packages.map(({ title, license, texts }) => {
     if (texts.length === 0) throw new Error(`${title} is bundled and brings no licence text`);
@@ -47,7 +48,6 @@ async function textsIn(folder) {
 async function folderOf(name, wanted) {
   const folder = join("node_modules", name);
   const { license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-  if (license !== wanted)
-    throw new Error(`${name} is under ${license}, and ${wanted} was to be copied from it`);
+  if (license !== wanted) throw new Error(`${name} is under ${license}, not under ${wanted}`);
   return folder;
 }

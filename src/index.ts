@@ -12,7 +12,7 @@
  */
 
 export { exitCodes, formatProblem, ImgmatchError, problemCodes } from "./errors.ts";
-export type { ExitCode, Place, Problem, ProblemCode } from "./errors.ts";
+export type { ExitCode } from "./errors.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export { version } from "./version.ts";
 
@@ -58,24 +58,8 @@ export { readLock } from "./lock/lock-file.ts";
 export { parseLock } from "./lock/parse-lock.ts";
 
 // The types that these are made of
-export type { CoverChange } from "./cover/compare-covers.ts";
-export type {
-  ClassDescription,
-  ClassMatch,
-  Cover,
-  CoverCounts,
-  CoverFleet,
-  CoveredClass,
-  NearMiss,
-} from "./cover/cover-classes.ts";
-export type { CoverReport } from "./cover/cover-report.ts";
+export type * from "./types.ts";
 export type { CoverOptions } from "./cover/cover.ts";
-export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
-export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
-export type { CoveredImage } from "./cover/image-use.ts";
-export type { CpuDistance } from "./cover/native-distance.ts";
-export type { Violation } from "./cover/policies.ts";
-export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
 export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
 export type { BuildOptions, BuildPreview } from "./fleet/build-with.ts";
@@ -91,7 +75,6 @@ export type {
   FailedCell,
   InterruptedCell,
 } from "./fleet/build/schedule.ts";
-export type { Cell } from "./fleet/cells/cell.ts";
 export type {
   ChangeLockOptions,
   MergeLocksAnswer,
@@ -102,7 +85,6 @@ export type {
   UpdateBasesAnswer,
 } from "./fleet/change-lock.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";
-export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
 export type { ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions } from "./fleet/export-github-matrix.ts";
 export type { BakeFile, BakeTarget } from "./fleet/export/bake.ts";
@@ -113,29 +95,11 @@ export type { Edit } from "./fleet/init/draft.ts";
 export type { InitFrom } from "./fleet/init/init-from.ts";
 export type { InitFromDefinition } from "./fleet/init/init-from-definition.ts";
 export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
-export type {
-  AccelValue,
-  Bases,
-  Compiler,
-  ComputeValue,
-  FreeValue,
-  MarchValue,
-  Value,
-} from "./fleet/matrix/matrix.ts";
 export type { SignerChoice } from "./fleet/open-signer.ts";
 export type { LocalBaseChoice } from "./fleet/open/plan-choice.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
 export type { ChangedFiles } from "./fleet/plan/changes.ts";
-export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
-export type {
-  Action,
-  InputComparison,
-  InputName,
-  MovedBase,
-  PlannedBase,
-  PlannedCell,
-  PlannedParent,
-} from "./fleet/plan/planned-cell.ts";
+export type { ExplainedCell } from "./fleet/plan/plan-json.ts";
 export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
 export type { ManyHosts } from "./cover/cover-hosts.ts";
 export type { PromoteOptions } from "./cover/promote.ts";
@@ -149,8 +113,6 @@ export type {
   SignaturesEvent,
 } from "./fleet/publication.ts";
 export type { PublishOptions } from "./fleet/publish-with.ts";
-export type { NativeImage } from "./lock/format-fleet-index.ts";
-export type { PublishedIndex } from "./fleet/publish/publish-index.ts";
 export type { Sweep } from "./fleet/publish/sweep.ts";
 export type { IndexVerification } from "./fleet/publish/verify-lock.ts";
 export type { ChannelDrift, RegistryDrift, Verification } from "./fleet/publish/verify-lock.ts";
@@ -159,33 +121,9 @@ export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts
 export type { ReproAnswer, ReproEvent, ReproOptions } from "./fleet/repro.ts";
 export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run-build.ts";
 export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
-export type { ComputeCapability } from "./hardware/compute-capability.ts";
-export type { CpuArchitecture, March } from "./hardware/cpu-marches.ts";
-export type { CudaToolkit, ToolkitRow } from "./hardware/cuda-toolkits.ts";
 export type { HardwareReport } from "./hardware/describe-hardware.ts";
 export type { ReportRow, ReportTable } from "./hardware/report-table.ts";
-export type { GpuClass } from "./hardware/gpu-class.ts";
-export type { GpuTarget } from "./hardware/gpu-target.ts";
 export type { HardwareOptions } from "./hardware/hardware.ts";
-export type {
-  CpuRequirement,
-  CudaRequirement,
-  DriverRequirement,
-  Measured,
-  Requirement,
-} from "./hardware/requirement.ts";
-export type { SourceKey } from "./hardware/sources.ts";
-export type {
-  AmdFacts,
-  AmdGpuFacts,
-  CpuFacts,
-  DriverScale,
-  GpuFacts,
-  HostFacts,
-  HostProblem,
-  MigInstance,
-  NvidiaFacts,
-} from "./host/facts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { HostChoice } from "./host/probe.ts";
 export type { Statement } from "./inspect/adopt/adopted-image.ts";
@@ -221,19 +159,6 @@ export type {
 } from "./inspect/measured-requirement.ts";
 export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
 export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
-export type { SignedBy } from "./lock/index-trust.ts";
-export type {
-  LocalEngine,
-  Lock,
-  LockedAdoption,
-  LockedAttestation,
-  LockedBase,
-  LockedChannel,
-  LockedImage,
-  LockedInputs,
-  LockedLocal,
-  LockedManifest,
-} from "./lock/lock.ts";
 export type { CheckAnswer, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
 export type { DoctorAnswer } from "./node/doctor.ts";
@@ -241,20 +166,8 @@ export type { NfdCompatAnswer, NfdCompatOptions } from "./node/export-nfd-compat
 export type { ExportShAnswer, ExportShOptions } from "./node/export-sh.ts";
 export type { LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
 export type { CommandLaunch, DocumentLaunch, LaunchAnswer } from "./node/launch/format-launch.ts";
-export type { AmdUnit, GpuUnit, NvidiaUnit } from "./node/launch/gpu-units.ts";
-export type { NodeLabels } from "./node/launch/labels/node-labels.ts";
-export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
 export type { NfdCompatSpecs } from "./node/export-nfd-compat.ts";
 export type { StartEvent } from "./node/launch/run-image.ts";
-export type {
-  DeviceAccess,
-  Json,
-  LaunchCommand,
-  LaunchFormat,
-  LaunchRequest,
-  Mount,
-  Task,
-} from "./node/launch/target.ts";
 export type { ModuleVerdict } from "./node/judge-module.ts";
 export type { LaunchOptions } from "./node/launch/workload.ts";
 export type { BlobMode } from "./node/mirror/answer-blob.ts";
@@ -268,30 +181,11 @@ export type { ResolveAnswer, ResolveOptions } from "./node/resolve.ts";
 export type { RunCommand, RunOptions } from "./node/run.ts";
 export type { ServeConfig, ServeEvent, ServeLine, ServeOptions, ServedMirror } from "./node/serve.ts";
 export type { HostWhyNot, WhyNotAnswer, WhyNotOptions } from "./node/why-not.ts";
-export type { Digest } from "./oci/digest.ts";
-export type { ImmutableReference } from "./oci/immutable-reference.ts";
 export type { RegistryAccess } from "./oci/registry/registry-access.ts";
-export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
 export type { ImageCheck } from "./resolve/check-image.ts";
 export type { HostResolution } from "./resolve/resolver.ts";
-export type {
-  CodeFit,
-  Cure,
-  Match,
-  Misfit,
-  OpenAxis,
-  ReasonCode,
-  Rejection,
-  Remedy,
-  Resolution,
-  Tier,
-  UnusedGpus,
-} from "./resolve/verdict.ts";
+export type { Cure, Misfit, Remedy } from "./resolve/verdict.ts";
 export type { Rank, Victor, WhyNot } from "./resolve/why-not-image.ts";
-export type { AttestedBase, AttestedBuild, PurlImage } from "./trust/provenance/attested-build.ts";
-export type { ClaimComparison, ClaimDifference } from "./trust/provenance/compare-claims.ts";
-export type { CountedStatement } from "./trust/provenance/count-statements.ts";
-export type { ImageProvenance, ProvenanceVerification } from "./trust/provenance/verify-provenance.ts";
 export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
 export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
 export type { SignatureDemands, TrustDemands } from "./trust/trust-demands.ts";

@@ -18,7 +18,7 @@ export { readTrustPolicy } from "./trust/policy/read-policy.ts";
 export { verifyProvenance } from "./trust/provenance/verify-provenance.ts";
 
 // The answer used
-export { plannedFleet } from "./cover/planned-fleet.ts";
+export { plannedFleet } from "./cover/cover-fleet.ts";
 export { catalogHosts } from "./host/catalog.ts";
 export { coverReport } from "./cover/cover-report.ts";
 export { coverPage } from "./cover/page/cover-page.ts";
@@ -33,142 +33,61 @@ export { runImage } from "./node/launch/run-image.ts";
 export { shellCommand } from "./node/launch/shell.ts";
 
 // The types that these are made of
+export type * from "./types.ts";
 export type { CatalogRequest } from "./host/catalog.ts";
-export type { CoverChange } from "./cover/compare-covers.ts";
-export type {
-  ClassDescription,
-  ClassMatch,
-  Cover,
-  CoverCounts,
-  CoverFleet,
-  CoveredClass,
-  NearMiss,
-} from "./cover/cover-classes.ts";
-export type { CoverQuestion, CoverReport } from "./cover/cover-report.ts";
-export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
-export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
-export type { CoveredImage } from "./cover/image-use.ts";
-export type { CpuDistance } from "./cover/native-distance.ts";
-export type { Violation } from "./cover/policies.ts";
-export type { SuggestOptions, SuggestedCell, Suggestion } from "./cover/suggestion.ts";
-export type { Place, Problem, ProblemCode } from "./errors.ts";
+export type { CoverQuestion } from "./cover/cover-report.ts";
+export type { SuggestOptions } from "./cover/suggestion.ts";
 export type { ContextFolder, FleetSources } from "./fleet/build/fleet-builder.ts";
-export type { Cell, CellValues } from "./fleet/cells/cell.ts";
+export type { CellValues } from "./fleet/cells/cell.ts";
 export type { CellSettings } from "./fleet/cells/cell-settings.ts";
 export type { ExpandedCell } from "./fleet/cells/expand.ts";
 export type { ParentCell } from "./fleet/cells/stand-on-parents.ts";
 export type { Selection } from "./fleet/cells/select.ts";
 export type { Base } from "./fleet/dockerfile/bases.ts";
 export type { BuildContext, ContextEntry } from "./fleet/dockerfile/context.ts";
-export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
 export type { GivenArguments } from "./fleet/matrix/given-arguments.ts";
 export type {
-  AccelValue,
   Argument,
   Attestations,
   Axis,
   AxisOf,
   AxisPatterns,
   AxisValue,
-  Bases,
   Case,
-  Compiler,
-  ComputeValue,
   Data,
   Exclusion,
-  FreeValue,
   Inclusion,
   Located,
-  MarchValue,
   Matrix,
   NamedText,
   NamedValue,
   ParentFleet,
   PlatformValue,
   Settings,
-  Value,
   VersionSource,
 } from "./fleet/matrix/matrix.ts";
 export type { CellDockerfile, Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
 export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/open/plan-open-fleet.ts";
-export type { PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
-export type {
-  Action,
-  InputComparison,
-  InputName,
-  MovedBase,
-  Plan,
-  PlannedBase,
-  PlannedCell,
-  PlannedParent,
-  RetiredImage,
-} from "./fleet/plan/planned-cell.ts";
-export type { NativeImage } from "./lock/format-fleet-index.ts";
-export type { PublishedIndex, Vouching } from "./fleet/publish/publish-index.ts";
+export type { Plan, RetiredImage } from "./fleet/plan/planned-cell.ts";
+export type { Vouching } from "./fleet/publish/publish-index.ts";
 export type { PlanIndex, PlanIndexOptions } from "./fleet/publish/publish-plan-index.ts";
-export type { ComputeCapability } from "./hardware/compute-capability.ts";
-export type { CpuArchitecture, March } from "./hardware/cpu-marches.ts";
-export type { CudaToolkit, ToolkitRow } from "./hardware/cuda-toolkits.ts";
-export type { GpuClass } from "./hardware/gpu-class.ts";
-export type { GpuTarget } from "./hardware/gpu-target.ts";
-export type {
-  CpuRequirement,
-  CudaRequirement,
-  DriverRequirement,
-  Measured,
-  Requirement,
-} from "./hardware/requirement.ts";
-export type { SourceKey } from "./hardware/sources.ts";
-export type {
-  AmdFacts,
-  AmdGpuFacts,
-  CpuFacts,
-  DriverScale,
-  GpuFacts,
-  HostFacts,
-  HostProblem,
-  MigInstance,
-  NvidiaFacts,
-} from "./host/facts.ts";
 export type { NamedHost } from "./host/read-hosts.ts";
-export type { FindTrust, IndexReader, IndexTrust, SignedBy } from "./lock/index-trust.ts";
-export type {
-  LocalEngine,
-  Lock,
-  LockPins,
-  LockedAdoption,
-  LockedAttestation,
-  LockedBase,
-  LockedChannel,
-  LockedImage,
-  LockedInputs,
-  LockedLocal,
-  LockedManifest,
-} from "./lock/lock.ts";
+export type { FindTrust, IndexReader, IndexTrust } from "./lock/index-trust.ts";
+export type { LockPins } from "./lock/lock.ts";
 export type { ChoiceOptions, GpuChoice, GpuWish, TakenUnit } from "./node/launch/choose-gpus.ts";
 export type { LaunchChoice, LaunchChoiceOptions } from "./node/launch/choose-launch.ts";
 export type { FleetLaunchOptions, FleetRequests } from "./node/launch/fleet/fleet-requests.ts";
 export type { FleetMember, LabelTerm, Term } from "./node/launch/fleet/split-nodes.ts";
-export type { AmdUnit, GpuUnit, GpuUse, NvidiaUnit } from "./node/launch/gpu-units.ts";
-export type { AdvertisedNode, NodeLabels } from "./node/launch/labels/node-labels.ts";
-export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
+export type { GpuUse } from "./node/launch/gpu-units.ts";
+export type { AdvertisedNode } from "./node/launch/labels/node-labels.ts";
 export type { RunningProcess, Spawn } from "./node/launch/run-image.ts";
 export type {
-  DeviceAccess,
   FleetLaunch,
   FleetTarget,
-  Json,
-  LaunchCommand,
-  LaunchFormat,
   LaunchOutput,
-  LaunchRequest,
   LaunchTarget,
   LocalTarget,
-  Mount,
-  Task,
 } from "./node/launch/target.ts";
-export type { Digest } from "./oci/digest.ts";
-export type { ImmutableReference } from "./oci/immutable-reference.ts";
 export type { ImageReference } from "./oci/reference.ts";
 export type {
   Manifest,
@@ -177,24 +96,12 @@ export type {
   ReferrersReader,
   RegistryClient,
 } from "./oci/registry/client.ts";
-export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
 export type { Candidate, OrderStep, Placed, SortKey } from "./resolve/order-steps.ts";
 export type { Pin } from "./resolve/pins.ts";
 export type { Ranking } from "./resolve/resolve-image.ts";
 export type { ResolveImageOptions } from "./resolve/resolve-options.ts";
 export type { RankedImages } from "./resolve/unasked.ts";
-export type {
-  CodeFit,
-  CpuShare,
-  Fit,
-  Match,
-  OpenAxis,
-  ReasonCode,
-  Rejection,
-  Resolution,
-  Tier,
-  UnusedGpus,
-} from "./resolve/verdict.ts";
+export type { CpuShare, Fit } from "./resolve/verdict.ts";
 export type { EvidenceReader } from "./trust/evidence-reader.ts";
 export type { TrustOptions } from "./trust/find-trust.ts";
 export type {
@@ -205,13 +112,7 @@ export type {
   TrustPolicy,
   TrustRule,
 } from "./trust/policy/policy.ts";
-export type { AttestedBase, AttestedBuild, PurlImage } from "./trust/provenance/attested-build.ts";
-export type { ClaimComparison, ClaimDifference } from "./trust/provenance/compare-claims.ts";
-export type { CountOptions, CountedStatement } from "./trust/provenance/count-statements.ts";
-export type {
-  ImageProvenance,
-  ProvenanceOptions,
-  ProvenanceVerification,
-} from "./trust/provenance/verify-provenance.ts";
+export type { CountOptions } from "./trust/provenance/count-statements.ts";
+export type { ProvenanceOptions } from "./trust/provenance/verify-provenance.ts";
 export type { TrustedIdentity, TrustedKey, TrustedSigner, WantedName } from "./trust/trusted-signers.ts";
 export type { VerifyEvidenceOptions } from "./trust/verify-evidence.ts";

@@ -77,7 +77,7 @@ const halls = [
     "cover",
     "pulumi",
   ],
-  ...["parts", "index", "cli"],
+  ...["types", "parts", "index", "cli"],
 ] as const;
 
 /** The rooms of `fleet/` that a cell passes, in this order; each knows those before it alone. */

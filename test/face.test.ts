@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
-import { commandTable } from "../src/cli/command-table.ts";
+import { commandGroups } from "../src/cli/command-table.ts";
 
 /** Of the commands that are not called as their function is. */
 const functions: Readonly<Record<string, readonly string[]>> = {
@@ -73,13 +73,15 @@ function optionsOf(name: string): readonly string[] {
 
 const commands = (
   await Promise.all(
-    Object.entries(commandTable).map(async ([name, load]) => {
-      const command = (await load())(new Command(name), () => async () => {});
-      return [
-        [name, command],
-        ...command.commands.map((below) => [`${name} ${below.name()}`, below] as const),
-      ] as const;
-    }),
+    Object.values(commandGroups)
+      .flatMap((commands) => Object.entries(commands))
+      .map(async ([name, load]) => {
+        const command = (await load())(new Command(name), () => async () => {});
+        return [
+          [name, command],
+          ...command.commands.map((below) => [`${name} ${below.name()}`, below] as const),
+        ] as const;
+      }),
   )
 ).flat() as readonly (readonly [string, Command])[];
 

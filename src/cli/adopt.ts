@@ -1,4 +1,4 @@
-/** `imgmatch adopt REF…`: images that others built become rows of a lock. */
+/** `imgmatch adopt REF…`: write images that others built into a lock. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
@@ -33,8 +33,7 @@ async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise
   const { adopt: answerOf } = await import("../fleet/adopt.ts");
   const progress = progressTo(context);
   const onEvent: AdoptOptions["onEvent"] = (event) => {
-    if (event.type === "open") progress.layer(event);
-    if (event.type !== "copy") return;
+    if (event.type !== "copy") return progress.layer(event);
     progress.clear();
     context.err(`copying ${event.from} to ${event.to}\n`);
   };

@@ -1,4 +1,4 @@
-/** `imgmatch audit`: whether the images of a fleet are what was declared. */
+/** `imgmatch audit`: compare the files of a lock's images with what the lock declares. */
 
 import { type ExitCode, exitCodes, type Problem, problemCodes } from "../errors.ts";
 import type { AuditAnswer, AuditedCell, AuditOptions } from "../fleet/audit.ts";
@@ -39,35 +39,35 @@ async function auditCommand(flags: AuditOptions & JsonFlag, context: CommandCont
   return exitCodeOf(answer);
 }
 
-/** A lie is told before what could not be opened. */
+/** A false declaration counts before an image that could not be opened. */
 function exitCodeOf({ cells }: AuditAnswer): ExitCode {
   if (cells.some(({ lies }) => lies.length > 0)) return exitCodes.failed;
   const failure = cells.find((cell) => cell.failure !== null)?.failure ?? null;
   return failure === null ? exitCodes.ok : problemCodes[failure.code];
 }
 
-/** Each problem with all of its message. */
+/** Joins the details of each problem into its message. */
 function auditJson({ cells, ...answer }: AuditAnswer): object {
-  const told = cells.map(({ lies, notes, failure, ...cell }) => ({
+  const whole = cells.map(({ lies, notes, failure, ...cell }) => ({
     ...cell,
     lies: lies.map(problemJson),
     notes: notes.map(problemJson),
     failure: failure && problemJson(failure),
   }));
-  return { schemaVersion: answer.schemaVersion, cells: told, unpublished: answer.unpublished };
+  return { schemaVersion: answer.schemaVersion, cells: whole, unpublished: answer.unpublished };
 }
 
-/** A table, and below it each lie, each note and each image that stayed shut, with its cell. */
+/** A table, and below it the problems of each cell. */
 function auditLines({ cells, unpublished }: AuditAnswer, style: Style): readonly string[] {
   const rows = formatTable(cells.map((cell) => [verdictOf(cell), cell.cell, summaryOf(cell)]));
   const table = rows.map((line, index) => paint(cells[index], style)(line));
-  // A problem of several cells is told once, at the first of them.
-  const told = new Set<Problem>();
+  // A problem of several cells is shown at the first of them.
+  const shown = new Set<Problem>();
   const details = cells.flatMap((cell) => {
     const found = [...cell.lies, ...cell.notes, ...(cell.failure === null ? [] : [cell.failure])].filter(
-      (each) => !told.has(each),
+      (each) => !shown.has(each),
     );
-    for (const each of found) told.add(each);
+    for (const each of found) shown.add(each);
     return found.length === 0
       ? []
       : [style.strong(`${cell.cell}:`), ...found.flatMap((each) => reportProblem(each, style).split("\n"))];

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The process around the command line: streams, signals, exit code. */
+/** The process of the command line: streams, signals, exit code. */
 
 import { fstatSync } from "node:fs";
 import { runCli } from "./cli.ts";
@@ -11,7 +11,7 @@ import { wantsColor } from "./report/style.ts";
 
 const controller = new AbortController();
 let mode: SignalMode | "end" = "end";
-// Time for work that listens to the signal to say what it was doing. Nothing else is waited for.
+// Time for a command to report what it was doing. The process waits for nothing else.
 const graceMs = 300;
 process.on("SIGINT", interrupt);
 process.on("SIGTERM", interrupt);
@@ -61,7 +61,7 @@ const world: Omit<CommandContext, "onEvent"> = {
   },
 };
 
-/** Node loads its streams, which take milliseconds, for whoever asks its own: a pipe or a file is no terminal without them. */
+/** Asks the file first: Node's streams take milliseconds to load, and a pipe or a file is no terminal. */
 function isTerminal(descriptor: 0 | 1 | 2): boolean {
   try {
     if (!fstatSync(descriptor).isCharacterDevice()) return false;
@@ -77,7 +77,7 @@ async function* stdinLines(): AsyncGenerator<string> {
   yield* createInterface({ input: process.stdin });
 }
 
-// CommonJS, the form that starts soonest, has no await at the top level.
+// The bundle is CommonJS, which starts soonest and has no await at the top level.
 void runCli(process.argv.slice(2), world).then((exitCode) => {
   const stopped = mode === "end" && controller.signal.aborted;
   process.exitCode = stopped ? exitCodes.interrupted : exitCode;

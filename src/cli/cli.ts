@@ -1,18 +1,17 @@
-/** The program: its commands and flags, and errors → exit codes. Every command's code is loaded only when it runs. */
+/** The program: reads its words, runs one command, and answers with the exit code. It loads the code of that command alone. */
 
-import { Command, CommanderError, type Option } from "commander";
+import { Command, type Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import type { Run } from "./define.ts";
-import { refuseRepeats } from "./flags/refuse-repeats.ts";
-import { commandGroups, commandTable, elsewhere, isCommand } from "./command-table.ts";
-import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
-import { styleFor } from "./report/style.ts";
+import { commandGroups, isCommand } from "./command-table.ts";
+import { exitCodes, usageError } from "../errors.ts";
 import { tellNotice } from "./print.ts";
+import { reportError, withinReach } from "./report-error.ts";
 import { terminalText } from "./report/terminal-text.ts";
 import { version } from "../version.ts";
 
 /**
- * Runs the command line and answers the exit code: of imgmatch, or of the container that it has run.
+ * Runs the command line. Answers with the exit code of imgmatch, or of the container that it has run.
  *
  * @example
  * process.exitCode = await runCli(["plan", "--json"], context);
@@ -23,39 +22,39 @@ export async function runCli(
 ): Promise<number> {
   const context = printingSafely(world);
   const program = new Command("imgmatch");
+  const end = args.indexOf("--");
+  const words = end < 0 ? args : args.slice(0, end);
+  const afterDashes = end < 0 ? [] : args.slice(end + 1);
   let exitCode: number = exitCodes.ok;
   const run: Run =
     (action) =>
     async (...given) => {
-      exitCode = await action(flagsOf(given, args), context);
+      exitCode = await action(flagsOf(given, afterDashes), context);
     };
   try {
     await defineProgram(program, args, run, context);
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
-    return reportError(error, { program, args }, context);
+    return reportError(error, { program, words }, context);
   }
 }
 
-/** Joins the arguments, the flags and the command that commander hands to an action into the one object that a command takes. */
-function flagsOf<Flags>(given: readonly unknown[], args: readonly string[]): Flags {
+/**
+ * Joins the arguments, the flags and the command that commander hands to an action into the one object that a command takes.
+ *
+ * @param afterDashes the words after `--`, which are for the container
+ */
+function flagsOf<Flags>(given: readonly unknown[], afterDashes: readonly string[]): Flags {
   const command = given.at(-1) as Command;
   const named = command.registeredArguments.map(
     (argument, index) => [argument.name(), given[index]] as const,
   );
   const written = Object.fromEntries(named.filter(([, value]) => value !== undefined));
-  const afterDashes = args.slice(beforeDashes(args).length + 1);
   return { ...command.parent?.opts(), ...command.opts(), ...written, afterDashes } as Flags;
 }
 
-/** Answers with the words before `--`: the rest is for the container. */
-function beforeDashes(args: readonly string[]): readonly string[] {
-  const end = args.indexOf("--");
-  return end < 0 ? args : args.slice(0, end);
-}
-
-/** Every word that the program prints goes through here, whoever wrote it. */
+/** Everything that the program prints passes here, whoever wrote it. */
 function printingSafely(world: Omit<CommandContext, "onEvent">): CommandContext {
   const err = (text: string) => world.err(terminalText(text));
   return {
@@ -85,16 +84,18 @@ async function defineProgram(
     .helpOption("-h, --help", "Show this help")
     .configureHelp({ optionDescription, subcommandTerm: (command) => command.name() })
     .exitOverride()
-    // A wrong option comes as an error with a code, like every other.
+    // reportError prints errors.
     .configureOutput({ writeOut: context.out, writeErr: context.err, outputError: () => {} })
     .addHelpText("after", helpFooter);
-  // A node that resolves should not wait for the flags of commands that it does not run.
   const [first] = args;
   for (const [heading, commands] of Object.entries(commandGroups)) {
-    const names = Object.keys(commands).filter((name) => !isCommand(first) || name === first);
-    const definitions = await Promise.all(names.filter(isCommand).map((name) => commandTable[name]()));
     program.commandsGroup(`${heading}:`);
-    for (const [index, define] of definitions.entries()) define(program.command(names[index] ?? ""), run);
+    for (const [name, load] of Object.entries(commands)) {
+      // A node that resolves does not wait for the flags of other commands.
+      if (isCommand(first) && name !== first) continue;
+      const define = await load();
+      define(program.command(name), run);
+    }
   }
   for (const command of [program, ...program.commands]) {
     if (command.commands.length > 0) command.helpCommand("help [command]", "Show the help of a command");
@@ -108,81 +109,22 @@ function optionDescription(option: Option): string {
   return new Command().createHelp().optionDescription(option);
 }
 
-interface Call {
-  readonly program: Command;
-  readonly args: readonly string[];
-}
-
-async function reportError(error: unknown, call: Call, context: CommandContext): Promise<ExitCode> {
-  const { args } = call;
-  if (error instanceof CommanderError) {
-    // Help and version end here too, with exit code 0; commander has printed what there is to say.
-    if (error.exitCode === 0) return exitCodes.ok;
-    // A call without a command: the help is the answer, and was printed.
-    if (error.code === "commander.help") return exitCodes.usage;
-    return reportProblems([usageProblem(error, call)], args, context);
+/** Refuses a second value of an option that takes one, in a command and those below it. Commander would take the last one silently. */
+function refuseRepeats(command: Command): void {
+  for (const option of command.options) {
+    const takesOne = (option.required || option.optional) && !Array.isArray(option.defaultValue);
+    if (!takesOne) continue;
+    let first: string | null = null;
+    command.on(`option:${option.name()}`, (value: string | null) => {
+      if (first !== null)
+        throw usageError(
+          `${option.long} ${first} and ${option.long} ${value}: this option takes one value`,
+          "leave one of them out",
+        );
+      first = `${value}`;
+    });
   }
-  if (context.signal.aborted && !(error instanceof ImgmatchError)) return exitCodes.interrupted;
-  const { systemProblem } = await import("../io/system-error.ts");
-  const known = systemProblem(error);
-  if (known === null) {
-    const { bugReport } = await import("./report/bug.ts");
-    context.err(bugReport(error, version));
-    return exitCodes.failed;
-  }
-  const [first, ...more] = known.problems;
-  return reportProblems([withHelp(first, call), ...more], args, context);
-}
-
-async function reportProblems(
-  found: readonly [Problem, ...Problem[]],
-  args: readonly string[],
-  context: CommandContext,
-): Promise<ExitCode> {
-  const problems = found.map(withinReach);
-  const { problemsToJson, reportProblem } = await import("./report/problems.ts");
-  if (beforeDashes(args).includes("--json")) context.out(problemsToJson(problems));
-  else {
-    for (const problem of problems)
-      context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
-  }
-  return problemCodes[found[0].code];
-}
-
-/** `error: unknown option '--jsn'\n(Did you mean --json?)` of commander. */
-function usageProblem({ message, code }: CommanderError, call: Call): Problem {
-  const [what = "", hint = ""] = message.replace(/^error: /, "").split("\n");
-  const meant = /^\(Did you mean (.*)\?\)$/.exec(hint)?.[1];
-  const help = `see ${helpOf(call)}`;
-  const missing = code === "commander.unknownCommand" && elsewhere !== null ? `${elsewhere}; ` : "";
-  const fix = `${meant === undefined ? "" : `write ${meant}; `}${missing}${help}`;
-  return { code: "USAGE", message: what, fix };
-}
-
-/** A mistake in the words of a call: also where to read which words there are. */
-function withHelp(problem: Problem, call: Call): Problem {
-  const { code, fix } = problem;
-  return code === "USAGE" ? { ...problem, fix: `${fix}; see ${helpOf(call)}` } : problem;
-}
-
-/** Of the command that the words name, as far as they name one. */
-function helpOf({ program, args }: Call): string {
-  const words = ["imgmatch"];
-  let command = program;
-  for (const word of args) {
-    const below = command.commands.find((each) => each.name() === word);
-    if (below === undefined) break;
-    words.push(word);
-    command = below;
-  }
-  return [...words, "--help"].join(" ");
-}
-
-/** Of a fix that names a command which this program lacks: how to have it. */
-function withinReach(problem: Problem): Problem {
-  if (elsewhere === null || problem.fix === undefined || problem.fix.includes(elsewhere)) return problem;
-  const named = [...problem.fix.matchAll(/\bimgmatch ([a-z][a-z-]*)/g)].map(([, name]) => name);
-  return named.every(isCommand) ? problem : { ...problem, fix: `${problem.fix} (${elsewhere})` };
+  for (const below of command.commands) refuseRepeats(below);
 }
 
 const helpFooter = `

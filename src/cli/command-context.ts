@@ -1,13 +1,13 @@
-/** The world of a command besides its flags. Tests pass their own. */
+/** The world of a command: streams, terminal and signals. Tests pass others. */
 
 import type { World } from "../io/world.ts";
 
 export interface CommandContext extends World {
-  /** The answer. */
+  /** Writes the answer to standard output. */
   readonly out: (text: string) => void;
-  /** Everything else. */
+  /** Writes everything else to standard error. */
   readonly err: (text: string) => void;
-  /** Standard error of what runs on and on: never waits for its reader. Answers whether the line was taken. */
+  /** Writes a line of a service to standard error, without waiting for the reader. False if the line is dropped. */
   readonly log: (line: string) => boolean;
   /** The lines of standard input, as they come. */
   readonly stdinLines: () => AsyncIterable<string>;
@@ -16,20 +16,20 @@ export interface CommandContext extends World {
   readonly terminal: TerminalFacts;
   /** Aborted by the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
-  /** Says what the signals mean from here on; before it, and for commands that never say so, the first one ends the process. */
+  /** Sets the meaning of signals from now on. By default, the first signal ends the process. */
   readonly takeSignals: (mode: SignalMode) => void;
 }
 
 /**
- * `finish`: after the first signal the command ends by itself, and the second ends the process.
- * `child`: a program in the foreground gets them, and the command ends when it does.
+ * `finish`: the first signal lets the command end by itself, and the second ends the process.
+ * `child`: a program in the foreground gets the signals. The command ends with it.
  */
 export type SignalMode = "finish" | "child";
 
 export interface TerminalFacts {
   /** Standard error is a terminal that can redraw lines. */
   readonly animated: boolean;
-  /** Standard input and output are a terminal: somebody can type. */
+  /** Standard input and output are a terminal. */
   readonly interactive: boolean;
   readonly columns: number;
   readonly color: { readonly out: boolean; readonly err: boolean };

@@ -1,9 +1,9 @@
-/** Every command, its heading in the help and its file: a start loads that of the command that it was asked for. */
+/** Every command, its heading in the help, and its file. */
 
 import type { Define } from "./define.ts";
 import { resolve } from "./resolve.ts";
 
-/** Under the headings of the help text, in its order. */
+/** In the order of the help. */
 export const commandGroups = {
   "Build a fleet": {
     init: async () => (await import("./init.ts")).init,
@@ -18,7 +18,7 @@ export const commandGroups = {
     repro: async () => (await import("./repro.ts")).repro,
   },
   "Choose an image here": {
-    // Nodes wait for it: it is there at once.
+    // Loaded at once, as nodes wait for it.
     resolve: async () => resolve,
     "why-not": async () => (await import("./why-not.ts")).whyNot,
     run: async () => (await import("./run.ts")).run,
@@ -45,17 +45,9 @@ export const commandGroups = {
   },
 } as const satisfies Record<string, Record<string, () => Promise<Define>>>;
 
-export const commandTable = {
-  ...commandGroups["Build a fleet"],
-  ...commandGroups["Choose an image here"],
-  ...commandGroups["Look at many hosts"],
-  ...commandGroups["Open images"],
-  ...commandGroups["Everything else"],
-};
-
-/** How to have the commands that this program lacks; null where it has all. */
+/** How to get the commands that this program lacks; null if it has all. */
 export const elsewhere: string | null = null;
 
-export function isCommand(name: string | undefined): name is keyof typeof commandTable {
-  return name !== undefined && Object.hasOwn(commandTable, name);
+export function isCommand(name = ""): boolean {
+  return Object.values(commandGroups).some((commands) => Object.hasOwn(commands, name));
 }

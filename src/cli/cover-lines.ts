@@ -1,4 +1,4 @@
-/** `imgmatch cover` on a terminal. */
+/** The report of `imgmatch cover` for a terminal. */
 
 import type { PullPlan } from "../cover/pull-plan.ts";
 import type { Counted, CoverReport } from "../cover/cover-report.ts";
@@ -44,7 +44,7 @@ function sourceLines(report: CoverReport, style: Style): readonly string[] {
   ];
 }
 
-/** Those that nobody gets, and apart from them those that wait for a pin. */
+/** Lists images that nobody gets, and images that hosts get only with a pin. */
 function idleLines(report: CoverReport, style: Style): readonly string[] {
   const idle = report.images.filter(({ hosts }) => hosts === 0);
   const listed = (title: string, images: CoverReport["images"]): readonly string[] =>

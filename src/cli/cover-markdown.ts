@@ -1,11 +1,11 @@
-/** `imgmatch cover --markdown`: for a pull request, or `$GITHUB_STEP_SUMMARY`. */
+/** The report of `imgmatch cover --markdown`, for a pull request or `$GITHUB_STEP_SUMMARY`. */
 
 import type { Violation } from "../cover/policies.ts";
 import type { Counted, CoverReport } from "../cover/cover-report.ts";
 import { printable } from "../printable.ts";
 import * as words from "../cover/cover-rows.ts";
 
-/** Texts of hosts and locks are text there too: no markup of theirs is read as such. */
+/** Escapes all texts of hosts and locks. */
 export function coverMarkdown(report: CoverReport): readonly string[] {
   const { whatIf, pullPlan, suggestion, violations, images } = report;
   const lacking = words.lackingClasses(report);
@@ -102,7 +102,7 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
   return [line(heads), `|${heads.map(() => " --- |").join("")}`, ...rows.map(line)];
 }
 
-/** As CommonMark and GitHub read it: every character of ASCII that could begin markup is escaped, a mention or a link too. */
+/** Escapes every ASCII character that begins markup, a mention or a link in CommonMark and on GitHub. */
 function escaped(text: string): string {
   return printable(text)
     .replace(/[&<>]/g, (mark) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[mark] ?? "")

@@ -1,4 +1,4 @@
-/** `imgmatch cover`: say which image each of many hosts gets. Exits 1 where a policy does not hold. */
+/** `imgmatch cover`: say which image each of many hosts gets. Exits 1 if a policy does not hold. */
 
 import type { CoverOptions } from "../cover/cover.ts";
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";

@@ -1,7 +1,4 @@
-/**
- * `imgmatch doctor`: examine host, runtime, engine and logins. Exits 4 when the host has a problem, 5 when only what stands beside it has
- * one, else 0: no GPU and no engine are no problems.
- */
+/** `imgmatch doctor`: examine host, runtime, engine and logins. Exits 4 if the host has a problem, and 5 if only the others have one. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { Finding } from "../node/diagnose.ts";
@@ -27,11 +24,11 @@ async function doctorCommand(flags: JsonFlag, context: CommandContext): Promise<
   print(context, flags, answer, (style) => answer.checks.flatMap((each) => findingLines(each, style)));
   const ill = answer.checks.filter(({ state }) => state === "problem");
   if (ill.length === 0) return exitCodes.ok;
-  return ill.every(({ check }) => beside.includes(check)) ? exitCodes.engine : exitCodes.host;
+  return ill.every(({ check }) => besideHost.includes(check)) ? exitCodes.engine : exitCodes.host;
 }
 
-/** Areas that are no part of the host. */
-const beside: readonly string[] = ["engine", "command", "runtime", "logins"];
+/** Checks of other things than the host. */
+const besideHost: readonly string[] = ["engine", "command", "runtime", "logins"];
 
 function findingLines({ check, state, code, message, fix }: Finding, style: Style): readonly string[] {
   const paint = { ok: style.good, problem: style.bad, unknown: style.warn };

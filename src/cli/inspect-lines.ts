@@ -1,4 +1,4 @@
-/** An inspection for people: the few files that decide, what could not be opened, and what the image needs of a host. */
+/** The report of `imgmatch inspect`: files that decide, files that could not be opened, and the image's requirement. */
 
 import { formatPlace } from "../errors.ts";
 import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
@@ -12,8 +12,8 @@ import type { Style } from "./report/style.ts";
 import { groupBy } from "../io/collections.ts";
 import { count, formatTable } from "../io/table.ts";
 
-export interface InspectReport {
-  /** Every file, not only those that decide. */
+interface InspectReport {
+  /** Show every file. */
   readonly allFiles: boolean;
   readonly style: Style;
 }
@@ -53,7 +53,7 @@ export function inspectLines(
   ];
 }
 
-/** A line for each subject, and below it every word that is not met. */
+/** A line for each subject, and below it each expectation that fails. */
 export function expectationLines(
   subjects: readonly ImageInspection[],
   { failures, unmatched }: ExpectationAnswer,
@@ -65,8 +65,8 @@ export function expectationLines(
       ...of.map(({ expected, found, file }) => [expected, found, file ?? ""]),
     ]).map((line) => `  ${line}`);
   const lines = subjects.flatMap(({ subject }) => {
-    const own = failures.filter((each) => each.subject === subject);
-    if (own.length > 0) return [`${style.bad("not as expected")}: ${subject}`, ...table(own)];
+    const unmet = failures.filter((each) => each.subject === subject);
+    if (unmet.length > 0) return [`${style.bad("not as expected")}: ${subject}`, ...table(unmet)];
     if (unmatched.includes(subject)) return [`${style.warn("nothing expected")}: ${subject}`];
     return [`${style.good("as expected")}: ${subject}`];
   });
@@ -82,7 +82,7 @@ function nothingDecides(inspection: ImageInspection): string {
     : "no file needs more than every host has";
 }
 
-/** Whether it has programs, and none whose code is read: then nobody knows what they need of a CPU. */
+/** True if imgmatch reads the code of none of its programs: then the CPU requirement is unknown. */
 function isUnread({ cpu, files }: ImageInspection): boolean {
   return cpu.architecture === null && files.some(({ program }) => program !== null);
 }
@@ -91,7 +91,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
 }
 
-/** GPU code first, by its modules, then what demands most of a CPU. */
+/** Files with the most GPU modules come first, then those with the most CPU features. */
 function weight(file: InspectedFile): number {
   return ((file.gpu?.modules ?? 0) + (file.amd?.modules ?? 0)) * 1000 + needed(file).length;
 }
@@ -140,7 +140,7 @@ function amdTexts(amd: AmdCode): readonly string[] {
   ];
 }
 
-/** Every generic target is in its first version so far. */
+/** Generic targets have version 1 so far. */
 function amdName({ target, version }: Pick<AmdTargetCount, "target" | "version">): string {
   return version === null || version <= 1 ? target : `${target} (version ${version})`;
 }
@@ -211,17 +211,17 @@ function needLines(inspection: ImageInspection): readonly string[] {
 }
 
 function compatText({ minimum, onPath, package: version }: Extract<Driver, { mode: "compat" }>): string {
-  const own = `its forward-compatibility package ${version}`;
+  const carried = `its forward-compatibility package ${version}`;
   const floor = minimum === null ? "" : `at least ${minimum}, `;
   switch (onPath) {
     case "always":
-      return `${version}, or an older one that ${own} supports: the package comes first`;
+      return `${version}, or an older one that ${carried} supports: the package comes first`;
     case "cache":
-      return `${floor}and none newer than ${version} where the container runtime keeps the order of ld.so.conf: ${own} comes first`;
+      return `${floor}and none newer than ${version} where the container runtime keeps the order of ld.so.conf: ${carried} comes first`;
     case "never":
-      return `${floor}${floor === "" ? "" : "or "}older where the container runtime loads ${own}`;
+      return `${floor}${floor === "" ? "" : "or "}older where the container runtime loads ${carried}`;
     case null:
-      return `${floor}or as ${own} has it where that is loaded`;
+      return `${floor}or as ${carried} has it where that is loaded`;
   }
 }
 
@@ -233,7 +233,7 @@ function codeText({ gpu, amd, files }: ImageInspection): string {
   return [...targets, ...sycl].join(" ") || (gpu === null && amd === null ? "none" : "unknown");
 }
 
-/** The cards that all libraries have code for, and the others with the first library that has none. */
+/** Cards that all libraries have code for, and other cards with the first library without it. */
 function cardLines({ cards }: ImageAmd): readonly (readonly string[])[] {
   const groups = groupBy(cards, ({ without }) => without.join("\n"));
   const names = (of: readonly { readonly target: string }[]) => of.map(({ target }) => target).join(" ");

@@ -1,4 +1,4 @@
-/** `imgmatch inspect SUBJECT…`: what is in images, wheels and libraries, read from their files. Exits 1 where it is not as expected. */
+/** `imgmatch inspect SUBJECT…`: say which CPU, GPU and driver the files of images need. Exits 1 if an expectation fails. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { InspectAnswer, InspectOptions } from "../inspect/inspect-subjects.ts";
@@ -47,10 +47,7 @@ export const inspect: Define = (command, run) =>
 async function inspectCommand(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
   const { inspect: inspectionsOf } = await import("../inspect/inspect-subjects.ts");
   const progress = progressTo(context);
-  const onEvent: InspectOptions["onEvent"] = (event) => {
-    if (event.type === "open") progress.layer(event);
-  };
-  const answer = await inspectionsOf({ ...flags, onEvent }, context).finally(progress.clear);
+  const answer = await inspectionsOf({ ...flags, onEvent: progress.layer }, context).finally(progress.clear);
   print(context, flags, answer, (style) =>
     answer.expected === null
       ? answer.subjects.flatMap((inspection, index) => [
@@ -63,7 +60,7 @@ async function inspectCommand(flags: InspectFlags, context: CommandContext): Pro
   return (answer.expected?.failures ?? []).length > 0 ? exitCodes.failed : exitCodes.ok;
 }
 
-/** A word of a flag has no place in the repository. */
+/** Writes failed expectations as annotations. Those of `--expect` have no place in a file. */
 async function annotate({ expected }: InspectAnswer, { env, err }: CommandContext): Promise<void> {
   if (env.GITHUB_ACTIONS !== "true") return;
   const { unmetText } = await import("../inspect/expect/expectation-rules.ts");

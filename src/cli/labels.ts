@@ -1,4 +1,4 @@
-/** `imgmatch labels`: print what this node should advertise, in the words of one system. */
+/** `imgmatch labels`: print the labels that this node should advertise, for one system. */
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { LabelsOptions } from "../node/labels.ts";

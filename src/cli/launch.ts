@@ -1,4 +1,4 @@
-/** `imgmatch launch`: write the answer of resolve in the words of what runs containers. With `--run`, exits as the container does. */
+/** `imgmatch launch`: write the command or manifest that starts this host's image. With `--run`, exits as the container does. */
 
 import { exitCodes, usageError } from "../errors.ts";
 import type { LaunchFormat } from "../node/launch/target.ts";
@@ -67,11 +67,11 @@ async function launchCommand(
   ]);
   const { formats } = launchTarget(flags.target);
   if (json && yaml) throw usageError("--json and --yaml exclude each other", "ask for one of them");
-  const asked: { format?: LaunchFormat } = json ? { format: "json" } : yaml ? { format: "yaml" } : {};
+  const form: { format?: LaunchFormat } = json ? { format: "json" } : yaml ? { format: "yaml" } : {};
   const tty = context.terminal.interactive;
   const onEvent: LaunchOptions["onEvent"] = ({ type }) => type === "start" && context.takeSignals("child");
-  const answer = await answerOf({ ...flags, ...asked, tty, onEvent }, context);
+  const answer = await answerOf({ ...flags, ...form, tty, onEvent }, context);
   if (typeof answer === "number") return answer;
-  context.out(await formatLaunch(answer, asked.format ?? formats[0]));
+  context.out(await formatLaunch(answer, form.format ?? formats[0]));
   return exitCodes.ok;
 }

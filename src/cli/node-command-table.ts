@@ -1,4 +1,4 @@
-/** The commands of the program in one file: the bundler puts this in place of the whole table. */
+/** The commands of the program in one file. The bundler puts this in place of command-table.ts. */
 
 import type { Define } from "./define.ts";
 import { withScript } from "./export-sh.ts";
@@ -22,13 +22,8 @@ export const commandGroups = {
   "Everything else": { export: async () => writeScript },
 } as const satisfies Record<string, Record<string, () => Promise<Define>>>;
 
-export const commandTable = {
-  ...commandGroups["Choose an image here"],
-  ...commandGroups["Everything else"],
-};
-
 export const elsewhere = "npm install --global imgmatch brings the other commands";
 
-export function isCommand(name: string | undefined): name is keyof typeof commandTable {
-  return name !== undefined && Object.hasOwn(commandTable, name);
+export function isCommand(name = ""): boolean {
+  return Object.values(commandGroups).some((commands) => Object.hasOwn(commands, name));
 }

@@ -1,6 +1,7 @@
-/** How far a command is that opens images: one line that is drawn over, on a terminal alone. */
+/** The progress of a command that opens images, as one line that is redrawn. Only a terminal shows it. */
 
 import type { OpenEvent } from "../inspect/open-subject.ts";
+import type { Notice } from "../io/world.ts";
 import type { CommandContext } from "./command-context.ts";
 import { mark } from "./report/terminal-text.ts";
 
@@ -15,8 +16,10 @@ export function progressTo({ terminal, err }: CommandContext) {
   };
   return {
     draw,
-    layer({ layer, layers, bytes }: OpenEvent): void {
-      if (performance.now() - drawn < redrawMs) return;
+    /** Draws opened layers, and leaves other events alone. */
+    layer(event: OpenEvent | Notice): void {
+      if (event.type !== "open" || performance.now() - drawn < redrawMs) return;
+      const { layer, layers, bytes } = event;
       const of = layers === null ? "" : ` of ${layers}`;
       draw(`layer ${layer + 1}${of}, ${Math.round(bytes / 2 ** 20)} MiB opened`);
     },

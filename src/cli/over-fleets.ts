@@ -1,26 +1,26 @@
-/** A command about one matrix, over several of a workspace: one after the other, and a fleet that fails does not stop the others. */
+/** Runs a command for each fleet of a workspace, one after the other. A fleet that fails does not stop the others. */
 
 import { exitCodes, usageError } from "../errors.ts";
 import { systemProblem } from "../io/system-error.ts";
-import { problemsToJson } from "./report/problems.ts";
+import { problemsJson } from "./report/problems.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Action } from "./define.ts";
 import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { type JsonFlag, tellProblem } from "./print.ts";
 
 export interface WorkspaceFlags {
-  /** Its file, or its default name. */
+  /** Its file; true for the default name. */
   readonly workspace?: string | true;
-  /** Folders of fleets in it, `*` standing for any characters. */
+  /** Folders of its fleets; `*` stands for any characters. */
   readonly fleet?: readonly string[];
 }
 
 type OverFlags = FleetChoice & WorkspaceFlags & JsonFlag & { readonly explain?: string };
 
-/** `whole`: each answer is one JSON document, and they become one. `lines`: each is some lines of JSON. */
+/** `whole`: the JSON documents of the fleets become one. `lines`: each fleet writes lines of JSON. */
 type JsonForm = "whole" | "lines";
 
-/** Ends with the exit code of the fleets that failed; with 1 where they failed in different ways. */
+/** Exits with the code of the fleets that failed, or 1 if their codes differ. */
 export function overFleets<Flags extends OverFlags>(
   command: Action<Flags>,
   jsonForm: (flags: Flags) => JsonForm,
@@ -34,11 +34,15 @@ export function overFleets<Flags extends OverFlags>(
       if (form === null) context.err(`${matrix}:\n`);
       if (form === "lines") context.out(`${JSON.stringify({ schemaVersion: 1, type: "fleet", matrix })}\n`);
       let text = "";
-      const keep = (part: string) => {
+      const out = (part: string) => {
         text += part;
       };
-      const own = form === "whole" ? { ...context, out: keep } : context;
-      const code = await runOne(command, { ...flags, matrix }, own, form);
+      const code = await runOne(
+        command,
+        { ...flags, matrix },
+        form === "whole" ? { ...context, out } : context,
+        form,
+      );
       if (text !== "") answers.push({ matrix, ...JSON.parse(text) });
       if (code !== exitCodes.ok) failures.add(code);
       if (code === exitCodes.interrupted) break;
@@ -63,7 +67,7 @@ async function runOne<Flags extends OverFlags>(
     const known = systemProblem(error);
     if (known === null) throw error;
     if (form === null) for (const problem of known.problems) tellProblem(problem, context);
-    else context.out(`${JSON.stringify(JSON.parse(problemsToJson(known.problems)))}\n`);
+    else context.out(`${JSON.stringify(problemsJson(known.problems))}\n`);
     return known.exitCode;
   }
 }

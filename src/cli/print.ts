@@ -7,36 +7,36 @@ import type { CommandContext } from "./command-context.ts";
 import { reportProblem } from "./report/problems.ts";
 import { type Style, styleFor } from "./report/style.ts";
 
-/** Of every command that can answer as JSON. */
+/** The flag of every command that can answer as JSON. */
 export interface JsonFlag {
   readonly json?: boolean | undefined;
 }
 
-/** `value` for programs, where they ask with `--json`; else what people read: a whole text, or its lines. */
+/** Prints `value` as JSON if `--json` asks for it, else the text for people: whole, or as lines. */
 export function print(
   { out, terminal }: Pick<CommandContext, "out" | "terminal">,
   { json }: JsonFlag,
   value: unknown,
   text: (style: Style) => string | readonly string[],
 ): void {
-  const said = json ? `${JSON.stringify(value, null, 2)}\n` : text(styleFor(terminal.color.out));
-  out(typeof said === "string" ? said : printableReport(said));
+  const answer = json ? `${JSON.stringify(value, null, 2)}\n` : text(styleFor(terminal.color.out));
+  out(typeof answer === "string" ? answer : printableReport(answer));
 }
 
-type Told = Pick<CommandContext, "err" | "terminal">;
+type Terminal = Pick<CommandContext, "err" | "terminal">;
 
-/** Beside the answer. */
+/** Writes lines to standard error. */
 export function tell(lines: readonly string[], { err }: Pick<CommandContext, "err">): void {
   if (lines.length > 0) err(printableReport(lines));
 }
 
-/** Something that is wrong and does not end the command. */
-export function tellProblem(problem: Problem, { err, terminal }: Told): void {
+/** Writes a problem to standard error. */
+export function tellProblem(problem: Problem, { err, terminal }: Terminal): void {
   err(`${reportProblem(problem, styleFor(terminal.color.err))}\n`);
 }
 
 /** Writes a note or a problem of the library to standard error. */
-export function tellNotice(notice: Notice, told: Told): void {
-  if (notice.type === "note") tell([notice.text], told);
-  else tellProblem(notice.problem, told);
+export function tellNotice(notice: Notice, context: Terminal): void {
+  if (notice.type === "note") tell([notice.text], context);
+  else tellProblem(notice.problem, context);
 }

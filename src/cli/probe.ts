@@ -43,7 +43,7 @@ async function lineOf(answer: () => Promise<HostFacts>): Promise<string> {
     return formatFactsLine(await answer());
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
-    const { problemsToJson } = await import("./report/problems.ts");
-    return `${JSON.stringify(JSON.parse(problemsToJson(error.problems)))}\n`;
+    const { problemsJson } = await import("./report/problems.ts");
+    return `${JSON.stringify(problemsJson(error.problems))}\n`;
   }
 }

@@ -1,4 +1,4 @@
-/** `imgmatch prove [IMAGE…]`: hold the rules against this machine's driver and CPU. Exits 1 where they say otherwise, or nothing. */
+/** `imgmatch prove [IMAGE…]`: compare the rules with this machine's driver and CPU. Exits 1 if they differ, or the machine does not answer. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { count, formatTable } from "../io/table.ts";
@@ -47,15 +47,13 @@ async function proveCommand(flags: ProveFlags, context: CommandContext): Promise
   }
   const { prove: answerOf } = await import("../node/prove.ts");
   const progress = progressTo(context);
-  const onEvent: ProveOptions["onEvent"] = (event) => {
-    if (event.type === "open") progress.layer(event);
-  };
-  const answer = await answerOf({ ...flags, self: context.self, onEvent }, context).finally(progress.clear);
+  const asked = { ...flags, self: context.self, onEvent: progress.layer };
+  const answer = await answerOf(asked, context).finally(progress.clear);
   print(context, flags, answer, (style) => proveLines(answer, style));
   return decided(answer).every(({ agreed }) => agreed === true) ? exitCodes.ok : exitCodes.failed;
 }
 
-/** As the process that `prove` starts: a module or, with `--variants`, a library each line. */
+/** Answers as the process that `prove` starts: each line is a module or, with `--variants`, the path of a library. */
 async function* answerLines({ variants }: ProveFlags, context: CommandContext): AsyncGenerator<string> {
   if (variants === undefined) {
     const { driverLines } = await import("../host/nvidia/ask-driver.ts");
@@ -66,7 +64,7 @@ async function* answerLines({ variants }: ProveFlags, context: CommandContext): 
   for await (const path of context.stdinLines()) yield JSON.stringify(await scoreOf(path));
 }
 
-/** The answers about which the rules say something. */
+/** The answers that the rules decide. */
 function decided({ modules, variants }: ProveAnswer): readonly { readonly agreed: boolean | null }[] {
   const results = modules.flatMap((module) => module.results);
   return [
@@ -118,7 +116,7 @@ function stateOf(verdict: boolean | null, agreed: boolean | null): string {
   return agreed === null ? "no answer" : agreed ? "agreed" : "DIFFERS";
 }
 
-/** Lines that do not agree stand last, where people see them. */
+/** Lines that differ come last, where people see them. */
 function resultTable(
   columns: readonly string[],
   rows: readonly (readonly string[])[],

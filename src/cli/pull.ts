@@ -1,4 +1,4 @@
-/** `imgmatch pull`: resolve, then have this node's container runtime pull the image, and print the name that it has here. */
+/** `imgmatch pull`: pull this host's image with the container runtime, and print its name here. */
 
 import { exitCodes, type ExitCode } from "../errors.ts";
 import type { PullOptions } from "../node/pull.ts";

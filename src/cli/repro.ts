@@ -29,7 +29,7 @@ async function reproCommand(flags: ReproOptions & JsonFlag, context: CommandCont
   return answer.reproducible ? exitCodes.ok : exitCodes.failed;
 }
 
-/** `epoch`: whether SOURCE_DATE_EPOCH was set. */
+/** @param epoch SOURCE_DATE_EPOCH is set */
 function reproLines({ cell, layers, difference }: ReproAnswer, epoch: boolean): readonly string[] {
   if (difference === null) return [`${cell}: two builds without cache have the same ${layers} layers`];
   const { number, createdBy, diffIds } = difference;

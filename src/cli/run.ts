@@ -47,8 +47,8 @@ async function runCommand(flags: RunFlags, context: CommandContext): Promise<num
     import("../node/launch/read-run-words.ts"),
   ]);
   const { options: words, ...reference } = readRunWords(wordsBeforeDashes(flags));
-  const { dryRun, ...asked } = { ...flags, ...reference };
-  const options = { ...asked, option: [...words, ...flags.option], args: flags.afterDashes };
+  const { dryRun, ...question } = { ...flags, ...reference };
+  const options = { ...question, option: [...words, ...flags.option], args: flags.afterDashes };
   if (dryRun) {
     const { shellCommand } = await import("../node/launch/shell.ts");
     const answer = await answerOf({ ...options, dryRun }, context);
@@ -60,7 +60,7 @@ async function runCommand(flags: RunFlags, context: CommandContext): Promise<num
   return answerOf({ ...options, tty, onEvent }, context);
 }
 
-/** Commander leaves `--` among the words where an option before it is none that it knows. */
+/** Commander keeps `--` among the words after an option that it does not know. */
 function wordsBeforeDashes({ words, afterDashes }: RunFlags): readonly string[] {
   return words.slice(0, words.length - afterDashes.length).filter((word) => word !== "--");
 }

@@ -1,4 +1,4 @@
-/** `imgmatch schema`: the JSON Schema of matrix.yaml, for editors. */
+/** `imgmatch schema`: print the JSON Schema of matrix.yaml, for editors. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { CommandContext } from "./command-context.ts";

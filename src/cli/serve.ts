@@ -1,4 +1,4 @@
-/** `imgmatch serve`: answer a fleet's tag on this node, until it is told to end. */
+/** `imgmatch serve`: answer a fleet's tag on this node until a signal ends it. */
 
 import { join } from "node:path";
 import { type ExitCode, exitCodes } from "../errors.ts";
@@ -93,7 +93,7 @@ async function serveCommand(flags: ServeFlags, context: CommandContext): Promise
   return exitCodes.ok;
 }
 
-/** The files, each under its path as a comment, which all of them may have; or the paths of those that were written. */
+/** Prints the files, each below its path as a comment, or the paths that were written or removed. */
 function tellConfig(config: ServeConfig, flags: ServeFlags, context: CommandContext): void {
   const { files, notes, removed } = config;
   const { install, uninstall } = flags;
@@ -106,13 +106,13 @@ function tellConfig(config: ServeConfig, flags: ServeFlags, context: CommandCont
   if (!flags.json) tell(notes, context);
 }
 
-/** One JSON object on a line, its time first. `dropped`: so many lines before it found no reader. */
+/** Writes one JSON object a line. `dropped` counts the lines before it that found no reader. */
 function logTo({ log }: CommandContext): (line: ServeLine) => void {
   let dropped = 0;
   return (line) => {
     const time = new Date().toISOString();
-    const taken = log(`${JSON.stringify({ time, ...line, ...(dropped === 0 ? {} : { dropped }) })}\n`);
-    dropped = taken ? 0 : dropped + 1;
+    const isWritten = log(`${JSON.stringify({ time, ...line, ...(dropped === 0 ? {} : { dropped }) })}\n`);
+    dropped = isWritten ? 0 : dropped + 1;
   };
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The start of the program. Node would compile it anew each time, which is half of what a node waits for: the compiled code stays beside the
- * program, as Python's does, where its folder can be written to. Whoever can write there can replace the program too.
+ * Starts the program from compiled code that it keeps in a file beside it, as Python does. Compiling takes half of the time that a node waits.
+ * Somebody who can write that file can replace the program too.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -10,47 +10,48 @@ import { dirname, join } from "node:path";
 import { Script } from "node:vm";
 import { attempt } from "../io/attempt.ts";
 
-/** From here. Its name has a digest of its content, so that the code of another program is never taken for its own. */
+/** A path from here. The name holds a digest of the program, so that another program never gets this cache. */
 declare const IMGMATCH_PROGRAM: string;
 
 const path = join(__dirname, IMGMATCH_PROGRAM);
-// Node's own variable, for its own cache of this kind.
-const keeps = process.env.NODE_DISABLE_COMPILE_CACHE === undefined;
-const kept = `${path}.${process.version}-${process.arch}.cache`;
+// Node's variable for its own compile cache.
+const isCaching = process.env.NODE_DISABLE_COMPILE_CACHE === undefined;
+const cachePath = `${path}.${process.version}-${process.arch}.cache`;
 
-const cachedData = keeps ? attempt(() => readFileSync(kept), undefined) : undefined;
+const cachedData = isCaching ? attempt(() => readFileSync(cachePath), undefined) : undefined;
 const script = new Script(readFileSync(path, "latin1"), {
   filename: path,
   ...(cachedData === undefined ? {} : { cachedData }),
 });
-// Of another V8, or of other flags of it, nothing is taken.
+// V8 rejects a cache that another version or other flags wrote.
 const isNew = cachedData === undefined || script.cachedDataRejected === true;
-// It holds the functions that have run by then, and those of a resolve with an answer are waited for.
-if (keeps && isNew && process.argv[2] === "resolve") process.once("exit", (code) => code === 0 && keepCode());
+// The cache holds the functions that have run so far. A successful resolve has run those that nodes wait for.
+if (isCaching && isNew && process.argv[2] === "resolve")
+  process.once("exit", (code) => code === 0 && writeCache());
 
 const program = new Module(path, module);
 program.filename = path;
 program.paths = module.paths;
-// Where the program's other files find it.
+// The program's chunks require it by this path.
 require.cache[path] = program;
 script
   .runInThisContext()
   .call(program.exports, program.exports, program.require.bind(program), program, path, dirname(path));
 program.loaded = true;
 
-/** Its name appears when all of it is on the disk. Where it cannot be written, the next start takes as long as this one. */
-function keepCode(): void {
-  const own = `${kept}.${process.pid}`;
-  const isKept = attempt(() => {
-    const file = openSync(own, "wx", 0o644);
+/** Renames the file when all of it is on the disk. A failure only makes the next start as slow as this one. */
+function writeCache(): void {
+  const temporary = `${cachePath}.${process.pid}`;
+  const isWritten = attempt(() => {
+    const file = openSync(temporary, "wx", 0o644);
     try {
       writeFileSync(file, script.createCachedData());
       fsyncSync(file);
     } finally {
       closeSync(file);
     }
-    renameSync(own, kept);
+    renameSync(temporary, cachePath);
     return true;
   }, false);
-  if (!isKept) attempt(() => rmSync(own, { force: true }), undefined);
+  if (!isWritten) attempt(() => rmSync(temporary, { force: true }), undefined);
 }

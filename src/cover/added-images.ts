@@ -1,10 +1,11 @@
-/** Cells that a fleet does not have, as a matrix with these values would make them. */
+/** Adds the cells of `--what-if add:` to a fleet, as a matrix with these values would make them. */
 
 import { hasGpuCode, vendorNames } from "../hardware/requirement.ts";
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { CpuRequirement, Lock, LockedImage } from "../lock/lock.ts";
 import type { AccelValue, ComputeValue, MarchValue } from "../fleet/matrix/matrix.ts";
+import type { AccelInput } from "../fleet/matrix/matrix-schema.ts";
 import {
   none,
   type Parsed,
@@ -18,16 +19,17 @@ import { sortedEntries } from "../io/collections.ts";
 import { slug } from "../oci/slug.ts";
 import { requirementOf } from "../fleet/cells/expand.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
-import { plannedImage } from "./planned-image.ts";
+import { plannedImage } from "./cover-fleet.ts";
 
 type Axes = Readonly<Record<string, string>>;
 
 /**
- * The cells of these values, with every combination of the other axes that the fleet has among its cells of the same kind, with
- * GPU code or without; those that are there already are left out. A march may be one of the fleet's own labels, which keeps what it
- * leaves out. `what` names the wish in messages.
+ * The new cells with these values. The other axes have every combination that the fleet has among its cells of the same kind, with or
+ * without GPU code. A label of the fleet's own march keeps its `without`.
  *
- * Throws `USAGE` for an axis or a value that is none, where no cell can be built, and where all of them are there.
+ * Throws `USAGE` for an unknown axis or value, if no cell can be built, and if the fleet has all of them.
+ *
+ * @param what names the change in messages
  */
 export function addedImages(lock: Lock, wanted: Axes, what: string): Lock["images"] {
   const images = Object.values(lock.images);
@@ -41,10 +43,10 @@ export function addedImages(lock: Lock, wanted: Axes, what: string): Lock["image
   const impossible = new Set<string>();
   for (const axes of combinations(images, wanted)) {
     const id = idOf(axes);
-    if (images.some((image) => sameAxes(image.axes, axes))) continue;
-    const made = makeImage(id, axes, images, what);
-    if (typeof made === "string") impossible.add(made);
-    else added[id] = made;
+    if (images.some((other) => sameAxes(other.axes, axes))) continue;
+    const image = makeImage(id, axes, images, what);
+    if (typeof image === "string") impossible.add(image);
+    else added[id] = image;
   }
   if (Object.keys(added).length > 0) return added;
   const [reason] = impossible;
@@ -54,12 +56,12 @@ export function addedImages(lock: Lock, wanted: Axes, what: string): Lock["image
   );
 }
 
-/** The axis of accelerators, which a fleet calls by one of two names. */
+/** The name of the accelerator axis: a fleet has one of two. */
 function accelAxis(images: readonly LockedImage[]): "accel" | "cuda" {
   return images.some(({ axes }) => axes.accel !== undefined) ? "accel" : "cuda";
 }
 
-/** As a matrix makes ids, with the hardware axes first: a lock does not say in which order its matrix has them. */
+/** The id that a matrix would give, with the hardware axes first: a lock does not record the order of axes. */
 function idOf({ accel, cuda, compute, march, ...free }: Axes): string {
   const values = [
     accel ?? cuda,
@@ -70,7 +72,7 @@ function idOf({ accel, cuda, compute, march, ...free }: Axes): string {
   return values.flatMap((value) => (value === undefined ? [] : [slug(value)])).join("_");
 }
 
-/** Each combination once. A fleet without any cell of the kind has nothing to say of the other axes. */
+/** Each combination once. If the fleet has no cell of the kind, all its cells give their other axes. */
 function combinations(images: readonly LockedImage[], wanted: Axes): readonly Axes[] {
   const accel = wanted[accelAxis(images)];
   const cpuOnly = accel === none;
@@ -79,12 +81,12 @@ function combinations(images: readonly LockedImage[], wanted: Axes): readonly Ax
     cpuOnly ? !hasGpuCode(requires) : !gpu || hasGpuCode(requires),
   );
   const base = (alike.length > 0 ? alike : images).map(({ axes }) => axes);
-  const made = (base.length > 0 ? base : [{}]).map((axes) => ({
+  const all = (base.length > 0 ? base : [{}]).map((axes) => ({
     ...axes,
     ...wanted,
     ...(cpuOnly ? { compute: none } : {}),
   }));
-  return [...new Map(made.map((axes) => [JSON.stringify(Object.entries(axes).sort()), axes])).values()];
+  return [...new Map(all.map((axes) => [JSON.stringify(Object.entries(axes).sort()), axes])).values()];
 }
 
 function sameAxes(a: Axes, b: Axes): boolean {
@@ -94,7 +96,7 @@ function sameAxes(a: Axes, b: Axes): boolean {
 
 const at = { file: "--what-if" };
 
-/** The reason where it cannot be. */
+/** Answers with the reason if the cell is impossible. */
 function makeImage(
   id: string,
   axes: Axes,
@@ -103,8 +105,8 @@ function makeImage(
 ): LockedImage | string {
   const label = axes.march;
   if (label === undefined) throw usageError(`${what} names no march`, "add one: march=x86-64-v3");
-  const own = images.find((image) => image.axes.march === label);
-  const march = required<MarchValue>(parseMarchValue(own?.requires.cpu.march ?? label, at), what);
+  const sameMarch = images.find((image) => image.axes.march === label);
+  const march = required<MarchValue>(parseMarchValue(sameMarch?.requires.cpu.march ?? label, at), what);
   const accel = accelOf(axes, images, what);
   const vendor = accel === null ? null : vendorOf(accel);
   const compute =
@@ -115,35 +117,35 @@ function makeImage(
   const requires = requirementOf(march, accel, compute);
   const reason = whyImpossible({ march, accel, compute, unmatched: null }, { compiler: null });
   if (reason !== null) return reason;
-  // Features that the fleet's march leaves out, this one leaves out too; base images' floors are the fleet's.
-  const cpu: CpuRequirement = own === undefined ? requires.cpu : own.requires.cpu;
+  // A march of the fleet keeps its `without` and the floor of its base images.
+  const cpu: CpuRequirement = sameMarch?.requires.cpu ?? requires.cpu;
   return plannedImage({ id, axes, platform, requires: { ...requires, cpu } });
 }
 
-/** One that the fleet has already keeps its driver's mode and its base images' conditions, whatever its label. */
+/** An accelerator of the fleet keeps its driver and the conditions of its base images. */
 function accelOf(axes: Axes, images: readonly LockedImage[], what: string): AccelValue | null {
   const axis = accelAxis(images);
   const label = axes[axis];
   if (label === undefined) return null;
-  const own = images.find((image) => image.axes[axis] === label)?.requires;
-  const entry =
-    own?.cuda != null
-      ? { cuda: own.cuda.toolkit }
-      : own?.rocm != null
-        ? { rocm: own.rocm.release }
-        : label.startsWith("cuda-")
-          ? { cuda: label.slice(5) }
-          : label.startsWith("rocm-")
-            ? { rocm: label.slice(5) }
-            : label;
-  const value = required<AccelValue>(
-    axis === "cuda" ? parseCudaValue(own?.cuda?.toolkit ?? label, at) : parseAccelValue(entry, at),
-    what,
-  );
-  return own?.cuda == null ? value : { ...value, driver: own.cuda.driver, require: own.cuda.require ?? null };
+  const known = images.find((image) => image.axes[axis] === label)?.requires;
+  const parsed =
+    axis === "cuda"
+      ? parseCudaValue(known?.cuda?.toolkit ?? label, at)
+      : parseAccelValue(entryOf(label, known), at);
+  const value = required<AccelValue>(parsed, what);
+  const cuda = known?.cuda ?? null;
+  return cuda === null ? value : { ...value, driver: cuda.driver, require: cuda.require ?? null };
 }
 
-/** The label of several is `8.6+8.9`, that of one with PTX `9.0+ptx`, of a card's state `gfx90a:xnack+`. */
+/** A value of the axis `accel`: the toolkit of the fleet's own images, else that of the label `cuda-12.8.1`. */
+function entryOf(label: string, known: LockedImage["requires"] | undefined): AccelInput {
+  if (known?.cuda != null) return { cuda: known.cuda.toolkit };
+  if (known?.rocm != null) return { rocm: known.rocm.release };
+  const [, vendor, version] = /^(cuda|rocm)-(.*)$/.exec(label) ?? [];
+  return vendor === undefined || version === undefined ? label : { [vendor]: version };
+}
+
+/** Splits the label of several targets, `8.6+8.9`, but not `9.0+ptx` or `gfx90a:xnack+`. */
 function listOf(compute: string | undefined, what: string): string[] {
   if (compute === undefined || compute === none)
     throw usageError(`${what} names no compute capability`, "add one: compute=9.0");

@@ -1,18 +1,19 @@
 /**
- * The best set of so many images: most hosts with a good one, then most with any. Exact: every set is tried or bounded by what the
- * images that are left could add at most, each counted as if it were the only one (as for maximum coverage).
+ * Finds the best set of at most so many images: the most hosts with a good image, then the most with any. Exact: it tries every set, or
+ * excludes it by the most that the remaining images could add, each counted alone (as for maximum coverage).
  */
 
 import { sum } from "../io/collections.ts";
 import { type Demand, type Placed, placed, placeOfFirst } from "./minimal-set.ts";
 
-export interface BestSet {
+interface BestSet {
   /** Ascending. */
   readonly chosen: readonly number[];
-  /** Hosts that get a good image, and hosts that get any. */
+  /** Hosts that get a good image. */
   readonly good: number;
+  /** Hosts that get any image. */
   readonly served: number;
-  /** Whether every set was excluded; else none better was found in `nodes` branches. */
+  /** False if the search ended after `nodes` branches without excluding every other set. */
   readonly proved: boolean;
   readonly nodes: number;
 }
@@ -50,7 +51,7 @@ export function findBestSet(
     for (const [index, image] of rest.entries()) walk([...chosen, image], next + index + 1);
   };
   walk([], 0);
-  /** Without images that change nothing. */
+  /** Leaves out images that change nothing. */
   const trimmed = (chosen: readonly number[]): readonly number[] => {
     const without = chosen.map((image) => chosen.filter((other) => other !== image));
     const same = without.find((set) => worth(servedBy(all, stateOf(all, set))) >= worth(best));
@@ -78,7 +79,7 @@ function servedBy(demands: readonly Demand[], state: readonly ClassState[]): Ser
   return { good, served: good + hostsOf("served") };
 }
 
-/** The most that an image could add. */
+/** The most that an image can add. */
 function gainOf(
   image: number,
   demands: readonly Placed[],

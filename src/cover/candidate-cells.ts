@@ -1,4 +1,4 @@
-/** Cells that a matrix could have: of its values, and of values that only a host class brings. */
+/** Lists the cells that a matrix could have, also with values of host classes, and ranks them for each class. */
 
 import { hasGpuCode } from "../hardware/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
@@ -14,10 +14,10 @@ import { distanceKey } from "./compare-covers.ts";
 import type { HostClass } from "./host-classes.ts";
 import type { Demand } from "./minimal-set.ts";
 import { cpuDistanceFrom, isNative, worstCode } from "./native-distance.ts";
-import { plannedLock } from "./planned-image.ts";
+import { plannedLock } from "./cover-fleet.ts";
 
-export interface Extras {
-  /** Compute capabilities of a class's GPUs. */
+/** Values of a host class beside those of the matrix. */
+interface Extras {
   readonly computes: readonly string[];
   readonly marches: readonly string[];
 }
@@ -26,8 +26,8 @@ export interface Extras {
 export type CandidateMap = ReadonlyMap<string, Cell>;
 
 /**
- * By id: every combination of the matrix's hardware values that can be built and that no `exclude` forbids, and its includes. Free axes,
- * which no host decides, have the first values that are allowed. `extras` are values of compute capability and march beside the matrix's.
+ * Every combination of the matrix's hardware values that can be built and that no `exclude` forbids, and its includes. Free axes have the
+ * first values that are allowed.
  */
 export function candidateCells(matrix: Matrix, extras?: Extras): CandidateMap {
   const at = { file: matrix.file };
@@ -56,7 +56,7 @@ export function candidateCells(matrix: Matrix, extras?: Extras): CandidateMap {
         orNull(
           platforms.filter(({ label }) => march === null || label === marchPlatform(march.march)),
         ).flatMap((platform) => {
-          const hardware = given({ [accelAxis]: accel, compute, platform, march });
+          const hardware = withoutNull({ [accelAxis]: accel, compute, platform, march });
           const each = frees.map((free) => makeCell(matrix, { ...free, ...hardware }));
           return each.find((cell) => !isExcluded(cell, matrix)) ?? [];
         }),
@@ -73,11 +73,11 @@ function orNull<Value>(values: readonly Value[]): readonly (Value | null)[] {
 }
 
 /** Axes that the matrix does not have stay out. */
-function given(values: Readonly<Record<string, AxisValue | null>>): CellValues {
+function withoutNull(values: Readonly<Record<string, AxisValue | null>>): CellValues {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
 }
 
-/** Every combination; one of nothing where there is no free axis. */
+/** Every combination of values of free axes; one empty combination without free axes. */
 function freeValues({ axes }: Matrix): readonly CellValues[] {
   return axes.reduce<readonly CellValues[]>(
     (all, axis) =>
@@ -88,7 +88,7 @@ function freeValues({ axes }: Matrix): readonly CellValues[] {
   );
 }
 
-/** The axes of a cell with each combination of the matrix's free values, less those that its `exclude` forbids. */
+/** The axes of a cell, for each combination of free values that no `exclude` forbids. */
 export function everyFree(
   matrix: Matrix,
   { accel, compute, march, values }: Pick<Cell, "accel" | "compute" | "march" | "values">,
@@ -98,15 +98,15 @@ export function everyFree(
     ...{ cuda: accel, accel, compute, platform: values.platform ?? null, march },
   }).filter(([name]) => axes.has(name));
   return freeValues(matrix)
-    .map((free) => makeCell(matrix, { ...free, ...given(Object.fromEntries(hardware)) }))
+    .map((free) => makeCell(matrix, { ...free, ...withoutNull(Object.fromEntries(hardware)) }))
     .filter((cell) => !isExcluded(cell, matrix))
     .map((cell) => cell.axes);
 }
 
-/** Numbers are places in the list of the cells. Good is native code, and where no cell has that, as near to native code as any. */
+/** Numbers are places in the list of cells. Native cells are good; if there are none, the cells nearest to native code are. */
 export interface ClassDemand extends Demand {
   readonly native: ReadonlySet<number>;
-  /** Whether a cell could be native, as far as the facts tell. Only if none is. */
+  /** No cell is surely native, and the facts leave open whether one is. */
   readonly open: boolean;
 }
 
@@ -123,7 +123,7 @@ export function demandsOf(
     const cpuDistance = cpuDistanceFrom(facts);
     const each = rank(facts).ranked.map(({ cell, image, fit }) => {
       const match = { cpu: cpuDistance(image), gpu: worstCode(fit), tier: fit.tier };
-      // GPUs without work are served by no CPU image.
+      // A CPU image leaves the GPUs unused.
       const unusedGpus = usable && !hasGpuCode(image.requires);
       return {
         number: numbers.get(cell) ?? 0,

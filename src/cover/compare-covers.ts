@@ -1,23 +1,20 @@
-/** Before and after, as a diff: who changes image, who gains one, who loses one. */
+/** Compares two covers: the classes that gain, lose or change their image. */
 
 import { compareKeys, type SortKey } from "../resolve/order-steps.ts";
 import { codeKinds, tiers } from "../resolve/verdict.ts";
 import type { ClassMatch, Cover, CoveredClass } from "./cover-classes.ts";
 
 export interface CoverChange {
-  /** Of both covers. */
+  /** The class's id in both covers. */
   readonly id: string;
   readonly hosts: number;
-  /**
-   * `gains` and `loses` an image; `better` and `worse`: by whether GPUs work at all, then the distance from native code of GPUs,
-   * the tier, and the distance of the CPU; `changes`: an image that is as good.
-   */
+  /** `changes`: another image that is as good. `distanceKey` decides `better` and `worse`. */
   readonly kind: "gains" | "loses" | "better" | "worse" | "changes";
   readonly before: Pick<ClassMatch, "cell" | "tier"> | null;
   readonly after: Pick<ClassMatch, "cell" | "tier"> | null;
 }
 
-/** Of two covers of the same classes, in their order; classes that get the same in the same tier are left out. */
+/** @param after the same classes in the same order */
 export function compareCovers(before: Cover, after: Cover): readonly CoverChange[] {
   return before.classes.flatMap((was, index) => {
     const is = after.classes[index];
@@ -45,7 +42,7 @@ function kindOf(was: CoveredClass, is: CoveredClass): CoverChange["kind"] {
   return difference > 0 ? "better" : difference < 0 ? "worse" : "changes";
 }
 
-/** The lower the nearer to native code. */
+/** A lower key is nearer to native code. Unused GPUs count first, then the GPU code, the tier, and the CPU. */
 export function distanceKey(
   unusedGpus: boolean,
   { gpu, tier, cpu }: Pick<ClassMatch, "gpu" | "tier" | "cpu">,

@@ -1,8 +1,7 @@
-/** Hosts × images: which image each host class gets and how good it is, who gets none, and which images nobody needs. */
+/** Finds the image that each host class gets, how well it fits, and the images that nobody gets. */
 
 import type { GpuVendor } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
-import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { amdGpusOf } from "../resolve/amd-view.ts";
 import { viewHost } from "../resolve/host-view.ts";
@@ -15,22 +14,13 @@ import { suggestCell } from "../resolve/suggest-cell.ts";
 import { sideOf } from "../resolve/rules/gpu-side.ts";
 import { imagesOf, unusedBy } from "../resolve/unasked.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
-import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
-import { classifyHosts, type HostClass } from "./host-classes.ts";
+import { type CoverFleet, isPlanned } from "./cover-fleet.ts";
+import { costOf, type FleetCost } from "./fleet-cost.ts";
+import type { HostClass } from "./host-classes.ts";
 import { type CoveredImage, hostsOf, isUnused, namedReasons, useOfImages } from "./image-use.ts";
 import { cpuDistanceFrom, isNative, nativeMarch, type CpuDistance, worstCode } from "./native-distance.ts";
-import { isPlanned } from "./planned-image.ts";
 
 const coverSchemaVersion = 1;
-
-/** A fleet that is there, or one that would be. */
-export interface CoverFleet {
-  /** `plan`: of a matrix, whose images are not built yet. */
-  readonly from: "lock" | "index" | "plan";
-  readonly lock: Lock;
-  /** The known figures of images that `lock` plans; the default is `lock` itself. */
-  readonly figures?: Figures;
-}
 
 /** `imgmatch cover --json`: a contract. */
 export interface Cover {
@@ -42,7 +32,7 @@ export interface Cover {
     readonly repository: string;
   };
   readonly counts: CoverCounts;
-  /** Of all its images. */
+  /** The sum of all images. */
   readonly cost: FleetCost;
   /** The largest first. */
   readonly classes: readonly CoveredClass[];
@@ -50,20 +40,20 @@ export interface Cover {
   readonly images: readonly CoveredImage[];
 }
 
-/** Hosts, not classes, where nothing else is said. */
+/** Numbers of hosts, except `classes` and those of images. */
 export interface CoverCounts {
   readonly hosts: number;
   readonly classes: number;
   readonly images: number;
   readonly served: number;
-  /** That get code made for just these GPUs and this CPU. */
+  /** Hosts that get native code for their GPUs and their CPU. */
   readonly native: number;
   readonly unserved: number;
-  /** With GPUs under a driver, and an image without GPU code. */
+  /** Hosts with GPUs under a driver that get an image without GPU code. */
   readonly unusedGpus: number;
-  /** Images that no host gets, whatever is pinned. */
+  /** Images that no host gets, even with pins. */
   readonly unusedImages: number;
-  /** Images that hosts get only where their free axes are pinned. */
+  /** Images that hosts get only with pinned free axes. */
   readonly pinnedImages: number;
 }
 
@@ -77,32 +67,30 @@ export interface CoveredClass {
   readonly match: ClassMatch | null;
   /** Cells that fit too, the better ones first. */
   readonly others: readonly string[];
-  /** GPUs under a driver, and an image without GPU code. */
+  /** The class has GPUs under a driver, and gets an image without GPU code. */
   readonly unusedGpus: boolean;
-  /**
-   * The image that misses by the least, with GPU code if the class leaves its GPUs unused. Only for such a class, or one that gets nothing.
-   */
+  /** Only for a class that gets nothing, or leaves GPUs unused: the image that misses by the least, with GPU code for unused GPUs. */
   readonly nearest: NearMiss | null;
-  /** The cell that would serve it, as far as facts tell. Only for a class that gets nothing, leaves GPUs unused, or gets no native code. */
+  /** The cell that would serve it, if the facts tell. null for a class with native code. */
   readonly serve: string | null;
 }
 
 export interface ClassDescription {
   readonly platform: string;
   readonly level: string | null;
-  /** Of the CPU's own maker, or generic; null where the facts or the tables do not tell. */
+  /** Of the CPU's maker, or generic; null if unknown. */
   readonly nativeMarch: string | null;
-  /** Whether features that the facts leave open could make it a higher one. */
+  /** Features that the facts leave open could make it a higher one. */
   readonly nativeOpen: boolean;
   readonly model: string | null;
   readonly driver: string | null;
   readonly cuda: string | null;
-  /** One entry per kind; of AMD's GPUs the target, `gfx942`, and the class `amd`. */
+  /** One entry per kind. A GPU of AMD has its target, `gfx942`, and the class `amd`. */
   readonly gpus: readonly { readonly compute: string | null; readonly class: string }[];
   readonly products: readonly string[];
   /** The fewest and the most GPUs of its hosts. */
   readonly gpuCount: readonly [number, number];
-  /** Codes. */
+  /** Codes of problems. */
   readonly problems: readonly string[];
   /** The sources of its hosts' CPU features, sorted, without repeats: `/proc/cpuinfo`. */
   readonly cpuSources: readonly string[];
@@ -110,16 +98,16 @@ export interface ClassDescription {
 
 export interface ClassMatch {
   readonly cell: string;
-  /** `repo:tag@sha256:…`, or the id of an image that only an engine of this machine has; null for one that is not built yet. */
+  /** `repo:tag@sha256:…`, or the id of an image that only this machine's engine has; null for a planned image. */
   readonly reference: string | null;
   readonly tier: Tier;
-  /** null where it cannot be told; false where GPUs stay without work. */
+  /** null if unknown; false if GPUs stay unused. */
   readonly native: boolean | null;
   /** The worst code that a GPU runs; null for an image without GPU code. */
   readonly gpu: CodeFit | null;
-  /** null where it cannot be told. */
+  /** null if unknown. */
   readonly cpu: CpuDistance | null;
-  /** Why it beat the next one, in words. */
+  /** Why it comes before the next image. */
   readonly reason: string;
 }
 
@@ -131,19 +119,8 @@ export interface NearMiss {
 /**
  * Says which image of a fleet each class of hosts gets. Throws as `resolveImage` does.
  *
- * @param classes of {@link classifyHosts}, where several fleets are compared by the same classes
- * @example
- * const { counts, classes } = coverFleet({ from: "lock", lock }, await readHosts(text, "nodes.json"));
+ * @param classes of `classifyHosts`
  */
-export function coverFleet(
-  fleet: CoverFleet,
-  hosts: readonly NamedHost[],
-  options: ResolveImageOptions = {},
-): Cover {
-  return coverClasses(fleet, classifyHosts(hosts, [fleet.lock]), options);
-}
-
-/** {@link coverFleet} of hosts that are classified already. */
 export function coverClasses(
   fleet: CoverFleet,
   classes: readonly HostClass[],
@@ -191,13 +168,13 @@ function coverClass(
   };
 }
 
-/** Another cell of the same march would come out the same. */
+/** An image that ignores its march must be compiled for it: another cell of that march would be the same. */
 function serveBy(facts: HostFacts, lock: Lock, winner: Ranking["ranked"][number] | undefined): string | null {
   if (winner === undefined || !ignoresMarch(winner.image)) return cellFor(facts, lock);
   return `compile ${winner.cell} for its march: its own files use nothing of it`;
 }
 
-/** A broken host wants a repair, and no other image. */
+/** null for a broken host: no image helps before a repair. */
 function cellFor(facts: HostFacts, lock: Lock): string | null {
   const view = viewHost(facts);
   return view.broken.length > 0 ? null : suggestCell(view, lock);
@@ -231,8 +208,8 @@ function nearestMiss(
   unused: ReadonlySet<GpuVendor>,
   resolver: Resolver,
 ): NearMiss | null {
-  const asked = unused.size > 0 ? imagesOf(unused, lock, rejected) : rejected;
-  const nearest = resolver.nearest(facts, asked);
+  const candidates = unused.size > 0 ? imagesOf(unused, lock, rejected) : rejected;
+  const nearest = resolver.nearest(facts, candidates);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;
   return { cell, reasons: namedReasons(misfits, name, cell) };

@@ -1,4 +1,4 @@
-/** The hosts that `cover` and `promote` are asked about. */
+/** Reads the hosts of `cover` and `promote`. */
 
 import { usageError } from "../errors.ts";
 import { type MoreHosts, readHostFiles } from "../host/read-host-files.ts";
@@ -10,7 +10,7 @@ export interface ManyHosts extends MoreHosts {
   readonly hosts?: readonly string[];
 }
 
-/** Of files, and of the catalogue. */
+/** Reads hosts from files and from the catalogue. */
 export async function readCoverHosts(
   { hosts = [], ...more }: ManyHosts,
   { readStdin }: Pick<World, "readStdin">,

@@ -1,11 +1,13 @@
-/** All that `imgmatch cover` answers at once: a fleet as it is, as it would be, and what breaks its policies. */
+/** The whole answer of `imgmatch cover`: the fleet now and after changes, and violations of policies. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
-import { type Cover, type CoverFleet, coverClasses } from "./cover-classes.ts";
+import { type Cover, coverClasses } from "./cover-classes.ts";
+import type { CoverFleet } from "./cover-fleet.ts";
 import { costOf, type FleetCost } from "./fleet-cost.ts";
-import { openCover } from "./what-if.ts";
+import { hostsOf } from "./image-use.ts";
+import { applyChanges } from "./what-if.ts";
 import { type PullPlan, planPulls } from "./pull-plan.ts";
 import { checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
@@ -13,43 +15,43 @@ import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion
 export interface CoverQuestion extends ResolveImageOptions {
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
   readonly whatIf?: readonly string[];
-  /** The matrix whose cells are to be chosen anew; of a plan alone. */
+  /** For a planned fleet: the matrix whose cells are chosen anew. */
   readonly suggest?: SuggestOptions;
-  /** Plan the pulls: digests or cells that every host has. */
+  /** Plan pulls. Every host has these digests or cells already. */
   readonly have?: readonly string[];
   /** Names of policies to hold. */
   readonly check?: readonly string[];
 }
 
-/** The things that are counted: hosts that somebody has, or machine types of the catalogue. */
+/** The counted things: hosts, or machine types of the catalogue. */
 export interface Counted {
   readonly hostsAre?: "machine type";
 }
 
 /** `imgmatch cover --json`: a contract. */
 export interface CoverReport extends Cover, Counted {
-  /** Only where changes were asked for: the same classes with them. */
+  /** Only with `whatIf`: the same classes after the changes. */
   readonly whatIf?: {
     readonly changes: readonly string[];
     /** Classes that get another image, or the same in another tier. */
     readonly diff: readonly CoverChange[];
-    /** Of the images that go: what only they take in the registry. */
+    /** The cost of dropped images, without layers that other images share. */
     readonly dropped: FleetCost;
-    /** Hosts that get native code now, and would not. */
+    /** Hosts that would lose native code. */
     readonly notNative: { readonly hosts: number; readonly classes: readonly string[] };
     readonly after: Omit<Cover, "schemaVersion" | "fleet">;
   };
-  /** Only where it was asked for: the cells that these hosts need. */
+  /** Only with `suggest`: the cells that these hosts need. */
   readonly suggestion?: Suggestion;
-  /** Only where it was asked for. */
+  /** Only with `have`. */
   readonly pullPlan?: PullPlan;
-  /** Only where policies were asked for: what breaks them, after the changes. */
+  /** Only with `check`: violations of policies, after the changes. */
   readonly violations?: readonly Violation[];
 }
 
 /**
- * Says which image of a fleet each class of hosts gets, now and after changes. Throws as `resolveImage` does, and `USAGE` for changes
- * and policies that are none.
+ * Says which image of a fleet each class of hosts gets, now and after changes. Throws as `resolveImage` does, and `USAGE` for unknown
+ * changes and policies.
  *
  * @example
  * const { counts, whatIf } = coverReport({ from: "lock", lock }, hosts, { whatIf: ["driver=580.95.05"] });
@@ -59,7 +61,7 @@ export function coverReport(
   hosts: readonly NamedHost[],
   { whatIf: texts = [], check, suggest, have, ...options }: CoverQuestion = {},
 ): CoverReport {
-  const { classes, after } = openCover(fleet, hosts, texts);
+  const { classes, after } = applyChanges(fleet, hosts, texts);
   const now = coverClasses(fleet, classes, options);
   const more = {
     ...(suggest === undefined ? {} : { suggestion: suggestCells(suggest, plannedOf(fleet), classes) }),
@@ -88,7 +90,7 @@ function notNativeIn(now: Cover, then: Cover) {
   const lost = now.classes.filter(
     ({ match }, index) => match?.native === true && then.classes[index]?.match?.native !== true,
   );
-  return { hosts: lost.reduce((sum, { hosts }) => sum + hosts, 0), classes: lost.map(({ id }) => id) };
+  return { hosts: hostsOf(lost), classes: lost.map(({ id }) => id) };
 }
 
 function plannedOf({ lock, figures = lock.images }: CoverFleet): Parameters<typeof suggestCells>[1] {

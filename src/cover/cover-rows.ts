@@ -1,4 +1,4 @@
-/** Rows of a cover in a few words each, for a terminal and for Markdown. */
+/** Words of a cover's report, for the terminal, Markdown and the page. */
 
 import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "./cover-classes.ts";
 import type { CoverChange } from "./compare-covers.ts";
@@ -25,19 +25,19 @@ export function classRow({ id, hosts, host, match, unusedGpus }: CoveredClass): 
     [
       ...(unusedGpus ? ["GPUs unused"] : []),
       ...(match === null ? [] : [matchWords(match)]),
-      ...host.problems.filter(isShort),
+      ...host.problems.filter(isNotable),
     ]
       .filter(Boolean)
       .join(", ") || "-",
   ];
 }
 
-/** Whether a row names the problem. Labels leave facts of every node of a cluster open, and `sourceLines` tells those of a machine type. */
-function isShort(code: string): boolean {
+/** False for problems that every labelled node, or every machine type, has. */
+function isNotable(code: string): boolean {
   return code !== "HOST_LABELS_INCOMPLETE" && code !== "HOST_TYPE_INCOMPLETE";
 }
 
-/** `H100 80GB HBM3 (9.0)`, of several kinds `8.6, 9.0`. */
+/** `H100 80GB HBM3 (9.0)`; `8.6, 9.0` without names. */
 export function gpuWords({ gpus, products }: ClassDescription): string {
   if (gpus.length === 0) return "-";
   const computes = [...new Set(gpus.map(({ compute }) => compute ?? "unknown"))].join(", ");
@@ -45,13 +45,13 @@ export function gpuWords({ gpus, products }: ClassDescription): string {
   return names.length === 0 ? computes : `${listSome(names, 2)} (${computes})`;
 }
 
-/** `x86-64+` where the facts leave open whether it is more than that. */
+/** `x86-64+` if the march may be a higher one. */
 export function cpuWords({ platform, nativeMarch, nativeOpen, level }: ClassDescription): string {
   const cpu = `${nativeMarch ?? level ?? "unknown CPU"}${nativeOpen ? "+" : ""}`;
   return platform === "linux/amd64" ? cpu : `${cpu} (${platform})`;
 }
 
-/** `native`, or what keeps it from being that. */
+/** `native`, or the differences from native code. */
 export function matchWords({ tier, native, gpu, cpu }: ClassMatch): string {
   if (native === true) return gpu === null ? "native" : `native, ${gpu.target}`;
   return [
@@ -106,7 +106,7 @@ export function costWords(cost: FleetCost): string {
   return `${count(cost.images, "image")}: ${sizeWords(cost, " in the registry")}, ${timeWords(cost)}`;
 }
 
-/** The size in the registry, with `where` behind it. */
+/** `4.9 GB in the registry and 2 of unknown size`. */
 function sizeWords({ registryBytes: bytes, unsized }: FleetCost, where = ""): string {
   if (bytes === null) return `size${where} unknown`;
   const size = bytesWords(bytes);
@@ -118,7 +118,7 @@ function timeWords({ buildMinutes, untimed }: FleetCost): string {
   return `${buildMinutes} build minutes${untimed === 0 ? "" : ` and ${untimed} of unknown time`}`;
 }
 
-/** The weight of the images that go, and who gets native code no more. */
+/** The cost of dropped images, and the hosts that lose native code. */
 export function droppedWords(
   { dropped, notNative }: NonNullable<CoverReport["whatIf"]>,
   whom: Counted,
@@ -131,7 +131,7 @@ export function droppedWords(
   ];
 }
 
-/** The pulls, and what they take in all. */
+/** The bytes of all pulls. */
 export function pullHead({ steps, bytes, unknownHosts }: PullPlan, whom: Counted): string {
   const rest = unknownHosts === 0 ? "" : `, and ${count(unknownHosts, nounOf(whom))} of unknown size`;
   const most = steps.some(({ atMost }) => atMost) ? "at most " : "";
@@ -153,7 +153,7 @@ function bytesWords(bytes: number): string {
   return bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
-/** The change of a suggestion, in registry and build minutes. */
+/** The change of size and build time by a suggestion. */
 function suggestionCost({ kept, dropped, added }: Suggestion["cost"]): string {
   const parts = [
     `of the plan's cells ${kept.images} stay (${sizeWords(kept)})`,
@@ -170,19 +170,19 @@ function addedWords(added: Suggestion["cost"]["added"]): string {
   return `${time}, ${size}, as ${count(added.after.length, "built cell")} let expect`;
 }
 
-/** Classes whose CPU features come from elsewhere than the host's own kernel. */
+/** Classes whose CPU features do not come from the host's kernel. */
 export function sourceRows({ classes }: Pick<Cover, "classes">): readonly (readonly string[])[] {
   return classes.flatMap(({ id, host: { cpuSources } }) =>
     cpuSources.some((source) => !source.startsWith("/proc/")) ? [[id, listSome(cpuSources, 3)]] : [],
   );
 }
 
-/** Classes of which more is to be said than a row has room for. */
+/** Classes that get nothing, or leave GPUs unused. */
 export function lackingClasses({ classes }: Pick<Cover, "classes">): readonly CoveredClass[] {
   return classes.filter(({ match, unusedGpus }) => match === null || unusedGpus);
 }
 
-/** The hosts, the nearest image, and a cell that would serve them, a line each. */
+/** The hosts, the nearest image with its reasons, and a cell that would serve them. */
 export function lackLines({ names, nearest, serve }: CoveredClass): readonly string[] {
   return [
     listSome(names, 4),
@@ -193,7 +193,7 @@ export function lackLines({ names, nearest, serve }: CoveredClass): readonly str
   ];
 }
 
-/** The cells of a suggestion, why fewer do not do, and their cost. */
+/** The cells of a suggestion, the proof, and the cost. */
 export function suggestionHead(
   { cells, native, served, proof, cost }: Suggestion,
   whom: Counted,
@@ -205,7 +205,7 @@ export function suggestionHead(
   ];
 }
 
-/** Classes that it does not bring to where they should be. */
+/** Classes without certain native code. */
 export function suggestionNotes({ beyond, open, nothing }: Suggestion): readonly string[] {
   return [
     ...(beyond.length === 0
@@ -223,7 +223,7 @@ export function suggestionRow(
   return [cell, count(hosts, nounOf(whom)), listSome(classes, 6), planned ? "planned" : "new"];
 }
 
-/** Why nobody gets an image. */
+/** The reason why nobody gets an image. */
 export function idleWords(
   { fits, pinned, alwaysBeatenBy, beatenBy, misfit }: CoveredImage,
   whom: Counted,

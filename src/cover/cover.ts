@@ -1,4 +1,4 @@
-/** Which image each of many hosts gets, who gets none, and what a change would do. */
+/** `imgmatch cover`: reads a fleet and its hosts, and says which image each host gets. */
 
 import { dirname, join } from "node:path";
 import { usageError } from "../errors.ts";
@@ -10,10 +10,9 @@ import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { choiceOf, type QuestionOptions, readFleetQuestion } from "../node/question.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
-import type { CoverFleet } from "./cover-classes.ts";
 import { type ManyHosts, readCoverHosts } from "./cover-hosts.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
-import { plannedFleet } from "./planned-fleet.ts";
+import { type CoverFleet, plannedFleet } from "./cover-fleet.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";
 import type { Suggestion } from "./suggestion.ts";
 
@@ -21,28 +20,28 @@ export interface CoverOptions
   extends Omit<QuestionOptions, keyof HostChoice | "explain" | "local" | "reference">,
     ManyHosts,
     Watching {
-  /** The fleet of this matrix as it is planned, in place of a lock. */
+  /** The planned fleet of this matrix, in place of a lock. */
   readonly matrix?: string;
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
   readonly whatIf?: readonly string[];
-  /** Names of policies to hold. */
+  /** Names of policies to check. */
   readonly check?: readonly string[];
-  /** Say which image each host is to pull, and the bytes that are missing there. */
+  /** Say which image each host should pull, and the bytes that it lacks. */
   readonly pullPlan?: boolean;
-  /** With `pullPlan`: digests or cells of the fleet that every host has already. */
+  /** With `pullPlan`: every host has these digests or cells already. */
   readonly have?: readonly string[];
   /** With `matrix`: write the matrix of the fewest cells that serve every class natively to this file. */
   readonly suggest?: string;
-  /** With `suggest`: of so many cells. */
+  /** With `suggest`: at most so many cells. */
   readonly maxImages?: number;
-  /** Write the report as a page for browsers to this file too. */
+  /** Also write the report as a page for browsers to this file. */
   readonly html?: string;
 }
 
 /**
  * Says which image of a fleet each of many hosts gets. `violations` lists hosts and images that break a policy.
  *
- * Throws `USAGE`, `FACTS_…`, and as `resolve` does for the fleet; `FILE_EXISTS` for files that it must not overwrite.
+ * Throws `USAGE`, `FACTS_…`, `FILE_EXISTS` for files that it must not overwrite, and as `resolve` does for the fleet.
  *
  * @example
  * const { counts, whatIf } = await cover({ hosts: ["hosts"], whatIf: ["driver=580.95.05"] });
@@ -50,17 +49,17 @@ export interface CoverOptions
 export async function cover(options: CoverOptions = {}, given?: Partial<World>): Promise<CoverReport> {
   const world = worldOf(options, given);
   const { whatIf = [], check = [], html } = options;
-  const asked = await readCoverFleet(options, world);
-  const suggest = suggestOf(options, asked.planned);
+  const { fleet, choice, planned } = await readCoverFleet(options, world);
+  const suggest = suggestOf(options, planned);
   const hosts = await readCoverHosts(options, world);
   const pulls = pullsOf(options);
-  const answer = coverReport(asked.fleet, hosts, { ...asked.options, whatIf, check, ...suggest, ...pulls });
+  const answer = coverReport(fleet, hosts, { ...choice, whatIf, check, ...suggest, ...pulls });
   const report = (options.hosts ?? []).length > 0 ? answer : { ...answer, hostsAre: "machine type" as const };
-  await writeSuggested(options.suggest, asked.planned, report.suggestion);
+  await writeSuggested(options.suggest, planned, report.suggestion);
   if (html !== undefined) {
     const { coverPage } = await import("./page/cover-page.ts");
     const { pageFile } = await import("./page/document.ts");
-    await replaceOwnFile(html, await coverPage(asked.fleet, hosts, report, asked.options), pageFile);
+    await replaceOwnFile(html, await coverPage(fleet, hosts, report, choice), pageFile);
   }
   return report;
 }
@@ -110,17 +109,17 @@ async function writeSuggested(
   await writeNewFile(file, suggestedMatrix(file, planned, suggestion));
 }
 
-/** Of a lock, of a registry's index, or of the plan of a matrix. */
+/** Reads a lock, a registry's index, or a matrix. */
 async function readCoverFleet(
-  asked: CoverOptions,
+  options: CoverOptions,
   world: World,
-): Promise<{ fleet: CoverFleet; options: ResolveImageOptions; planned?: PlannedMatrix }> {
-  const { matrix, from, lock } = asked;
+): Promise<{ fleet: CoverFleet; choice: ResolveImageOptions; planned?: PlannedMatrix }> {
+  const { matrix, from, lock } = options;
   if (matrix === undefined) {
-    const question = await readFleetQuestion(asked, world);
+    const question = await readFleetQuestion(options, world);
     return {
       fleet: { from: from === undefined ? "lock" : "index", lock: question.lock },
-      options: question.options,
+      choice: question.options,
     };
   }
   const other = lock === undefined ? (from === undefined ? null : `--from ${from}`) : `--lock ${lock}`;
@@ -129,18 +128,18 @@ async function readCoverFleet(
       `the fleet is that of --matrix ${matrix} or of ${other}, not both`,
       "leave one of them out",
     );
-  refuseTrustWithoutRegistry(asked);
+  refuseTrustWithoutRegistry(options);
   const [{ parseMatrix }, { readMatrixText }, { withVersion }] = await Promise.all([
     import("../fleet/matrix/parse-matrix.ts"),
     import("../fleet/open/read-matrix.ts"),
     import("../fleet/open/find-version.ts"),
   ]);
   const text = await readMatrixText(matrix);
-  const options = await choiceOf(asked);
+  const choice = await choiceOf(options);
   const parsed = await withVersion(parseMatrix(text, matrix), { root: dirname(matrix), env: world.env });
   const planned = { matrix: parsed, text };
-  // The sizes of images that are built already are known.
-  const known = await readLockIfPresent(join(dirname(matrix), lockPath));
-  const figures = known?.repository === planned.matrix.repository ? known.images : {};
-  return { fleet: { ...plannedFleet(planned.matrix), figures }, options, planned };
+  // The lock beside the matrix knows the sizes of images that are built already.
+  const built = await readLockIfPresent(join(dirname(matrix), lockPath));
+  const figures = built?.repository === planned.matrix.repository ? built.images : {};
+  return { fleet: { ...plannedFleet(planned.matrix), figures }, choice, planned };
 }

@@ -1,34 +1,30 @@
-/** The cost of images, as far as the lock says: their size in the registry, and the time of their builds. */
+/** The cost of images: their size in the registry, and the time of their builds, as the lock records them. */
 
 import { sum } from "../io/collections.ts";
 import type { LockedImage } from "../lock/lock.ts";
 
 export interface FleetCost {
   readonly images: number;
-  /** Their compressed size in the registry; a layer that several of them have counts once. null if none is known. */
+  /** Compressed size in the registry. A layer of several images counts once. null if no size is known. */
   readonly registryBytes: number | null;
-  /** Images of which the lock does not have that. */
+  /** Images of unknown size. */
   readonly unsized: number;
-  /** The sum of their builds, as each took by the clock, in tenths; null where none is known. */
+  /** The sum of the times of their builds, in tenths of a minute; null if no time is known. */
   readonly buildMinutes: number | null;
-  /** Images of which the lock does not have that. */
+  /** Images of unknown build time. */
   readonly untimed: number;
 }
 
-/** Of images that nobody has built. */
+/** The cost of images that nobody has built. */
 export interface EstimatedCost extends FleetCost {
-  /** Cells that were built and stand for them: those of the same kind that differ in the fewest axes. */
+  /** The built cells that the estimate comes from: of the same kind, and different in the fewest axes. */
   readonly after: readonly string[];
 }
 
-/** The figures of a lock about images that are built, by cell. */
+/** Sizes and build times of built images, by cell. */
 export type Figures = Readonly<Record<string, Pick<LockedImage, "axes" | "blobs" | "buildSeconds">>>;
 
-/**
- * Of these cells.
- *
- * @param beside cells that stay: a layer that they have, too, is not counted
- */
+/** @param beside other cells, whose layers do not count */
 export function costOf(
   cells: readonly string[],
   figures: Figures,
@@ -43,7 +39,7 @@ export function costOf(
   return costFrom(cells.length, bytes, stored.length, times);
 }
 
-/** No images cost nothing, and images of which nothing is known something. */
+/** No images cost 0. The cost of images without a known figure is null. */
 function costFrom(
   images: number,
   bytes: readonly number[],
@@ -60,8 +56,8 @@ function costFrom(
 }
 
 /**
- * Of cells with these axes, none of which was built: each as the mean of the cells nearest to it. Nobody knows which layers they will
- * share, so each counts with all its layers: their bytes are the most that it is likely to be.
+ * Estimates each cell as the mean of the built cells nearest to it. Nobody knows which layers they will share, so each cell counts all its
+ * layers: the estimate is an upper bound.
  */
 export function estimateCost(wanted: readonly LockedImage["axes"][], figures: Figures): EstimatedCost {
   const after = new Set<string>();
@@ -82,7 +78,7 @@ export function estimateCost(wanted: readonly LockedImage["axes"][], figures: Fi
   return { ...cost, after: [...after].sort() };
 }
 
-/** With GPU code or without, as they: an image without a toolkit says nothing of one that has it. */
+/** A cell with GPU code is compared only with such cells, and one without only with those without. */
 function nearestTo<Known extends { readonly axes: LockedImage["axes"] }>(
   axes: LockedImage["axes"],
   known: readonly Known[],
@@ -94,7 +90,7 @@ function nearestTo<Known extends { readonly axes: LockedImage["axes"] }>(
   return alike.filter(({ far }) => far === least).map(({ one }) => one);
 }
 
-function isGpu({ cuda = none }: LockedImage["axes"]): boolean {
+function isGpu({ accel, cuda = accel ?? none }: LockedImage["axes"]): boolean {
   return cuda !== none;
 }
 

@@ -1,4 +1,4 @@
-/** Hosts with the same facts as far as the rules ask: they get the same image for the same reasons. */
+/** Groups hosts into classes: hosts that no rule can tell apart get the same image for the same reasons. */
 
 import { allMarches } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
@@ -9,22 +9,22 @@ import { amdGpusOf } from "../resolve/amd-view.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 
 export interface HostClass {
-  /** Of the first host; the others differ in what no rule asks. */
+  /** The facts of the first host. The others differ only in facts that no rule asks for. */
   readonly facts: HostFacts;
-  /** In the order in which they were given; one name may stand for several. */
+  /** In the order of the hosts. Several hosts may have one name. */
   readonly names: readonly string[];
-  /** The digests of each image that a host has, in the order of the names; null where it is not known. */
-  readonly held: readonly (readonly (readonly string[])[] | null)[];
-  /** Names of GPU products, sorted, without repeats. */
+  /** For each name, the digests of each image that the host has; null if unknown. */
+  readonly localImages: readonly (readonly (readonly string[])[] | null)[];
+  /** Names of GPU products, sorted and unique. */
   readonly products: readonly string[];
-  /** The fewest and the most GPUs that a host of it has. */
+  /** The fewest and the most GPUs of a host. */
   readonly gpuCount: readonly [number, number];
-  /** The sources of their CPU features, sorted, without repeats. */
+  /** The sources of their CPU features, sorted and unique. */
   readonly cpuSources: readonly string[];
 }
 
-/** The demands of images on a host beyond those of all rules. */
-interface Asked {
+/** The facts that only some fleets ask for. */
+interface AskedFacts {
   readonly features: ReadonlySet<string>;
   readonly kernel: boolean;
   readonly runtime: boolean;
@@ -32,7 +32,7 @@ interface Asked {
   readonly amd: boolean;
 }
 
-/** Classes for all these fleets together, the largest first, then in the order of their first hosts. */
+/** Classes for all these fleets together: the largest first, then in the order of their first hosts. */
 export function classifyHosts(
   hosts: readonly NamedHost[],
   fleets: readonly Pick<Lock, "images">[],
@@ -53,7 +53,7 @@ export function classifyHosts(
       return {
         facts,
         names: members.map(({ name }) => name),
-        held: members.map(({ images = null }) => images),
+        localImages: members.map(({ images = null }) => images),
         products: [...new Set(gpus.flatMap((list) => list.flatMap(({ name }) => name ?? [])))].sort(),
         gpuCount: [Math.min(...counts), Math.max(...counts)],
         cpuSources: [...new Set(members.flatMap((each) => each.facts.sources["cpu.features"] ?? []))].sort(),
@@ -62,11 +62,11 @@ export function classifyHosts(
     .sort((a, b) => b.names.length - a.names.length);
 }
 
-function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
+function askedBy(fleets: readonly Pick<Lock, "images">[]): AskedFacts {
   const images = fleets.flatMap((fleet) => Object.values(fleet.images));
   const requirements = new Set(images.map(({ requires }) => requires));
   return {
-    // Features of marches decide what native code of a host would be; other flags of a kernel make no class of their own.
+    // Features of marches decide the native march of a host. Other CPU flags make no class.
     features: new Set([
       ...allMarches().flatMap(({ features }) => features),
       ...[...requirements].flatMap(({ cpu }) => [cpu, ...(cpu.or ?? [])].flatMap(({ features }) => features)),
@@ -82,14 +82,14 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
   };
 }
 
-/** Equal for hosts between which no rule can tell. Problems count by their codes, GPUs by what is to run on them, not by their number. */
-function keyOf({ nvidia, amd, ...view }: HostView, maker: string | null, asked: Asked): string {
+/** Equal for hosts that no rule can tell apart. Problems count by their codes, and the number of GPUs does not count. */
+function keyOf({ nvidia, amd, ...view }: HostView, maker: string | null, asked: AskedFacts): string {
   const known = (features: ReadonlySet<string>) =>
     [...features].filter((feature) => asked.features.has(feature)).sort();
   const gpus = nvidia?.gpus.map((gpu) => JSON.stringify([gpu.compute, gpu.class, gpu.brand])) ?? [];
   return JSON.stringify([
     view.platform,
-    // Whose march is native to it.
+    // The maker decides the native march.
     maker,
     view.cpu.level,
     view.features === null ? null : known(view.features),
@@ -99,7 +99,7 @@ function keyOf({ nvidia, amd, ...view }: HostView, maker: string | null, asked: 
     [...view.broken, ...view.others].map(({ code }) => code).sort(),
     view.untold.nvidia,
     asked.amd ? view.untold.amd : null,
-    // A fleet without images for AMD says no more of its GPUs than that one stays without work.
+    // For a fleet without images for AMD, a class only says that a GPU of AMD stays unused.
     amd === null
       ? null
       : [

@@ -1,4 +1,4 @@
-/** Which images hosts get, which fit and are always beaten, and which fit nobody. */
+/** Counts the hosts of each image, and says why nobody gets the others. */
 
 import type { Lock } from "../lock/lock.ts";
 import { remember, sortedEntries, sum } from "../io/collections.ts";
@@ -10,17 +10,17 @@ export interface CoveredImage {
   readonly cell: string;
   readonly axes: Readonly<Record<string, string>>;
   readonly platform: string;
-  /** How many hosts get it. */
+  /** Hosts that get it. */
   readonly hosts: number;
-  /** On how many it would run. */
+  /** Hosts on which it would run. */
   readonly fits: number;
-  /** On how many it is the answer where each of its free axes is pinned. */
+  /** Hosts that get it if each of its free axes is pinned. */
   readonly pinned: number;
-  /** For one that fits and nobody gets: the images that come before it on every one of these hosts; empty where it takes several. */
+  /** For an image that fits and nobody gets: the images that come before it on each of these hosts. */
   readonly alwaysBeatenBy: readonly string[];
-  /** For one that fits and nobody gets: the images that hosts get in its place. */
+  /** For an image that fits and nobody gets: the images that hosts get in its place. */
   readonly beatenBy: readonly string[];
-  /** For one that fits nobody: what it takes the least to change on a host, on how many hosts, and the words of one. */
+  /** For an image that fits no host: the reason that is easiest to cure, its hosts, and the message of one. */
   readonly misfit: { readonly code: ReasonCode; readonly hosts: number; readonly message: string } | null;
 }
 
@@ -70,16 +70,15 @@ export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readon
   });
 }
 
-/** Words of `resolve`, which speaks to one host of one image, where there are many of both. */
+/** Puts the names of host and cell into a message of `resolve`, which speaks of "this host". */
 export function named(text: string, host: string, cell?: string): string {
-  // As functions: a name may have what replaceAll reads as a pattern.
+  // Functions, as replaceAll would read a `$` of a name as a pattern.
   const ofHost = text.replaceAll("this host", () => host);
   return cell === undefined ? ofHost : ofHost.replaceAll("the image's cell", () => `cell ${cell}`);
 }
 
 type Reason = Pick<Misfit, "code" | "message" | "fix">;
 
-/** Reasons in such words. */
 export function namedReasons(reasons: readonly Reason[], host: string, cell: string): readonly Reason[] {
   return reasons.map(({ code, message, fix }) => ({
     code,
@@ -92,22 +91,22 @@ interface Use {
   hosts: number;
   fits: number;
   pinned: number;
-  /** Images that came before it wherever it fitted so far; null before the first. */
+  /** Images that came before it on every host that it fits so far; null before the first. */
   better: ReadonlySet<string> | null;
   readonly winners: Set<string>;
 }
 
-/** The axes that a user would pin: those that no host decides. */
+/** The values of the free axes, which a user would pin. */
 function pinsOf(axes: Readonly<Record<string, string>>): string {
   return JSON.stringify(sortedEntries(axes).filter(([axis]) => !hardwareAxes.has(axis)));
 }
 
-/** How many hosts classes have, or images serve. */
+/** The hosts of classes or images, in all. */
 export function hostsOf(all: readonly { readonly hosts: number }[]): number {
   return sum(all.map(({ hosts }) => hosts));
 }
 
-/** Nobody gets it, and nobody would who pins what it has. */
+/** True if nobody gets the image, even with pins. */
 export function isUnused({ hosts, pinned }: CoveredImage): boolean {
   return hosts + pinned === 0;
 }

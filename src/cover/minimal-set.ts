@@ -1,19 +1,19 @@
 /**
- * The smallest set of images with which every class gets a good one: set covering, in which an image may also stand before a good
- * one in a class's order and so spoil it.
+ * Finds the smallest set of images with which every class gets a good one. It is set covering in which an image can also spoil a class:
+ * it may come before a good one.
  *
- * Exact: branch and bound over the good images of the class with the fewest choices, images dominated by others left out
- * (McCluskey, Minimization of Boolean Functions, 1956), bounded from below by classes of which no two share an image
+ * Exact: branch and bound over the good images of the class with the fewest choices. It leaves out images that others dominate
+ * (McCluskey, Minimization of Boolean Functions, 1956). The lower bound is a number of classes of which no two share an image
  * (Coudert, On Solving Covering Problems, DAC 1996).
  */
 
-/** The images that one class may get. Images are numbers from 0. */
+/** The images that fit one class. Images are numbers from 0. */
 export interface Demand {
-  /** How many hosts. */
+  /** The hosts of the class. */
   readonly weight: number;
-  /** Those that fit, the best first: of a set of images, the class gets the first. */
+  /** The best first. Of a set of images, the class gets the first in this order. */
   readonly ranked: readonly number[];
-  /** Those of them that are good enough. */
+  /** The good ones of them. */
   readonly good: ReadonlySet<number>;
 }
 
@@ -21,8 +21,8 @@ export interface MinimalSet {
   /** Ascending. */
   readonly chosen: readonly number[];
   /**
-   * Why fewer do not do. `disjoint`: these demands share no image, each needs another one. `search`: no set of one less was left
-   * after `nodes` branches. `limit`: the search was given up after `nodes`; at least `atLeast` are needed.
+   * Why fewer images are not enough. `disjoint`: no two of these demands share an image. `search`: `nodes` branches excluded every smaller
+   * set. `limit`: the search ended after `nodes`; at least `atLeast` images are needed.
    */
   readonly proof:
     | { readonly kind: "disjoint"; readonly demands: readonly number[] }
@@ -30,11 +30,13 @@ export interface MinimalSet {
     | { readonly kind: "limit"; readonly nodes: number; readonly atLeast: number };
 }
 
-/** Branches after which a proof is given up; some seconds. */
+/** The search ends after so many branches, some seconds. */
 const mostNodes = 2_000_000;
 
 /**
- * A set of the smallest size. null where no set serves all demands, as far as ten times as many branches tell. `cost` decides between images that are equal to all demands: the lower, then the lower number.
+ * Answers null if no set serves all demands, or none was found in ten times `limit` branches.
+ *
+ * @param cost the lower one wins among images that are equal to all demands
  */
 export function findMinimalSet(
   demands: readonly Demand[],
@@ -42,7 +44,7 @@ export function findMinimalSet(
   cost: (image: number) => number = () => 0,
   limit = mostNodes,
 ): MinimalSet | null {
-  const kept = undominated(demands, images, cost);
+  const kept = undominated(demands.map(placed), images, cost);
   const places = demands.map((demand) =>
     placed({ ...demand, ranked: demand.ranked.filter((image) => kept.has(image)) }),
   );
@@ -70,7 +72,7 @@ export function findMinimalSet(
     const out = new Set(forbidden);
     for (const image of order) {
       walk([...chosen, image], out);
-      // Sets with an image that was tried need not be tried again.
+      // The branch above tried every set with this image.
       out.add(image);
     }
   };
@@ -94,12 +96,12 @@ export function placed(demand: Demand): Placed {
   return { ...demand, at: new Map(demand.ranked.map((image, place) => [image, place])) };
 }
 
-/** The place of the image that the class gets of these; the length of its order where it gets none. */
+/** The place of the image that the class gets of these; the length of its order if it gets none. */
 export function placeOfFirst({ ranked, at }: Placed, chosen: readonly number[]): number {
   return Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
 }
 
-/** null if the class gets a good image. Else the good images that come before the one that it gets now: one of them has to be added. */
+/** null if the class gets a good image. Else the good images before the one that it gets: the set needs one of them. */
 function optionsOf(
   place: Placed,
   chosen: readonly number[],
@@ -112,7 +114,7 @@ function optionsOf(
   return ranked.slice(0, first).filter((image) => good.has(image) && !forbidden.has(image));
 }
 
-/** Sets of options of which no two share an image: each needs another one. */
+/** Sets of options of which no two share an image. */
 function disjointOf(open: readonly (readonly number[])[]): readonly number[] {
   const used = new Set<number>();
   const order = open.map((_, index) => index).sort((a, b) => (open[a]?.length ?? 0) - (open[b]?.length ?? 0));
@@ -131,22 +133,21 @@ function disjointDemands(places: readonly Placed[]): readonly number[] {
 }
 
 /**
- * Leaves out an image if another can always take its place: one that is good for the same classes, comes no later there, and spoils no class
- * that this one does not spoil as early.
+ * Leaves out an image that another dominates. The other is good for the same classes and comes no later there, and it spoils no class that
+ * this image does not spoil as early.
  */
 function undominated(
-  demands: readonly Demand[],
+  demands: readonly Placed[],
   images: number,
   cost: (image: number) => number,
 ): ReadonlySet<number> {
-  const at = demands.map(({ ranked }) => new Map(ranked.map((image, place) => [image, place])));
-  const place = (image: number, demand: number) => at[demand]?.get(image) ?? Number.POSITIVE_INFINITY;
-  const demandsWhere = (holds: (image: number, good: ReadonlySet<number>, demand: number) => boolean) =>
+  const place = (image: number, demand: number) => demands[demand]?.at.get(image) ?? Number.POSITIVE_INFINITY;
+  const demandsWhere = (holds: (image: number, demand: Placed) => boolean) =>
     Array.from({ length: images }, (_, image) =>
-      demands.flatMap(({ good }, demand) => (holds(image, good, demand) ? [demand] : [])),
+      demands.flatMap((demand, index) => (holds(image, demand) ? [index] : [])),
     );
-  const goodIn = demandsWhere((image, good) => good.has(image));
-  const spoils = demandsWhere((image, good, demand) => at[demand]?.has(image) === true && !good.has(image));
+  const goodIn = demandsWhere((image, { good }) => good.has(image));
+  const spoils = demandsWhere((image, { good, at }) => at.has(image) && !good.has(image));
   const dominates = (one: number, other: number) =>
     (goodIn[other] ?? []).every(
       (demand) => demands[demand]?.good.has(one) && place(one, demand) <= place(other, demand),

@@ -1,4 +1,4 @@
-/** How far an image is from native code on a host: what a compiler would use there and the image does not. */
+/** The distance of an image from native code on a host: features that a compiler would use there, and the image does not. */
 
 import { type March, marchesOn } from "../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../hardware/driver-version.ts";
@@ -11,17 +11,17 @@ import { compareCodeFits } from "../resolve/rules/gpu-code.ts";
 import type { CodeFit, Fit, Tier } from "../resolve/verdict.ts";
 
 export interface CpuDistance {
-  /** The image's. */
+  /** The march of the image. */
   readonly march: string;
-  /** The march of the host's own maker, or a generic one, of which the host has all, and the compiler uses most. */
+  /** The march that a compiler would name for the host. */
   readonly nativeMarch: string;
-  /** Features that compilers use for `nativeMarch` by themselves, and that the image was not built for; sorted. */
+  /** Features that compilers use for `nativeMarch`, and the image was not built for; sorted. */
   readonly unused: readonly string[];
-  /** Whether the facts leave features open with which the host's own march could be a higher one, and the distance longer. */
+  /** Features that the facts leave open could make `nativeMarch` a higher one, and the distance longer. */
   readonly open: boolean;
 }
 
-/** How far images are from a host's CPU; null where the tables or the facts do not tell what native code would be. */
+/** The distance of images from a host's CPU; null if its native march is unknown. */
 export function cpuDistanceFrom(
   host: Pick<HostFacts, "platform" | "cpu">,
 ): (image: LockedImage) => CpuDistance | null {
@@ -29,26 +29,26 @@ export function cpuDistanceFrom(
   if (native === null) return () => null;
   const { march, open } = native;
   const present = new Set(host.cpu.features);
-  // Less what no computing code needs.
-  const asked = new Set(march.features);
-  const wanted = march.required.filter((feature) => asked.has(feature)).sort();
+  // `features` leaves out those that no computing code needs.
+  const computing = new Set(march.features);
+  const wanted = march.required.filter((feature) => computing.has(feature)).sort();
   return (image) => {
     const sets = featuresBuiltFor(image);
-    const own = sets.find((set) => set.features.every((feature) => present.has(feature))) ?? sets.at(-1);
-    const used = new Set(ignoresMarch(image) ? neededRequirement(image).cpu.features : own?.features);
+    const built = sets.find((set) => set.features.every((feature) => present.has(feature))) ?? sets.at(-1);
+    const used = new Set(ignoresMarch(image) ? neededRequirement(image).cpu.features : built?.features);
     const unused = wanted.filter((feature) => !used.has(feature));
     return { march: image.requires.cpu.march, nativeMarch: march.name, unused, open };
   };
 }
 
-/** The worst code that a visible GPU runs; null for an image without GPU code. */
+/** The worst code of all visible GPUs; null for an image without GPU code. */
 export function worstCode({ code }: Fit): CodeFit | null {
   return [...code].sort(compareCodeFits).at(-1) ?? null;
 }
 
 /**
- * Whether an image is native: machine code for exactly these GPUs under a driver that knows all of the toolkit, and all that compilers
- * use of the CPU. null where the facts do not tell.
+ * An image is native if it has machine code for exactly these GPUs, the driver knows all of the toolkit, and the image uses every CPU
+ * feature that compilers use. null if unknown.
  */
 export function isNative({
   cpu,
@@ -66,15 +66,15 @@ export function isNative({
   return cpu.open ? null : true;
 }
 
-/** The march that a compiler would name for a host's own CPU. */
+/** The march that a compiler would name for a host's CPU. */
 interface NativeMarch {
-  /** Of those that the host has all features of, and that are its vendor's or generic, the one of which the compiler uses most. */
+  /** Of its vendor or generic. The host has all its features, and it has the most that a compiler uses. */
   readonly march: March;
-  /** Whether features that the facts leave open could make it a higher one. */
+  /** Features that the facts leave open could make it a higher one. */
   readonly open: boolean;
 }
 
-/** null where the facts name no features, and where the tables have no march of the platform that the host has all of. */
+/** null if the facts name no features, or the host has all features of no march. */
 export function nativeMarch({ platform, cpu }: Pick<HostFacts, "platform" | "cpu">): NativeMarch | null {
   if (cpu.features === null) return null;
   const marches = marchesFor(normalizePlatform(platform), cpu.vendor);
@@ -86,8 +86,8 @@ export function nativeMarch({ platform, cpu }: Pick<HostFacts, "platform" | "cpu
 }
 
 /**
- * A march says for which CPU code is scheduled, too: one of another maker is no CPU's own, although it may have all of its features, as
- * a Neoverse has those of an Apple M2. Facts that do not name a maker get the marches of those whose CPUs are in servers.
+ * Leaves out marches of other makers, as a march also decides for which CPU code is scheduled. If the facts name no maker, the makers of
+ * servers count.
  */
 function marchesFor(platform: string, vendor: string | null): readonly March[] {
   const makers = vendor === null ? unnamedMakers : [vendor];
@@ -96,7 +96,7 @@ function marchesFor(platform: string, vendor: string | null): readonly March[] {
 
 const unnamedMakers: readonly string[] = ["GenuineIntel", "AuthenticAMD", "ARM", "IBM"];
 
-/** Of marches that are one to compilers, the one that they knew first. */
+/** Of equal marches, the one that compilers knew first. */
 function best(marches: readonly March[], present: ReadonlySet<string>): March | null {
   return marches
     .filter(({ features }) => features.every((feature) => present.has(feature)))

@@ -1,4 +1,4 @@
-/** The promises of a fleet to its hosts, checked: `imgmatch cover --check`. */
+/** The policies of `imgmatch cover --check`. */
 
 import { usageError } from "../errors.ts";
 import type { Cover, CoveredClass, NearMiss } from "./cover-classes.ts";
@@ -8,12 +8,12 @@ export interface Violation {
   readonly policy: string;
   /** A class's id, or an image's cell. */
   readonly of: string;
-  /** How many hosts it concerns; 0 for an image. */
+  /** The hosts of the class; 0 for an image. */
   readonly hosts: number;
   readonly message: string;
 }
 
-/** Each says what is wrong with one class or one image; null where nothing is. */
+/** Says why one class or one image breaks the policy; null if it does not. */
 type Policy =
   | { readonly about: "classes"; readonly wrong: (each: CoveredClass) => string | null }
   | { readonly about: "images"; readonly wrong: (each: CoveredImage) => string | null };
@@ -50,7 +50,7 @@ const policies: Readonly<Record<string, Policy>> = {
 
 export const policyNames: readonly string[] = Object.keys(policies);
 
-/** All that breaks these policies, in their order. Throws `USAGE` for a policy that is none. */
+/** The violations of these policies, in their order. Throws `USAGE` for an unknown policy. */
 export function checkCover({ classes, images }: Cover, names: readonly string[]): readonly Violation[] {
   return names.flatMap((policy) => {
     const found = Object.hasOwn(policies, policy) ? policies[policy] : undefined;

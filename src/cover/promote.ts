@@ -1,11 +1,11 @@
-/** The command `promote`, and what hosts would lose by the move of a channel: cover's rules find it. */
+/** `imgmatch promote`, with a check of the hosts that would lose their image by the move of a channel. */
 
 import { usageError } from "../errors.ts";
 import { type PromoteOptions as OfFleet, type Promotion, promoteWith } from "../fleet/promote.ts";
 import type { PromotionEvent } from "../fleet/publication.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { groupBy } from "../io/collections.ts";
-import { count } from "../io/table.ts";
+import { count, firstOf } from "../io/table.ts";
 import { type World, worldOf } from "../io/world.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -31,16 +31,16 @@ export async function promote(
   given?: Partial<World<PromotionEvent>>,
 ): Promise<Promotion> {
   const { hosts = [], catalog = [], hostType = [], driver } = options;
-  const asks = hosts.length + catalog.length + hostType.length > 0 || driver !== undefined;
-  if (asks && (options.channel ?? []).length === 0)
+  const namesHosts = hosts.length + catalog.length + hostType.length > 0 || driver !== undefined;
+  if (namesHosts && (options.channel ?? []).length === 0)
     throw usageError("hosts count only for channels", "add --channel, or leave the hosts out");
-  const found = asks ? await readCoverHosts(options, worldOf(options, given)) : [];
+  const found = namesHosts ? await readCoverHosts(options, worldOf(options, given)) : [];
   return promoteWith(async (before, after) => channelLosses(before, after, found), options, given);
 }
 
 /**
- * A line for each way in which hosts lose. Without hosts, what the channel has images for is compared: whoever runs CUDA 12 through it
- * must not find CUDA 13 there.
+ * A line for each loss of hosts. Without hosts, it compares the kinds of images: somebody who runs CUDA 12 from the channel must not
+ * find CUDA 13 there.
  */
 export function channelLosses(before: Lock, after: Lock, hosts: readonly NamedHost[]): readonly string[] {
   if (hosts.length === 0) {
@@ -59,8 +59,7 @@ export function channelLosses(before: Lock, after: Lock, hosts: readonly NamedHo
   });
   return [...groupBy(changes, ({ change }) => change)].map(([change, all]) => {
     const names = all.flatMap((each) => each.names);
-    const more = names.length > 5 ? " …" : "";
-    return `${count(names.length, "host")} would get ${change}: ${names.slice(0, 5).join(", ")}${more}`;
+    return `${count(names.length, "host")} would get ${change}: ${firstOf(names, 5)}`;
   });
 }
 
@@ -68,7 +67,7 @@ function kindsOf({ images }: Lock): readonly string[] {
   return [...new Set(Object.values(images).flatMap(alternativesOf).map(kindOf))].sort();
 }
 
-/** The kind of an image by which other people's rules go: the vendor, and the major of its toolkit. */
+/** The vendor, and the major of the toolkit. */
 function kindOf({ requires: { cuda, rocm, accelerator } }: Pick<LockedImage, "requires">): string {
   if (cuda !== null) return `CUDA ${cuda.toolkit.split(".")[0]}`;
   return rocm == null ? (accelerator ?? "the CPU") : `ROCm ${rocm.release.split(".")[0]}`;

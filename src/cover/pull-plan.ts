@@ -1,4 +1,4 @@
-/** `imgmatch cover --pull-plan`: the images that hosts are to have before they are asked for, and the bytes that are missing there. */
+/** `imgmatch cover --pull-plan`: the image that each host should pull, and the bytes that it lacks. */
 
 import { usageError } from "../errors.ts";
 import { remember, sum } from "../io/collections.ts";
@@ -8,9 +8,9 @@ import type { CoveredClass } from "./cover-classes.ts";
 import type { HostClass } from "./host-classes.ts";
 
 export interface PullPlan {
-  /** In the order of the classes; of a class the hosts that lack most come first. */
+  /** In the order of the classes. Within a class, hosts that have the fewest images come first. */
   readonly steps: readonly PullStep[];
-  /** Of all hosts together; a host whose bytes are not known is in `unknownHosts`. */
+  /** The sum of all hosts, without those of `unknownHosts`. */
   readonly bytes: number;
   readonly unknownHosts: number;
 }
@@ -20,20 +20,20 @@ export interface PullStep {
   readonly class: string;
   readonly names: readonly string[];
   readonly cell: string;
-  /** `repo:tag@sha256:…`, or the image's name without a tag: what to pull. */
+  /** The reference to pull, `repo:tag@sha256:…`. */
   readonly reference: string;
   readonly digest: string;
-  /** Configuration and layers of the image; null where the lock does not have that. */
+  /** Configuration and layers of the image; null if unknown. */
   readonly bytes: number | null;
-  /** The part of it that no image of the fleet has brought there; null where it is not known. */
+  /** The bytes that no image of the fleet on this host has; null if unknown. */
   readonly missing: number | null;
-  /** Whether less may be missing: it is not known which images are there, or which layers they have. */
+  /** Less may be missing: some images on the host, or their layers, are unknown. */
   readonly atMost: boolean;
-  /** Cells of the fleet that are there. */
+  /** Cells of the fleet that the host has. */
   readonly has: readonly string[];
 }
 
-/** The kubelet lists so many images of a node, the largest, and says nowhere that there are more (`nodeStatusMaxImages`). */
+/** The kubelet lists only the 50 largest images of a node (`nodeStatusMaxImages`). */
 const listedImages = 50;
 
 /**
@@ -48,17 +48,16 @@ export function planPulls(
   have: readonly string[],
 ): PullPlan {
   const cells = cellsByDigest(images);
-  const everywhere = have.map((name) => findHeld(name, cells, images));
+  const everywhere = have.map((name) => cellNamed(name, cells, images));
   const steps = covered.flatMap(({ id, match }, index) => {
     const image = match === null ? undefined : images[match.cell];
     if (match?.reference == null || image?.digest == null) return [];
     const { cell, reference } = match;
     const { digest } = image;
     return groupsOf(classes[index], cells, everywhere).map(({ names, has, atMost }): PullStep => {
-      const told = has.includes(cell) ? 0 : missingBytes(image, has, images);
-      // A layer of an image that the lock does not size may be shared too.
+      const missing = has.includes(cell) ? 0 : missingBytes(image, has, images);
+      // An image without known layers may share some too.
       const unsized = has.some((one) => images[one]?.blobs === undefined);
-      const open = told !== 0 && (atMost || unsized);
       return {
         class: id,
         names,
@@ -66,8 +65,8 @@ export function planPulls(
         reference,
         digest,
         bytes: sizeOf(image),
-        missing: told,
-        atMost: open,
+        missing,
+        atMost: missing !== 0 && (atMost || unsized),
         has,
       };
     });
@@ -85,7 +84,7 @@ interface Group {
   readonly atMost: boolean;
 }
 
-/** The hosts of a class, by the cells that they have. */
+/** Groups the hosts of a class by the cells that they have. */
 function groupsOf(
   each: HostClass | undefined,
   cells: ReadonlyMap<string, string>,
@@ -93,7 +92,7 @@ function groupsOf(
 ): readonly Group[] {
   const groups = new Map<string, { names: string[]; has: readonly string[]; atMost: boolean }>();
   for (const [index, name] of (each?.names ?? []).entries()) {
-    const listed = each?.held[index] ?? null;
+    const listed = each?.localImages[index] ?? null;
     const known = (listed ?? []).flatMap((digests) =>
       digests.flatMap((digest) => cells.get(digest) ?? []).slice(0, 1),
     );
@@ -112,7 +111,7 @@ function cellsByDigest(images: Lock["images"]): ReadonlyMap<string, string> {
   );
 }
 
-function findHeld(name: string, cells: ReadonlyMap<string, string>, images: Lock["images"]): string {
+function cellNamed(name: string, cells: ReadonlyMap<string, string>, images: Lock["images"]): string {
   const found = cells.get(name.replace(/^.*@/, "")) ?? (Object.hasOwn(images, name) ? name : undefined);
   if (found !== undefined) return found;
   throw usageError(

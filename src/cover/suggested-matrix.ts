@@ -1,10 +1,10 @@
-/** A suggestion as a matrix: the one that it was made from, with just its cells. Pure. */
+/** Writes the suggested cells as a matrix: the original one with exactly these cells. */
 
 import { usageError } from "../errors.ts";
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { parseMatrix } from "../fleet/matrix/parse-matrix.ts";
 import { withCells } from "../fleet/matrix/with-cells.ts";
-import { plannedFleet } from "./planned-fleet.ts";
+import { plannedFleet } from "./cover-fleet.ts";
 import type { Suggestion } from "./suggestion.ts";
 
 /** A matrix and its text. */
@@ -14,8 +14,8 @@ export interface PlannedMatrix {
 }
 
 /**
- * The text of `file`. Free axes, which no host decides, stay whole: each cell stands once for each of their combinations.
- * Throws `USAGE` where no matrix has just these cells.
+ * Answers with the text of `file`. Each cell stands once for each combination of free values.
+ * Throws `USAGE` if no matrix has exactly these cells.
  */
 export function suggestedMatrix(
   file: string,
@@ -30,7 +30,7 @@ export function suggestedMatrix(
   return edited;
 }
 
-/** Marches of one name, told apart by what they leave out, are one to `exclude`. */
+/** `exclude` cannot tell marches of one name apart that differ in `without`. */
 function requireCells(matrix: Matrix, cells: number): void {
   const found = Object.keys(plannedFleet(matrix).lock.images).length;
   if (found === cells) return;

@@ -1,4 +1,4 @@
-/** `imgmatch cover --suggest`: the cells that a fleet needs, and no more. */
+/** `imgmatch cover --suggest`: finds the fewest cells that serve all host classes. */
 
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { sum } from "../io/collections.ts";
@@ -18,38 +18,35 @@ import { nativeMarch } from "./native-distance.ts";
 export interface Suggestion {
   /** The cells to have, in the order of their ids. */
   readonly cells: readonly SuggestedCell[];
-  /** Hosts that get native code of them. */
+  /** Hosts that get native code. */
   readonly native: number;
-  /** Hosts that get any image of them. */
+  /** Hosts that get any image. */
   readonly served: number;
-  /** Ids of classes for which no cell that could be built is native: they get one that is as near to native as any. */
+  /** Ids of classes without a possible native cell. They get a cell nearest to native code. */
   readonly beyond: readonly string[];
-  /** Ids of classes of which the facts do not tell whether a cell is native: they get one that is, as far as is known. */
+  /** Ids of classes whose facts leave open which cell is native. They get one that is native as far as the facts tell. */
   readonly open: readonly string[];
   /** Ids of classes that no cell fits. */
   readonly nothing: readonly string[];
-  /** Why fewer, or others, do not do, in words. */
+  /** Why fewer cells, or others, are not better. */
   readonly proof: string;
-  /** Whether that is proved. */
+  /** False if the search ended early. */
   readonly proved: boolean;
-  /** Cells among which was chosen. */
+  /** The number of cells to choose from. */
   readonly candidates: number;
-  /**
-   * Against the cells that the matrix plans: those that stay; those that are not needed, with the bytes that only they take in the
-   * registry; and those that are new, estimated by the nearest built cells.
-   */
+  /** Planned cells that stay, planned cells that go (without layers that the others share), and new cells as an estimate. */
   readonly cost: { readonly kept: FleetCost; readonly dropped: FleetCost; readonly added: EstimatedCost };
 }
 
 export interface SuggestedCell {
   readonly cell: string;
   readonly axes: Readonly<Record<string, string>>;
-  /** The same with every combination of free axes, which no host decides, that no `exclude` forbids. */
+  /** The axes for every combination of free values that no `exclude` forbids. */
   readonly every: readonly Readonly<Record<string, string>>[];
   readonly hosts: number;
   /** Ids of the classes that get it. */
   readonly classes: readonly string[];
-  /** Whether the matrix's plan has it. */
+  /** The plan of the matrix has it. */
   readonly planned: boolean;
 }
 
@@ -60,11 +57,11 @@ export interface SuggestOptions {
 }
 
 /**
- * The fewest cells with which `resolve` gives every class native code, or, where no cell is native, what is as near to it as any; with `most`, those with which most hosts get such code. Chosen among the cells of the
- * matrix's values, and of the own compute capabilities and march of classes that those do not serve so. Toolkits are the matrix's:
- * only they have base images.
+ * Finds the fewest cells that give every class native code, or code nearest to it. With `most`, finds the cells that give the most hosts
+ * native code. The cells have values of the matrix; for classes that those do not serve natively, also their own compute capabilities
+ * and march. Toolkits are those of the matrix, as only they have base images.
  *
- * @param planned what the matrix plans, with its free axes, and what of it a lock knows
+ * @param planned the cells of the matrix's plan, and the figures of a lock
  */
 export function suggestCells(
   { matrix, most }: SuggestOptions,
@@ -120,11 +117,11 @@ export interface PlannedCell {
   readonly axes: Readonly<Record<string, string>>;
 }
 
-/** The matrix's own, and for classes that none of them serves natively, of their own values. */
+/** Cells of the matrix, and cells with the values of classes that those do not serve natively. */
 function candidatesFor(matrix: Matrix, classes: readonly HostClass[]): CandidateMap {
-  const own = candidateCells(matrix);
-  const cells = new Map(own);
-  const demands = demandsOf(matrix, own, [...own.keys()], classes);
+  const ofMatrix = candidateCells(matrix);
+  const cells = new Map(ofMatrix);
+  const demands = demandsOf(matrix, ofMatrix, [...ofMatrix.keys()], classes);
   for (const [index, { native }] of demands.entries()) {
     const extras = native.size > 0 ? null : extrasOf(classes[index]);
     if (extras === null) continue;
@@ -133,7 +130,7 @@ function candidatesFor(matrix: Matrix, classes: readonly HostClass[]): Candidate
   return cells;
 }
 
-/** Compares cells by their axes: a cell of the plan has another id for each combination of free axes, as `every` has axes. */
+/** Compares cells by their axes, as ids differ for each combination of free values. */
 function changeOf(
   suggested: readonly SuggestedCell[],
   { cells, figures }: { readonly cells: readonly PlannedCell[]; readonly figures: Figures },
@@ -155,26 +152,26 @@ function changeOf(
 type Chosen = Pick<MinimalSet, "chosen"> & Pick<Suggestion, "proof" | "proved">;
 
 function smallest(demands: readonly Demand[], ids: readonly string[], planned: ReadonlySet<string>): Chosen {
-  const asked = [...demands.entries()].filter(([, { good }]) => good.size > 0);
+  const solvable = [...demands.entries()].filter(([, { good }]) => good.size > 0);
   const cost = (image: number) => (planned.has(ids[image] ?? "") ? 0 : 1);
   const found = findMinimalSet(
-    asked.map(([, demand]) => demand),
+    solvable.map(([, demand]) => demand),
     ids.length,
     cost,
   );
   if (found === null) return { chosen: [], proof: "no set of these cells was found", proved: false };
   const words = proofWords(
     found,
-    asked.map(([index]) => idOf(index)),
+    solvable.map(([index]) => idOf(index)),
   );
   return { chosen: found.chosen, proof: words, proved: found.proof.kind !== "limit" };
 }
 
-function proofWords({ chosen, proof }: MinimalSet, asked: readonly string[]): string {
+function proofWords({ chosen, proof }: MinimalSet, ids: readonly string[]): string {
   switch (proof.kind) {
     case "disjoint": {
       if (chosen.length === 0) return "no cell fits any of them";
-      const classes = proof.demands.map((index) => asked[index] ?? "");
+      const classes = proof.demands.map((index) => ids[index] ?? "");
       return classes.length === 1
         ? `one serves them all, and ${classes[0]} needs one`
         : `${classes.join(", ")} share no cell that is native, or as near as any, for two of them: each needs one of its own`;
@@ -195,7 +192,7 @@ function best(demands: readonly ClassDemand[], ids: readonly string[], most: num
   return { chosen, proved, proof };
 }
 
-/** null for a class whose facts do not say what would be its own. */
+/** null if the facts do not tell the class's values. */
 function extrasOf(each: HostClass | undefined) {
   const native = each === undefined ? null : nativeMarch(each.facts);
   const computes = each?.facts.nvidia?.gpus.map(({ compute }) => compute) ?? [];
@@ -206,7 +203,7 @@ function extrasOf(each: HostClass | undefined) {
   };
 }
 
-/** As in a cover of the same classes. */
+/** The id of the class in a cover. */
 function idOf(index: number): string {
   return `c${index + 1}`;
 }

@@ -1,4 +1,4 @@
-/** The subjects of `imgmatch cover`: a fleet and the classes of its hosts, as they are, and with another driver, cells less or cells more. */
+/** The changes of `imgmatch cover --what-if`: another driver, fewer cells, or more cells. */
 
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
@@ -9,22 +9,22 @@ import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "../resolve/host-view.ts";
 import { checkPins, parsePins, plainPins } from "../resolve/pins.ts";
 import { addedImages } from "./added-images.ts";
-import type { CoverFleet } from "./cover-classes.ts";
+import type { CoverFleet } from "./cover-fleet.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
 
-export interface OpenCover {
-  /** As they are; class `c1` is the first. */
+interface ChangedCover {
+  /** Before the changes. */
   readonly classes: readonly HostClass[];
-  /** The same classes in the same order, and their fleet, with the changes; null where none were asked for. */
+  /** The changed fleet, and the same classes in the same order; null without changes. */
   readonly after: { readonly fleet: CoverFleet; readonly classes: readonly HostClass[] } | null;
 }
 
-/** Throws `USAGE` for changes that are none, and for one that changes nothing. */
-export function openCover(
+/** Classifies hosts, and applies changes to them and their fleet. Throws `USAGE` for invalid changes, and for one that changes nothing. */
+export function applyChanges(
   fleet: CoverFleet,
   hosts: readonly NamedHost[],
   texts: readonly string[],
-): OpenCover {
+): ChangedCover {
   const changes = parseChanges(texts);
   if (changes.length === 0) return { classes: classifyHosts(hosts, [fleet.lock]), after: null };
   const changed = { ...fleet, lock: changeFleet(fleet.lock, changes) };
@@ -43,10 +43,7 @@ interface CellChange {
   readonly axes: Readonly<Record<string, string>>;
 }
 
-/**
- * Reads `driver=580.95.05`, `drop:cuda=11.*` and `add:compute=10.0,cuda=13.0.2`. Throws `USAGE` for anything else, and for two
- * drivers.
- */
+/** Reads `driver=580.95.05`, `drop:cuda=11.*` and `add:compute=10.0,cuda=13.0.2`. Throws `USAGE` for other texts, and for two drivers. */
 export function parseChanges(texts: readonly string[]): readonly Change[] {
   const changes = texts.map(parseChange);
   const drivers = changes.filter(({ kind }) => kind === "driver");
@@ -70,8 +67,8 @@ function parseChange(text: string): Change {
 }
 
 /**
- * The facts under a driver: its version, its library's and its CUDA version. Only of a Linux host that has a driver: what is
- * without, broken, or counted as WSL or Jetson do, stays as it is.
+ * Replaces the versions of driver, library and CUDA. Hosts without a driver, broken hosts, WSL and Jetson, whose drivers count
+ * otherwise, stay as they are.
  */
 export function changeHost(facts: HostFacts, changes: readonly Change[]): HostFacts {
   const { nvidia } = facts;
@@ -83,7 +80,7 @@ export function changeHost(facts: HostFacts, changes: readonly Change[]): HostFa
   return { ...facts, nvidia: { ...nvidia, driver: version, library, cuda: cudaOfDriver(version) } };
 }
 
-/** The fleet with and without these cells. Throws `USAGE` for what drops nothing, and for cells that cannot be. */
+/** Drops and adds cells. Throws `USAGE` for a change that drops nothing, and for impossible cells. */
 export function changeFleet(lock: Lock, changes: readonly Change[]): Lock {
   let changed = lock;
   for (const change of changes) {

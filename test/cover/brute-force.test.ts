@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { candidateCells } from "../../src/cover/candidate-cells.ts";
-import { plannedFleet } from "../../src/cover/planned-fleet.ts";
-import { plannedLock } from "../../src/cover/planned-image.ts";
+import { plannedFleet } from "../../src/cover/cover-fleet.ts";
+import { plannedLock } from "../../src/cover/cover-fleet.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import type { Suggestion } from "../../src/cover/suggestion.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { coverFleet } from "../../src/cover/cover-classes.ts";
-import { plannedFleet } from "../../src/cover/planned-fleet.ts";
+import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { cudaOfDriver } from "../../src/hardware/cuda-toolkits.ts";
@@ -105,7 +104,7 @@ describe("machine types as hosts", () => {
         requires: { cpu: { march: "x86-64", features: findMarch("x86-64")?.features ?? [] }, cuda: null },
       }),
     });
-    const [found] = coverFleet({ from: "lock", lock: low }, [{ name: "p6", facts }], {
+    const [found] = coverReport({ from: "lock", lock: low }, [{ name: "p6", facts }], {
       cpuOnly: true,
     }).classes;
     // It runs; whether it is native nobody knows.
@@ -132,7 +131,7 @@ describe("machine types as hosts", () => {
   });
 
   it("get of the demo's fleet what resolve gives each of them", () => {
-    const cover = coverFleet(demo, all);
+    const cover = coverReport(demo, all);
     expectRight(demo, all, cover);
     expect(cover.counts.hosts).toBe(all.length);
     // Types with the same CPU and GPU are one class.

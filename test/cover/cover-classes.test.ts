@@ -2,11 +2,10 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
-import { coverFleet } from "../../src/cover/cover-classes.ts";
 import { gpuWords } from "../../src/cover/cover-rows.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
-import { plannedFleet } from "../../src/cover/planned-fleet.ts";
+import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
@@ -45,7 +44,7 @@ describe("Blackwell in a cover", () => {
     });
     const lock = lockOf({ cpu: image(), gpu: gpuImage(cuda("12.8.1", ["sm_100", "compute_90"])) });
     const fleet = { from: "lock", lock } as const;
-    const { classes } = coverFleet(fleet, [under("open"), under("proprietary")]);
+    const { classes } = coverReport(fleet, [under("open"), under("proprietary")]);
     const answers = classes.map(({ names, match, unusedGpus }) => [names[0], match?.cell, unusedGpus]);
     expect(answers.sort()).toEqual([
       ["open", "gpu", false],
@@ -77,7 +76,7 @@ describe("AMD's hosts in a cover", () => {
     named(cpuHost({ amd: null }), 4),
   ];
   const rowsOf = (lock: Lock) => {
-    const cover = coverFleet({ from: "lock", lock }, hosts);
+    const cover = coverReport({ from: "lock", lock }, hosts);
     return { cover, rows: cover.classes.map((each) => [each.hosts, gpuWords(each.host), each.match?.cell]) };
   };
 
@@ -107,7 +106,7 @@ describe("AMD's hosts in a cover", () => {
 describe("every cell of a cover is what resolve answers", () => {
   it("for machines of every state and the demo's fleet", { timeout: timeoutMs }, () => {
     const hosts = fixtureHosts();
-    const cover = coverFleet(demo, hosts);
+    const cover = coverReport(demo, hosts);
     expectRight(demo, hosts, cover);
     expect(cover.counts).toMatchObject({ hosts: hosts.length, images: Object.keys(demo.lock.images).length });
     expect(cover.counts.native).toBeGreaterThan(5);
@@ -124,7 +123,7 @@ describe("every cell of a cover is what resolve answers", () => {
     const facts = gpuHost([gpu({ compute: "3.7" })], "396.44", null, { amd: null });
     const hosts = [named({ ...facts, cpu: { ...facts.cpu, features: [] } }, 0)];
     const fleet = { from: "lock", lock } as const;
-    const cover = coverFleet(fleet, hosts);
+    const cover = coverReport(fleet, hosts);
     expect(cover.classes[0]).toMatchObject({ unusedGpus: true, nearest: { cell: "cuda" } });
     expectRight(fleet, hosts, cover);
   });
@@ -134,7 +133,7 @@ describe("every cell of a cover is what resolve answers", () => {
       fc.property(fc.array(anyHost, { maxLength: 8 }), anyLock, (facts, lock) => {
         const hosts = facts.map(named);
         const fleet = { from: "lock", lock } as const;
-        expectRight(fleet, hosts, coverFleet(fleet, hosts));
+        expectRight(fleet, hosts, coverReport(fleet, hosts));
       }),
       { ...checkOptions, numRuns: checkOptions.numRuns / 4 },
     );
@@ -143,7 +142,7 @@ describe("every cell of a cover is what resolve answers", () => {
   it("for captured machines and the demo's fleet", { ...needs(whyNoSamples), timeout: timeoutMs }, () => {
     const hosts = sampleHosts();
     expect(hosts.length).toBeGreaterThan(20);
-    const cover = coverFleet(demo, hosts);
+    const cover = coverReport(demo, hosts);
     expectRight(demo, hosts, cover);
     expect(
       cover.classes.find(({ names }) => names.includes("cpuinfo_linux-unknown-sapphirerapids.txt")),
@@ -203,7 +202,7 @@ describe("a host class", () => {
 
   it("comes before smaller ones", () => {
     const other = cpuHost({ platform: "linux/arm64" });
-    const cover = coverFleet({ from: "lock", lock: fleet }, [other, cpuHost(), cpuHost()].map(named));
+    const cover = coverReport({ from: "lock", lock: fleet }, [other, cpuHost(), cpuHost()].map(named));
     expect(cover.classes.map(({ id, hosts, names }) => [id, hosts, names])).toEqual([
       ["c1", 2, ["h1", "h2"]],
       ["c2", 1, ["h0"]],
@@ -231,7 +230,7 @@ describe("the distance from native code", () => {
     const host = cpuHost({ cpu: { ...cpuHost().cpu, features } });
     expect(cpuDistanceFrom(host)(v3)?.unused).not.toContain("avx2");
     expect(cpuDistanceFrom(host)(placebo)?.unused).toEqual(expect.arrayContaining(["avx2", "fma"]));
-    const cover = coverFleet({ from: "lock", lock: lockOf({ v3: placebo }) }, [named(host, 0)]);
+    const cover = coverReport({ from: "lock", lock: lockOf({ v3: placebo }) }, [named(host, 0)]);
     expect(cover.classes).toMatchObject([
       { match: { native: false }, serve: "compile v3 for its march: its own files use nothing of it" },
     ]);
@@ -240,7 +239,7 @@ describe("the distance from native code", () => {
   it("of GPU code is that of the worst GPU", () => {
     const lock = lockOf({ gpu: gpuImage(cuda("12.8.1", ["sm_80", "sm_90"])) });
     const host = gpuHost([h100, rtx4090], "570.86.15", "12.8");
-    expect(coverFleet({ from: "lock", lock }, [named(host, 0)]).classes[0]?.match).toMatchObject({
+    expect(coverReport({ from: "lock", lock }, [named(host, 0)]).classes[0]?.match).toMatchObject({
       gpu: { target: "sm_80", kind: "sass", distance: 9 },
       native: false,
     });
@@ -249,13 +248,13 @@ describe("the distance from native code", () => {
 
 it("says of images that others built what to adopt, and adds no cell", () => {
   const lock = lockOf({ gpu: gpuImage(cuda("12.8.1", ["sm_90"]), { adopted: { cpu: "stated" } }) });
-  const cover = coverFleet({ from: "lock", lock }, [cpuHost()].map(named));
+  const cover = coverReport({ from: "lock", lock }, [cpuHost()].map(named));
   expect(cover.classes[0]?.serve).toMatch(/^adopt an image without GPU code/);
 });
 
 it("names an image that only this machine has by its id", () => {
   const local = { engine: "podman", id: `sha256:${"d".repeat(64)}` } as const;
   const lock = lockOf({ cpu: image({ digest: null, local }) });
-  const cover = coverFleet({ from: "lock", lock }, [cpuHost()].map(named), { local: new Set([local.id]) });
+  const cover = coverReport({ from: "lock", lock }, [cpuHost()].map(named), { local: new Set([local.id]) });
   expect(cover.classes[0]?.match?.reference).toBe(local.id);
 });

@@ -64,6 +64,16 @@ describe("what images would cost that nobody has built", () => {
     });
   });
 
+  it("compares images of the same kind also by the axis of two vendors", () => {
+    const built: Figures = {
+      cpu: { axes: { accel: "none", compute: "none", march: "haswell" }, buildSeconds: 60 },
+      gpu: { axes: { accel: "rocm-7.2", compute: "gfx942", march: "znver4" }, buildSeconds: 600 },
+    };
+    // The CPU image differs in two axes, the GPU image in two as well.
+    const wanted = { accel: "rocm-7.2", compute: "gfx950", march: "haswell" };
+    expect(estimateCost([wanted], built).after).toEqual(["gpu"]);
+  });
+
   it("is unknown where no cell of the kind was built", () => {
     const { c = { axes: {} } } = figures;
     expect(estimateCost([axes("12.8.1", "8.9", "haswell")], { c })).toEqual({

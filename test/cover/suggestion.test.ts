@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compareCovers } from "../../src/cover/compare-covers.ts";
-import { coverClasses, coverFleet } from "../../src/cover/cover-classes.ts";
+import { coverClasses } from "../../src/cover/cover-classes.ts";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
-import { plannedFleet } from "../../src/cover/planned-fleet.ts";
+import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { type CoverReport, coverReport } from "../../src/cover/cover-report.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
@@ -67,7 +67,7 @@ describe("the suggestion for machines of every state and the demo's matrix", () 
 
   it("gives every class native code that any cell could give, as resolve answers", () => {
     const plan = plannedFleet(parseMatrix(written(report), "matrix.yaml"));
-    const after = coverFleet(plan, hosts);
+    const after = coverReport(plan, hosts);
     const classOf = new Map(after.classes.flatMap((each) => each.names.map((name) => [name, each])));
     const beyond = new Set(report.suggestion?.beyond);
     let native = 0;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { plannedFleet } from "../../src/cover/planned-fleet.ts";
+import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { policyNames } from "../../src/cover/policies.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { changeFleet, changeHost, parseChanges } from "../../src/cover/what-if.ts";

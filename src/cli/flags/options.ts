@@ -1,4 +1,4 @@
-/** Groups of flags that several commands have, those of resolve among them. Each names its heading in the help. */
+/** Groups of flags that several commands have. Each names its heading in the help. */
 
 import type { Command } from "commander";
 
@@ -37,7 +37,7 @@ export function withVisibleGpus(command: Command): Command {
     .option("--gpus <list>", "See only these GPUs: 0,2, UUIDs, all or none");
 }
 
-/** `--gpus` of launch is a wish, not what is to be seen. */
+/** Adds the flags of `withHost` without `--gpus`, which asks for GPUs in launch. */
 export function withLaunchHost(command: Command): Command {
   return withJson(command)
     .optionsGroup("Host:")
@@ -67,7 +67,7 @@ export function withQuestion(command: Command): Command {
   );
 }
 
-/** The fleet of a registry in place of a lock. */
+/** Adds `--from`, a fleet of a registry in place of a lock. */
 export function withFrom(command: Command): Command {
   return command
     .optionsGroup("Options:")

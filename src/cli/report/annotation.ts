@@ -1,8 +1,8 @@
-/** One line for GitHub Actions, which shows it on the page of a run. Source: GitHub Actions, "Workflow commands". */
+/** Writes an error that GitHub Actions shows on the page of a run. Source: GitHub Actions, "Workflow commands". */
 
 import type { Place } from "../../errors.ts";
 
-/** `at` names a file of the repository. */
+/** @param at a place in the repository */
 export function annotation(title: string, message: string, at?: Place): string {
   const { file, line, column: col } = at ?? {};
   const properties = Object.entries({ file, line, col, title })

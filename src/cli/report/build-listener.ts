@@ -1,4 +1,4 @@
-/** The report of a build and of publishing as they go: lines of JSON, or text for people on this terminal. */
+/** Reports the events of build and publish as lines of JSON or as text, and chooses the exit code. */
 
 import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
 import type { PublicationEvent } from "../../fleet/publication.ts";
@@ -27,7 +27,7 @@ export interface BuildListenerFlags extends JsonFlag {
 /**
  * Throws `USAGE` for two forms at once.
  *
- * @param summary whether a build begins with what its plan comes to
+ * @param summary print the counts of the plan first
  */
 export function listenerFor(
   flags: BuildListenerFlags,
@@ -51,17 +51,17 @@ export function listenerFor(
   };
 }
 
-type Told = Exclude<FleetBuildEvent, PublicationEvent> | Notice;
+type ReportedEvent = Exclude<FleetBuildEvent, PublicationEvent> | Notice;
 
 /** One JSON object a line. */
-function jsonLines({ out, onEvent }: CommandContext): (event: Told) => void {
+function jsonLines({ out, onEvent }: CommandContext): (event: ReportedEvent) => void {
   return (event) => {
     switch (event.type) {
       case "plan":
       case "note":
         return;
       case "problem":
-        // The index's own line names what it lacks.
+        // The event of the index names the cells that it lacks.
         return event.problem.code === "INDEX_INCOMPLETE" ? undefined : onEvent(event);
       default:
         out(`${JSON.stringify(event, wholeProblems)}\n`);
@@ -69,7 +69,7 @@ function jsonLines({ out, onEvent }: CommandContext): (event: Told) => void {
   };
 }
 
-/** The contract has a problem's details in its message. */
+/** In JSON, the details of a problem are part of its message. */
 function wholeProblems(_: string, value: unknown): unknown {
   const isDetailed =
     typeof value === "object" &&
@@ -84,10 +84,10 @@ function reports(
   progress: ProgressName,
   context: CommandContext,
   { summary }: { readonly summary: boolean },
-): (event: Told) => void {
+): (event: ReportedEvent) => void {
   let total = 0;
   let reporter: BuildReporter | null = null;
-  // With the first cell: what goes wrong before it leaves nothing on a terminal that is redrawn.
+  // Made at the first cell: a failure before it leaves the terminal as it is.
   const report = () => {
     reporter ??= reporterFor(progress, total, context);
     return reporter;
@@ -123,7 +123,7 @@ function reporterFor(progress: ProgressName, total: number, context: CommandCont
     write: err,
     style: styleFor(terminal.color.err),
     total,
-    // Asked each time: a window is made smaller while it builds.
+    // A getter: the window may change its size during the build.
     get columns() {
       return terminal.columns;
     },
@@ -133,7 +133,7 @@ function reporterFor(progress: ProgressName, total: number, context: CommandCont
   return env.GITHUB_ACTIONS === "true" ? annotating(reporter, options) : reporter;
 }
 
-/** Answers with the common code of all failures. A failed step among them, or an index that lacks cells, is the plain failure. */
+/** The code that all failures share; 1 if their codes differ, or if the index lacks cells. */
 export function exitCodeOf({
   interrupted,
   results,

@@ -1,4 +1,4 @@
-/** A build as it goes: one reporter per kind of reader, each a function from events to text. */
+/** Reporters of a running build: each turns events into text for one kind of reader. */
 
 import type { BuildEvent, CellResult } from "../../fleet/build/schedule.ts";
 import type { SummaryEvent } from "../../fleet/run-build.ts";
@@ -6,11 +6,11 @@ import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
 import { printable } from "../../printable.ts";
 import { annotation } from "./annotation.ts";
 import { reportProblem } from "./problems.ts";
-import { keptLines, progressLines } from "./progress.ts";
+import { keptLines, progressLines } from "./build-progress.ts";
 import type { Style } from "./style.ts";
 import { mark } from "./terminal-text.ts";
 
-/** Hears the summary last. */
+/** Gets the summary last. */
 export type BuildReporter = (event: BuildEvent | SummaryEvent) => void;
 
 export interface ReporterOptions {
@@ -72,7 +72,7 @@ function ttyReporter(options: ReporterOptions): BuildReporter {
       clearInterval(timer);
       return write(clear() + summaryText(event, style));
     }
-    // Drawn with the next tick: a step can print thousands of lines in a second.
+    // The next tick draws it: a step can print thousands of lines a second.
     if (event.type === "log") return keepLine(running.get(event.cell)?.lines, event.line);
     if (event.type === "start") running.set(event.cell, { since: clock(), lines: [] });
     if (event.type === "done" || event.type === "failed" || event.type === "interrupted")
@@ -80,7 +80,7 @@ function ttyReporter(options: ReporterOptions): BuildReporter {
     if (event.type === "done") done++;
     if (event.type === "failed") failed++;
     const line = event.type === "done" || event.type === "failed" ? eventLine(event, style) : null;
-    for (const told of [...(line === null ? [] : [line]), ...warnings(event)]) write(`${clear()}${told}\n`);
+    for (const text of [...(line === null ? [] : [line]), ...warnings(event)]) write(`${clear()}${text}\n`);
     draw();
   };
 }
@@ -91,7 +91,7 @@ function keepLine(lines: string[] | undefined, line: string): void {
   if (lines.length > keptLines) lines.shift();
 }
 
-/** Plain lines, and between them what the steps print, each line behind its cell. */
+/** Plain lines, and the output of the steps, each line after the name of its cell. */
 function stepsReporter(options: ReporterOptions): BuildReporter {
   const plain = plainReporter(options);
   return (event) => {
@@ -100,7 +100,7 @@ function stepsReporter(options: ReporterOptions): BuildReporter {
   };
 }
 
-/** Warnings, and at the end what failed. */
+/** Only warnings and, at the end, failures. */
 function quietReporter({ write, style }: ReporterOptions): BuildReporter {
   const warnings = warningsOnce(style);
   return (event) => {
@@ -111,18 +111,18 @@ function quietReporter({ write, style }: ReporterOptions): BuildReporter {
   };
 }
 
-/** Tells a warning that many cells share, as of files of one base, with the first of them. */
+/** Shows a warning that many cells share only once. */
 function warningsOnce(style: Style): (event: BuildEvent) => readonly string[] {
-  const told = new Set<string>();
+  const shown = new Set<string>();
   return (event) => {
     if (event.type !== "done") return [];
-    const fresh = event.warnings.filter(({ code, message }) => !told.has(`${code} ${message}`));
-    for (const { code, message } of fresh) told.add(`${code} ${message}`);
+    const fresh = event.warnings.filter(({ code, message }) => !shown.has(`${code} ${message}`));
+    for (const { code, message } of fresh) shown.add(`${code} ${message}`);
     return fresh.map((warning) => reportProblem(warning, style));
   };
 }
 
-/** The same, and an annotation for each failed cell. */
+/** Adds an annotation for each problem of a failed cell. */
 export function annotating(
   reporter: BuildReporter,
   { write }: Pick<ReporterOptions, "write">,
@@ -160,7 +160,7 @@ function lineOf(event: BuildEvent, style: Style): string | null {
   }
 }
 
-/** The result, and for every failed cell why, and the path of its log. */
+/** The problems and the log of every failed cell, and the counts. */
 function summaryText(
   { built, adopted, failed, interrupted, kept, results }: SummaryEvent,
   style: Style,

@@ -10,18 +10,18 @@ export function reportProblem(problem: Problem, style: Style): string {
   return [head, ...rest].join("\n");
 }
 
-/** With all of its message, in a report of many things. */
+/** A problem within the JSON of a report: its details become lines of its message. */
 export function problemJson({ details, ...problem }: Problem): object {
   return { ...problem, message: wholeMessage({ message: problem.message, details: details ?? [] }) };
 }
 
-/** `--json` of a command that failed. */
-export function problemsToJson(problems: readonly Problem[]): string {
+/** The answer of `--json` if a command fails. */
+export function problemsJson(problems: readonly Problem[]): object {
   const errors = problems.map(({ code, message, details, fix, at }) => ({
     code,
     message: wholeMessage({ message, details: details ?? [] }),
     ...(fix === undefined ? {} : { fix }),
     ...(at === undefined ? {} : { at: { file: at.file, line: at.line ?? null, column: at.column ?? null } }),
   }));
-  return `${JSON.stringify({ schemaVersion: 1, errors }, null, 2)}\n`;
+  return { schemaVersion: 1, errors };
 }

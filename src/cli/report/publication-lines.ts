@@ -1,4 +1,4 @@
-/** The report of `build`, `publish` and `promote` on a written index and on signatures: lines of JSON, or for people. */
+/** Reports the index, the channels and the signatures that `build`, `publish` and `promote` write. */
 
 import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publication.ts";
 import type { NativeImage } from "../../lock/format-fleet-index.ts";
@@ -32,7 +32,7 @@ function channelLines({ channel, how, images, version, from, losses }: ChannelEv
 }
 
 function indexLines({ how, cells, added, plain }: IndexEvent): readonly string[] {
-  // The images are those of before, in another text.
+  // The images are the same, and the text of the index differs.
   const isRewritten = how === "written" && added.length === 0;
   return [
     `index ${how}: ${count(cells, "image")}, ${added.length} added`,
@@ -42,7 +42,7 @@ function indexLines({ how, cells, added, plain }: IndexEvent): readonly string[]
 }
 
 function describePlain({ platform, cell, withheld }: NativeImage): readonly string[] {
-  // Told as a problem.
+  // A problem reports this.
   if (withheld !== undefined) return [];
   if (cell === null)
     return [

@@ -1,4 +1,4 @@
-/** The signers that vouch for an answer, for people. */
+/** Names the signer of an index or image. */
 
 import type { SignedBy } from "../../lock/index-trust.ts";
 

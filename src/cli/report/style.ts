@@ -1,4 +1,4 @@
-/** Colour by meaning, or none. The marks become escape codes where the program prints: see terminal-text.ts. */
+/** Colours by meaning. terminal-text.ts replaces the marks by escape codes. */
 
 import { mark } from "./terminal-text.ts";
 
@@ -18,7 +18,7 @@ export function styleFor(color: boolean): Style {
   };
 }
 
-/** Whether to colour a stream: FORCE_COLOR and NO_COLOR (no-color.org) before what the stream is. */
+/** FORCE_COLOR and NO_COLOR (no-color.org) count before the kind of the stream. */
 export function wantsColor(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
   if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "") return env.FORCE_COLOR !== "0";
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== "") return false;

@@ -1,10 +1,9 @@
-/** Text as it goes to standard output and standard error: the one place that writes escape codes, and lets no other through. */
+/** Makes text safe for a terminal. Only this file writes escape codes, and it lets no others through. */
 
 import { printableLines } from "../../printable.ts";
 
 /**
- * Codes that the program itself sends to a terminal (ECMA-48, 8.3.117 SGR, 8.3.41 EL and 8.3.22 CUU). Every colour ends with the same code,
- * so that none reaches into the next word.
+ * The codes that the program sends to a terminal (ECMA-48, 8.3.117 SGR, 8.3.41 EL and 8.3.22 CUU).
  */
 const codes = {
   green: "\u001b[32m",
@@ -13,29 +12,29 @@ const codes = {
   dim: "\u001b[2m",
   bold: "\u001b[1m",
   end: "\u001b[0m",
-  /** To the begin of the line, and empty it: before a line that is drawn again. */
+  /** To the start of the line, and erase it. */
   clearLine: "\r\u001b[K",
-  /** To the line above, in the same column. */
+  /** To the line above. */
   lineUp: "\u001b[A",
 } as const;
 
 export type Mark = keyof typeof codes;
 
 /**
- * Drawn anew for every run, so that no lock, registry or log can contain a mark: it was written before. U+FDD0 is no character,
- * and kept for a program's own use (Unicode 16, 23.7).
+ * Random in every run, so that no lock, registry or log can hold a mark. U+FDD0 is reserved for use inside a program
+ * (Unicode 16, 23.7).
  */
 const secret = `\ufdd0${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`;
 const pattern = new RegExp(`${secret}(${Object.keys(codes).join("|")});`, "g");
 
-/** Stands for an escape code until it is printed. */
+/** A placeholder of an escape code in unprinted text. */
 export function mark(name: Mark): string {
   return `${secret}${name};`;
 }
 
 /**
- * Marks become their codes. Everything else that a terminal acts on becomes its JSON escape, but newlines and tabs: JSON stays JSON
- * with the same meaning.
+ * Replaces marks by their codes. Escapes all other control characters as JSON does, except newlines and tabs: JSON keeps its
+ * meaning.
  */
 export function terminalText(text: string): string {
   const safe = printableLines(text);

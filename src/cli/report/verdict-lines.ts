@@ -1,9 +1,9 @@
-/** Verdicts on one image, for people. */
+/** Lines of a verdict on one image. */
 
 import type { Misfit } from "../../resolve/verdict.ts";
 import type { Style } from "./style.ts";
 
-/** `fits` is null where nothing is proved. */
+/** @param fits null if nothing is proved */
 export function verdictLine(style: Style, fits: boolean | null, what: string): string {
   if (fits === null) return `${style.warn("not proved")}: ${what}`;
   return `${fits ? style.good("fits") : style.bad("does not fit")}: ${what}`;

@@ -1,4 +1,4 @@
-/** The page's script and style. The bundler puts their texts here (scripts/bundle-plugins.mjs); from the sources they are made when asked for. */
+/** The script and the style of the page. The bundler replaces this file by their texts (scripts/bundle-plugins.mjs). */
 
 import type { PageAssets } from "./document.ts";
 

@@ -1,8 +1,7 @@
-/** How well a host class is served, in one word: what a page counts, colours and filters by. */
+/** The status of a host class, which the page counts, colours and filters by, and the steps that would better it. */
 
 import { groupBy } from "../../io/collections.ts";
-import { classRow } from "../cover-rows.ts";
-import { type CoveredImage, hostsOf } from "../image-use.ts";
+import { hostsOf } from "../image-use.ts";
 import type { PageClass } from "./page-data.ts";
 
 /** The worst first. */
@@ -10,7 +9,7 @@ export const statuses = ["none", "gpus", "near", "unknown", "native"] as const;
 
 export type Status = (typeof statuses)[number];
 
-/** Words for each status, and a mark that does without colour. */
+/** Words and a mark for each status. */
 export const statusWords = {
   none: { mark: "✕", label: "no image", hosts: "get no image" },
   gpus: { mark: "!", label: "GPUs unused", hosts: "leave their GPUs unused" },
@@ -29,30 +28,30 @@ export function statusOf({ match, unusedGpus }: Pick<PageClass, "match" | "unuse
   return match.native ? "native" : "near";
 }
 
-/** Hosts of each status. */
+/** The number of hosts of each status. */
 export function countStatuses(classes: readonly PageClass[]): Readonly<Record<Status, number>> {
   const counts: Record<Status, number> = { none: 0, gpus: 0, near: 0, unknown: 0, native: 0 };
   for (const each of classes) counts[statusOf(each)] += each.hosts;
   return counts;
 }
 
-/** A step that would serve more hosts, the worst off first and the most of them: classes that want the same are one entry. */
+/** A step that would serve more hosts. Classes with the same fixes are one entry. */
 export interface ToDo {
   readonly status: Status;
   readonly hosts: number;
   readonly classes: readonly PageClass[];
-  /** Fixes of these hosts so that an image of the fleet serves them: all of them. */
+  /** An image of the fleet serves these hosts after all of these fixes. */
   readonly fixes: readonly string[];
-  /** The cell to add to the fleet instead; null if the facts do not tell. */
+  /** The cell that would serve them if the fleet had it; null if it is unknown. */
   readonly serve: string | null;
-  /** Of the first of them. */
+  /** Of the first class. */
   readonly nearest: PageClass["nearest"];
 }
 
-/** Classes of these statuses that anything is known to do about. */
-export function toDoOf(classes: readonly PageClass[], wanted: readonly Status[]): readonly ToDo[] {
-  const asked = classes.filter((each) => wanted.includes(statusOf(each)));
-  const groups = groupBy(asked, (each) => JSON.stringify([statusOf(each), fixesOf(each), each.serve]));
+/** Steps for classes of these statuses: the worst status first, then the most hosts. */
+export function toDoOf(classes: readonly PageClass[], allowed: readonly Status[]): readonly ToDo[] {
+  const chosen = classes.filter((each) => allowed.includes(statusOf(each)));
+  const groups = groupBy(chosen, (each) => JSON.stringify([statusOf(each), fixesOf(each), each.serve]));
   return [...groups.values()]
     .flatMap((members): ToDo[] => {
       const [first] = members;
@@ -73,40 +72,4 @@ export function toDoOf(classes: readonly PageClass[], wanted: readonly Status[])
 
 function fixesOf({ nearest }: PageClass): readonly string[] {
   return [...new Set(nearest?.reasons.map(({ fix }) => fix) ?? [])];
-}
-
-/** The search of a page: every word has to be in a row's text, whatever its case. */
-interface Searched<Row> {
-  readonly row: Row;
-  readonly text: string;
-}
-
-/** Names, GPUs, driver, CPU, image and how it runs, problems and reasons. */
-export function searchedClass(row: PageClass): Searched<PageClass> {
-  const { names, host, nearest, serve, match } = row;
-  const reasons = nearest?.reasons.flatMap(({ code, message }) => [code, message]) ?? [];
-  const words = [
-    ...classRow({ ...row, others: [] }).slice(1),
-    statusWords[statusOf(row)].label,
-    ...names,
-    ...host.products,
-    ...host.problems,
-    ...reasons,
-    host.model ?? "",
-    host.platform,
-    host.level ?? "",
-    serve ?? "",
-    match?.tier ?? "",
-  ];
-  return { row, text: words.join("\n").toLowerCase() };
-}
-
-export function searchedImage(row: CoveredImage): Searched<CoveredImage> {
-  const axes = Object.entries(row.axes).map(([axis, value]) => `${axis}=${value}`);
-  return { row, text: [row.cell, ...axes, row.platform, row.misfit?.code ?? ""].join("\n").toLowerCase() };
-}
-
-export function search<Row>(rows: readonly Searched<Row>[], query: string): readonly Row[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  return rows.filter(({ text }) => words.every((word) => text.includes(word))).map(({ row }) => row);
 }

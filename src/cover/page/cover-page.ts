@@ -1,6 +1,6 @@
-/** `imgmatch cover --html`: one file that shows a fleet and its hosts, and answers why-not, in any browser and without a network. */
+/** `imgmatch cover --html`: writes one page that shows a fleet and its hosts, and answers why-not without a network. */
 
-import type { CoverFleet } from "../cover-classes.ts";
+import type { CoverFleet } from "../cover-fleet.ts";
 import type { CoverReport } from "../cover-report.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
 import { headline, summary } from "../cover-rows.ts";
@@ -11,9 +11,9 @@ import { pageData } from "./page-data.ts";
 import { pack } from "./packed.ts";
 
 /**
- * The page of a report, as HTML. It holds the names of hosts and what rules ask of them, no serial numbers.
+ * The page of a report, as HTML. It holds the names of hosts and the facts that rules ask for, and no serial numbers.
  *
- * @param report what `coverReport` answered for the same fleet, hosts and options
+ * @param report of `coverReport` for the same fleet, hosts and options
  * @example
  * const report = coverReport(fleet, hosts, { whatIf: ["driver=580.95.05"] });
  * await writeFile("report.html", await coverPage(fleet, hosts, report));
@@ -30,7 +30,7 @@ export async function coverPage(
     title: `${name} ${release}: who gets which image`,
     summary: `${headline(report)}: ${summary(report, report)}`,
   };
-  // Apart: it is as large as all else that a program loads.
+  // Loaded here, as it is as large as the rest of the program.
   const { pageAssets } = await import("./assets.ts");
   return pageDocument({ ...text, version, data }, await pageAssets());
 }

@@ -1,11 +1,10 @@
-/** The page as one file: nothing of it comes from elsewhere, and no text of a host or a fleet is read as anything but text. */
+/** The HTML of the page. It loads nothing, and texts of hosts and fleets stay text. */
 
 import { createHash } from "node:crypto";
 import type { OwnFile } from "../../io/replace-own-file.ts";
 import { printable } from "../../printable.ts";
 
 export interface PageAssets {
-  /** A program in one file. */
   readonly script: string;
   readonly style: string;
 }
@@ -13,12 +12,12 @@ export interface PageAssets {
 const pageStart =
   '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="generator" content="imgmatch';
 
-/** Nothing but a page is ever overwritten by one. */
+/** A page overwrites only a page. */
 export const pageFile: OwnFile = { start: pageStart, what: "page" };
 
-export interface PageText {
+interface PageText {
   readonly title: string;
-  /** For those who run no scripts. */
+  /** For browsers without scripts. */
   readonly summary: string;
   readonly version: string;
   /** JSON. */
@@ -26,8 +25,8 @@ export interface PageText {
 }
 
 /**
- * Only this script and this style run (Content Security Policy 3, 8.4: hashes), nothing is loaded, sent or framed, and markup is
- * never made of text (`require-trusted-types-for`).
+ * The policy allows only this script and this style (Content Security Policy 3, 8.4: hashes). It forbids to load or send anything, and to
+ * make markup of text (`require-trusted-types-for`).
  */
 export function pageDocument({ title, summary, version, data }: PageText, assets: PageAssets): string {
   const { script, style } = { script: inline(assets.script, "script"), style: inline(assets.style, "style") };
@@ -59,15 +58,15 @@ function hashOf(content: string): string {
   return `sha256-${createHash("sha256").update(content).digest("base64")}`;
 }
 
-/** As HTML reads it, in an element or between double quotes. */
+/** Escapes text for an element or a quoted attribute. */
 function text(value: string): string {
   const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   return printable(value).replace(/[&<>"]/g, (mark) => marks[mark] ?? "");
 }
 
 /**
- * Inside a script element, `</script`, `<script` and `<!--` end or nest it whatever surrounds them (HTML, 4.12.1.3): JSON has a
- * `<` only in its strings, where an escape says the same.
+ * Escapes JSON for a script element, which `</script`, `<script` and `<!--` would end or nest (HTML, 4.12.1.3). JSON has `<` only in
+ * strings.
  */
 function dataText(json: string): string {
   return json.replace(
@@ -76,7 +75,7 @@ function dataText(json: string): string {
   );
 }
 
-/** Our own text, which has to be free of what would end its element. */
+/** Refuses a text of this program that would end its element. */
 function inline(content: string, element: "script" | "style"): string {
   const found = /<\/?(?:script|style)|<!--|\r/i.exec(content);
   if (found !== null) throw new Error(`the page's ${element} has ${JSON.stringify(found[0])} in it`);

@@ -1,28 +1,28 @@
-/** The images of a fleet as a table of two directions: one axis across, every combination of the others down. */
+/** Arranges images as a table: one axis across, and every combination of the others down. */
 
 import type { CoveredImage } from "../image-use.ts";
 
 export interface FleetMap {
-  /** The axis whose values are the columns; null for a fleet that has no axis with two values. */
+  /** The axis of the columns; null if no axis has two values. */
   readonly across: string | null;
   readonly columns: readonly string[];
-  /** The axes whose values name a row. */
+  /** The axes of the rows. */
   readonly down: readonly string[];
   readonly rows: readonly MapRow[];
-  /** Axes with one value for all images, which need no place. */
+  /** Axes with the same value for all images. */
   readonly same: readonly (readonly [axis: string, value: string])[];
 }
 
-export interface MapRow {
+interface MapRow {
   readonly values: readonly string[];
-  /** By column; none where the fleet has no such image, several where axes do not tell images apart. */
+  /** The images of each column. A cell has several if axes do not tell images apart. */
   readonly cells: readonly (readonly CoveredImage[])[];
 }
 
-/** Stands for the value of an axis that an image does not have. */
+/** The value of an axis that an image lacks. */
 export const noValue = "–";
 
-/** @param across the axis to have across; one that is none is chosen anew */
+/** @param across the axis of the columns; an unknown one is replaced */
 export function mapFleet(images: readonly CoveredImage[], across: string | null = null): FleetMap {
   const values = valuesByAxis(images);
   const varied = [...values].filter(([, all]) => all.length > 1).map(([axis]) => axis);
@@ -31,9 +31,9 @@ export function mapFleet(images: readonly CoveredImage[], across: string | null 
   const columns = chosen === null ? [""] : (values.get(chosen) ?? []);
   const rows = new Map<string, { readonly values: readonly string[]; readonly cells: CoveredImage[][] }>();
   for (const image of images) {
-    const own = down.map((axis) => valueAt(image, axis));
-    const key = JSON.stringify(own);
-    const row = rows.get(key) ?? { values: own, cells: columns.map(() => []) };
+    const rowValues = down.map((axis) => valueAt(image, axis));
+    const key = JSON.stringify(rowValues);
+    const row = rows.get(key) ?? { values: rowValues, cells: columns.map(() => []) };
     rows.set(key, row);
     row.cells[chosen === null ? 0 : columns.indexOf(valueAt(image, chosen))]?.push(image);
   }
@@ -53,7 +53,7 @@ export function axesAcross(images: readonly CoveredImage[]): readonly string[] {
   return [...valuesByAxis(images)].filter(([, all]) => all.length > 1).map(([axis]) => axis);
 }
 
-/** Wide enough for a screen: GPUs before all else, then what has the most values of those that have not too many. */
+/** Prefers axes that fit a screen, then `compute`, then the axis with the most values. */
 function chooseAcross(values: ReadonlyMap<string, readonly string[]>): string | null {
   const varied = [...values].filter(([, all]) => all.length > 1);
   const [best] = varied.sort(
@@ -67,7 +67,7 @@ function chooseAcross(values: ReadonlyMap<string, readonly string[]>): string | 
 
 const mostColumns = 12;
 
-/** Hardware first, as people read it; a platform counts as an axis where images differ in it. */
+/** Hardware axes first. The platform counts as an axis. */
 const order = ["platform", "accel", "cuda", "compute", "march"];
 
 function valuesByAxis(images: readonly CoveredImage[]): ReadonlyMap<string, readonly string[]> {
@@ -84,7 +84,7 @@ function valueAt({ axes, platform }: CoveredImage, axis: string): string {
   return axis === "platform" ? platform : noValue;
 }
 
-/** Numbers in texts as numbers, and what is none of something at the end. */
+/** Compares numbers in texts as numbers. `none` comes last. */
 export function compareValues(a: string, b: string): number {
   const last = (value: string) => Number(value === "none" || value === noValue);
   return last(a) - last(b) || collator.compare(a, b) || (a < b ? -1 : Number(a > b));

@@ -1,16 +1,16 @@
-/** Plain data as short JSON: what is equal stands in it once. A fleet's page says the same of hundreds of images and thousands of hosts. */
+/** Packs data as short JSON that holds equal values once: hundreds of images and thousands of hosts share values. */
 
-/** Primitives as they are; `[0, …]` a list, `[n, …]` an object of the shape `n - 1`; what they hold is given by its place. */
+/** A primitive, a list `[0, …]`, or an object `[n, …]` of the shape `n - 1`. Members are places of nodes. */
 type Node = string | number | boolean | null | readonly number[];
 
 interface Packed {
-  /** Names of members. */
+  /** The names of members of objects. */
   readonly shapes: readonly (readonly string[])[];
-  /** Each node stands behind the nodes that it holds; the last one is the whole. */
+  /** A node follows its members. The last node is the whole. */
   readonly nodes: readonly Node[];
 }
 
-/** Of what JSON can say. Members that are undefined are left out, as in JSON. */
+/** Leaves out undefined members, as JSON does. */
 export function pack(value: unknown): string {
   const shapes = distinct<readonly string[]>();
   const nodes = distinct<Node>();
@@ -38,7 +38,7 @@ function distinct<Value>() {
   return { all, placeOf };
 }
 
-/** Unpacks the text of {@link pack}. Equal values are one object now. */
+/** Unpacks the text of {@link pack}. Equal values become one object. */
 export function unpack(text: string): unknown {
   const { shapes, nodes } = JSON.parse(text) as Packed;
   const values: unknown[] = [];
@@ -53,6 +53,6 @@ function composed(
 ): unknown {
   const members = places.map((place) => values[place]);
   if (kind === 0) return members;
-  // Own members whatever their names: `__proto__` is one among others.
+  // fromEntries makes own members, also of `__proto__`.
   return Object.fromEntries((shapes[kind - 1] ?? []).map((name, index) => [name, members[index]]));
 }

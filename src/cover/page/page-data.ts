@@ -1,8 +1,9 @@
-/** The data of a cover's page: the report, and the parts of fleet and hosts with which its rules answer every why-not. */
+/** The data of the page: the report, and all facts and images that the rules need for its answers. */
 
-import type { CoveredClass, CoverFleet } from "../cover-classes.ts";
+import type { CoveredClass } from "../cover-classes.ts";
+import type { CoverFleet } from "../cover-fleet.ts";
 import type { HostClass } from "../host-classes.ts";
-import { openCover } from "../what-if.ts";
+import { applyChanges } from "../what-if.ts";
 import type { CoverReport } from "../cover-report.ts";
 import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../host/facts.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
@@ -13,16 +14,16 @@ import { plainPins } from "../../resolve/pins.ts";
 import { version } from "../../version.ts";
 
 export interface PageData {
-  /** Of imgmatch. */
+  /** The version of imgmatch. */
   readonly version: string;
   readonly report: PageReport;
   readonly now: PageFleet;
-  /** With the changes of `--what-if`; null where none were asked for. */
+  /** With the changes of `--what-if`; null without changes. */
   readonly after: PageFleet | null;
   readonly question: PageQuestion;
 }
 
-/** A class without the other images that fit, hundreds of names for each: the page works them out. */
+/** A class without `others`, hundreds of names for each: the page computes them. */
 export type PageClass = Omit<CoveredClass, "others">;
 
 type WhatIf = NonNullable<CoverReport["whatIf"]>;
@@ -36,7 +37,7 @@ export type PageReport = Omit<CoverReport, "classes" | "whatIf"> & {
 
 export interface PageFleet {
   readonly lock: Lock;
-  /** Of class `c1`, `c2`, …: without what no rule asks, as serial numbers, addresses and use are. */
+  /** The facts of the classes `c1`, `c2`, …, without serial numbers, addresses and use: no rule asks for them. */
   readonly hosts: readonly HostFacts[];
 }
 
@@ -56,7 +57,7 @@ export function pageData(
   report: CoverReport,
   options: ResolveImageOptions,
 ): PageData {
-  const { classes, after } = openCover(fleet, hosts, report.whatIf?.changes ?? []);
+  const { classes, after } = applyChanges(fleet, hosts, report.whatIf?.changes ?? []);
   const locks = [fleet.lock, ...(after === null ? [] : [after.fleet.lock])];
   const { whatIf, ...now } = report;
   return {
@@ -84,15 +85,23 @@ function withoutOthers({ others: _, ...each }: CoveredClass): PageClass {
 }
 
 function pageFleet(lock: Lock, classes: readonly HostClass[]): PageFleet {
-  const images = Object.entries(lock.images).map(([cell, image]) => [cell, askedOf(image)]);
+  const images = Object.entries(lock.images).map(([cell, image]) => [cell, judgedPartOf(image)]);
   return {
     lock: { ...lock, images: Object.fromEntries(images) },
     hosts: classes.map(({ facts }) => plain(facts)),
   };
 }
 
-/** How it was built, and what it takes, says nothing of where it runs. */
-function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }: LockedImage): LockedImage {
+/** Leaves out how the image was built, and its size: no rule asks for them. */
+function judgedPartOf({
+  axes,
+  platform,
+  tag,
+  inputDigest,
+  digest,
+  requires,
+  ...more
+}: LockedImage): LockedImage {
   const { repository, local, measured, adopted } = more;
   return {
     ...{ axes, platform, tag, inputDigest, digest, requires },
@@ -106,7 +115,7 @@ function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }
 
 function plain(facts: HostFacts): HostFacts {
   const { nvidia, amd, sources } = facts;
-  // From where they are known says whether a driver has them.
+  // A rule reads from these sources whether a driver has the GPUs.
   const kept = Object.entries(sources).filter(([fact]) => amd != null && fact.startsWith("amd."));
   return {
     ...facts,
@@ -116,7 +125,7 @@ function plain(facts: HostFacts): HostFacts {
   };
 }
 
-/** Cards have numbers of their own, and places on their machine's bus. */
+/** Leaves out the card's numbers and its place on the bus. */
 function plainAmdGpu(gpu: AmdGpuFacts): AmdGpuFacts {
   return { ...gpu, uuid: null, pci: null, bus: null, memoryMiB: null, partition: null };
 }
@@ -145,7 +154,7 @@ function questionOf(
   };
 }
 
-/** The options that {@link pageData} was asked with, as far as this fleet can tell. */
+/** Restores the options of {@link pageData}. Pins match the values that the fleet had then. */
 export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageQuestion): ResolveImageOptions {
   return {
     pins: Object.fromEntries(

@@ -1,7 +1,8 @@
 /** A cover, compared with `resolveImage` and `rankImages` asked of each host by itself. */
 
 import { expect } from "vitest";
-import type { Cover, CoverFleet } from "../../../src/cover/cover-classes.ts";
+import type { Cover } from "../../../src/cover/cover-classes.ts";
+import type { CoverFleet } from "../../../src/cover/cover-fleet.ts";
 import type { NamedHost } from "../../../src/host/read-hosts.ts";
 import { nearestFirst } from "../../../src/resolve/nearest.ts";
 import { rankImages, resolveImage } from "../../../src/resolve/resolve-image.ts";

@@ -1,7 +1,7 @@
 /** The program's commands and their flags. */
 
 import { Command } from "commander";
-import { commandTable } from "../../../src/cli/command-table.ts";
+import { commandGroups } from "../../../src/cli/command-table.ts";
 
 export interface Described {
   /** `plan`, or `lock merge` for a command of a command. */
@@ -13,15 +13,17 @@ export interface Described {
 /** In the order of the help text. */
 export const describedCommands: readonly Described[] = (
   await Promise.all(
-    Object.entries(commandTable).map(async ([name, load]) => {
-      const command = new Command(name);
-      const define = await load();
-      define(command, () => async () => {});
-      return [
-        describe(name, command),
-        ...command.commands.map((sub) => describe(`${name} ${sub.name()}`, sub)),
-      ];
-    }),
+    Object.values(commandGroups)
+      .flatMap((commands) => Object.entries(commands))
+      .map(async ([name, load]) => {
+        const command = new Command(name);
+        const define = await load();
+        define(command, () => async () => {});
+        return [
+          describe(name, command),
+          ...command.commands.map((sub) => describe(`${name} ${sub.name()}`, sub)),
+        ];
+      }),
   )
 ).flat();
 

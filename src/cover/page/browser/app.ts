@@ -1,25 +1,27 @@
-/** The state that all parts of the page share: the data, the question, and the listeners for its changes. */
+/** The state of the page: its data, the choices of the reader, and listeners for their changes. */
 
-import { type Answers, answersOf } from "../ask.ts";
-import { search, searchedClass, searchedImage, type Status } from "../class-status.ts";
+import { type Answers, answersOf } from "../answers.ts";
+import type { Status } from "../class-status.ts";
 import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
 import type { Cover } from "../../cover-classes.ts";
 import { nounOf } from "../../cover-rows.ts";
+import { search, searchedClass, searchedImage } from "../search.ts";
 import type { CoverChange } from "../../compare-covers.ts";
 
 /** The fleet and its hosts as they are, or with the changes. */
-export type ViewName = "now" | "after";
+type ViewName = "now" | "after";
 
 export interface View extends Pick<Cover, "counts" | "cost" | "images"> {
   readonly classes: readonly PageClass[];
   readonly fleet: PageFleet;
-  /** Worked out when somebody asks for the first time. */
+  /** Computed at the first call. */
   readonly answers: () => Answers;
-  /** All for an empty query. */
+  /** An empty query finds all. */
   readonly search: (query: string) => Pick<View, "classes" | "images">;
 }
 
-export interface Asked {
+/** The choices of the reader. */
+export interface Shown {
   readonly view: ViewName;
   readonly query: string;
   /** null for all. */
@@ -31,17 +33,17 @@ export interface Asked {
 export interface App {
   readonly data: PageData;
   readonly views: { readonly now: View; readonly after: View | null };
-  /** Whom it counts: `host`, or `machine type`. */
+  /** `host` or `machine type`. */
   readonly noun: string;
-  /** The same at the head of a column: `Hosts`. */
+  /** `Hosts` or `Machine types`. */
   readonly nounHead: string;
   /** By a class's id. */
   readonly changes: ReadonlyMap<string, CoverChange>;
-  readonly asked: () => Asked;
+  readonly shown: () => Shown;
   readonly view: () => View;
-  readonly ask: (change: Partial<Asked>) => void;
-  /** Told of each change, and what changed. */
-  readonly listen: (listener: (changed: ReadonlySet<keyof Asked>) => void) => void;
+  readonly show: (change: Partial<Shown>) => void;
+  /** Draws now, and at every change of one of these choices. */
+  readonly listen: (members: readonly (keyof Shown)[], draw: () => void) => void;
 }
 
 export function createApp(data: PageData): App {
@@ -64,8 +66,8 @@ export function createApp(data: PageData): App {
     now: viewOf(report, now),
     after: whatIf === undefined || after === null ? null : viewOf(whatIf.after, after),
   };
-  const listeners: ((changed: ReadonlySet<keyof Asked>) => void)[] = [];
-  let asked: Asked = { view: "now", query: "", status: null, idle: false };
+  const listeners: { readonly members: readonly (keyof Shown)[]; readonly draw: () => void }[] = [];
+  let shown: Shown = { view: "now", query: "", status: null, idle: false };
   const noun = nounOf(report);
   return {
     data,
@@ -73,16 +75,19 @@ export function createApp(data: PageData): App {
     noun,
     nounHead: `${noun.charAt(0).toUpperCase()}${noun.slice(1)}s`,
     changes: new Map(whatIf?.diff.map((change) => [change.id, change])),
-    asked: () => asked,
-    view: () => views[asked.view] ?? views.now,
-    ask: (change) => {
-      const next = { ...asked, ...change };
-      const names = Object.keys(change) as (keyof Asked)[];
-      const changed = new Set(names.filter((name) => next[name] !== asked[name]));
-      asked = next;
-      if (changed.size > 0) for (const listener of listeners) listener(changed);
+    shown: () => shown,
+    view: () => views[shown.view] ?? views.now,
+    show: (change) => {
+      const next = { ...shown, ...change };
+      const names = Object.keys(change) as (keyof Shown)[];
+      const changed = names.filter((name) => next[name] !== shown[name]);
+      shown = next;
+      for (const { members, draw } of listeners) if (members.some((name) => changed.includes(name))) draw();
     },
-    listen: (listener) => listeners.push(listener),
+    listen: (members, draw) => {
+      listeners.push({ members, draw });
+      draw();
+    },
   };
 }
 
@@ -91,7 +96,7 @@ export function placeOf(id: string): number {
   return Number(id.slice(1)) - 1;
 }
 
-function once<Made extends object>(make: () => Made): () => Made {
-  let made: Made | undefined;
-  return () => (made ??= make());
+function once<Value extends object>(make: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => (value ??= make());
 }

@@ -1,8 +1,8 @@
-/** A few choices of which one holds, side by side: radio buttons, as browsers and screen readers know them. */
+/** Radio buttons, side by side. */
 
 import { h, hidden } from "./element.ts";
 
-export interface Choice<Value extends string> {
+interface Choice<Value extends string> {
   readonly value: Value;
   readonly label: string;
 }

@@ -1,17 +1,16 @@
-/** All about one host class: its hosts, its facts, its image with the reason, and every other image with why not; and why one image is none for it. */
+/** The detail of one host class: its facts, its image, and every other image with the reason against it. And why-not of one image. */
 
 import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { WhyNot } from "../../../resolve/why-not-image.ts";
-import type { ImagesForClass } from "../ask.ts";
+import type { ImagesForClass } from "../answers.ts";
 import type { PageClass } from "../page-data.ts";
 import { type App, placeOf } from "./app.ts";
-import { classLink, imageLink, lead, statusPill } from "./class-words.ts";
+import { classLink, copyable, factsList, imageLink, lead, statusPill } from "./pieces.ts";
 import { counted, digits, h } from "./element.ts";
-import { copyable, factsList } from "./facts-list.ts";
 import { whyNotAddress } from "./route.ts";
 
-/** null for a class that is none. */
+/** null for an unknown class. */
 export function classDetail(app: App, id: string): readonly HTMLElement[] | null {
   const found = app.view().classes.find((each) => each.id === id);
   if (found === undefined) return null;
@@ -29,7 +28,7 @@ export function classDetail(app: App, id: string): readonly HTMLElement[] | null
 function answerOf(app: App, each: PageClass): HTMLElement {
   const { match, nearest, serve } = each;
   const change = app.changes.get(each.id);
-  const now = app.asked().view === "now";
+  const now = app.shown().view === "now";
   const other = (now ? change?.after : change?.before) ?? null;
   return h(
     "div.answer",
@@ -121,7 +120,7 @@ function imagesOf(app: App, { id }: PageClass): HTMLElement {
   );
 }
 
-/** Its links are made when it is opened: a class may be refused by hundreds of images. */
+/** Makes its links when it is opened: hundreds of images may refuse a class. */
 function rejectedGroup(
   id: string,
   { code, message, cells }: ImagesForClass["rejected"][number],
@@ -152,7 +151,7 @@ function allNames({ nounHead }: App, { names }: PageClass): readonly HTMLElement
   ];
 }
 
-/** null where one of both is none. */
+/** null for an unknown class or image. */
 export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLElement[] | null {
   const { classes, fleet, answers } = app.view();
   if (!classes.some((each) => each.id === id) || !Object.hasOwn(fleet.lock.images, cell)) return null;
@@ -180,11 +179,11 @@ export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLE
 type Rank = NonNullable<WhyNot["rank"]>;
 
 function placeWords({ place, of, tier, beatenBy, beats }: Rank): readonly HTMLElement[] {
-  const where = h("p", `Place ${place} of ${of} that fit, tier ${tier}.`);
+  const head = h("p", `Place ${place} of ${of} that fit, tier ${tier}.`);
   if (beatenBy !== null)
-    return [where, h("p", "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
+    return [head, h("p", "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
   return [
-    where,
+    head,
     beats === null
       ? h("p", "It is the answer: the only image that fits.")
       : h("p", "It is the answer: it beats ", imageLink(beats.cell), `, by ${beats.reason}.`),

@@ -1,11 +1,11 @@
-/** Host classes as a table: who they are, the image they get, and the reason. */
+/** The table of host classes: their image, and why. */
 
 import { statuses, statusOf, statusWords } from "../class-status.ts";
 import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";
 import type { App } from "./app.ts";
-import { classLink, imageLink, statusPill } from "./class-words.ts";
+import { classLink, imageLink, statusPill } from "./pieces.ts";
 import { type Column, hostsColumn, searchedTable } from "./data-table.ts";
 import { type Child, h, hidden } from "./element.ts";
 
@@ -23,7 +23,7 @@ export function classTable(app: App): HTMLElement {
     filter: "status",
     filterElement: statusFilter(app),
   });
-  // The search leads there.
+  // The search moves the focus here.
   table.tabIndex = -1;
   return table;
 }
@@ -51,14 +51,14 @@ function whoOf({ id, names }: PageClass): Child {
 }
 
 function imageOf(app: App, { id, match }: PageClass): Child {
-  const change = app.asked().view === "after" ? app.changes.get(id) : undefined;
+  const change = app.shown().view === "after" ? app.changes.get(id) : undefined;
   return [
     match === null ? "none" : imageLink(match.cell),
     change === undefined ? null : h("span.was", `before: ${change.before?.cell ?? "none"}`),
   ];
 }
 
-/** How good the image is, or what is first against the nearest. */
+/** How well the image fits, or the first reason against the nearest image. */
 function whyOf({ match, nearest, unusedGpus, host }: PageClass): string {
   const lacking = match === null || unusedGpus ? nearest?.reasons[0] : undefined;
   if (lacking !== undefined) return `${lacking.code}: ${lacking.message}`;
@@ -70,13 +70,13 @@ function statusFilter(app: App): HTMLElement {
     "select",
     {
       id: "status",
-      onchange: () => app.ask({ status: statuses.find((status) => status === select.value) ?? null }),
+      onchange: () => app.show({ status: statuses.find((status) => status === select.value) ?? null }),
     },
     h("option", { value: "" }, "all answers"),
     ...statuses.map((status) => h("option", { value: status }, statusWords[status].label)),
   );
-  app.listen((changed) => {
-    if (changed.has("status")) select.value = app.asked().status ?? "";
+  app.listen(["status"], () => {
+    select.value = app.shown().status ?? "";
   });
   return h("label", { for: "status" }, hidden("Show only "), select);
 }

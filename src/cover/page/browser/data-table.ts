@@ -1,20 +1,20 @@
-/** Tables that are sorted by their heads. The first rows are there at once, the others as soon as the browser has time, before it prints all of them. */
+/** Tables that their heads sort. The first rows are drawn at once, the others while the browser is idle. */
 
-import type { App, Asked, View } from "./app.ts";
-import { type Child, digits, h, mark, section } from "./element.ts";
+import type { App, Shown, View } from "./app.ts";
+import { button, type Child, digits, h, mark, section } from "./element.ts";
 
 export interface Column<Row> {
   readonly head: string;
-  /** The key that rows are sorted by. */
+  /** Sorts the rows. */
   readonly key: (row: Row) => number | string;
   /** Default: the key. */
   readonly show?: (row: Row) => Child;
-  /** Numbers stand at the right, the most first. */
+  /** Numbers are aligned right, and the largest come first. The cell of the name is the head of its row. */
   readonly kind?: "number" | "name";
   readonly class?: string;
 }
 
-export interface DataTable<Row> {
+interface DataTable<Row> {
   readonly element: HTMLElement;
   readonly show: (rows: readonly Row[]) => void;
 }
@@ -24,14 +24,14 @@ const atATime = 120;
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** How many hosts, the most first. */
+/** The number of hosts. */
 export function hostsColumn({ nounHead }: App): Column<{ readonly hosts: number }> {
   return { head: nounHead, kind: "number", key: ({ hosts }) => hosts };
 }
 
 /**
- * @param columns of which one, `name`, heads its row and stands for it
- * @param first by which the rows are sorted until somebody sorts them
+ * @param columns one of them of the kind `name`
+ * @param first the order until the reader sorts
  */
 export function dataTable<Row>(
   caption: string,
@@ -83,34 +83,31 @@ export function dataTable<Row>(
   };
 }
 
-export interface SearchedTable<Row> {
+interface SearchedTable<Row> {
   readonly id: string;
   readonly head: string;
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
-  /** Those of a view that are asked for. */
-  readonly found: (view: View, asked: Asked) => readonly Row[];
+  /** The rows of a view that the choices allow. */
+  readonly found: (view: View, shown: Shown) => readonly Row[];
   readonly all: (view: View) => readonly Row[];
-  /** Beside view and query, the part of the question that the rows depend on. */
-  readonly filter: keyof Asked;
+  /** The choice that the rows depend on, beside `view` and `query`. */
+  readonly filter: keyof Shown;
   readonly filterElement: HTMLElement;
   readonly noun: string;
   readonly note?: string;
 }
 
-/** A part of the page: the rows that the search finds, and how many they are of all. */
+/** A section with the rows that the search finds, and their count. */
 export function searchedTable<Row>(app: App, of: SearchedTable<Row>): HTMLElement {
   const table = dataTable(of.caption, of.columns);
   const count = h("p.count");
   const draw = () => {
-    const found = of.found(app.view(), app.asked());
+    const found = of.found(app.view(), app.shown());
     table.show(found);
     count.replaceChildren(`${digits(found.length)} of ${digits(of.all(app.view()).length)} ${of.noun}`);
   };
-  app.listen((changed) => {
-    if (changed.has("view") || changed.has("query") || changed.has(of.filter)) draw();
-  });
-  draw();
+  app.listen(["view", "query", of.filter], draw);
   const note = of.note === undefined ? null : h("p.muted", of.note);
   return section(of.id, of.head, [count, of.filterElement], note, table.element);
 }
@@ -125,21 +122,16 @@ function headOf<Row>(
   { column: by, descending }: Sorting,
   sortBy: (column: Column<Row>) => void,
 ): HTMLElement {
-  const own = by === column.head;
+  const isSorted = by === column.head;
   return h(
     "th",
     {
       role: "columnheader",
       scope: "col",
       class: classOf(column),
-      "aria-sort": own ? (descending ? "descending" : "ascending") : "none",
+      "aria-sort": isSorted ? (descending ? "descending" : "ascending") : "none",
     },
-    h(
-      "button",
-      { type: "button", onclick: () => sortBy(column) },
-      column.head,
-      mark(own ? (descending ? " ▼" : " ▲") : ""),
-    ),
+    button("", () => sortBy(column), [column.head, mark(isSorted ? (descending ? " ▼" : " ▲") : "")]),
   );
 }
 
@@ -162,8 +154,8 @@ function keyText(key: number | string): string {
   return typeof key === "number" ? digits(key) : key;
 }
 
-function classOf<Row>({ kind, class: own }: Column<Row>): string {
-  return [kind, own].filter(Boolean).join(" ");
+function classOf<Row>({ kind, class: more }: Column<Row>): string {
+  return [kind, more].filter(Boolean).join(" ");
 }
 
 function sortRows<Row>(

@@ -1,18 +1,18 @@
-/** The dialog over the page that the address asks for: a class, an image, or why a class does not get an image. */
+/** The dialog that the address asks for: a class, an image, or why a class does not get an image. */
 
 import type { App } from "./app.ts";
 import { classDetail, whyNotDetail } from "./class-detail.ts";
-import { h } from "./element.ts";
+import { button, h } from "./element.ts";
 import { imageDetail } from "./image-detail.ts";
 import { leavePlace, type Place, readPlace } from "./route.ts";
 
 export function detailDialog(app: App): HTMLElement {
   const title = h("h2", { id: "detail-title", tabindex: -1 });
   const body = h("div.detail");
-  const close = h("button.close", { type: "button", onclick: () => dialog.close() }, "Close");
+  const close = button("close", () => dialog.close(), "Close");
   const dialog = h("dialog", { "aria-labelledby": "detail-title" }, h("header", title, close), body);
   dialog.addEventListener("close", leavePlace);
-  // A click beside it: the dialog itself is hit only there.
+  // Only a click beside the dialog's content hits the dialog itself.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   const draw = () => {
     const found = contentOf(app, readPlace(location.hash));
@@ -32,20 +32,19 @@ export function detailDialog(app: App): HTMLElement {
 }
 
 interface Content {
-  readonly title: readonly (HTMLElement | Text)[];
+  readonly title: readonly HTMLElement[];
   readonly content: readonly HTMLElement[];
 }
 
 function contentOf(app: App, { class: id, image: cell }: Place): Content | null {
-  if (id !== null && cell !== null) return content("Why not?", whyNotDetail(app, id, cell));
-  if (id !== null) return content(`Class ${id}`, classDetail(app, id));
-  return cell === null ? null : content(`Image ${cell}`, imageDetail(app, cell));
+  if (id !== null && cell !== null) return content("Why not?", "", whyNotDetail(app, id, cell));
+  if (id !== null) return content("Class", id, classDetail(app, id));
+  return cell === null ? null : content("Image", cell, imageDetail(app, cell));
 }
 
-function content(title: string, found: readonly HTMLElement[] | null): Content {
-  const [kind = "", ...name] = title.split(" ");
+function content(kind: string, name: string, found: readonly HTMLElement[] | null): Content {
   return {
-    title: [h("span", kind), h("span.cell", ` ${name.join(" ")}`)],
+    title: [h("span", kind), h("span.cell", ` ${name}`)],
     content: found ?? [h("p", "There is none of this name here.")],
   };
 }

@@ -1,10 +1,10 @@
-/** Elements of the page. Text from outside is only ever text: nothing here reads markup. */
+/** Makes elements. Text from outside stays text: nothing here reads markup. */
 
 import { printable } from "../../../printable.ts";
 
 export type Child = HTMLElement | string | number | null | readonly Child[];
 
-/** `on…` listens; what is null or false is left out; the rest are attributes, none of which runs or loads anything. */
+/** The attributes that the page uses. None of them runs or loads anything. */
 export interface Attributes {
   readonly class?: string;
   readonly id?: string;
@@ -23,40 +23,37 @@ export interface Attributes {
   readonly selected?: boolean;
   readonly open?: boolean;
   readonly href?: `#${string}`;
-  readonly lang?: string;
   readonly "data-label"?: string;
   readonly "data-key"?: string;
   readonly "data-hosts"?: number;
   readonly "aria-label"?: string;
   readonly "aria-labelledby"?: string;
-  readonly "aria-describedby"?: string;
   readonly "aria-hidden"?: "true";
   readonly "aria-pressed"?: "true" | "false";
   readonly "aria-sort"?: "ascending" | "descending" | "none";
   readonly "aria-live"?: "polite";
-  readonly "aria-current"?: "true";
 }
 
 type Listeners = {
   readonly [Name in keyof HTMLElementEventMap as `on${Name}`]?: (event: HTMLElementEventMap[Name]) => void;
 };
 
-type Given = Attributes & Listeners;
+type Members = Attributes & Listeners;
 
 /**
- * A new element, `h("p.muted", "text")`; texts are shown with what would be invisible, or change their direction, escaped. Its attributes, where
- * it has any, are an object before its children.
+ * Makes an element: `h("p.muted", { id: "note" }, "text")`. Members `on…` are listeners, and false or undefined attributes are left out.
+ * Escapes characters that are invisible or change the direction of text.
  */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   name: Tag | `${Tag}.${string}`,
-  first: Given | Child = null,
+  first: Members | Child = null,
   ...rest: readonly Child[]
 ): HTMLElementTagNameMap[Tag] {
   const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag as Tag);
   element.classList.add(...classes);
-  const [given, children] = isGiven(first) ? [first, rest] : [{}, [first, ...rest]];
-  for (const [attribute, value] of Object.entries(given)) {
+  const [members, children] = isMembers(first) ? [first, rest] : [{}, [first, ...rest]];
+  for (const [attribute, value] of Object.entries(members)) {
     if (typeof value === "function") element.addEventListener(attribute.slice(2), value);
     else if (value === true) element.setAttribute(attribute, "");
     else if (value !== false && value !== undefined)
@@ -66,7 +63,7 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-function isGiven(first: Given | Child): first is Given {
+function isMembers(first: Members | Child): first is Members {
   return (
     typeof first === "object" && first !== null && !Array.isArray(first) && !(first instanceof HTMLElement)
   );
@@ -81,7 +78,17 @@ function add(element: HTMLElement, children: readonly Child[]): void {
   }
 }
 
-/** A part of the page under its head, with what stands beside that. */
+/** @param kind its classes */
+export function button(
+  kind: string,
+  onclick: () => void,
+  label: Child,
+  attributes: Attributes = {},
+): HTMLButtonElement {
+  return h("button", { type: "button", class: kind, onclick, ...attributes }, label);
+}
+
+/** A part of the page. `beside` stands beside its head. */
 export function section(
   id: string,
   head: string,
@@ -97,12 +104,12 @@ export function section(
   );
 }
 
-/** Said, and not seen. */
+/** Text for screen readers alone. */
 export function hidden(text: string): HTMLElement {
   return h("span.hidden", text);
 }
 
-/** Seen, and not said. */
+/** Text that screen readers leave out. */
 export function mark(text: string): HTMLElement {
   return h("span.mark", { "aria-hidden": "true" }, text);
 }
@@ -119,7 +126,7 @@ export function counted(number: number, noun: string): string {
   return `${digits(number)} ${noun}${number === 1 ? "" : noun === "class" ? "es" : "s"}`;
 }
 
-/** Without decimals, and neither 0 % nor 100 % of what is not that. */
+/** `42 %`; `< 1 %` for some, and `> 99 %` for less than all. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return "";
   const share = Math.round((100 * part) / whole);

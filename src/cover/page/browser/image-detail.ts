@@ -1,18 +1,18 @@
-/** All about one image: what it needs, who gets it, and who does not, with why not. */
+/** The detail of one image: its requirement, who gets it, and who does not, with the reason. */
 
 import { groupBy } from "../../../io/collections.ts";
 import { describeMeasured } from "../../../resolve/describe-measured.ts";
 import { referenceOf } from "../../../resolve/resolve-image.ts";
-import { isPlanned } from "../../planned-image.ts";
+import { hostsOf } from "../../image-use.ts";
+import { isPlanned } from "../../cover-fleet.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
 import type { App, View } from "./app.ts";
-import { classLink, someOf } from "./class-words.ts";
+import { classLink, copyable, factsList, someOf } from "./pieces.ts";
 import { counted, h } from "./element.ts";
-import { copyable, factsList } from "./facts-list.ts";
 import { noteOf } from "./image-table.ts";
 import { whyNotAddress } from "./route.ts";
 
-/** null for an image that is none. */
+/** null for an unknown image. */
 export function imageDetail(app: App, cell: string): readonly HTMLElement[] | null {
   const view = app.view();
   const found = view.images.find((each) => each.cell === cell);
@@ -110,9 +110,8 @@ function othersOf(app: App, view: View, cell: string): HTMLElement {
     "ul.others",
     ...groups.map(({ words, places }) => {
       const classes = places.flatMap((place) => view.classes[place] ?? []);
-      const hosts = classes.reduce((sum, { hosts }) => sum + hosts, 0);
       const links = classes.map(({ id }) => h("a", { href: whyNotAddress(id, cell) }, id));
-      return h("li", ...words, `, ${counted(hosts, app.noun)}: `, ...someOf(links, 8, "classes"));
+      return h("li", ...words, `, ${counted(hostsOf(classes), app.noun)}: `, ...someOf(links, 8, "classes"));
     }),
   );
 }

@@ -1,11 +1,11 @@
-/** Images as a table: how many hosts get each, and why nobody gets the others. */
+/** The table of images: how many hosts get each, and why nobody gets the others. */
 
 import type { CoveredImage } from "../../image-use.ts";
 import { idleWords } from "../../cover-rows.ts";
 import type { App } from "./app.ts";
-import { imageLink } from "./class-words.ts";
+import { imageLink } from "./pieces.ts";
 import { type Column, hostsColumn, searchedTable } from "./data-table.ts";
-import { h } from "./element.ts";
+import { button } from "./element.ts";
 
 export function imageTable(app: App): HTMLElement {
   return searchedTable(app, {
@@ -22,16 +22,10 @@ export function imageTable(app: App): HTMLElement {
 }
 
 function idleFilter(app: App): HTMLElement {
-  const onclick = () => app.ask({ idle: !app.asked().idle });
-  const button = h(
-    "button.toggle",
-    { type: "button", "aria-pressed": "false", onclick },
-    "only those that nobody gets",
-  );
-  app.listen((changed) => {
-    if (changed.has("idle")) button.setAttribute("aria-pressed", String(app.asked().idle));
-  });
-  return button;
+  const flip = () => app.show({ idle: !app.shown().idle });
+  const toggle = button("toggle", flip, "only those that nobody gets");
+  app.listen(["idle"], () => toggle.setAttribute("aria-pressed", String(app.shown().idle)));
+  return toggle;
 }
 
 function columnsOf(app: App): readonly Column<CoveredImage>[] {

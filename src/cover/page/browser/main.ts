@@ -1,8 +1,8 @@
-/** The page of `imgmatch cover --html`: reads what stands in its file, and shows it. */
+/** Starts the page of `imgmatch cover --html`: reads the data in its file, and shows it. */
 
 import type { PageData } from "../page-data.ts";
 import { unpack } from "../packed.ts";
-import { policySection, suggestionSection } from "./answers.ts";
+import { policySection, suggestionSection, viewSwitch, whatIfSection } from "./flag-sections.ts";
 import { createApp } from "./app.ts";
 import { classTable } from "./class-table.ts";
 import { detailDialog } from "./detail-dialog.ts";
@@ -13,7 +13,6 @@ import { schemeSwitch } from "./scheme.ts";
 import { searchBar } from "./search-bar.ts";
 import { headingOf, summaryOf } from "./summary.ts";
 import { toDoList } from "./to-do-list.ts";
-import { viewSwitch, whatIfSection } from "./what-if-form.ts";
 
 const app = createApp(unpack(document.getElementById("data")?.textContent ?? "null") as PageData);
 const sections = [

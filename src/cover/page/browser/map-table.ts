@@ -1,4 +1,4 @@
-/** The fleet as a map: every image at its place among the axes, the darker the more hosts get it. */
+/** The map of the fleet: every image at its place among the axes. More hosts make it darker. */
 
 import { type CoveredImage, hostsOf } from "../../image-use.ts";
 import { costWords } from "../../cover-rows.ts";
@@ -13,9 +13,9 @@ export function mapSection(app: App): HTMLElement {
     tabindex: 0,
     "aria-label": "The map, which can be scrolled",
   });
-  const tellMore = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
-  box.addEventListener("scroll", tellMore);
-  new ResizeObserver(tellMore).observe(box);
+  const markMore = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  box.addEventListener("scroll", markMore);
+  new ResizeObserver(markMore).observe(box);
   let across: string | null = null;
   const picker = h("span");
   const cost = h("p.count");
@@ -23,7 +23,7 @@ export function mapSection(app: App): HTMLElement {
     const { images } = app.view();
     const map = mapFleet(images, across);
     box.replaceChildren(tableOf(app, map));
-    tellMore();
+    markMore();
     cost.replaceChildren(costWords(app.view().cost));
     picker.replaceChildren(...pickerOf(axesAcross(images), map, choose));
   };
@@ -32,8 +32,7 @@ export function mapSection(app: App): HTMLElement {
     draw();
     document.getElementById("across")?.focus();
   };
-  app.listen((changed) => changed.has("view") && draw());
-  draw();
+  app.listen(["view"], draw);
   return section("map", "The fleet", [cost, legend(app), picker], box);
 }
 
@@ -65,7 +64,7 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   const { across, columns, down, rows, same } = map;
   const { images } = app.view();
   const most = Math.max(1, ...images.map(({ hosts }) => hosts));
-  const before = app.asked().view === "after" ? hostsBefore(app) : null;
+  const before = app.shown().view === "after" ? hostsBefore(app) : null;
   const total = (number: number) => h("td.total", digits(number));
   return h(
     "table.map",
@@ -113,7 +112,7 @@ function captionOf({ noun }: App, { across, down }: FleetMap, same: FleetMap["sa
   return `How many ${noun}s get each image${axes}${alike.length === 0 ? "" : `; all have ${alike.join(", ")}`}`;
 }
 
-/** The same value as in the row above, in the same group: said again, and seen less. */
+/** True if this value and those before it are as in the row above: it is shown paler. */
 function isRepeated(rows: FleetMap["rows"], index: number, place: number): boolean {
   const above = rows[index - 1];
   return (
@@ -146,7 +145,7 @@ function cellOf(
   });
 }
 
-/** 0 for nobody, 1 to 5 by the logarithm: one host is not lost beside a thousand. */
+/** 0 for no host, 1 to 5 by the logarithm, so that one host stays visible beside a thousand. */
 function stepOf(hosts: number, most: number): number {
   if (hosts === 0) return 0;
   return most === 1 ? 3 : 1 + Math.round((4 * Math.log(hosts)) / Math.log(most));

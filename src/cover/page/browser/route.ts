@@ -1,4 +1,4 @@
-/** The place on the page, as its address says it: `#class=c3&image=12.8.1_8.0` can be sent to others, and the way back works. */
+/** Places on the page as addresses: `#class=c3&image=12.8.1_8.0` can be sent to others, and the back button works. */
 
 export interface Place {
   readonly class: string | null;
@@ -19,7 +19,7 @@ export function whyNotAddress(id: string, cell: string): Address {
   return `#class=${encodeURIComponent(id)}&image=${encodeURIComponent(cell)}`;
 }
 
-/** Reads the place of an address; null for members that it lacks. */
+/** Members that the address lacks are null. */
 export function readPlace(hash: string): Place {
   const members = new URLSearchParams(hash.replace(/^#/, "").replaceAll("+", "%2B"));
   return { class: members.get("class"), image: members.get("image") };

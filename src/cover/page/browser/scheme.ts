@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, or as somebody chose. */
+/** The switch between light, dark and the system's colours. */
 
 import { choicesOf } from "./choices.ts";
 
@@ -21,7 +21,7 @@ function apply(scheme: Scheme): void {
   else document.documentElement.dataset.scheme = scheme;
 }
 
-/** A page of a file, or in a frame, may have no storage. */
+/** A page from a file, or in a frame, may have no storage. */
 function remembered(): Scheme {
   try {
     const found = localStorage.getItem(key);
@@ -35,6 +35,6 @@ function remember(scheme: Scheme): void {
   try {
     localStorage.setItem(key, scheme);
   } catch {
-    // Then it holds until the page is closed.
+    // The choice then lasts until the page is closed.
   }
 }

@@ -1,4 +1,4 @@
-/** The box that searches classes and images as somebody types, and says how many it found. */
+/** The box that searches classes and images at every key, and counts what it finds. */
 
 import type { App, View } from "./app.ts";
 import { digits, h, hidden } from "./element.ts";
@@ -10,12 +10,12 @@ export function searchBar(app: App): HTMLElement {
     autocomplete: "off",
     spellcheck: "false",
     placeholder: "Host, GPU, driver, CPU, image, reason …",
-    oninput: () => app.ask({ query: input.value.trim() }),
+    oninput: () => app.show({ query: input.value.trim() }),
   });
-  // Its content alone changes: a live region has to be there before it says something.
+  // A live region must exist before its content changes.
   const found = h("p.found", { role: "status", "aria-live": "polite" });
-  app.listen(() => {
-    const { query } = app.asked();
+  app.listen(["view", "query"], () => {
+    const { query } = app.shown();
     found.replaceChildren(query === "" ? "" : foundWords(app.view(), query));
   });
   return h(

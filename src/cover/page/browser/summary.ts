@@ -1,9 +1,8 @@
-/** The top of the page: what it is of, and who is served, in one sentence, one bar and a few numbers. */
+/** The top of the page: the fleet, and who is served, as a sentence, a bar and tiles with numbers. */
 
 import { countStatuses, type Status, statuses, statusWords } from "../class-status.ts";
-import type { PageClass } from "../page-data.ts";
 import type { App } from "./app.ts";
-import { counted, digits, h, hidden, mark, percent } from "./element.ts";
+import { button, counted, digits, h, hidden, mark, percent } from "./element.ts";
 
 export function headingOf({ data: { report } }: App): HTMLElement {
   const { name, version, repository, from } = report.fleet;
@@ -27,16 +26,15 @@ export function summaryOf(app: App): HTMLElement {
         verdictOf(hosts, counts.hosts, app.noun),
       ),
       barOf(hosts, counts.hosts),
-      h("ul.tiles", ...statuses.flatMap((status) => tileOf(app, status, hosts[status], classes))),
+      h("ul.tiles", ...statuses.flatMap((status) => tileOf(app, status, hosts[status], counts.hosts))),
     );
   };
-  app.listen((changed) => {
-    if (changed.has("view")) draw();
-    else if (changed.has("status"))
-      for (const button of box.querySelectorAll("button"))
-        button.setAttribute("aria-pressed", String(button.value === app.asked().status));
+  app.listen(["view"], draw);
+  // The pressed button stays, and keeps the focus.
+  app.listen(["status"], () => {
+    for (const tile of box.querySelectorAll("button"))
+      tile.setAttribute("aria-pressed", String(tile.value === app.shown().status));
   });
-  draw();
   return box;
 }
 
@@ -44,7 +42,7 @@ function verdictStatus(hosts: Readonly<Record<Status, number>>): Status {
   return statuses.find((status) => hosts[status] > 0) ?? "native";
 }
 
-/** The worst that is true. */
+/** Says the worst first. */
 function verdictOf(hosts: Readonly<Record<Status, number>>, all: number, noun: string): string {
   if (all === 0) return `There is no ${noun}`;
   const one = (number: number, many: string, single: string) =>
@@ -57,7 +55,7 @@ function verdictOf(hosts: Readonly<Record<Status, number>>, all: number, noun: s
   return all === 1 ? `The ${noun} runs native code` : `All ${digits(all)} ${noun}s run native code`;
 }
 
-/** The tiles below say the same in words. */
+/** The tiles below have the same numbers in words. */
 function barOf(hosts: Readonly<Record<Status, number>>, all: number): HTMLElement {
   return h(
     "div.bar",
@@ -71,37 +69,27 @@ function barOf(hosts: Readonly<Record<Status, number>>, all: number): HTMLElemen
   );
 }
 
-function tileOf(
-  app: App,
-  status: Status,
-  hosts: number,
-  classes: readonly PageClass[],
-): readonly HTMLElement[] {
-  // An answer that nobody asked for is not shown as a good zero; the two ends of the scale always are.
+function tileOf(app: App, status: Status, hosts: number, all: number): readonly HTMLElement[] {
+  // Only the two ends of the scale are shown with 0 hosts.
   if (hosts === 0 && status !== "none" && status !== "native") return [];
-  const all = classes.reduce((sum, { hosts }) => sum + hosts, 0);
   const { mark: sign, hosts: words } = statusWords[status];
-  const pressed = app.asked().status === status;
   const toggle = () => {
-    app.ask({ status: app.asked().status === status ? null : status });
-    if (app.asked().status !== null) document.getElementById("classes")?.scrollIntoView();
+    app.show({ status: app.shown().status === status ? null : status });
+    if (app.shown().status !== null) document.getElementById("classes")?.scrollIntoView();
   };
   return [
     h(
       "li",
-      h(
-        "button",
-        {
-          type: "button",
-          class: `tile ${status}`,
-          value: status,
-          "aria-pressed": pressed ? "true" : "false",
-          onclick: toggle,
-        },
-        h("span.big", { "data-hosts": hosts }, mark(sign), digits(hosts)),
-        h("span", hosts === 1 ? `${app.noun} ${singular(words)}` : `${app.noun}s ${words}`),
-        h("span.muted", percent(hosts, all)),
-        hidden(", show only these classes"),
+      button(
+        `tile ${status}`,
+        toggle,
+        [
+          h("span.big", { "data-hosts": hosts }, mark(sign), digits(hosts)),
+          h("span", hosts === 1 ? `${app.noun} ${singular(words)}` : `${app.noun}s ${words}`),
+          h("span.muted", percent(hosts, all)),
+          hidden(", show only these classes"),
+        ],
+        { value: status, "aria-pressed": app.shown().status === status ? "true" : "false" },
       ),
     ),
   ];

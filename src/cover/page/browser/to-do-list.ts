@@ -1,11 +1,12 @@
-/** Steps to serve more hosts: the first thing to read after the numbers. */
+/** The list of steps that serve more hosts. */
 
-import { type Status, type ToDo, toDoOf } from "../class-status.ts";
+import { type Status, statusWords, type ToDo, toDoOf } from "../class-status.ts";
 import { cpuWords, gpuWords } from "../../cover-rows.ts";
+import { hostsOf } from "../../image-use.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";
 import type { App } from "./app.ts";
-import { classLink, imageLink, lead, someOf } from "./class-words.ts";
+import { classLink, imageLink, lead, moreButton, someOf } from "./pieces.ts";
 import { counted, h } from "./element.ts";
 
 const urgent: readonly Status[] = ["none", "gpus"];
@@ -28,17 +29,13 @@ export function toDoList(app: App): HTMLElement {
             "details.later",
             h(
               "summary",
-              `${counted(
-                open.reduce((sum, { hosts }) => sum + hosts, 0),
-                app.noun,
-              )} would get code that is nearer to native of ${counted(open.length, "cell")} more`,
+              `${counted(hostsOf(open), app.noun)} would get code that is nearer to native of ${counted(open.length, "cell")} more`,
             ),
             listOf(app, open, "cells"),
           ),
     );
   };
-  app.listen((changed) => changed.has("view") && draw());
-  draw();
+  app.listen(["view"], draw);
   return box;
 }
 
@@ -46,25 +43,15 @@ function listOf(app: App, entries: readonly ToDo[], noun: string): HTMLElement {
   const list = h("ol.to-do", ...entries.slice(0, atOnce).map((each) => entryOf(app, each)));
   const rest = entries.slice(atOnce);
   if (rest.length === 0) return list;
-  const button = h(
-    "button",
-    {
-      type: "button",
-      class: "more",
-      onclick: () => {
-        const items = rest.map((each) => entryOf(app, each));
-        list.append(...items);
-        button.remove();
-        items[0]?.querySelector("a")?.focus();
-      },
-    },
-    `${rest.length} more ${noun}`,
-  );
-  return h("div", list, button);
+  const show = () => {
+    const items = rest.map((each) => entryOf(app, each));
+    list.append(...items);
+    return items[0]?.querySelector("a");
+  };
+  return h("div", list, moreButton(rest.length, noun, show));
 }
 
 function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest }: ToDo): HTMLElement {
-  const what = { none: "no image", gpus: "GPUs unused", near: "not native", unknown: "", native: "" }[status];
   const ids = classes.map(({ id }) => classLink(id));
   return h(
     "li",
@@ -72,7 +59,7 @@ function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest 
     h(
       "p.who",
       h("strong", counted(hosts, noun)),
-      `, ${what}: `,
+      `, ${statusWords[status].label}: `,
       ...someOf(ids, 5, "classes"),
       h("span.names", whoWords(classes)),
     ),
@@ -90,7 +77,7 @@ function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest 
   );
 }
 
-/** The kind of the hosts and some of their names; of several classes the names alone, as no kind stands for all. */
+/** The hardware of one class, and some names of its hosts. Several classes have only names in common. */
 function whoWords(classes: readonly PageClass[]): string {
   const [first, ...others] = classes;
   if (first === undefined) return "";

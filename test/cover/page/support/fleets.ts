@@ -1,7 +1,7 @@
 /** Fleets and hosts for the page: one as a platform team has it, and one as large as the page promises to stay fluent with. */
 
 import { findMarch } from "../../../../src/hardware/cpu-marches.ts";
-import type { CoverFleet } from "../../../../src/cover/cover-classes.ts";
+import type { CoverFleet } from "../../../../src/cover/cover-fleet.ts";
 import type { GpuFacts, HostFacts, HostProblem } from "../../../../src/host/facts.ts";
 import type { NamedHost } from "../../../../src/host/read-hosts.ts";
 import { unknownGpu, unknownHost } from "../../../../src/host/unknown-facts.ts";

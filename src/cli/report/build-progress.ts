@@ -1,4 +1,4 @@
-/** The lines below the finished cells while a build runs: one of counts, and the latest output of each running cell. */
+/** The lines that a terminal redraws while a build runs: counts, and the latest output of each running cell. */
 
 import { printable } from "../../printable.ts";
 
@@ -7,25 +7,25 @@ export interface Progress {
   readonly done: number;
   readonly failed: number;
   readonly running: ReadonlyMap<string, RunningCell>;
-  /** Milliseconds of the same clock as `now`. */
+  /** In milliseconds, as `now`. */
   readonly started: number;
   readonly now: number;
   readonly columns: number;
 }
 
 export interface RunningCell {
-  /** When it began, in milliseconds. */
+  /** Its start, in milliseconds. */
   readonly since: number;
   /** The last lines of its log, at most {@link keptLines}. */
   readonly lines: readonly string[];
 }
 
-/** With the counts above them they fit into the smallest usual terminal. */
+/** With the line of counts, they fit into the smallest usual terminal. */
 export const keptLines = 9;
 
 /**
- * `12/58 done, 4 running, 1 failed, 2:31`, and below it each running cell with the end of its log: several lines where few cells run, one
- * where many do. No line is wider than the terminal.
+ * `12/58 done, 4 running, 1 failed, 2:31`, and below it each running cell with the end of its log: one line if many cells run, else more.
+ * No line is wider than the terminal.
  */
 export function progressLines({ total, done, failed, running, started, now, columns }: Progress): string[] {
   const head = `${done}/${total} done, ${running.size} running, ${failed} failed, ${clockText(now - started)}`;
@@ -41,13 +41,13 @@ export function progressLines({ total, done, failed, running, started, now, colu
   return [head, ...cells].map((line) => cut(line, columns));
 }
 
-/** Without colours, which a cut would leave open, and with tabs of one column. */
+/** Removes colours, which a cut would leave open, and makes tabs one column wide. */
 function plain(line: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what this looks for (ECMA-48, 5.4)
   return printable(line.replace(/\u001b\[[0-9;]*[A-Za-z]/g, "").replaceAll("\t", " "));
 }
 
-/** Characters from U+1100 on count as two columns: some have two (Unicode, East Asian Width), and none is to break the line. */
+/** Counts characters from U+1100 on as two columns: some have two (Unicode, East Asian Width), and no line may wrap. */
 function cut(line: string, columns: number): string {
   let width = 0;
   let end = 0;

@@ -1,7 +1,4 @@
-/**
- * Questions that the page answers by itself: by the rules of `resolve`, so that it says the same as `imgmatch why-not`, of a host and a
- * cell by name.
- */
+/** Answers questions on the page by the rules of `resolve`, so that it says the same as `imgmatch why-not`. */
 
 import { groupBy } from "../../io/collections.ts";
 import { viewHost } from "../../resolve/host-view.ts";
@@ -13,12 +10,12 @@ import { type WhyNot, whyNotImage } from "../../resolve/why-not-image.ts";
 import { named, namedReasons } from "../image-use.ts";
 import type { PageClass, PageFleet } from "./page-data.ts";
 
-/** Everything a page can be asked about one state of fleet and hosts; a class is given by its place. */
+/** The answers about one fleet and its hosts. A class is named by its place. */
 export interface Answers {
-  /** All images for one class: those that fit, the best first, and the others by what is first against them. */
+  /** All images for one class: those that fit, the best first, and the others grouped by their first reason. */
   readonly imagesFor: (place: number) => ImagesForClass;
   readonly whyNot: (place: number, cell: string) => WhyNot;
-  /** Places of classes that an image does not fit, by what is first against it. */
+  /** The places of classes that an image does not fit, by the first reason. */
   readonly against: (cell: string) => ReadonlyMap<string, readonly number[]>;
 }
 
@@ -27,7 +24,7 @@ export interface ImagesForClass {
   readonly rejected: readonly RejectedImages[];
 }
 
-export interface RejectedImages {
+interface RejectedImages {
   readonly code: string;
   readonly message: string;
   readonly cells: readonly string[];

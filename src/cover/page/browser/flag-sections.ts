@@ -1,13 +1,14 @@
-/** The effect of changes, class by class. */
+/** The sections that flags ask for: `--what-if`, `--check` and `--suggest`. */
 
-import type { CoverChange } from "../../compare-covers.ts";
 import { groupBy } from "../../../io/collections.ts";
-import { summary } from "../../cover-rows.ts";
+import type { CoverChange } from "../../compare-covers.ts";
+import { suggestionHead, suggestionNotes, summary } from "../../cover-rows.ts";
+import { hostsOf } from "../../image-use.ts";
 import type { App } from "./app.ts";
-import { classLink } from "./class-words.ts";
 import { choicesOf } from "./choices.ts";
 import { dataTable, hostsColumn } from "./data-table.ts";
-import { counted, h, mark, section } from "./element.ts";
+import { counted, digits, h, mark, section } from "./element.ts";
+import { classLink, imageLink, someOf } from "./pieces.ts";
 
 const kinds = {
   loses: { mark: "−", label: "loses its image" },
@@ -18,7 +19,7 @@ const kinds = {
 } as const satisfies Record<CoverChange["kind"], { readonly mark: string; readonly label: string }>;
 const kindNames = Object.keys(kinds) as CoverChange["kind"][];
 
-/** Which of both the whole page shows; nothing where no change was asked for. */
+/** Switches the whole page between now and after the changes; null without changes. */
 export function viewSwitch(app: App): HTMLElement | null {
   const { whatIf } = app.data.report;
   if (whatIf === undefined) return null;
@@ -26,8 +27,8 @@ export function viewSwitch(app: App): HTMLElement | null {
     { value: "now", label: "As it is" },
     { value: "after", label: `With ${whatIf.changes.join(", ")}` },
   ] as const;
-  return choicesOf("view", `Show ${app.noun}s and fleet`, choices, app.asked().view, (view) =>
-    app.ask({ view }),
+  return choicesOf("view", `Show ${app.noun}s and fleet`, choices, app.shown().view, (view) =>
+    app.show({ view }),
   );
 }
 
@@ -76,19 +77,79 @@ function totals({ noun }: App, diff: readonly CoverChange[]): readonly HTMLEleme
   return kindNames.flatMap((kind) => {
     const members = groups.get(kind);
     if (members === undefined) return [];
-    const hosts = members.reduce((sum, { hosts }) => sum + hosts, 0);
     return [
       h(
         "li",
         { class: `pill ${kind}` },
         mark(kinds[kind].mark),
-        `${counted(hosts, noun)} ${kinds[kind].label}`,
+        `${counted(hostsOf(members), noun)} ${kinds[kind].label}`,
       ),
     ];
   });
 }
 
-/** An image may be in one of both fleets alone: its name is what is said of it. */
+/** A name without a link, as the other fleet may lack the image. */
 function shown(match: CoverChange["before"]): HTMLElement {
   return match === null ? h("span", "none") : h("span.cell", `${match.cell} (${match.tier})`);
+}
+
+const shownViolations = 12;
+
+export function policySection({ data: { report }, views, noun }: App): HTMLElement | null {
+  const { violations } = report;
+  if (violations === undefined) return null;
+  const classes = new Set(views.now.classes.map(({ id }) => id));
+  const items = violations.map(({ policy, of, hosts, message }) =>
+    h(
+      "li",
+      h("strong", policy),
+      ": ",
+      classes.has(of) ? classLink(of) : imageLink(of),
+      hosts === 0 ? " " : ` (${counted(hosts, noun)}) `,
+      message,
+    ),
+  );
+  const rest = items.slice(shownViolations);
+  return section(
+    "policies",
+    violations.length === 0 ? "Every policy holds" : `${digits(violations.length)} against the policies`,
+    [],
+    items.length === 0 ? null : h("ul", ...items.slice(0, shownViolations)),
+    rest.length === 0 ? null : h("details", h("summary", `${digits(rest.length)} more`), h("ul", ...rest)),
+  );
+}
+
+export function suggestionSection(app: App): HTMLElement | null {
+  const { report } = app.data;
+  const { suggestion } = report;
+  if (suggestion === undefined) return null;
+  const { cells } = suggestion;
+  const [head = "", ...proof] = suggestionHead(suggestion, report);
+  const table = dataTable<(typeof cells)[number]>("Cells to have", [
+    hostsColumn(app),
+    {
+      head: "Cell",
+      kind: "name",
+      class: "wide",
+      key: ({ cell }) => cell,
+      show: ({ cell }) => h("span.cell", cell),
+    },
+    {
+      head: "Classes",
+      class: "wide",
+      key: ({ classes }) => classes.length,
+      show: ({ classes }) => someOf(classes.map(classLink), 6, "classes"),
+    },
+    { head: "Plan", key: ({ planned }) => (planned ? "planned" : "new") },
+  ]);
+  table.show(cells);
+  return section(
+    "suggestion",
+    "Suggested cells",
+    [],
+    h("p", `${head}.`),
+    table.element,
+    ...proof.map((line) => h("p.muted", line)),
+    ...suggestionNotes(suggestion).map((line) => h("p", line)),
+  );
 }

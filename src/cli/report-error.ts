@@ -1,0 +1,93 @@
+/** Turns the error that ends a command into its message and its exit code. */
+
+import { type Command, CommanderError } from "commander";
+import type { CommandContext } from "./command-context.ts";
+import { elsewhere, isCommand } from "./command-table.ts";
+import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
+import { tellProblem } from "./print.ts";
+import { problemsJson } from "./report/problems.ts";
+import { version } from "../version.ts";
+
+interface Call {
+  readonly program: Command;
+  /** The words before `--`. */
+  readonly words: readonly string[];
+}
+
+export async function reportError(error: unknown, call: Call, context: CommandContext): Promise<ExitCode> {
+  if (error instanceof CommanderError) {
+    // Commander has printed the help or the version.
+    if (error.exitCode === 0) return exitCodes.ok;
+    // Commander has printed the help, as the call names no command.
+    if (error.code === "commander.help") return exitCodes.usage;
+    return reportProblems([usageProblem(error, call)], call, context);
+  }
+  if (context.signal.aborted && !(error instanceof ImgmatchError)) return exitCodes.interrupted;
+  const { systemProblem } = await import("../io/system-error.ts");
+  const known = systemProblem(error);
+  if (known === null) {
+    context.err(bugReport(error));
+    return exitCodes.failed;
+  }
+  const [first, ...more] = known.problems;
+  return reportProblems([withHelp(first, call), ...more], call, context);
+}
+
+function reportProblems(
+  found: readonly [Problem, ...Problem[]],
+  { words }: Call,
+  context: CommandContext,
+): ExitCode {
+  const problems = found.map(withinReach);
+  if (words.includes("--json")) context.out(`${JSON.stringify(problemsJson(problems), null, 2)}\n`);
+  else for (const problem of problems) tellProblem(problem, context);
+  return problemCodes[found[0].code];
+}
+
+/** Reads `error: unknown option '--jsn'\n(Did you mean --json?)` of commander. */
+function usageProblem({ message, code }: CommanderError, call: Call): Problem {
+  const [what = "", hint = ""] = message.replace(/^error: /, "").split("\n");
+  const similar = /^\(Did you mean (.*)\?\)$/.exec(hint)?.[1];
+  const advice = similar === undefined ? "" : `write ${similar}; `;
+  const missing = code === "commander.unknownCommand" && elsewhere !== null ? `${elsewhere}; ` : "";
+  return { code: "USAGE", message: what, fix: `${advice}${missing}see ${helpOf(call)}` };
+}
+
+/** Adds the command's help to the fix of a mistake in the words of the call. */
+function withHelp(problem: Problem, call: Call): Problem {
+  const { code, fix } = problem;
+  return code === "USAGE" ? { ...problem, fix: `${fix}; see ${helpOf(call)}` } : problem;
+}
+
+/** `imgmatch lock merge --help`: the help of the command that the words name. */
+function helpOf({ program, words }: Call): string {
+  const names = ["imgmatch"];
+  let command = program;
+  for (const word of words) {
+    const below = command.commands.find((each) => each.name() === word);
+    if (below === undefined) break;
+    names.push(word);
+    command = below;
+  }
+  return [...names, "--help"].join(" ");
+}
+
+/** Adds how to get a command that the fix names and this program lacks. */
+export function withinReach(problem: Problem): Problem {
+  if (elsewhere === null || problem.fix === undefined || problem.fix.includes(elsewhere)) return problem;
+  const named = [...problem.fix.matchAll(/\bimgmatch ([a-z][a-z-]*)/g)].map(([, name]) => name);
+  return named.every(isCommand) ? problem : { ...problem, fix: `${problem.fix} (${elsewhere})` };
+}
+
+/** A bug is not a mistake of the user. */
+function bugReport(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const cause =
+    error instanceof Error && error.cause instanceof Error ? `\ncaused by ${error.cause.stack ?? ""}` : "";
+  return [
+    "This is a bug in imgmatch, not a mistake of yours. Please report it with these lines:",
+    `imgmatch ${version}, Node ${process.version}, ${process.platform}/${process.arch}`,
+    `${stack}${cause}`,
+    "",
+  ].join("\n");
+}
