@@ -1,32 +1,13 @@
 /** The mistakes of a template that no cell changes: helpers that do not exist, partials, options, the wrong number of names. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
+import { dataNames, expressionHelpers } from "./evaluate-expression.ts";
 import { isPartialName, type Partials, partialsHint } from "./partials.ts";
 import { syntax, unknownName } from "./template-problems.ts";
 import { nameOf, placeOfNode, sourceOf, type TemplateSource, walkTree } from "./template-syntax.ts";
 
 const blockHelpers = ["if", "unless", "each", "with"] as const;
-export type BlockHelper = (typeof blockHelpers)[number];
-
-/** The helpers inside parentheses: how many values each takes, and how it is written. `evaluate-expression.ts` has their answers. */
-const expressionHelpers = {
-  eq: { least: 2, most: 2, form: "(eq a b)" },
-  ne: { least: 2, most: 2, form: "(ne a b)" },
-  includes: { least: 2, most: 2, form: '(includes list "text")' },
-  not: { least: 1, most: 1, form: "(not a)" },
-  and: { least: 2, most: Infinity, form: "(and a b)" },
-  or: { least: 2, most: Infinity, form: "(or a b)" },
-  join: { least: 2, most: 2, form: '(join list ";")' },
-  sm: { least: 1, most: 1, form: "(sm list)" },
-  dotted: { least: 1, most: 1, form: "(dotted list)" },
-  cmake: { least: 1, most: 1, form: "(cmake list)" },
-  gencode: { least: 1, most: 1, form: "(gencode list)" },
-} as const;
-
-export type ExpressionHelperName = keyof typeof expressionHelpers;
-
-/** The names behind an `@`. */
-export const dataNames = ["root", "index", "key", "first", "last"] as const;
+type BlockHelper = (typeof blockHelpers)[number];
 
 /** Throws all mistakes together, as `TEMPLATE_SYNTAX` and `TEMPLATE_UNKNOWN_NAME`. */
 export function checkTemplate(source: TemplateSource, partials: Partials = new Map()): void {
@@ -37,10 +18,6 @@ export function checkTemplate(source: TemplateSource, partials: Partials = new M
 
 export function isBlockHelper(name: string): name is BlockHelper {
   return (blockHelpers as readonly string[]).includes(name);
-}
-
-export function isExpressionHelper(name: string): name is ExpressionHelperName {
-  return Object.hasOwn(expressionHelpers, name);
 }
 
 function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partials): Problem[] {
@@ -105,7 +82,7 @@ function blockProblems(block: hbs.AST.BlockStatement, source: TemplateSource): P
 function blockFix(name: BlockHelper, params: readonly string[]): string {
   const [first = ""] = params;
   if (name === "each" || name === "with") return `write {{#${name} name}}`;
-  if (isExpressionHelper(first)) return `write {{#${name} (${params.join(" ")})}}`;
+  if (expressionHelpers.has(first)) return `write {{#${name} (${params.join(" ")})}}`;
   return params.length === 2
     ? `to compare, write {{#${name} (eq ${params.join(" ")})}}`
     : `write {{#${name} name}} or {{#${name} (eq name "text")}}`;
@@ -120,17 +97,18 @@ function callProblems(
     return [mistake("a {{…}} that names nothing", call, source, "write the text without {{ and }}")];
   if (!isCall) return [];
   const name = nameOf(call.path);
-  if (!isExpressionHelper(name)) return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
-  const { least, most, form } = expressionHelpers[name];
+  const helper = expressionHelpers.get(name);
+  if (helper === undefined) return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
   const count = call.params.length;
-  if (count >= least && count <= most) return [];
-  const takes = most === Infinity ? `${least} or more` : most === 1 ? "one" : "two";
-  return [mistake(`${name} takes ${takes}, here are ${count}`, call, source, `write ${form}`)];
+  const { takes, orMore, form } = helper;
+  if (count === takes || (orMore && count > takes)) return [];
+  const wanted = orMore ? `${takes} or more` : takes === 1 ? "one" : "two";
+  return [mistake(`${name} takes ${wanted}, here are ${count}`, call, source, `write ${form}`)];
 }
 
 const helpersThereAre = `the helpers are ${[
   ...blockHelpers.map((name) => `{{#${name}}}`),
-  ...Object.values(expressionHelpers).map(({ form }) => form),
+  ...Array.from(expressionHelpers.values(), ({ form }) => form),
 ].join(", ")}`;
 
 function mistake(
