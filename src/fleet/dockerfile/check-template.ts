@@ -1,4 +1,4 @@
-/** The mistakes of a template that no cell changes: helpers that do not exist, partials, options, the wrong number of names. */
+/** Checks a template for mistakes that are the same in every cell: unknown helpers, wrong partials, options, a wrong number of values. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
 import { dataNames, expressionHelpers } from "./evaluate-expression.ts";
@@ -42,7 +42,7 @@ function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partia
   }
 }
 
-/** Parameters of a partial would be names that no other place sees. */
+/** A partial takes no parameters: they would be names that no other place sees. */
 function partialProblems(
   partial: hbs.AST.PartialStatement,
   source: TemplateSource,
@@ -57,7 +57,7 @@ function partialProblems(
     : refused("partials are not available here", "write out what is to be put in");
 }
 
-/** `{{#if a = "b"}}` means a comparison. */
+/** `{{#if a = "b"}}` is meant as a comparison. */
 function optionProblem(hash: hbs.AST.Hash, source: TemplateSource): Problem {
   const [pair] = hash.pairs;
   const fix = pair && `to compare, write {{#if (eq ${pair.key} ${sourceOf(pair.value, source)})}}`;
@@ -78,7 +78,7 @@ function blockProblems(block: hbs.AST.BlockStatement, source: TemplateSource): P
   return [mistake(`${name} needs exactly one name`, block.path, source, blockFix(name, params))];
 }
 
-/** The form that the author most likely means: `{{#if eq a b}}`, and `{{#if a b}}` too, is a comparison. */
+/** The form that the author most likely means: `{{#if eq a b}}` and `{{#if a b}}` are comparisons. */
 function blockFix(name: BlockHelper, params: readonly string[]): string {
   const [first = ""] = params;
   if (name === "each" || name === "with") return `write {{#${name} name}}`;
@@ -120,10 +120,7 @@ function mistake(
   return { ...syntax(message, fix), at: placeOfNode(node, source) };
 }
 
-/**
- * The names of the view on which alone a text depends, or null where it may be all of it. A helper's name or a block parameter among them
- * does no harm.
- */
+/** The names of the view that a text depends on; null if it may depend on all. Names of helpers and block parameters among them do no harm. */
 export function namesIn({ tree }: TemplateSource): readonly string[] | null {
   const names = new Set<string | null>();
   walkTree(tree, (node) => {

@@ -7,7 +7,7 @@
 
 import { posix } from "node:path";
 import { remember } from "../../io/collections.ts";
-import { type Base, findBasesIn } from "./bases.ts";
+import { type Base, findBases } from "./bases.ts";
 import { builderFlags, type Instruction, type Instructions, jsonWords } from "./instructions.ts";
 import { StageVariables } from "./stage-variables.ts";
 import {
@@ -65,7 +65,7 @@ export function targetUses(
   const known = new Map<string, TargetUse>();
   return (dockerfile, file, options) =>
     remember(known, keyOf(dockerfile, options), () => ({
-      bases: findBasesIn(dockerfile, file, options),
+      bases: findBases(dockerfile, file, options),
       stages: usedStages(dockerfile, readStages(dockerfile, options), target),
       use: readContextUse(dockerfile, target, options),
     }));
@@ -177,7 +177,7 @@ function readStage(
   return { takings, names: [...names] };
 }
 
-export function oneLine(text: string): string {
+function oneLine(text: string): string {
   return text.trim().replace(/\s+/g, " ");
 }
 
