@@ -51,7 +51,7 @@ function readFileBytes(
     return limit === null ? readFileSync(path) : readBounded(path, limit, shown);
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
-    if (!isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR")) throw unreadable(shown, error);
+    if (!isErrno(error, "ENOENT", "ENOTDIR")) throw unreadable(shown, error);
     const at = { file: shown };
     const above = flag === undefined ? null : fileAbove(path);
     const fix = above === null ? usual : `it is in a folder above: ${flag} ${above}`;
@@ -113,16 +113,16 @@ export function unreadable(
   );
 }
 
-/** For a rejected promise: passes on all errors but the system's of these names. */
+/** For a rejected promise: ignores the system's errors of these names, and throws all others. */
 export function ignoring(...codes: readonly string[]): (error: unknown) => void {
   return (error) => {
-    if (!codes.some((code) => isErrno(error, code))) throw error;
+    if (!isErrno(error, ...codes)) throw error;
   };
 }
 
-/** Whether a thrown value is the system's error of this name, for example `ENOENT`. */
-export function isErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+/** Whether a thrown value is a system error with one of these names, for example `ENOENT`. */
+export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
 export function errnoMessage(error: unknown): string {

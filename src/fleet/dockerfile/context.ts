@@ -100,7 +100,7 @@ const hide = "correct its permissions, or hide it with .dockerignore";
 
 async function requireFolder(folder: string, at: Place): Promise<void> {
   const found = await stat(folder).catch((error: unknown) => {
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
     throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at }, { cause: error });
   });
   if (found?.isDirectory()) return;

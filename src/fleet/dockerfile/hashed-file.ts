@@ -54,9 +54,9 @@ function sizes(before: number, now: number): string {
 }
 
 function unopenable(path: string, error: unknown): ImgmatchError {
-  if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return contextChanged(path, "it is gone", error);
+  if (isErrno(error, "ENOENT", "ENOTDIR")) return contextChanged(path, "it is gone", error);
   if (isErrno(error, "ELOOP")) return contextChanged(path, "a symbolic link has taken its place", error);
-  if (isErrno(error, "EFTYPE") || isErrno(error, "EISDIR") || isErrno(error, "ENXIO"))
+  if (isErrno(error, "EFTYPE", "EISDIR", "ENXIO"))
     return contextChanged(path, "it is no plain file any more", error);
   return unreadable(path, error);
 }

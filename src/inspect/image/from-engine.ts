@@ -1,7 +1,6 @@
 /** An image of the container engine: as the archive of `docker save`, and its layers. */
 
-import { imagePath } from "../../oci/engine/engine-answers.ts";
-import { readLayers } from "../../oci/engine/read-layers.ts";
+import { imagePath, readLayers } from "../../oci/engine/engine-answers.ts";
 import { connectDocker } from "../../oci/engine/api.ts";
 import type { Environment } from "../../io/world.ts";
 import type { Layer } from "../../oci/image-layers.ts";
