@@ -35,7 +35,7 @@ export function isPrintable(text: string): boolean {
   return text.search(all) < 0;
 }
 
-/** Whether {@link printableLines} leaves a text unchanged. */
+/** True if {@link printableLines} leaves a text unchanged. */
 export function hasPrintableLines(text: string): boolean {
   return text.search(allButLines) < 0;
 }

@@ -8,7 +8,7 @@ import { isRecord } from "./json.ts";
 import { didYouMean, suggest } from "./suggest.ts";
 
 /** @param path the place inside the checked value: `images["a"].tag`, or empty for the value itself */
-export type Report = (path: string, message: string) => void;
+type Report = (path: string, message: string) => void;
 
 /** Answers the value's meaning, or undefined after a report. */
 export type Check<T> = (value: unknown, report: Report) => T | undefined;
@@ -16,7 +16,7 @@ export type Check<T> = (value: unknown, report: Report) => T | undefined;
 /** Nobody reads more. */
 const mostMistakes = 50;
 
-export type Checked<T> =
+type Checked<T> =
   | { readonly ok: true; readonly value: T }
   /** Lines of the form `path: mistake`; the last one may give the number of further mistakes. */
   | { readonly ok: false; readonly mistakes: readonly string[] };

@@ -123,7 +123,7 @@ export function ignoring(...codes: readonly string[]): (error: unknown) => void 
   };
 }
 
-/** Whether a thrown value is a system error with one of these names, for example `ENOENT`. */
+/** True if a thrown value is a system error with one of these names, for example `ENOENT`. */
 export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }

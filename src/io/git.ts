@@ -2,8 +2,9 @@
 
 import { errnoMessage } from "./files.ts";
 import { runProgram } from "./run-program.ts";
+import type { Environment } from "./world.ts";
 
-export type GitReading =
+type GitReading =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string };
 
@@ -30,10 +31,7 @@ export async function askGit(
 }
 
 /** IMGMATCH_REVISION, else git's HEAD in this folder, else empty. */
-export async function readRevision(
-  folder: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<string> {
+export async function readRevision(folder: string, env: Environment): Promise<string> {
   if (env.IMGMATCH_REVISION !== undefined) return env.IMGMATCH_REVISION;
   const head = await askGit(folder, ["rev-parse", "HEAD"], { timeoutMs: 5_000 });
   return head.ok ? head.text.trim() : "";

@@ -2,7 +2,7 @@
 
 import { deepestJson, type JsonReading, readJson } from "./json.ts";
 
-export type JsonValue = JsonReading & {
+type JsonValue = JsonReading & {
   /** Its first line, from 1. */
   readonly line: number;
 };

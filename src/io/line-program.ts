@@ -2,6 +2,7 @@
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import type { Environment } from "./world.ts";
 
 export interface LineProgram {
   /** Answers the next line; null if the program has ended or could not be started. Never rejects. */
@@ -15,7 +16,7 @@ export interface LineProgram {
 /** @param command the program and its arguments */
 export function startLineProgram(
   [program, ...args]: readonly [string, ...string[]],
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): LineProgram {
   // Its own process group: Ctrl-C must reach imgmatch alone, which still answers open requests.
   const child: ChildProcessByStdio<Writable, Readable, null> = spawn(program, args, {

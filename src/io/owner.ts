@@ -12,7 +12,7 @@ export function ownedName(): string {
   return [process.pid, machine(), randomBytes(12).toString("hex")].join("-");
 }
 
-/** Whether the process behind a name is gone. With another machine's name, or one of another form, a file is left after a day. */
+/** True if the process behind a name is gone. With another machine's name, or one of another form, a file is left after a day. */
 export function isLeft(name: string, mtimeMs: number): boolean {
   return ownerIsGone(name) ?? Date.now() - mtimeMs > unknownMs;
 }

@@ -42,7 +42,7 @@ export function makeFolderFor(path: string, root: string | null = projectOf(path
   else makeProjectFolder(root, dirname(path));
 }
 
-/** Whether a path is in a folder, or is the folder, after links are followed. Both must exist. */
+/** True if a path is in a folder, or is the folder, after links are followed. Both must exist. */
 export function liesIn(folder: string, path: string): boolean {
   const root = realpathSync(folder);
   const real = realpathSync(path);

@@ -4,9 +4,10 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Readable } from "node:stream";
 import { attempt } from "./attempt.ts";
+import type { Environment } from "./world.ts";
 
 export interface ProgramOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly cwd?: string;
   /** Standard input. Default: none. */
   readonly input?: string;
@@ -129,7 +130,7 @@ function eachLine(input: Readable, onLine: (line: string) => void): void {
 }
 
 /** null if PATH has none. */
-export function findProgram(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
+export function findProgram(name: string, env: Environment): string | null {
   const names = process.platform === "win32" ? [`${name}.exe`, `${name}.cmd`] : [name];
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   return folders.flatMap((folder) => names.map((each) => join(folder, each))).find(isProgram) ?? null;

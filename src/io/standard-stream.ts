@@ -4,7 +4,7 @@ import { writeSync } from "node:fs";
 import { platform } from "node:process";
 
 /** The part of a stream that is needed here. */
-export interface Overflow {
+interface Overflow {
   write(text: Uint8Array): unknown;
   on(event: "error", listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
@@ -50,7 +50,7 @@ function opened(stream: Overflow): Overflow {
 }
 
 /** The part of a stream that a log needs. */
-export interface LogStream extends Overflow {
+interface LogStream extends Overflow {
   /** Bytes that nobody has read. */
   readonly writableLength: number;
 }

@@ -30,7 +30,7 @@ export function suggestMarch(word: string, known: readonly string[]): string | n
   return named ?? suggest(word, known);
 }
 
-/** Whether a word differs from another in one letter (added, missing or changed) or in two swapped neighbours. */
+/** True if a word differs from another in one letter (added, missing or changed) or in two swapped neighbours. */
 export function isSlipOf(word: string, meant: string): boolean {
   const at = Array.from(meant).findIndex((letter, index) => letter !== word[index]);
   const swapped = `${meant.slice(0, at)}${meant[at + 1]}${meant[at]}${meant.slice(at + 2)}`;

@@ -9,7 +9,7 @@ export function isDigest(text: unknown): text is Digest {
   return typeof text === "string" && digestPattern.test(text);
 }
 
-/** Whether a value can be the size in a descriptor. */
+/** True if a value can be the size in a descriptor. */
 export function isSize(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

@@ -3,7 +3,7 @@
 import { isRecord, text } from "../io/json.ts";
 import { type Digest, isDigest } from "./digest.ts";
 
-export interface PlatformEntry {
+interface PlatformEntry {
   readonly digest: unknown;
   /** `os/architecture`, or `os/architecture/variant`; null if the entry names none. */
   readonly platform: string | null;

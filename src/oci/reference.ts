@@ -58,7 +58,7 @@ export function parseImageReference(text: string): ImageReference {
   return { registry, repository, tag, digest };
 }
 
-/** Whether a text names a repository without tag and digest. */
+/** True if a text names a repository without tag and digest. */
 export function isRepository(text: string): boolean {
   try {
     const { tag, digest } = parseImageReference(text);
@@ -68,7 +68,7 @@ export function isRepository(text: string): boolean {
   }
 }
 
-/** Whether a text can be a repository in a registry's addresses, without the registry. */
+/** True if a text can be a repository in a registry's addresses, without the registry. */
 export function isRepositoryPath(text: string): boolean {
   return repositoryPattern.test(text) && text.length <= longestRepository;
 }
@@ -92,7 +92,7 @@ export function withDefaultTag(reference: ImageReference): ImageReference {
   return reference.tag === null && reference.digest === null ? { ...reference, tag: "latest" } : reference;
 }
 
-/** Whether an engine takes a text for an image's id, whole or shortened. */
+/** True if an engine takes a text for an image's id, whole or shortened. */
 export function isImageId(text: string): boolean {
   return /^(sha256:)?[0-9a-f]{12,64}$/.test(text);
 }
@@ -118,7 +118,7 @@ function splitRegistry(name: string): { registry: string; rest: string } {
   return isRegistry(first) ? { registry: first, rest: remainder } : { registry: dockerHub, rest: name };
 }
 
-/** Whether the first part of a name is a host. Upper case means a host too, as no repository has it. */
+/** True if the first part of a name is a host. Upper case means a host too, as no repository has it. */
 function isRegistry(first: string): boolean {
   return first === "localhost" || /[.:]/.test(first) || first.toLowerCase() !== first;
 }

@@ -159,7 +159,7 @@ export function withDefaults(dockerfile: string, args: Arguments): string {
   return text;
 }
 
-/** Whether the template itself has written the value. */
+/** True if the template itself has written the value. */
 function isWritten(written: string | null, value: string): boolean {
   const word = written === null ? null : expandWord(written, new Map());
   return word?.ok === true && word.value === value;

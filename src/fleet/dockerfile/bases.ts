@@ -20,7 +20,7 @@ export interface Base {
   readonly line: number;
 }
 
-export interface PinOptions extends StageOptions {
+interface PinOptions extends StageOptions {
   /** Ref → the name of that base if only an engine has it. */
   readonly local?: ReadonlyMap<string, string>;
 }

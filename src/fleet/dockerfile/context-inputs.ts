@@ -9,7 +9,7 @@ import { builderFlags, type Instruction, jsonWords, splitWords } from "./instruc
 import { compilePathPattern } from "./path-pattern.ts";
 
 /** The files that one instruction takes. */
-export interface TakenFiles {
+interface TakenFiles {
   readonly instruction: string;
   /** Sorted; folders are among them. */
   readonly paths: readonly string[];

@@ -31,14 +31,14 @@ export interface ContextSource {
 }
 
 /** An instruction that takes files of the context. */
-export interface Taking {
+interface Taking {
   /** Its text on one line. */
   readonly instruction: string;
   readonly sources: readonly ContextSource[];
 }
 
 /** A base image that may change which files are taken. */
-export interface UsedBase {
+interface UsedBase {
   readonly ref: string;
   /** Arguments of the Dockerfile that name files. An `ENV` of the image overrides them. */
   readonly names: readonly string[];
@@ -49,7 +49,7 @@ export type ContextUse =
   | { readonly whole: null; readonly takings: readonly Taking[]; readonly bases: readonly UsedBase[] };
 
 /** The facts that Dockerfiles with the same deciding instructions share. */
-export interface TargetUse {
+interface TargetUse {
   /** The stages that the target needs. */
   readonly stages: ReadonlySet<number>;
   /** The files that these stages can take. */

@@ -126,7 +126,7 @@ function itemsAt(list: hbs.AST.Expression, scope: Scope): readonly string[] {
   throw refuse(list, scope, value === null ? nothingToPrint(source, scope.cell) : noList);
 }
 
-/** Whether a list has a text, or a text a part; nothing includes nothing. */
+/** True if a list has a text, or a text a part; nothing includes nothing. */
 function isIncluded([list, item]: Params, scope: Scope): boolean {
   const fix = 'write (includes gpu.targets "sm_90")';
   const [whole, wanted] = [valueAt(list, scope), textOf(valueAt(item, scope))];
@@ -201,7 +201,7 @@ function lookUp(path: hbs.AST.PathExpression, scope: Scope): unknown {
   return isNothing(value) ? null : (value ?? null);
 }
 
-/** Whether the cell does not have the value, though keys of it can be named. */
+/** True if the cell does not have the value, though keys of it can be named. */
 function isNothing(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return (value as { readonly [textSymbol]?: unknown })[textSymbol] === null;

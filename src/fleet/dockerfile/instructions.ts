@@ -31,12 +31,12 @@ export interface Dockerfile {
 /** A Dockerfile without its text. */
 export type Instructions = Omit<Dockerfile, "source">;
 
-export interface Line {
+interface Line {
   readonly text: string;
   readonly offset: number;
 }
 
-export interface Part extends Line {
+interface Part extends Line {
   /** Its first character in the instruction's text. */
   readonly start: number;
 }
@@ -172,7 +172,7 @@ export function splitWords(text: string): Word[] {
 }
 
 /** A name that an `ARG` or an `ENV` sets. */
-export interface Assignment extends Omit<Word, "text"> {
+interface Assignment extends Omit<Word, "text"> {
   readonly name: string;
   /** As written, quotes included; null if it has none. */
   readonly value: string | null;

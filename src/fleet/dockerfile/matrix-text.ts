@@ -7,7 +7,7 @@ import { checkTemplate, namesIn } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
 import { parseTemplate } from "./template-syntax.ts";
 
-export type RenderText = (view: () => object, cell: string) => string;
+type RenderText = (view: () => object, cell: string) => string;
 
 /**
  * @param what its name in messages: `the argument MARCH_FLAGS`

@@ -13,7 +13,7 @@ interface Variable {
   readonly value: string | null;
 }
 
-export interface Expanded {
+interface Expanded {
   /** null if a variable of the word is unknown. */
   readonly value: string | null;
   /** Arguments of the stage that may decide it. */

@@ -110,7 +110,7 @@ function stagesNamed(stages: readonly Stage[], name: string): readonly number[] 
   );
 }
 
-/** Whether an instruction can take files from a stage, an image or the context: a `RUN` needs a flag for it. */
+/** True if an instruction can take files from a stage, an image or the context: a `RUN` needs a flag for it. */
 export function isTaking({ keyword, text }: Instruction): boolean {
   return keyword === "RUN" ? /^\s*RUN\s+--/i.test(text) : taking.has(keyword);
 }

@@ -35,7 +35,7 @@ export function factorsOf(columns: readonly Column[]): readonly Factor[] {
   return [...alike.values()].map((factors) => factorOf(factors.flatMap((factor) => factor.columns)));
 }
 
-/** Whether rows that agree in all of `factors` agree in `classes`. */
+/** True if rows that agree in all of `factors` agree in `classes`. */
 function decides(factors: readonly Factor[], classes: readonly number[]): boolean {
   const seen = new Map<string, number>();
   return classes.every((number, row) => {

@@ -12,13 +12,13 @@ import { capabilitiesIn } from "./vary-gpu.ts";
 /** The defaults of a Dockerfile's `ARG`s by name; null for an `ARG` without one. */
 export type Defaults = ReadonlyMap<string, string | null>;
 
-export interface DeriveOptions {
+interface DeriveOptions {
   readonly defaultsOf: (dockerfile: string) => Defaults;
   /** True to write lists of GPUs as templates of the compute axis, false to keep their texts. */
   readonly templates: boolean;
 }
 
-export interface Derived {
+interface Derived {
   readonly matrix: DerivedMatrix;
   readonly notes: readonly string[];
 }

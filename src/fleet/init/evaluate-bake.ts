@@ -11,6 +11,7 @@ import {
   Unevaluated,
   within,
 } from "./hcl.ts";
+import type { Environment } from "../../io/world.ts";
 
 export interface BakeTarget {
   readonly context?: string;
@@ -26,7 +27,7 @@ export interface BakeTarget {
 
 interface Evaluation {
   readonly parser: HclParser;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 type Block = Readonly<Record<string, unknown>>;

@@ -15,6 +15,7 @@ import { readBake } from "./read-bake.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import { readWorkflow } from "./read-workflow.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
+import type { Environment } from "../../io/world.ts";
 
 export interface InitFromDefinition {
   readonly written: readonly string[];
@@ -24,15 +25,15 @@ export interface InitFromDefinition {
   readonly problems: readonly Problem[];
 }
 
-export interface DefinitionOptions {
+interface DefinitionOptions {
   /** As the user named it, from `folder`. */
   readonly file: string;
   readonly name: string;
   readonly registry: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
-/** Whether a file is a bake file or a workflow, and no Dockerfile. */
+/** True if a file is a bake file or a workflow, and no Dockerfile. */
 export function isDefinition(file: string): boolean {
   return [".hcl", ".json", ".yml", ".yaml"].includes(extname(file).toLowerCase());
 }

@@ -18,7 +18,7 @@ import { argumentsOf, type Reading, readDockerfile } from "./reading.ts";
 import { varyGpu } from "./vary-gpu.ts";
 import { varyMarch } from "./vary-march.ts";
 
-export interface InitFromOptions {
+interface InitFromOptions {
   /** As the user named it, from `folder`. */
   readonly dockerfile: string;
   /** The machines to build for. */

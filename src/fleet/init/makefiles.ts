@@ -9,7 +9,7 @@ import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { Reading } from "./reading.ts";
 
-export interface Assignment {
+interface Assignment {
   /** null if unknown: several lines assign it, or it names variables. */
   readonly value: string | null;
   /** True if a line has a `-march`: it follows the one in CC, and so overrides it. */

@@ -7,12 +7,13 @@ import { findProgram, runProgram } from "../../io/run-program.ts";
 import { evaluateBake, type BakeTarget } from "./evaluate-bake.ts";
 import type { HclParser } from "./hcl.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
+import type { Environment } from "../../io/world.ts";
 
-export interface ReadBakeOptions {
+interface ReadBakeOptions {
   /** The folder of the file and its contexts. */
   readonly folder: string;
   /** May set variables of the file. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 const parserPackage = "@cdktn/hcl2json";

@@ -10,7 +10,7 @@ export interface DerivedMatrix extends Settings {
 }
 
 /** Settings of the matrix, of a value, or of a case. */
-export interface Settings {
+interface Settings {
   template?: string;
   context?: string;
   target?: string;

@@ -4,7 +4,7 @@ import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import { assignmentsOf, type Placed, type Reading, type Tool } from "./reading.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
 
-export interface GpuVariation {
+interface GpuVariation {
   readonly args: ArgumentTemplates;
   /** Compute capabilities that the Dockerfile names, as a matrix writes them. */
   readonly named: readonly string[];

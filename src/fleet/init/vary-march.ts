@@ -20,7 +20,7 @@ const flags = "{{march.flags}}";
 /** `-march=…`, `-mcpu=…`, and a `-mtune=…`, which would contradict the new march. */
 const marchOption = / ?-m(?:arch|cpu|tune)=[\w.+-]+/g;
 
-export interface MarchVariation {
+interface MarchVariation {
   readonly args: ArgumentTemplates;
   /** Settings of Makefiles that no argument can change. */
   readonly notes: readonly string[];
@@ -87,7 +87,7 @@ function callsIn(stage: readonly Placed[], pattern: RegExp) {
   );
 }
 
-/** Whether a call of make assigns a variable. */
+/** True if a call of make assigns a variable. */
 function names([, rest = ""]: RegExpExecArray, name: string): boolean {
   return new RegExp(`(?:^|\\s)["']?${name}\\s*=`).test(rest);
 }

@@ -1,7 +1,7 @@
 /** Evaluates `${{ … }}` of GitHub workflows with the values of `matrix` and `env`. */
 
 /** undefined for a value that is unknown before the workflow runs. */
-export type Known = string | number | boolean | null | object | undefined;
+type Known = string | number | boolean | null | object | undefined;
 
 export interface Contexts {
   readonly matrix: Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export function textWith(text: string, contexts: Contexts): string | undefined {
   return isKnown ? made : undefined;
 }
 
-/** Whether a condition certainly fails. An unreadable one is unknown. */
+/** True if a condition certainly fails. An unreadable one is unknown. */
 export function isRuledOut(condition: unknown, contexts: Contexts): boolean {
   if (condition === undefined) return false;
   const text = String(condition)

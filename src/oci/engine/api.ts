@@ -40,9 +40,9 @@ export class EngineRefusal extends ImgmatchError {
   }
 }
 
-export type Method = "GET" | "POST" | "DELETE";
+type Method = "GET" | "POST" | "DELETE";
 
-export interface ApiCall {
+interface ApiCall {
   readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Readable;

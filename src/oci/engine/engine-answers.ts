@@ -42,7 +42,7 @@ export const infoAnswer = fields({
   Runtimes: optional(anyObject, {}),
 });
 
-/** Whether the engine has containerd's image store, which keeps layers as BuildKit exports them. The classic store makes them anew. */
+/** True if the engine has containerd's image store, which keeps layers as BuildKit exports them. The classic store makes them anew. */
 export async function hasContentStore(api: DockerApi): Promise<boolean> {
   const { DriverStatus } = await api.read("/info", infoAnswer);
   return DriverStatus.some(([, value]) => value?.startsWith("io.containerd.snapshotter"));

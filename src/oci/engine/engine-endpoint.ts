@@ -20,7 +20,7 @@ export type Endpoint =
       readonly source: string;
     };
 
-export interface TlsFiles {
+interface TlsFiles {
   /** The folder of `ca.pem`, `cert.pem` and `key.pem`. */
   readonly folder: string;
   readonly verify: boolean;

@@ -3,7 +3,7 @@
  * (moby/buildkit, api/services/control/control.proto). Only the fields that a log needs are read.
  */
 
-export interface Trace {
+interface Trace {
   readonly vertexes: readonly TraceVertex[];
   readonly logs: readonly TraceLog[];
 }
@@ -22,7 +22,7 @@ export interface TraceVertex {
 }
 
 /** Output of a step. */
-export interface TraceLog {
+interface TraceLog {
   readonly vertex: string;
   /** 1 for standard output, 2 for standard error. */
   readonly stream: number;

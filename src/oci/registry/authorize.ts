@@ -5,7 +5,7 @@ import { parseChallenge, requestToken } from "./token.ts";
 import { authFailed, tookTooLong } from "./failure.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
-export interface AuthorizationOptions {
+interface AuthorizationOptions {
   readonly credentials: CredentialStore;
   readonly plainHttp: (host: string) => boolean;
 }

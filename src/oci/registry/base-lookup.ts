@@ -7,6 +7,7 @@ import { dockerCredentials } from "./credentials.ts";
 import { proxyFromEnv } from "./proxy.ts";
 import { parseImageReference, withDigest } from "../reference.ts";
 import { findImageConfig, type ImageConfig } from "./platform-image.ts";
+import type { Environment } from "../../io/world.ts";
 
 type LookupOptions = Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal">;
 
@@ -15,7 +16,7 @@ type LookupOptions = Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | 
  * reference is the answer itself. null if it cannot be read, and `onProblem` gets the reason.
  */
 export function createBaseLookup(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   onProblem: (problem: Problem, ref: string) => void,
   options: LookupOptions = {},
 ): (ref: string) => Promise<Digest | null> {
@@ -40,7 +41,7 @@ export function createBaseLookup(
 
 /** Reads the configuration of a base image for one platform. null if it cannot be read: then the build takes its whole context. */
 export function createBaseReader(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   options: LookupOptions = {},
 ): (ref: string, digest: Digest, platform: string) => Promise<ImageConfig | null> {
   const client = impatientClient(env, options);
@@ -56,7 +57,7 @@ export function createBaseReader(
 }
 
 /** A plan must not wait long for an unreachable registry: it tries twice. */
-function impatientClient(env: Readonly<Record<string, string | undefined>>, options: LookupOptions) {
+function impatientClient(env: Environment, options: LookupOptions) {
   return createRegistryClient({
     credentials: dockerCredentials(env),
     proxy: proxyFromEnv(env),

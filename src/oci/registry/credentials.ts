@@ -16,8 +16,9 @@ import {
   parseDockerConfig,
   serverAddress,
 } from "./docker-config.ts";
+import type { Environment } from "../../io/world.ts";
 
-export function dockerConfigPath(env: Readonly<Record<string, string | undefined>>): string {
+export function dockerConfigPath(env: Environment): string {
   return join(dockerConfigFolder(env), "config.json");
 }
 
@@ -27,7 +28,7 @@ export const noCredentials: CredentialStore = { find: async () => null };
  * Finds a registry's login by its helper in `config.json` (`credHelpers`), else by the general helper (`credsStore`), else in the file itself
  * (`auths`). Reads the file once, and asks once for each registry.
  */
-export function dockerCredentials(env: Readonly<Record<string, string | undefined>>): CredentialStore {
+export function dockerCredentials(env: Environment): CredentialStore {
   const path = dockerConfigPath(env);
   let config: Promise<DockerConfig | null> | undefined;
   const found = new Map<string, Promise<Credential | null>>();
@@ -72,7 +73,7 @@ async function readConfig(path: string): Promise<DockerConfig | null> {
 }
 
 interface HelperOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** The configuration that names the helper, for messages. */
   readonly path: string;
   readonly timeoutMs?: number;

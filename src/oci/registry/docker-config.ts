@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import type { Credential } from "./credential.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from "../../io/world.ts";
 
 /** `DOCKER_CONFIG`, else `~/.docker`. */
 export function dockerConfigFolder(env: Environment): string {
@@ -42,7 +41,7 @@ export function parseDockerConfig(content: string, path: string): DockerConfig {
   };
 }
 
-export interface Logins {
+interface Logins {
   /** Registries that the file has a login or a helper for, sorted. Never the logins themselves. */
   readonly registries: readonly string[];
   /** All credential helpers, sorted. */

@@ -11,7 +11,7 @@ import { withRedirects } from "./redirect.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import { TransportError, transportError } from "./registry-error.ts";
 
-export interface OpenBlobOptions extends AgentOptions {
+interface OpenBlobOptions extends AgentOptions {
   /** Longest wait for the beginning of an answer, of each host on the way, in milliseconds. */
   readonly timeoutMs: number;
   /** A body in which nothing moves for so long is broken off, in milliseconds: nothing comes, or nobody reads. */

@@ -10,7 +10,7 @@ import type { Manifest, RegistryClient } from "./client.ts";
 import { RegistryError } from "./registry-error.ts";
 import { type StoredBlobs, storedBlobs } from "./stored-blobs.ts";
 
-export interface PlatformImage {
+interface PlatformImage {
   /** The digest of the platform's manifest, and not of an index around it. */
   readonly digest: Digest;
   readonly configDigest: Digest;
@@ -27,12 +27,12 @@ export interface ImageConfig {
   readonly labels: Readonly<Record<string, string>>;
   /** `NAME=value`, in the image's order. */
   readonly env: readonly string[];
-  /** Whether it has `ONBUILD` instructions. */
+  /** True if it has `ONBUILD` instructions. */
   readonly onbuild: boolean;
 }
 
 /** A reference that is no image for the platform: a chart, an index for others. */
-export interface OtherContent {
+interface OtherContent {
   /** `its index has no image for linux/arm64, only for linux/amd64`. */
   readonly isNot: string;
 }

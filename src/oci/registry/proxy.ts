@@ -10,6 +10,7 @@ import { type ConnectionOptions, connect as tlsConnect, rootCertificates } from 
 import { remember } from "../../io/collections.ts";
 import { basicHeader } from "./credential.ts";
 import { isLoopback } from "./registry-endpoint.ts";
+import type { Environment } from "../../io/world.ts";
 
 /** null for a direct connection. */
 export type FindProxy = (url: URL) => URL | null;
@@ -18,7 +19,7 @@ export type FindProxy = (url: URL) => URL | null;
  * Reads `HTTPS_PROXY` and `NO_PROXY`, in capitals or not. This machine is never asked through a proxy, nor is plain http. A proxy itself
  * speaks http. Networks (`10.0.0.0/8`) in `NO_PROXY` are not understood.
  */
-export function proxyFromEnv(env: Readonly<Record<string, string | undefined>>): FindProxy {
+export function proxyFromEnv(env: Environment): FindProxy {
   const text = env.HTTPS_PROXY || env.https_proxy || "";
   const address = text.includes("://") ? text : `http://${text}`;
   const proxy = text !== "" && URL.canParse(address) ? new URL(address) : null;

@@ -23,7 +23,7 @@ export interface PushReceiver {
   close(): Promise<void>;
 }
 
-export interface PushReceiverOptions {
+interface PushReceiverOptions {
   /** For the received layers. The caller removes it. */
   readonly folder: string;
   /** Layers that need not be sent. They cannot be read here. */

@@ -44,7 +44,7 @@ export function plainRegistry(registry: string): string {
   return `${host}:${port}`;
 }
 
-/** Whether a host, with or without port, is this machine: the only one that plain http is safe for. */
+/** True if a host, with or without port, is this machine: the only one that plain http is safe for. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/:\d+$/, "").toLowerCase();
   return (

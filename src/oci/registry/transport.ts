@@ -35,7 +35,7 @@ export interface HttpResponse {
   readonly attempts: number;
 }
 
-export interface BodyRest {
+interface BodyRest {
   /** Reads a little more than `most` bytes, or all that is left. Throws {@link TransportError}. */
   readonly read: (most: number) => Promise<Uint8Array>;
   /** Closes the connection. */
@@ -61,7 +61,7 @@ export function pullRequest(
   return { method: "GET", url, headers: { ...headers, "user-agent": "imgmatch" }, maxBytes, scope };
 }
 
-export interface TransportOptions extends AgentOptions {
+interface TransportOptions extends AgentOptions {
   /** Longest wait for an answer's beginning and, together with a least speed, for its end. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
