@@ -6,7 +6,6 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { connectDocker, type DockerApi } from "../src/oci/engine/api.ts";
 import { contextTar, dockerfileName } from "../src/fleet/build/engines/context-archive.ts";
-import { readContext } from "../src/fleet/dockerfile/context.ts";
 import { addBusybox, whyNoBusybox } from "../test/e2e/support/busybox.ts";
 import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";
 import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
@@ -15,6 +14,7 @@ import { openedBuilds } from "./opened-builds.ts";
 import { pulumiBuilds } from "./pulumi-builds.ts";
 import { line, median, seconds } from "./report.ts";
 import { type BuildPlace, platform, writeProject } from "./project.ts";
+import { readContext } from "../test/support/context-entries.ts";
 
 const concurrency = 4;
 

@@ -4,12 +4,12 @@ import { randomBytes } from "node:crypto";
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createDockerEngine } from "../src/fleet/build/engines/docker/docker-engine.ts";
-import { readContext } from "../src/fleet/dockerfile/context.ts";
 import { parseImageReference } from "../src/oci/reference.ts";
 import { addBusybox } from "../test/e2e/support/busybox.ts";
 import { measure } from "./measure.ts";
 import { line, median, seconds } from "./report.ts";
 import { type BuildPlace, platform, writeProject } from "./project.ts";
+import { readContext } from "../test/support/context-entries.ts";
 
 const baseMiB = 1500;
 const cells = 4;

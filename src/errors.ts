@@ -1,7 +1,4 @@
-/**
- * One error class and one registry of problem codes. Every code that imgmatch can print for an input, a host,
- * an engine or a registry is a key of {@link problemCodes}, which also decides the exit code.
- */
+/** The error class, and the registry of all problem codes. */
 
 import { printable } from "./printable.ts";
 
@@ -17,7 +14,7 @@ export const exitCodes = {
   host: 4,
   /** Container engine or registry. */
   engine: 5,
-  /** Something in the registry is not what, or whose, it should be. It is left as it is, and not used. */
+  /** Something in the registry has the wrong content or the wrong owner. It is left as it is, and not used. */
   conflict: 6,
   interrupted: 130,
 } as const;
@@ -319,19 +316,20 @@ export interface Place {
   readonly text?: string;
 }
 
-/** A finding as data: `code` for programs, `message` (what happened, with the numbers) and `fix` (the next step) for people. */
+/** A finding: the code is for programs, message and fix are for people. */
 export interface Problem {
   readonly code: ProblemCode;
-  /** One line. A line break in it comes from outside, and is printed as its escape. */
+  /** The event with its numbers, on one line. A line break in it comes from outside, and is printed as its escape. */
   readonly message: string;
   /** Further lines of the message: a list, or the last lines of a program's output. */
   readonly details?: readonly string[];
+  /** The next step. */
   readonly fix?: string;
   readonly at?: Place;
 }
 
 /**
- * The one error that imgmatch throws for something outside itself: all mistakes of one input together.
+ * The error for every fault outside imgmatch. It holds all mistakes of one input.
  *
  * @example
  * throw new ImgmatchError({ code: "LOCK_NOT_FOUND", message: "no lock at images/imgmatch.lock.json", fix: "run imgmatch build" });
@@ -355,20 +353,20 @@ export class ImgmatchError extends Error {
   }
 }
 
-/** The error for options that contradict each other or cannot be read. */
+/** For options that contradict each other or cannot be read. */
 export function usageError(message: string, fix: string): ImgmatchError {
   return new ImgmatchError({ code: "USAGE", message, fix });
 }
 
-/** A bug in imgmatch, not a mistake of its user. */
+/** A bug in imgmatch. */
 export class InternalError extends Error {
   override readonly name = "InternalError";
 }
 
-/** More than a person reads, or a terminal keeps. */
+/** Nobody reads more. */
 const mostProblems = 100;
 
-/** Throws the problems found, the first hundred and that there are more, or returns when there is none. */
+/** Throws the first hundred problems and the number of the others. Returns if there are none. */
 export function throwProblems(problems: readonly Problem[]): void {
   const [first, ...rest] = problems.slice(0, mostProblems);
   if (first === undefined) return;
@@ -380,7 +378,7 @@ export function throwProblems(problems: readonly Problem[]): void {
   throw new ImgmatchError([first, ...rest]);
 }
 
-/** `file:line:column: CODE: message`, the fix and the source line with a caret, without colour. */
+/** Writes `file:line:column: CODE: message`, the source line with a caret, and the fix, without colour. */
 export function formatProblem(problem: Problem): string {
   const { at } = problem;
   const place = at === undefined ? "" : `${formatPlace(at)}: `;
@@ -396,7 +394,7 @@ export function formatProblem(problem: Problem): string {
   return lines.join("\n");
 }
 
-/** The message with its details, as programs get it: JSON tells line breaks from text. */
+/** The message with its details, for JSON, in which a line break is no danger. */
 export function wholeMessage({ message, details = [] }: Pick<Problem, "message" | "details">): string {
   return [message, ...details].join("\n");
 }
@@ -405,17 +403,17 @@ export function formatPlace({ file, line, column }: Place): string {
   return [printable(file), line, column].filter((part) => part !== undefined).join(":");
 }
 
-/** Makes a `switch` over a closed set fail to compile when a case is missing. */
+/** Makes a `switch` over a closed set fail to compile if a case is missing. */
 export function assertNever(value: never): never {
   throw new InternalError(`unexpected value: ${JSON.stringify(value)}`);
 }
 
 function caretIndent(text: string, column: number): string {
-  // Tabs stay tabs, so that the caret stands under its column at any tab width.
+  // Tabs stay, so that the caret is under its column at any tab width.
   return sourceLine(text.slice(0, column - 1)).replace(/[^\t]/g, " ");
 }
 
-/** A line of a file as it can be shown, its tabs kept. */
+/** Escapes a line of a file and keeps its tabs. */
 function sourceLine(text: string): string {
   return text.split("\t").map(printable).join("\t");
 }

@@ -5,7 +5,7 @@ import { fstatSync } from "node:fs";
 import { runCli } from "./cli.ts";
 import type { CommandContext, SignalMode } from "./command-context.ts";
 import { exitCodes } from "../errors.ts";
-import { readStandardInput } from "../io/standard-input.ts";
+import { readStandardInput } from "../io/world.ts";
 import { createLog, createWriter } from "../io/standard-stream.ts";
 import { wantsColor } from "./report/style.ts";
 

@@ -1,4 +1,4 @@
-/** `imgmatch export sh`: of `export` what a node has too. */
+/** `imgmatch export sh`: the part of `export` that a node has too. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ExportShOptions } from "../node/export-sh.ts";
@@ -7,7 +7,7 @@ import type { Define } from "./define.ts";
 import { withJson, withQuestion } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 
-/** Below `export`. */
+/** Adds `sh` to `export`. */
 export const withScript: Define = (command, run) => {
   withQuestion(withJson(command.command("sh")))
     .description("Write a script of sh and awk that answers as resolve does")

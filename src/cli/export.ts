@@ -1,4 +1,4 @@
-/** `imgmatch export KIND`: the fleet in the words of another tool. Adding a kind is one command here. */
+/** `imgmatch export KIND`: writes the fleet for another tool. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ExportBakeOptions } from "../fleet/export-bake.ts";
@@ -53,7 +53,7 @@ async function bakeCommand(flags: ExportBakeOptions, context: CommandContext): P
   return exitCodes.ok;
 }
 
-/** On one line, for a step's output. */
+/** Prints one line, for the output of a workflow's step. */
 async function githubMatrixCommand(flags: GithubMatrixOptions, context: CommandContext): Promise<ExitCode> {
   const { exportGithubMatrix } = await import("../fleet/export-github-matrix.ts");
   context.out(`${JSON.stringify(await exportGithubMatrix(flags, context))}\n`);

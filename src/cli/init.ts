@@ -1,4 +1,4 @@
-/** `imgmatch init`: a small matrix and template to start from, or the matrix of a Dockerfile, a bake file or a workflow that is there. Overwrites nothing. */
+/** `imgmatch init`: writes a small matrix and template, or the matrix of an existing Dockerfile, bake file or workflow. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../fleet/init.ts";
@@ -51,7 +51,7 @@ async function initCommand({ from, ...flags }: InitFlags, context: CommandContex
   return answer.builds.every(({ equal }) => equal) ? exitCodes.ok : exitCodes.failed;
 }
 
-/** Lines that name the written files, and the lines of the Dockerfile to change. */
+/** The written files, and the lines of the Dockerfile to change. */
 function initLines({ written, cells, template, edits }: InitFromAnswer): readonly string[] {
   const wrote = `wrote ${written.join(", ")}: ${count(cells, "image")} of ${template}`;
   if (edits.length === 0) return [wrote, "next: imgmatch plan"];
@@ -61,16 +61,15 @@ function initLines({ written, cells, template, edits }: InitFromAnswer): readonl
   return [wrote, `change ${template}:`, ...changes, "then: imgmatch plan"];
 }
 
-/** Each original build with its cell; below it what is not equal. */
+/** Each original build with its cell, and below it the differences. */
 function definitionLines({ written, builds }: InitFromDefinitionAnswer): readonly string[] {
   const equal = builds.filter((build) => build.equal).length;
   const rows = builds.flatMap(({ name, cell, equal: isEqual, differences }) => [
     [isEqual ? "equal" : "differs", name, cell ?? "no cell"],
-    ...differences.map(({ what, original, cell: own }) =>
-      what === "left"
-        ? ["", "", `${original}`]
-        : ["", "", `${what}: ${original ?? "none"}, and here ${own ?? "none"}`],
-    ),
+    ...differences.map(({ what, original, cell: own }) => [
+      ...["", ""],
+      what === "left" ? `${original}` : `${what}: ${original ?? "none"}, and here ${own ?? "none"}`,
+    ]),
   ]);
   return [
     `wrote ${written.join(", ")}: ${equal} of ${count(builds.length, "build")} ${equal === 1 ? "is a cell" : "are cells"}`,

@@ -1,4 +1,4 @@
-/** A small matrix and template to start from, or the matrix of a Dockerfile, a bake file or a workflow that is there. */
+/** Writes a small matrix and template, or the matrix of an existing Dockerfile, bake file or workflow. */
 
 import { join } from "node:path";
 import { usageError } from "../errors.ts";
@@ -10,15 +10,15 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { type InitFrom, initFrom } from "./init/init-from.ts";
 import { type InitFromDefinition, initFromDefinition, isDefinition } from "./init/init-from-definition.ts";
-import { checkImageName, nameOf, refuseExisting } from "./init/new-fleet.ts";
+import { checkImageName, imageNameFor, refuseExisting } from "./init/new-fleet.ts";
 import { starterFiles } from "./init/starter.ts";
 
 export interface InitOptions extends Watching {
-  /** A Dockerfile, a bake file or a GitHub workflow, whose matrix is to be written. */
+  /** A Dockerfile, a bake file or a GitHub workflow. */
   readonly from?: string;
-  /** With a Dockerfile: facts of the machines to build for, from files. Default: this machine. */
+  /** With a Dockerfile: files with facts of the machines to build for. Default: this machine. */
   readonly host?: readonly string[];
-  /** Machine types beside them; or a list of them with commas. */
+  /** Further machine types; one text may list several with commas. */
   readonly hostType?: readonly string[];
   /** Name of the images. Default: `app`; with `from` the folder's name. */
   readonly name?: string;
@@ -28,22 +28,22 @@ export interface InitOptions extends Watching {
 
 export interface InitAnswer {
   readonly schemaVersion: 1;
-  /** Paths, from the current folder. */
+  /** Paths from the current folder. */
   readonly written: readonly string[];
 }
 
-/** Of a Dockerfile. */
+/** For a Dockerfile. */
 export type InitFromAnswer = InitAnswer & InitFrom;
 
-/** Of a bake file or a workflow. */
+/** For a bake file or a workflow. */
 export type InitFromDefinitionAnswer = InitAnswer & InitFromDefinition;
 
 /**
- * Writes a small fleet into the current folder. `from` writes the matrix of a Dockerfile, and answers which of its lines to change; or that of
- * a bake file or workflow, and answers whether each of its builds is a cell. Overwrites nothing.
+ * Writes a small fleet into the current folder. With `from` it writes the matrix of a Dockerfile and answers the lines of it to change, or the
+ * matrix of a bake file or workflow and answers whether each of its builds is a cell. Overwrites nothing.
  *
- * Throws `FILE_EXISTS` for every file that is there, `USAGE` or `REFERENCE_INVALID` for a wrong name, and errors of reading and planning for
- * a Dockerfile that no matrix could use.
+ * Throws `FILE_EXISTS` for every existing file, `USAGE` or `REFERENCE_INVALID` for a wrong name, and errors of reading and planning for a
+ * Dockerfile that no matrix could use.
  *
  * @example
  * await init({ name: "vision", registry: "registry.example.com/team" });
@@ -57,13 +57,13 @@ export async function init(
   world?: Partial<World>,
 ): Promise<InitAnswer>;
 export async function init(
-  asked: InitOptions = {},
+  options: InitOptions = {},
   given?: Partial<World>,
 ): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
-  const world = worldOf(asked, given);
-  const { from, host = [], hostType = [], name = "app", registry = "localhost:5000" } = asked;
+  const world = worldOf(options, given);
+  const { from, host = [], hostType = [], name = "app", registry = "localhost:5000" } = options;
   if (from !== undefined) {
-    const fleet = { name: asked.name ?? nameOf(world.cwd), registry };
+    const fleet = { name: options.name ?? imageNameFor(world.cwd), registry };
     checkImageName(fleet.name, registry);
     if (isDefinition(from)) {
       refuseHosts(host, hostType);
@@ -83,13 +83,13 @@ export async function init(
   return { schemaVersion: 1, written };
 }
 
-/** A definition says itself what is built. */
+/** Only a Dockerfile needs hosts: a definition itself names its builds. */
 function refuseHosts(host: readonly string[], hostType: readonly string[]): void {
   if (host.length + hostType.length > 0)
     throw usageError("--host and --host-type need --from Dockerfile", "add --from Dockerfile");
 }
 
-/** Of all files together; this machine where none is named. */
+/** The facts of all hosts and machine types; of this machine if there are none. */
 async function factsOf(
   files: readonly string[],
   hostType: readonly string[],

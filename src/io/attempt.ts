@@ -1,6 +1,4 @@
-/** For what may be missing, forbidden or gone without a word. */
-
-/** Answers with the value of `make`, or with `other` if it throws. */
+/** Answers with the value of `make`, or with `other` if it throws: for files and programs that may be missing. */
 export function attempt<T, U>(make: () => T, other: U): T | U {
   try {
     return make();

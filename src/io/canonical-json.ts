@@ -1,10 +1,10 @@
-/** Data that is equal has one text: the keys of every object sorted, lists in their own order. */
+/** Sorts the keys of JSON data, so that equal data has equal text. */
 
 import { isRecord } from "./json.ts";
 import { sortedEntries } from "./collections.ts";
 
 /**
- * The same value with sorted keys, for `JSON.stringify`.
+ * The same value with the keys of every object sorted. Lists keep their order.
  *
  * @example
  * JSON.stringify(canonical({ b: 1, a: [{ d: 2, c: 3 }] })); // {"a":[{"c":3,"d":2}],"b":1}

@@ -1,27 +1,27 @@
 /**
- * Checks of data from outside, made of small ones: facts, locks, requirements, indexes. Every mistake is reported with its place.
- * No schema library: `resolve` waits for this.
+ * Checks data from outside (facts, locks, requirements, indexes) with small checks that combine, and reports every mistake with its place.
+ * Uses no schema library: loading one would delay `resolve`.
  */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { isRecord } from "./json.ts";
 import { didYouMean, suggest } from "./suggest.ts";
 
-/** `path` is that of a value inside the one that is checked: `images["a"].tag`, empty for this one itself. */
-export type Report = (path: string, message: string) => void;
+/** @param path the place inside the checked value: `images["a"].tag`, or empty for the value itself */
+type Report = (path: string, message: string) => void;
 
-/** Reads one value: what it means, or undefined after a report. */
+/** Answers the value's meaning, or undefined after a report. */
 export type Check<T> = (value: unknown, report: Report) => T | undefined;
 
-/** More mistakes than a person reads. */
+/** Nobody reads more. */
 const mostMistakes = 50;
 
-export type Checked<T> =
+type Checked<T> =
   | { readonly ok: true; readonly value: T }
-  /** One line per mistake, `path: what is wrong`; no more than a person reads, and then that there are more. */
+  /** Lines of the form `path: mistake`; the last one may give the number of further mistakes. */
   | { readonly ok: false; readonly mistakes: readonly string[] };
 
-/** `whole` is the name of all of it, for messages. */
+/** @param whole the name of the value, for messages */
 export function checked<T>(value: unknown, check: Check<T>, whole: string): Checked<T> {
   const mistakes: string[] = [];
   let more = 0;
@@ -34,7 +34,7 @@ export function checked<T>(value: unknown, check: Check<T>, whole: string): Chec
   return { ok: false, mistakes };
 }
 
-/** The same for what is refused as a whole: throws an error with every mistake. */
+/** Throws an error with all mistakes. */
 export function requireChecked<T>(
   value: unknown,
   check: Check<T>,
@@ -50,7 +50,7 @@ export function requireChecked<T>(
   ]);
 }
 
-/** A text of this grammar; `expected` says which that is. */
+/** @param expected the grammar's description, for messages */
 export function text(
   grammar?: { readonly test: (text: string) => boolean },
   expected = "text",
@@ -85,7 +85,7 @@ export function oneOf<const T extends string>(...texts: readonly T[]): Check<T> 
   };
 }
 
-/** The number of the schema that is read. */
+/** Accepts only this version of a schema. */
 export function schemaVersion<const T extends number>(version: T): Check<T> {
   return (value, report) => {
     if (value === version) return version;
@@ -95,29 +95,29 @@ export function schemaVersion<const T extends number>(version: T): Check<T> {
   };
 }
 
-/** Absent and null both mean the same: by default null, unknown. */
+/** Absent and null mean the same, by default null: unknown. */
 export function optional<T>(check: Check<T>): Check<T | null>;
 export function optional<T>(check: Check<T>, missing: T): Check<T>;
 export function optional<T>(check: Check<T>, missing: T | null = null): Check<T | null> {
   return (value, report) => (value === undefined || value === null ? missing : check(value, report));
 }
 
-/** null, which has to be written. */
+/** Accepts null, but not an absent member. */
 export function orNull<T>(check: Check<T>): Check<T | null> {
   return (value, report) => (value === null ? null : check(value, report));
 }
 
-/** For a member that may be absent. */
+/** Accepts an absent member, but not null. */
 export function ifPresent<T>(check: Check<T>): Check<T> {
   return (value, report) => (value === undefined ? undefined : check(value, report));
 }
 
-/** The same where null asks for nothing, as others write it. */
+/** Accepts an absent member, and null as absent. */
 export function ifGiven<T>(check: Check<T>): Check<T> {
   return ifPresent((value, report) => (value === null ? undefined : check(value, report)));
 }
 
-/** Checks a value and replaces it with its meaning; undefined leaves the member out. */
+/** Replaces a checked value; undefined leaves the member out. */
 export function map<T, U>(check: Check<T>, meaning: (value: T) => U | undefined): Check<U> {
   return (value, report) => {
     const read = check(value, report);
@@ -125,7 +125,7 @@ export function map<T, U>(check: Check<T>, meaning: (value: T) => U | undefined)
   };
 }
 
-/** `most` bounds a list that is copied to many places. */
+/** @param most bounds a list that is copied to many places */
 export function list<T>(check: Check<T>, most = Number.POSITIVE_INFINITY): Check<readonly T[]> {
   return (value, report) => {
     if (!Array.isArray(value)) {
@@ -153,7 +153,7 @@ export const anyObject: Check<Readonly<Record<string, unknown>>> = (value, repor
   return undefined;
 };
 
-/** An object whose members, whatever their names, pass this check. It is answered as it is. */
+/** An object of any members that pass this check. Answers the object itself. */
 export function record<T>(check: Check<T>): Check<Readonly<Record<string, T>>> {
   return (value, report) => {
     const given = anyObject(value, report);
@@ -167,12 +167,12 @@ export function record<T>(check: Check<T>): Check<Readonly<Record<string, T>>> {
 
 export type Members<T> = { readonly [Key in keyof T]-?: Check<Exclude<T[Key], undefined>> };
 
-/** A new object of what the checks answer. Members that nobody asks for are left out. */
+/** Answers a new object of the checked members. Other members are left out. */
 export function object<T extends object>(members: Members<T>): Check<T> {
   return checkMembers(members, () => ({}));
 }
 
-/** The same for what people write by hand: a member that nobody asks for is a mistake. */
+/** For objects that people write: any other member is a mistake. */
 export function exactly<T extends object>(members: Members<T>): Check<T> {
   const names = Object.keys(members);
   const known = object(members);
@@ -186,7 +186,7 @@ export function exactly<T extends object>(members: Members<T>): Check<T> {
   };
 }
 
-/** The same without a type to name. */
+/** {@link object} with a type that the members imply. */
 export function fields<M extends Readonly<Record<string, Check<unknown>>>>(members: M) {
   return checkMembers<{ readonly [Key in keyof M]: M[Key] extends Check<infer T> ? T : never }>(
     members as never,
@@ -194,7 +194,7 @@ export function fields<M extends Readonly<Record<string, Check<unknown>>>>(membe
   );
 }
 
-/** The object as it is, also with members that only a later imgmatch knows: for what is written again. */
+/** Answers the object itself, also with members that only a later imgmatch knows: for data that is written again. */
 export function shape<T extends object>(members: Members<T>): Check<T> {
   return checkMembers(members, null);
 }
@@ -219,12 +219,12 @@ function checkMembers<T extends object>(
   };
 }
 
-/** Paths are put together where something is wrong, which is seldom. */
+/** Paths are joined only for reports, which are rare. */
 function join(outer: string, inner: string): string {
   return inner === "" || inner.startsWith("[") ? outer + inner : `${outer}.${inner}`;
 }
 
-/** One of several kinds of object, which a member names. */
+/** An object of one of several kinds. A member names the kind. */
 export function variants<T extends object>(key: string, kinds: Readonly<Record<string, Check<T>>>): Check<T> {
   const kind = oneOf(...Object.keys(kinds));
   return (value, report) => {
@@ -235,7 +235,7 @@ export function variants<T extends object>(key: string, kinds: Readonly<Record<s
   };
 }
 
-/** A value in a message: its kind, and the value where it is short. Its content can be nested deeper than JSON.stringify goes. */
+/** Describes a value by its kind, and a short one by its text. JSON.stringify could not print deep nesting. */
 export function show(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

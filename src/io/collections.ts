@@ -1,11 +1,11 @@
-/** Sorting, grouping and remembering. Text sorts in the order of its code units: the same in every language and on every machine. */
+/** Sorts, groups and remembers. */
 
-/** For `sort`. */
+/** For `sort`, in the order of code units: equal in every language and on every machine. */
 export function compareText(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** For lists of pairs, by the first of each. */
+/** Compares pairs by their first items. */
 export function compareFirst(
   [one]: readonly [string, ...unknown[]],
   [other]: readonly [string, ...unknown[]],
@@ -13,12 +13,12 @@ export function compareFirst(
   return compareText(one, other);
 }
 
-/** A record's members by their names. */
+/** The members of a record, sorted by name. */
 export function sortedEntries<Value>(record: Readonly<Record<string, Value>>): [string, Value][] {
   return Object.entries(record).sort(compareFirst);
 }
 
-/** `Map.groupBy`, which Node 20 has not: the items by their keys, each in the order of the items. */
+/** `Map.groupBy`, which Node 20 lacks. Keeps the order of the items. */
 export function groupBy<Key, Item>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) remember(groups, keyOf(item), () => []).push(item);
@@ -31,7 +31,7 @@ interface Memory<Key, Value> {
   set(key: Key, value: Value): unknown;
 }
 
-/** Answers with the known value of this key, else makes and remembers it. */
+/** Answers the known value of a key, or makes and remembers it. */
 export function remember<Key, Value>(known: Memory<Key, Value>, key: Key, make: () => Value): Value {
   const found = known.get(key);
   if (found !== undefined) return found;

@@ -1,4 +1,4 @@
-/** Reading files, and what the system says when that fails. */
+/** Reads files, and turns the system's errors into problems. */
 
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -6,9 +6,10 @@ import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import { type InputLimit, inputTooLarge } from "./limits.ts";
 
 /**
- * Reads UTF-8 text, with line ends made `\n` so that a CRLF checkout gives the same digests.
- * A missing file throws `missingCode`, one beyond its limit `INPUT_TOO_LARGE`, anything else `FILE_UNREADABLE`, all naming `shown`.
- * `limit`: null for a file that its reader names, and nobody else writes. `fix` is for a missing one.
+ * Reads UTF-8 text. Line ends become `\n`, so that a CRLF checkout gives the same digests.
+ * Throws `missingCode` for a missing file, `INPUT_TOO_LARGE`, and `FILE_UNREADABLE` for any other error.
+ *
+ * @param limit null for a file of the user's own machine
  */
 export async function readTextFile(
   path: string,
@@ -20,13 +21,15 @@ export async function readTextFile(
 
 export interface ReadOptions {
   readonly missingCode?: ProblemCode;
+  /** The path in messages. */
   readonly shown?: string;
+  /** For a missing file. */
   readonly fix?: string;
-  /** The flag that names such a file: the fix of a missing one is the same file of a folder above, where it is there. */
+  /** The flag that names the file. If a folder above has a missing file, the fix is the flag with that path. */
   readonly flag?: string;
 }
 
-/** The same text byte for byte: with the line ends that it has, and its byte order mark. Throws `FILE_UNREADABLE` too where it is not UTF-8. */
+/** Reads UTF-8 text with its line ends and byte order mark. Throws `FILE_UNREADABLE` also for any other encoding. */
 export async function readExactText(
   path: string,
   limit: InputLimit,
@@ -51,7 +54,7 @@ function readFileBytes(
     return limit === null ? readFileSync(path) : readBounded(path, limit, shown);
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
-    if (!isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR")) throw unreadable(shown, error);
+    if (!isErrno(error, "ENOENT", "ENOTDIR")) throw unreadable(shown, error);
     const at = { file: shown };
     const above = flag === undefined ? null : fileAbove(path);
     const fix = above === null ? usual : `it is in a folder above: ${flag} ${above}`;
@@ -62,7 +65,7 @@ function readFileBytes(
   }
 }
 
-/** A command that was given in a subfolder means the project's file. */
+/** In a subfolder, a command usually means the project's file. */
 function fileAbove(path: string): string | null {
   if (isAbsolute(path)) return null;
   for (let folder = ".."; ; folder = join("..", folder)) {
@@ -74,7 +77,7 @@ function fileAbove(path: string): string | null {
 
 const chunkBytes = 64 * 1024;
 
-/** The bytes of a file, a pipe or a device. Throws `INPUT_TOO_LARGE` before more than the limit is read, and the system's errors. */
+/** Reads a file, a pipe or a device. Throws `INPUT_TOO_LARGE` as soon as more than the limit comes, and the system's errors. */
 export function readBounded(path: string, limit: InputLimit, shown = path): Buffer {
   const file = openSync(path, "r");
   try {
@@ -82,7 +85,7 @@ export function readBounded(path: string, limit: InputLimit, shown = path): Buff
     if (size > limit.bytes) throw inputTooLarge(limit, size, { file: shown });
     const chunks: Buffer[] = [];
     let total = 0;
-    // One byte more than it has says that it ends there. A file without a size, or one that grows, is read until it ends or is too much.
+    // With one byte more than the size, the next read finds the end. Files without a size, and growing ones, take further chunks.
     let chunk = Buffer.allocUnsafe(size > 0 ? size + 1 : chunkBytes);
     for (let filled = 0; ; ) {
       const count = readSync(file, chunk, filled, chunk.length - filled, null);
@@ -100,7 +103,7 @@ export function readBounded(path: string, limit: InputLimit, shown = path): Buff
   }
 }
 
-/** `FILE_UNREADABLE`. `what`: whose file it is, where its name alone does not say it. */
+/** `FILE_UNREADABLE`. `what` describes a file whose name does not. */
 export function unreadable(
   file: string,
   error: unknown,
@@ -113,16 +116,16 @@ export function unreadable(
   );
 }
 
-/** For a rejected promise: passes on all errors but the system's of these names. */
+/** For a rejected promise: ignores the system's errors of these names, and throws all others. */
 export function ignoring(...codes: readonly string[]): (error: unknown) => void {
   return (error) => {
-    if (!codes.some((code) => isErrno(error, code))) throw error;
+    if (!isErrno(error, ...codes)) throw error;
   };
 }
 
-/** Whether a thrown value is the system's error of this name, for example `ENOENT`. */
-export function isErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+/** True if a thrown value is a system error with one of these names, for example `ENOENT`. */
+export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
 export function errnoMessage(error: unknown): string {

@@ -1,9 +1,9 @@
-/** Makes folders. Node's own `recursive` goes on for ever where the system says ENOENT of a folder that is there, as below /proc. */
+/** Makes a folder and the missing ones above it. Node's `recursive` loops for ever where mkdir says ENOENT in an existing folder, as below /proc. */
 
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** The folder and what is missing above it. Throws the system's error. */
+/** Throws the system's error. */
 export function makeFolders(path: string, mode = 0o777): void {
   const missing: string[] = [];
   for (let at = path; !isThere(at); at = dirname(at)) {
@@ -20,7 +20,7 @@ export function makeFolders(path: string, mode = 0o777): void {
   }
 }
 
-/** A file in its place is left for `mkdir` or whoever writes below it to complain about. */
+/** Also true for a file: the next call below it fails. */
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,16 +1,14 @@
-/** One question to git about a folder. Never through a shell. */
+/** Asks git about a folder, without a shell. */
 
 import { errnoMessage } from "./files.ts";
 import { runProgram } from "./run-program.ts";
+import type { Environment } from "./world.ts";
 
-export type GitReading =
+type GitReading =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string };
 
-/**
- * Runs git. `text` is its output without the last line end: entries of `-z` may begin with a blank. `reason` is the first line of its
- * complaint.
- */
+/** Runs git. `text` is its output without the last line end, untrimmed: entries of `-z` may begin with a blank. `reason` is its first error line. */
 export async function askGit(
   folder: string,
   args: readonly string[],
@@ -18,7 +16,7 @@ export async function askGit(
 ): Promise<GitReading> {
   try {
     const { status, stdout, stderr } = await runProgram("git", ["-c", "core.fsmonitor=false", ...args], {
-      // It must not write its index, and its words are shown as they are.
+      // It must not write its index, and must speak English.
       env: { ...process.env, GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" },
       cwd: folder === "" ? "." : folder,
       timeoutMs,
@@ -33,29 +31,26 @@ export async function askGit(
 }
 
 /** IMGMATCH_REVISION, else git's HEAD in this folder, else empty. */
-export async function readRevision(
-  folder: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<string> {
+export async function readRevision(folder: string, env: Environment): Promise<string> {
   if (env.IMGMATCH_REVISION !== undefined) return env.IMGMATCH_REVISION;
   const head = await askGit(folder, ["rev-parse", "HEAD"], { timeoutMs: 5_000 });
   return head.ok ? head.text.trim() : "";
 }
 
-/** The answer of git about the commit that a matrix's folder is at. */
+/** git's answer about a folder's commit. */
 export type GitAnswer =
   | Extract<GitReading, { ok: true }>
   | (Extract<GitReading, { ok: false }> & {
-      /** Whether it is a repository with a commit: then it is tags that are missing. */
+      /** True for a repository with a commit: then only tags are missing. */
       readonly hasCommit: boolean;
     });
 
-/** Whether a changed file does not count, by its path from the folder. */
+/** Tells files whose changes do not count, by their paths from the folder. */
 type IsOwn = (path: string) => boolean;
 
 /**
- * The nearest tag, without the `v` in front of a number, then the commits since and HEAD: `1.4.0`, `1.4.0-3-g0c2f4d5e6a7b`; with `-dirty` at
- * its end where a file that git knows is changed.
+ * The nearest tag without the `v` before a number, then the commits since and HEAD: `1.4.0`, `1.4.0-3-g0c2f4d5e6a7b`. Ends with `-dirty` if a
+ * file that git knows is changed.
  */
 export async function describeHead(folder: string, isOwn: IsOwn): Promise<GitAnswer> {
   const found = await askGit(folder, ["describe", "--tags", "--abbrev=12"]);
@@ -66,7 +61,7 @@ export async function describeHead(folder: string, isOwn: IsOwn): Promise<GitAns
   return withDirt(folder, found.text.replace(/^v(?=\d)/, ""), isOwn);
 }
 
-/** The first 12 digits of HEAD, with `-dirty` as above. */
+/** The first 12 digits of HEAD, with `-dirty` likewise. */
 export async function shortHead(folder: string, isOwn: IsOwn): Promise<GitAnswer> {
   const found = await askGit(folder, ["rev-parse", "--short=12", "HEAD"]);
   return found.ok ? withDirt(folder, found.text, isOwn) : { ...found, hasCommit: false };

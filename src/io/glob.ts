@@ -1,6 +1,5 @@
-/** Patterns with `*`, without an expression: tried at every character for every `*`, one takes minutes. */
+/** Matches patterns in which `*` stands for any characters. Not a regular expression: with many `*`, that takes minutes. */
 
-/** Whether a text is the pattern, each `*` standing for any characters. */
 export function matchesGlob(pattern: string, text: string): boolean {
   const [first = "", ...parts] = pattern.split("*");
   const last = parts.pop();
@@ -10,7 +9,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   const end = text.length - last.length;
   let at = first.length;
   for (const part of parts) {
-    // The first place is as good as any later one: it leaves the most for the parts behind.
+    // The first occurrence is the best: it leaves the most text for the later parts.
     const found = text.indexOf(part, at);
     if (found < 0 || found + part.length > end) return false;
     at = found + part.length;

@@ -1,16 +1,13 @@
-/** JSON values that follow one another: a line each, as programs log them, or printed one after the other. */
+/** Splits a text of several JSON values: one for each line, or one after the other. */
 
 import { deepestJson, type JsonReading, readJson } from "./json.ts";
 
-export type JsonValue = JsonReading & {
+type JsonValue = JsonReading & {
   /** Its first line, from 1. */
   readonly line: number;
 };
 
-/**
- * The values of a text, in its order. Other text, such as a line of a login shell, is a value that is not `ok`: it
- * ends with its line. The time is linear in the text.
- */
+/** Any other text, such as a line of a login shell, is a value that is not `ok` and ends with its line. The time is linear in the text. */
 export function splitJson(source: string): readonly JsonValue[] {
   const text = source.replace(/^\uFEFF/, "");
   const values: JsonValue[] = [];
@@ -26,7 +23,7 @@ export function splitJson(source: string): readonly JsonValue[] {
   return values;
 }
 
-/** Behind the bracket that closes the one here; of what is no JSON, the end of the line that shows it. */
+/** The offset behind the closing bracket; for text that is no JSON, the end of the line with the fault. */
 function endOfValue(text: string, start: number): number {
   if (text[start] !== "{" && text[start] !== "[") return endOfLine(text, start);
   const marks = /["[\]{}]/g;
@@ -37,7 +34,7 @@ function endOfValue(text: string, start: number): number {
     const mark = text[at];
     if (mark === '"') {
       const close = endOfString(text, at);
-      // JSON has no line break in a string: the rest of the text is not lost for a quotation mark.
+      // A JSON string has no line break, so a lone quotation mark costs only its line.
       if (close === null) return endOfLine(text, at);
       marks.lastIndex = close;
     } else if (mark === "]" || mark === "}") {
@@ -52,7 +49,7 @@ function endOfLine(text: string, start: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** null for a string that its line does not end. */
+/** null for a string that does not end on its line. */
 function endOfString(text: string, start: number): number | null {
   const marks = /["\\\n]/g;
   marks.lastIndex = start + 1;

@@ -1,9 +1,9 @@
-/** JSON that came from elsewhere: a text → a value, or what is wrong with it. `checks.ts` checks the value. */
+/** Parses JSON from outside, with the place of a fault. `checks.ts` checks the value. */
 
 import type { Place } from "../errors.ts";
 import { quoteLine } from "./limits.ts";
 
-/** More than anything that imgmatch writes or reads, and far from what overflows a stack: readers call themselves once per level. */
+/** Deeper than any valid input, and far from a stack overflow: readers recurse once for each level. */
 export const deepestJson = 100;
 
 export type JsonReading =
@@ -12,9 +12,9 @@ export type JsonReading =
       readonly ok: false;
       /** `not JSON`, or `nested more than 100 deep`. */
       readonly fault: string;
-      /** The parser's words, which may quote the text. */
+      /** The parser's message, which may quote the text. */
       readonly reason: string;
-      /** The place at which it is not JSON, as far as that is known. */
+      /** The place of the fault, as far as it is known. */
       readonly place: Omit<Place, "file">;
     };
 
@@ -33,17 +33,17 @@ export function readJson(source: string): JsonReading {
   }
 }
 
-/** The value, or undefined when the bytes are not JSON, or nested deeper than anything that imgmatch reads. */
+/** The value, or undefined if the bytes are not JSON or nested too deep. */
 export function parseJson(bytes: Uint8Array | string): unknown {
   const reading = readJson(typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"));
   return reading.ok ? reading.value : undefined;
 }
 
-/** Told before it is parsed, and soon, because a node waits: what is no bracket and no quotation mark is skipped at once. */
+/** Runs before the parser, and fast, because a node waits: the expression skips all but brackets and quotation marks. */
 function isTooDeep(json: string): boolean {
   const marks = /["[\]{}]/g;
   let depth = 0;
-  // Each answer of `exec` would be garbage.
+  // `test` makes no array for each match, as `exec` would.
   while (marks.test(json)) {
     const at = marks.lastIndex - 1;
     const mark = json[at];
@@ -63,7 +63,7 @@ function endOfString(json: string, start: number): number {
   return json.length;
 }
 
-/** V8 quotes the whole text in some messages, and it can be long. */
+/** Some messages of V8 quote the whole text. */
 function withoutQuote(message: string): string {
   const line = message
     .replace(/\s+/g, " ")
@@ -72,12 +72,12 @@ function withoutQuote(message: string): string {
   return line.length > 120 ? `${line.slice(0, 120)}…` : line;
 }
 
-/** V8 says `… at position 17`, nothing for a text that ends too early, and quotes its surroundings otherwise. */
+/** V8 says `… at position 17`, or quotes the fault's surroundings, or gives no place for a text that ends too early. */
 function placeOf(message: string, text: string): Omit<Place, "file"> {
   const position = /at position (\d+)/.exec(message)?.[1];
   const [, cut, context = ""] = /, (\.\.\.)?"([\s\S]+)"(?:\.\.\.)? is not valid JSON$/.exec(message) ?? [];
   const token = /^Unexpected token '(.)'/s.exec(message)?.[1] ?? "";
-  // A quotation that is cut in front begins ten characters before the fault.
+  // A quotation that begins with dots begins ten characters before the fault.
   const quoted = text.indexOf(token, text.indexOf(context) + (cut === undefined ? 0 : 10));
   const offset = position === undefined ? quoted : Number(position);
   if (offset < 0) return {};

@@ -1,7 +1,6 @@
 /**
- * How much of an input is read: a file that somebody else made must not fill the memory, nor keep a program busy that then hears
- * no signal; nor must a registry, or who speaks for it. Files of the user's own machine, such as keys and logins, and the
- * words of the engine have no limit. docs/what-can-go-wrong.md says the same.
+ * The most that is read of each input. A file or a registry of somebody else must not fill the memory or keep the program busy. Files of the
+ * user's own machine, such as keys and logins, and the engine's answers have no limit. docs/what-can-go-wrong.md lists the limits.
  */
 
 import { ImgmatchError, type Place } from "../errors.ts";
@@ -16,7 +15,7 @@ export interface InputLimit {
   readonly fix: string;
 }
 
-/** Each is at least ten times what the largest real one needs. */
+/** Each is at least ten times the largest real input. */
 export const inputLimits = {
   /** 10,000 included cells of 200 bytes; the largest matrix that we know has 6 KB. */
   matrix: {
@@ -30,9 +29,9 @@ export const inputLimits = {
     bytes: MiB,
     fix: "move long texts into files of the build context",
   },
-  /** Rendering stops at four million characters (fleet/dockerfile/evaluate-template.ts), which UTF-8 writes in at most three bytes each. */
+  /** Rendering stops at four million characters (fleet/dockerfile/evaluate-template.ts), of at most three bytes each. */
   dockerfile: { what: "the Dockerfile", bytes: 16 * MiB, fix: "remove it: imgmatch render writes it again" },
-  /** As many images as a matrix can have, 100,000, with 1.5 KB each. */
+  /** 100,000 images, the most that a matrix can have, with 1.5 KB each. */
   lock: { what: "the lock", bytes: 256 * MiB, fix: "restore it from version control, or split the fleet" },
   /** Facts of 16 GPUs have 10 KB; a Kubernetes node names up to 50 images and any number of labels. */
   facts: { what: "what --host names", bytes: 16 * MiB, fix: "pass the facts of one host, or one node" },
@@ -59,9 +58,9 @@ export const inputLimits = {
   },
 } as const satisfies Record<string, InputLimit>;
 
-/** How much of a registry's answers is taken. */
+/** The most that is read of a registry's answers. */
 export const registryLimits = {
-  /** The most that distribution accepts (maxManifestBodySize in registry/handlers/manifests.go). */
+  /** The limit of distribution (maxManifestBodySize in registry/handlers/manifests.go). */
   manifestBytes: 4 * MiB,
   /** Tokens travel in a header; Node's own limit for all headers of an answer is 16 KiB. */
   tokenBytes: MiB,
@@ -69,19 +68,19 @@ export const registryLimits = {
   errorBytes: 64 * 1024,
   /** The limit of other readers (containers/image, internal/iolimits); configurations have kilobytes. */
   configBytes: 4 * MiB,
-  /** A registry that knows no pages gives every tag of a big fleet in one. */
+  /** A registry without pages lists all tags of a big fleet at once. */
   tagPageBytes: 64 * MiB,
-  /** Of all pages together: as many tags as below, of the longest kind. */
+  /** All pages together: `tags` tags of the greatest length. */
   tagBytes: 128 * MiB,
-  /** Pages of 1000 tags, of registries that give no more than 100: enough for `tags`. */
+  /** Enough for `tags`, with registries that give only 100 for each page. */
   tagPages: 10_000,
   /** Ten versions of the largest fleet that a matrix can make. */
   tags: 1_000_000,
-  /** 256 MiB of the longest manifests: the largest fleet that a matrix can make has about 150 MB of index. */
+  /** 256 MiB of the longest manifests. The largest fleet of a matrix has about 150 MB of index. */
   indexParts: 64,
-  /** As many as a matrix can make. */
+  /** The most cells of a matrix. */
   indexEntries: 100_000,
-  /** Of one image: each key that signs it adds one or two, each attestation one. */
+  /** Each key that signs an image adds one or two, each attestation one. */
   referrers: 200,
   /** A signature has two kilobytes, with certificate and log entry ten. */
   signatureBytes: 256 * 1024,
@@ -92,7 +91,7 @@ export const registryLimits = {
   redirects: 5,
 } as const satisfies Record<string, number>;
 
-/** `size` is null where nobody knows how much more there is. */
+/** @param size null if unknown */
 export function inputTooLarge(
   { what, bytes, fix }: InputLimit,
   size: number | null,
@@ -109,7 +108,7 @@ export function inputTooLarge(
 
 /** For a text that has been read already. */
 export function requireSize(text: string, limit: InputLimit, at: Place): void {
-  // No character has more than three bytes for each of its UTF-16 units, so that most texts need not be counted.
+  // A UTF-16 unit has at most three bytes, so most texts need not be counted.
   if (text.length * 3 <= limit.bytes) return;
   const size = Buffer.byteLength(text);
   if (size > limit.bytes) throw inputTooLarge(limit, size, at);
@@ -117,7 +116,7 @@ export function requireSize(text: string, limit: InputLimit, at: Place): void {
 
 const longestQuote = 200;
 
-/** A source line as `Place.text` takes it: cut where it goes on for ever; undefined when the column lies behind the cut. */
+/** A source line for `Place.text`: a long one is cut, and undefined if the column is behind the cut. */
 export function quoteLine(line: string | undefined, column = 1): string | undefined {
   if (line === undefined || line.length <= longestQuote) return line;
   return column < longestQuote ? `${line.slice(0, longestQuote - 1)}…` : undefined;

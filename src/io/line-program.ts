@@ -1,23 +1,24 @@
-/** A program that answers each line of its input with one line: asked one question at a time, and killed when it does not answer. */
+/** Runs a program that answers each line of its input with one line. */
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import type { Environment } from "./world.ts";
 
 export interface LineProgram {
-  /** The next line; null when the program ended, or could not be started. Rejects never. */
+  /** Answers the next line; null if the program has ended or could not be started. Never rejects. */
   readonly ask: () => Promise<string | null>;
-  /** At once, with all that it started. A process that is stuck inside the kernel goes on until the kernel lets it go: see `gone`. */
+  /** Kills the program and all that it started. One that is stuck in the kernel lives on until `gone`. */
   readonly kill: () => void;
-  /** Resolves when the system has no such process any more. */
+  /** Resolves when the process no longer exists. */
   readonly gone: Promise<void>;
 }
 
 /** @param command the program and its arguments */
 export function startLineProgram(
   [program, ...args]: readonly [string, ...string[]],
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): LineProgram {
-  // Another process group: Ctrl-C in a terminal is for imgmatch, which still answers what is under way.
+  // Its own process group: Ctrl-C must reach imgmatch alone, which still answers open requests.
   const child: ChildProcessByStdio<Writable, Readable, null> = spawn(program, args, {
     env: { ...env },
     detached: process.platform !== "win32",
@@ -28,9 +29,9 @@ export function startLineProgram(
   let waiting: ((line: string | null) => void) | null = null;
   let isOver = false;
   const answer = (line: string | null): void => {
-    const hears = waiting;
+    const resolve = waiting;
     waiting = null;
-    hears?.(line);
+    resolve?.(line);
   };
   const over = (): void => {
     isOver = true;
@@ -53,7 +54,7 @@ export function startLineProgram(
   function kill(): void {
     over();
     for (const stream of [child.stdin, child.stdout]) stream.destroy();
-    // imgmatch ends without waiting for it.
+    // imgmatch must not wait for it to end.
     child.unref();
     if (child.pid === undefined) return;
     try {

@@ -1,4 +1,4 @@
-/** Folders that are written to inside a project: a checkout is somebody else's, and its links must not lead a write out of it. */
+/** Makes folders inside a project. A checkout comes from somebody else: its links must not lead a write out of it. */
 
 import { lstatSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -7,13 +7,10 @@ import { isErrno } from "./files.ts";
 import { makeFolders } from "./folders.ts";
 import { writeFailed } from "./system-error.ts";
 
-/** imgmatch's own folder in a project: git never sees it. */
+/** imgmatch's folder in a project, hidden from git. */
 const ownFolder = ".imgmatch";
 
-/**
- * Makes a folder and those above it, as far as `root`, which may be any. Throws `WRITE_FAILED` where a link in the project leads
- * out of it, before anything is made there.
- */
+/** Makes a folder and those above it. Throws `WRITE_FAILED` before a link below `root` leads out of it. */
 export function makeProjectFolder(root: string, folder: string): void {
   const parts = relative(resolve(root), resolve(folder)).split(sep).filter(Boolean);
   try {
@@ -31,7 +28,7 @@ export function makeProjectFolder(root: string, folder: string): void {
   }
 }
 
-/** The project whose own folder, or whose images, a path names; null for a place of the user's own choice. */
+/** The project of a path in `.imgmatch/` or `images/`; null for any other path, which the user has chosen. */
 export function projectOf(path: string): string | null {
   const parts = resolve(path).split(sep);
   const own = parts.lastIndexOf(ownFolder);
@@ -39,13 +36,13 @@ export function projectOf(path: string): string | null {
   return parts.at(-2) === "images" ? parts.slice(0, -2).join(sep) || sep : null;
 }
 
-/** Makes the folder of a file: in imgmatch's own places as {@link makeProjectFolder}, elsewhere as the user has named it. */
+/** Makes the folder of a file: in a project by {@link makeProjectFolder}, elsewhere as the user has named it. */
 export function makeFolderFor(path: string, root: string | null = projectOf(path)): void {
   if (root === null) makeFolders(dirname(path));
   else makeProjectFolder(root, dirname(path));
 }
 
-/** Whether a path really lies in a folder or is it, whatever links lead there. Both must be there. */
+/** True if a path is in a folder, or is the folder, after links are followed. Both must exist. */
 export function liesIn(folder: string, path: string): boolean {
   const root = realpathSync(folder);
   const real = realpathSync(path);
@@ -63,7 +60,7 @@ function requireInside(root: string, path: string): void {
   });
 }
 
-/** Also what a kill leaves behind is below it then. */
+/** Files that a killed process leaves in the folder are hidden too. */
 export function hideFromGit(folder: string): void {
   try {
     writeFileSync(join(folder, ".gitignore"), "*\n", { flag: "wx" });

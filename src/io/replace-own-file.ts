@@ -1,17 +1,19 @@
-/** Writing a report to a file, in the place of an older one and of nothing else. */
+/** Writes a report to a file, and replaces nothing but an older report. */
 
 import { closeSync, lstatSync, openSync, readSync } from "node:fs";
 import { ImgmatchError } from "../errors.ts";
 import { unreadable } from "./files.ts";
 import { writeFileAtomic } from "./write-file.ts";
 
-/** A kind of report: its first characters, and its name. */
+/** A kind of report. */
 export interface OwnFile {
+  /** The first characters of each. */
   readonly start: string;
+  /** Its name, for messages. */
   readonly what: string;
 }
 
-/** Throws `FILE_EXISTS` where something is that is no such report, and `WRITE_FAILED`. */
+/** Throws `FILE_EXISTS` if the file is no such report, and `WRITE_FAILED`. */
 export async function replaceOwnFile(file: string, text: string, own: OwnFile): Promise<void> {
   if (!mayReplace(file, own))
     throw new ImgmatchError({
@@ -26,7 +28,7 @@ export async function replaceOwnFile(file: string, text: string, own: OwnFile): 
 function mayReplace(file: string, { start }: OwnFile): boolean {
   try {
     const found = lstatSync(file, { throwIfNoEntry: false });
-    // A pipe above all is not opened.
+    // A pipe must not be opened.
     return found === undefined || (found.isFile() && firstBytes(file, start.length) === start);
   } catch (error) {
     throw unreadable(file, error);

@@ -1,48 +1,49 @@
-/** Runs one program without a shell: bounded in time and output, and ended with all that it started. */
+/** Runs a program without a shell. Time and output can be limited, and all that it starts ends with it. */
 
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Readable } from "node:stream";
 import { attempt } from "./attempt.ts";
+import type { Environment } from "./world.ts";
 
 export interface ProgramOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly cwd?: string;
-  /** Its standard input; without it there is none. */
+  /** Standard input. Default: none. */
   readonly input?: string;
-  /** Ends it: politely, then not. */
+  /** Ends the program with SIGTERM, and after a while with SIGKILL. */
   readonly signal?: AbortSignal;
-  /** After this many milliseconds it is killed with its children. */
+  /** After this many milliseconds the program and its children are killed. */
   readonly timeoutMs?: number;
-  /** Output beyond this many bytes ends it too. */
+  /** With more output, the program is killed. */
   readonly maxBytes?: number;
-  /** Standard error goes nowhere, and what the program leaves behind can hold no pipe of it. */
+  /** Standard error is dropped, and no child of the program can hold its pipe open. */
   readonly dropErrors?: boolean;
-  /** Lines of standard error, as they come; they are not kept then. */
+  /** Gets each line of standard error, which is not kept then. */
   readonly onLine?: (line: string) => void;
-  /** Lines of standard output, as they come. */
+  /** Gets each line of standard output. */
   readonly onOutput?: (line: string) => void;
 }
 
 export interface EndedProgram {
-  /** Exit status, or null when a signal ended it. */
+  /** Exit status; null if a signal ended it. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
 }
 
-/** How long a program gets to end by itself when it is told to. */
+/** The time between SIGTERM and SIGKILL. */
 const graceMs = 5_000;
 
-/** Programs that still run. One listener for all: Node warns of more than ten, and more than ten builds may run at a time. */
+/** Functions that kill running programs. They share one listener: Node warns of more than ten, and more builds may run at a time. */
 const running = new Set<() => void>();
 
 const killAll = () => {
   for (const kill of running) kill();
 };
 
-/** Rejects with the system's error when it cannot be started, and with the signal's reason when it was aborted. */
+/** Rejects with the system's error if the program cannot be started, and with the signal's reason if it was aborted. */
 export async function runProgram(
   program: string,
   args: readonly string[],
@@ -51,10 +52,9 @@ export async function runProgram(
   const { env, cwd, input, signal, timeoutMs, maxBytes = Number.POSITIVE_INFINITY } = options;
   const { dropErrors = false, onLine, onOutput } = options;
   signal?.throwIfAborted();
-  // Loaded here: a probe that needs no program starts sooner without it.
+  // Loaded here, so that a probe without programs starts sooner.
   const { spawn } = process.getBuiltinModule("node:child_process");
-  // Another process group: a script's children end with it, and Ctrl-C in the terminal is for imgmatch, which decides what still ends by
-  // itself.
+  // Its own process group: a script's children end with it, and Ctrl-C reaches imgmatch alone.
   const child = spawn(program, args, {
     env: { ...env },
     detached: process.platform !== "win32",
@@ -64,13 +64,13 @@ export async function runProgram(
   });
   const stdout: Readable | null | undefined = child.stdout;
   const { stderr } = child;
-  // Without files to open there are no streams, only the error that is still to come (node, lib/internal/child_process.js).
+  // With too many open files there are no streams, and the error follows (node, lib/internal/child_process.js).
   if (stdout === null || stdout === undefined) {
     throw await new Promise((resolve) => child.once("error", resolve));
   }
   const kill = (name: NodeJS.Signals) => {
     const { pid } = child;
-    // It may have ended meanwhile.
+    // The program may have ended.
     if (pid !== undefined)
       attempt(() => process.kill(process.platform === "win32" ? pid : -pid, name), false);
   };
@@ -86,7 +86,7 @@ export async function runProgram(
   if (onOutput !== undefined) eachLine(stdout, onOutput);
   if (onLine === undefined) stderr?.on("data", collect(printed.stderr));
   else if (stderr !== null) eachLine(stderr, onLine);
-  // A program that refuses its arguments does not read its input.
+  // A program that refuses its arguments does not read its input: that is no error.
   child.stdin?.on("error", () => {}).end(input);
 
   let killer: NodeJS.Timeout | undefined;
@@ -105,7 +105,7 @@ export async function runProgram(
       if (timeoutMs === undefined) return;
       timer = setTimeout(() => {
         killNow();
-        // A process stuck inside the kernel survives SIGKILL until the driver lets it go: it is not waited for.
+        // Do not wait for the end: a process that is stuck in the kernel survives SIGKILL until the driver returns.
         stdout.destroy();
         stderr?.destroy();
         child.unref();
@@ -129,8 +129,8 @@ function eachLine(input: Readable, onLine: (line: string) => void): void {
   createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }).on("line", onLine);
 }
 
-/** null where there is none in PATH. */
-export function findProgram(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
+/** null if PATH has none. */
+export function findProgram(name: string, env: Environment): string | null {
   const names = process.platform === "win32" ? [`${name}.exe`, `${name}.cmd`] : [name];
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   return folders.flatMap((folder) => names.map((each) => join(folder, each))).find(isProgram) ?? null;

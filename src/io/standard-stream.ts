@@ -1,20 +1,19 @@
-/** Writing to standard output and error at once, without the stream that Node makes for each: that takes milliseconds. */
+/** Writes to standard output and error without Node's streams, which take milliseconds to make. */
 
 import { writeSync } from "node:fs";
 import { platform } from "node:process";
 
 /** The part of a stream that is needed here. */
-export interface Overflow {
+interface Overflow {
   write(text: Uint8Array): unknown;
   on(event: "error", listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
 
 /**
- * A function that writes text to a file descriptor, in order and whole: at once where it is taken at once, and the rest through the stream
- * where a pipe that does not block is full. On Windows always the stream, which knows how a console wants its text.
+ * Answers a function that writes text whole and in order. If a non-blocking pipe is full, the rest goes through the stream. Windows always
+ * needs the stream, which converts text for the console.
  *
- * `imgmatch build 2>&1 | head` closes the pipe early. That is no failure, and no reason to leave work half done: what nobody
- * reads is dropped. Any other failure is thrown.
+ * `imgmatch build 2>&1 | head` closes the pipe early. The work goes on, and text that nobody reads is dropped. Any other failure is thrown.
  */
 export function createWriter(fd: number, open: () => Overflow): (text: string) => void {
   let stream: Overflow | null = platform === "win32" ? opened(open()) : null;
@@ -27,7 +26,7 @@ export function createWriter(fd: number, open: () => Overflow): (text: string) =
   };
 }
 
-/** Answers with the bytes that were not taken; none if nobody reads. */
+/** Answers the bytes that were not written; none if nobody reads. */
 function writeAtOnce(fd: number, bytes: Uint8Array): Uint8Array {
   let rest = bytes;
   while (rest.length > 0) {
@@ -51,18 +50,18 @@ function opened(stream: Overflow): Overflow {
 }
 
 /** The part of a stream that a log needs. */
-export interface LogStream extends Overflow {
-  /** Bytes that nobody has taken. */
+interface LogStream extends Overflow {
+  /** Bytes that nobody has read. */
   readonly writableLength: number;
 }
 
 const mostUnread = 1024 * 1024;
 
 /**
- * For who must not wait for the reader of its log, and must not keep for ever what nobody reads: a line beyond a megabyte of unread
- * ones is dropped. The stream of Node never blocks, whatever the pipe was opened as.
+ * For a server that must neither wait for its log's reader nor keep unread lines for ever. Node's stream never blocks; beyond a megabyte of
+ * unread lines, further ones are dropped.
  *
- * @returns a function that says whether the line was taken
+ * @returns a function that answers false for a dropped line
  */
 export function createLog(open: () => LogStream): (line: string) => boolean {
   let stream: LogStream | null = null;

@@ -1,9 +1,10 @@
-/** The nearest known word to a mistyped one, or null when none is near. */
+/** Finds the known word that a mistyped one means. */
 
 const longestWord = 200;
 
+/** null if no word is near. */
 export function suggest(word: string, known: Iterable<string>): string | null {
-  // Nobody mistypes so long a word, and comparing takes the product of both lengths.
+  // Comparing takes the product of both lengths.
   if (word.length > longestWord) return null;
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
@@ -17,19 +18,19 @@ export function suggest(word: string, known: Iterable<string>): string | null {
   return best;
 }
 
-/** The beginning of a fix if a word is near. */
+/** The beginning of a fix; empty without a near word. */
 export function didYouMean(near: string | null): string {
   return near === null ? "" : `did you mean ${near}? `;
 }
 
-/** AMD's name of an architecture is not what compilers call it: Zen 4 is `znver4` (GCC, x86 Options). */
+/** Knows AMD's names too: compilers call Zen 4 `znver4` (GCC, x86 Options). */
 export function suggestMarch(word: string, known: readonly string[]): string | null {
   const zen = /^(?:amd[-_ ]?)?zen[-_ ]?(\d)(?![\d])/i.exec(word)?.[1];
   const named = zen === undefined ? undefined : known.find((march) => march === `znver${zen}`);
   return named ?? suggest(word, known);
 }
 
-/** Whether a word is another one with a letter more, fewer or changed, or with two neighbours swapped. */
+/** True if a word differs from another in one letter (added, missing or changed) or in two swapped neighbours. */
 export function isSlipOf(word: string, meant: string): boolean {
   const at = Array.from(meant).findIndex((letter, index) => letter !== word[index]);
   const swapped = `${meant.slice(0, at)}${meant[at + 1]}${meant[at]}${meant.slice(at + 2)}`;

@@ -1,23 +1,20 @@
-/** The system's own refusals, wherever they come up: what it lacks is no bug of imgmatch. */
+/** Turns the system's errors into problems: a full disk is no bug of imgmatch. */
 
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "./files.ts";
 
-/** A problem with a code, or null where the system has refused nothing. */
+/** null for an error that is not the system's. */
 export function systemProblem(error: unknown): ImgmatchError | null {
   if (error instanceof ImgmatchError) return error;
-  if (isErrno(error, "EMFILE") || isErrno(error, "ENFILE")) {
+  if (isErrno(error, "EMFILE", "ENFILE")) {
     const whose = isErrno(error, "EMFILE") ? "this process" : "the system";
     const message = `${whose} may not open more files: ${errnoMessage(error)}`;
     return new ImgmatchError({ code: "TOO_MANY_FILES", message, fix: moreFiles }, { cause: error });
   }
   const path = error instanceof Error && "path" in error ? error.path : undefined;
-  const isRefusal = writersOwn.some((code) => isErrno(error, code));
-  return typeof path === "string" && isRefusal ? writeFailed(path, error) : null;
+  const isOfWriting = isErrno(error, "ENOSPC", "EDQUOT", "EROFS");
+  return typeof path === "string" && isOfWriting ? writeFailed(path, error) : null;
 }
-
-/** Refusals that only writing meets. */
-const writersOwn = ["ENOSPC", "EDQUOT", "EROFS"];
 
 interface Reason {
   readonly what: string;

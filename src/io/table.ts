@@ -1,7 +1,8 @@
-/** Rows → lines with aligned columns; the last column is as long as it is. */
+/** Formats tables, lists and counts. */
 
 import { printable } from "../printable.ts";
 
+/** Aligns all columns but the last. */
 export function formatTable(texts: readonly (readonly string[])[]): string[] {
   const rows = texts.map((row) => row.map(printable));
   const widths: number[] = [];
@@ -16,7 +17,7 @@ export function formatTable(texts: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** `a, b …`: the first of many names. */
+/** `a, b …` */
 export function firstOf(names: readonly string[], most: number): string {
   return `${names.slice(0, most).join(", ")}${names.length > most ? " …" : ""}`;
 }

@@ -1,4 +1,4 @@
-/** Adds members to an answer for people and programs that are no part of its JSON. */
+/** Adds members to an answer that its JSON does not have. */
 export function withUnprinted<Answer extends object, More extends object>(
   answer: Answer,
   more: More,

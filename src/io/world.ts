@@ -1,6 +1,7 @@
-/** The world around a function that does a command's work, besides the options of that command. */
+/** The environment of a command's function, besides its flags. */
 
 import type { Problem } from "../errors.ts";
+import { inputLimits, inputTooLarge } from "./limits.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -9,18 +10,18 @@ export type Notice =
   | { readonly type: "problem"; readonly problem: Problem }
   | { readonly type: "note"; readonly text: string };
 
-/** Options of every function of the library, beside those that are a command's flags. */
+/** Options of every function of the library, besides a command's flags. */
 export interface Watching<Event = never> {
-  /** Ends what is under way. */
+  /** Ends the work. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears of problems that end nothing, of notes, and of progress. */
+  /** Gets notes, progress, and problems that do not end the work. */
   readonly onEvent?: ((event: Event | Notice) => void) | undefined;
 }
 
 export interface World<Event = never> {
   readonly env: Environment;
   readonly cwd: string;
-  /** The policy of this machine, of which no option takes anything away. */
+  /** Path of this machine's policy, which no option can weaken. */
   readonly machinePolicy: string;
   /** Reads standard input to its end. */
   readonly readStdin: () => Promise<string>;
@@ -28,7 +29,7 @@ export interface World<Event = never> {
   readonly onEvent: (event: Event | Notice) => void;
 }
 
-/** The world of this process, except for what is given. */
+/** This process, except for `given`. */
 export function worldOf<Event = never>(
   { signal, onEvent }: Watching<Event>,
   given: Partial<World<Event>> = {},
@@ -37,14 +38,26 @@ export function worldOf<Event = never>(
     env: process.env,
     cwd: process.cwd(),
     machinePolicy: "/etc/imgmatch/trust.yaml",
-    readStdin: async () => (await import("./standard-input.ts")).readStandardInput(),
+    readStdin: readStandardInput,
     signal,
     onEvent: onEvent ?? (() => {}),
     ...given,
   };
 }
 
-/** Tells notes, each a line. */
+/** Throws `INPUT_TOO_LARGE` beyond the limit of facts. */
+export async function readStandardInput(): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > inputLimits.facts.bytes)
+      throw inputTooLarge(inputLimits.facts, null, { file: "standard input" });
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
 export function note({ onEvent }: Pick<World, "onEvent">, lines: readonly string[]): void {
   for (const text of lines) onEvent({ type: "note", text });
 }

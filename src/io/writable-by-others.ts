@@ -1,4 +1,4 @@
-/** Whether others can change a file or a folder: what is believed must not be theirs to write. */
+/** Finds files and folders that others can change: imgmatch must not trust those. */
 
 import { accessSync, constants, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -12,14 +12,14 @@ const sticky = 0o1000;
 interface UnsafePath {
   readonly path: string;
   readonly why: string;
-  /** Whether its mode is the reason, which its owner can change. */
+  /** True if its mode is the reason, which the owner can change. */
   readonly byMode: boolean;
 }
 
 /**
- * The first of these paths, or of the folders above the last, that somebody beside this user and root can change; null where there is
- * none. A sticky folder above, as /tmp, protects what is in it. Systems without users and modes are not asked, and what is mounted
- * read-only nobody changes here: Kubernetes gives the files of a ConfigMap folders that all may write.
+ * The first of these paths, or of the folders above the last, that somebody besides this user and root can change; null if there is none.
+ * A sticky folder above, such as /tmp, is safe. So is a read-only mount: Kubernetes mounts a ConfigMap with folders that all may write.
+ * Systems without users and modes answer null.
  */
 export function findWritableByOthers(paths: readonly [...string[], string]): UnsafePath | null {
   const user = process.getuid?.();
@@ -29,7 +29,7 @@ export function findWritableByOthers(paths: readonly [...string[], string]): Uns
     if (found !== null) return found;
   }
   const last = paths.at(-1) ?? "/";
-  // A link may lead elsewhere: both ways count.
+  // A link may lead elsewhere: the folders above it and above its target count.
   const ways = [...new Set([last, ...existing([last]).map(([path]) => realpathSync(path))])];
   for (const [path, stats] of existing(ways.flatMap((way) => above(resolve(way))))) {
     const found = stats.mode & sticky ? null : unsafe(path, stats, user);
@@ -38,7 +38,7 @@ export function findWritableByOthers(paths: readonly [...string[], string]): Uns
   return null;
 }
 
-/** Throws an error of this code where somebody can. `harm` is what they could do, `fix` what helps where the owner is another. */
+/** Throws an error of this code for such a path. `harm` is the consequence; `fix` is for a path with another owner. */
 export function requireOwn(
   paths: readonly [...string[], string],
   code: ProblemCode,
@@ -62,7 +62,7 @@ function above(path: string): string[] {
 }
 
 function existing(paths: readonly string[]): (readonly [string, Stats])[] {
-  // A path that does not exist, or cannot be looked at, is not read either.
+  // Nobody reads a path that does not exist or is not accessible.
   return paths.flatMap((path) => attempt(() => [[path, statSync(path)] as const], []));
 }
 

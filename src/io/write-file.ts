@@ -1,4 +1,4 @@
-/** Replacing files in one step, without following links and without a name that somebody could have guessed. */
+/** Replaces files in one step, without following links and without a name that somebody could guess. */
 
 import {
   closeSync,
@@ -19,7 +19,7 @@ import { isLeft, ownedName } from "./owner.ts";
 import { hideFromGit, makeFolderFor, projectOf } from "./project-folder.ts";
 import { writeFailed } from "./system-error.ts";
 
-/** A folder for what is not whole yet: of this form anywhere, and no input of an image. */
+/** The name of a folder for unfinished files, in any folder. It is no input of an image. */
 const prefix = ".imgmatch-";
 const suffix = ".tmp";
 
@@ -28,10 +28,10 @@ export function isTemporaryName(name: string): boolean {
 }
 
 /**
- * Replaces a file in one step: a reader sees the old text or the new, never a part, also after a power cut. A link in its place
- * is replaced, not followed. Creates missing folders. Throws `WRITE_FAILED` and leaves the old file when the disk is full.
+ * Replaces a file in one step: a reader sees the old text or the new, even after a power cut. A link in its place is replaced, and not
+ * followed. Creates missing folders. Throws `WRITE_FAILED`, and keeps the old file.
  *
- * @param root the project that the file must really lie in. Default: that of a path in `images/` or `.imgmatch/`, else none
+ * @param root the project that the file must be in. Default: that of a path in `images/` or `.imgmatch/`, else none
  */
 export async function writeFileAtomic(
   path: string,
@@ -41,7 +41,7 @@ export async function writeFileAtomic(
   writeFilesAtomic(dirname(path), [{ path, text }], { root, sync: true });
 }
 
-/** The same for a file that is not there yet. Throws `FILE_EXISTS`. */
+/** Writes a file that must not exist. Throws `FILE_EXISTS`. */
 export async function writeNewFile(path: string, text: string): Promise<void> {
   if (existsSync(path))
     throw new ImgmatchError({
@@ -53,19 +53,19 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
   await writeFileAtomic(path, text);
 }
 
-export interface FileToWrite {
+interface FileToWrite {
   readonly path: string;
   readonly text: string | Uint8Array;
 }
 
-export interface WriteOptions {
-  /** The project that all of it must really lie in; null for a place of the user's own choice. */
+interface WriteOptions {
+  /** The project that the files must be in; null for a place of the user's own choice. */
   readonly root: string | null;
-  /** Whether a power cut must not cost them. */
+  /** The files must survive a power cut. */
   readonly sync: boolean;
 }
 
-/** The same for many files of one folder. Removes files that a killed process has left there. */
+/** Replaces files of one folder. Removes unfinished files that a killed process has left there. */
 export function writeFilesAtomic(
   folder: string,
   files: readonly FileToWrite[],
@@ -94,7 +94,7 @@ export function writeFilesAtomic(
   } catch (error) {
     throw error instanceof ImgmatchError ? error : writeFailed(current, error);
   } finally {
-    // A fault of writing may be one of removing too: the first failure is the one to tell.
+    // If removing fails too, the first failure is thrown.
     if (temporary !== null) remove(temporary);
   }
 }
@@ -108,7 +108,7 @@ function removeLeft(folder: string): void {
   }
 }
 
-/** Removes if it can: else the next run tries again. */
+/** Removes if it can. The next run tries again. */
 function remove(path: string): void {
   attempt(() => rmSync(path, { recursive: true, force: true }), undefined);
 }

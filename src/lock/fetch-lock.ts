@@ -3,7 +3,7 @@
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import type { Lock } from "./lock.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
-import { requireSafeCache } from "../oci/registry/cache-safety.ts";
+import { requireOwn } from "../io/writable-by-others.ts";
 import {
   type CachedIndex,
   cachePath,
@@ -58,7 +58,12 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
   }
   const { cache } = options;
   const trust = (await options.trust?.(reference)) ?? null;
-  if (cache !== null) requireSafeCache(cache, [cachePath(cache, reference)]);
+  // The cache answers when the registry cannot be asked, so whoever writes it chooses what runs.
+  if (cache !== null)
+    requireOwn([cachePath(cache, reference), cache], "CACHE_UNSAFE", "the cache chooses the image", {
+      fix: () => "name a folder of your own with --cache",
+      orElse: ", or name another folder with --cache",
+    });
   const cached = cache === null ? null : await readCachedIndex(cache, reference);
   const fetching = { ...options, reference, trust };
   try {

@@ -1,4 +1,4 @@
-/** Names by which imgmatch tells an engine, and finds again in an image or its provenance, what was built. */
+/** Names of build arguments and labels that describe a build, in the image and in its provenance. */
 
 /** Build arguments that describe a build without being part of its inputs. The engine fills them in. */
 export const describingArgs = {
@@ -7,7 +7,7 @@ export const describingArgs = {
   baseDigest: "IMGMATCH_BASE_DIGEST",
 } as const;
 
-/** Build arguments for provenance alone, which repeats them: no Dockerfile is rendered with them. */
+/** Build arguments that no Dockerfile has: provenance repeats them. */
 export const attestedArgs = { cell: "IMGMATCH_CELL", matrix: "IMGMATCH_MATRIX" } as const;
 
 /** Label with the input digest. The engine adds it, since a Dockerfile cannot hold its own digest. */

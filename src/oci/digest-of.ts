@@ -1,9 +1,9 @@
-/** The digest of bytes. Apart from the word itself: `node:crypto` takes milliseconds to load, and `resolve` only reads digests. */
+/** Makes digests. Apart from `digest.ts`, as `resolve` only reads digests and `node:crypto` takes milliseconds to load. */
 
 import { hash } from "node:crypto";
 import type { Digest } from "./digest.ts";
 
-/** The digest of these bytes, or of a text as UTF-8, as a registry names them. */
+/** A text counts as UTF-8. */
 export function digestOf(bytes: Uint8Array | string): Digest {
   return `sha256:${hash("sha256", bytes)}`;
 }

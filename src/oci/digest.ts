@@ -1,4 +1,4 @@
-/** Content digests, and sizes beside them. Only sha256 is accepted: it is the only algorithm that every registry and engine offers. */
+/** Content digests. Only sha256 is accepted: it is the only algorithm that every registry and engine offers. */
 
 /** `sha256:` and 64 lower-case hexadecimal digits. */
 export type Digest = `sha256:${string}`;
@@ -9,7 +9,7 @@ export function isDigest(text: unknown): text is Digest {
   return typeof text === "string" && digestPattern.test(text);
 }
 
-/** Bytes, as a descriptor has them. */
+/** True if a value can be the size in a descriptor. */
 export function isSize(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

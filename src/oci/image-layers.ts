@@ -1,9 +1,9 @@
-/** An OCI image configuration → its layers, each with the instruction that made it. */
+/** Lists the layers of an image, each with the instruction that made it. */
 
 export interface Layer {
-  /** Digest of the layer's uncompressed archive: equal diff ids are equal files, with equal times and owners. */
+  /** Digest of the uncompressed archive. Equal ids mean equal files, with equal times and owners. */
   readonly diffId: string;
-  /** The instruction that made it, or null where it cannot be told. */
+  /** The instruction that made it; null if unknown. */
   readonly createdBy: string | null;
 }
 
@@ -23,11 +23,11 @@ export function layersOfConfig(config: unknown): readonly Layer[] {
   return joined(diffIds, made);
 }
 
-// These never make a layer. WORKDIR makes one where the folder is new.
+// These instructions never make a layer. WORKDIR makes one if the folder is new.
 const withoutLayer =
   /^(#\(nop\)\s+)?(ARG|CMD|ENTRYPOINT|ENV|EXPOSE|HEALTHCHECK|LABEL|MAINTAINER|ONBUILD|SHELL|STOPSIGNAL|USER|VOLUME)\b/;
 
-/** The same from what the Docker Engine tells, which is everything but `empty_layer`. */
+/** The Docker Engine's history lacks `empty_layer`, so layers are matched by their number. */
 export function layersOfHistory(diffIds: readonly string[], createdBy: readonly string[]): readonly Layer[] {
   const plain = createdBy.map((text) => text.replace(/^\/bin\/sh -c (?=#\(nop\))/, ""));
   const possible = plain.filter((text) => !withoutLayer.test(text));
@@ -39,7 +39,7 @@ export function layersOfHistory(diffIds: readonly string[], createdBy: readonly 
 }
 
 function joined(diffIds: readonly string[], made: readonly (string | undefined)[]): readonly Layer[] {
-  // A name beside the wrong layer is worse than none.
+  // A wrong instruction is worse than none.
   const known = made.length === diffIds.length;
   return diffIds.map((diffId, index) => ({ diffId, createdBy: known ? (made[index] ?? null) : null }));
 }

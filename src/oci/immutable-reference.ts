@@ -1,4 +1,4 @@
-/** The name of one image for ever: what `resolve` prints and what every launch starts. Made by the functions here alone. */
+/** References by digest, which name one image for ever: `resolve` prints one, and every launch starts one. */
 
 import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "./digest.ts";
@@ -7,12 +7,12 @@ import { parseImageReference } from "./reference.ts";
 declare const checked: unique symbol;
 
 /**
- * `repository:tag@sha256:…`, or without the tag; of an image that only an engine of this machine has, its id there, `sha256:…`. It begins with a letter, a digit or a bracket and holds nothing that a shell
- * or a program reads as anything but a name: it can stand wherever an argument can.
+ * `repository:tag@sha256:…`, or without the tag; for an image that only an engine of this machine has, its id `sha256:…`. It begins with a
+ * letter, a digit or a bracket, and has no character with a meaning to a shell: it is safe as an argument. Only the functions here make one.
  */
 export type ImmutableReference = string & { readonly [checked]: true };
 
-/** Throws `REFERENCE_INVALID` for text that is no reference with a digest. The name stays as it is written. */
+/** Keeps the name as it is written. Throws `REFERENCE_INVALID` for a text that is no reference with a digest. */
 export function parseImmutableReference(text: string): ImmutableReference {
   const { digest } = parseImageReference(text);
   if (digest === null) {
@@ -25,17 +25,17 @@ export function parseImmutableReference(text: string): ImmutableReference {
   return text as ImmutableReference;
 }
 
-/** The image with this tag and digest in a repository. Throws `REFERENCE_INVALID`. */
+/** Throws `REFERENCE_INVALID`. */
 export function immutableReference(repository: string, tag: string, digest: Digest): ImmutableReference {
   return parseImmutableReference(`${repository}:${tag}@${digest}`);
 }
 
-/** An image that an engine has and no registry: docker and podman take its id wherever they take a name. */
+/** An image that no registry has: docker and podman take an id wherever they take a name. */
 export function localReference(id: Digest): ImmutableReference {
   return id as string as ImmutableReference;
 }
 
-/** The name as it was written, for programs that read it in a form of their own. */
+/** The parts as they were written. */
 export function referenceParts(reference: ImmutableReference): {
   readonly repository: string;
   readonly tag: string | null;
@@ -46,7 +46,7 @@ export function referenceParts(reference: ImmutableReference): {
   return {
     repository: tag === null ? name : name.slice(0, -tag.length - 1),
     tag,
-    // It was checked when the reference was made.
+    // Every immutable reference has one.
     digest: digest as Digest,
   };
 }

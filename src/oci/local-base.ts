@@ -1,11 +1,11 @@
-/** The name under which a build finds a base image that only its engine has. */
+/** The name of a base image that only an engine has. */
 
 import type { Digest } from "./digest.ts";
 
-/** RFC 2606 keeps `.invalid` free of hosts: no registry can ever answer for such a name. */
+/** No registry can ever answer for this name: RFC 2606 keeps `.invalid` free of hosts. */
 const repository = "imgmatch.invalid/base";
 
-/** `imgmatch.invalid/base:<64 hexadecimal digits>`, for an engine's own id of an image. */
+/** `imgmatch.invalid/base:<64 hexadecimal digits>`. `id` is the engine's id of the image. */
 export function localBaseName(id: Digest): string {
   return `${repository}:${id.slice("sha256:".length)}`;
 }
@@ -14,7 +14,7 @@ export function namesLocalBase(text: string): boolean {
   return text.includes(`${repository}:`);
 }
 
-/** The text with each such name replaced; `nameOf` gets an engine's id of an image. */
+/** Replaces each such name in a text; `nameOf` gets the engine's id of the image. */
 export function replaceLocalBases(text: string, nameOf: (id: Digest) => string): string {
   return text.replace(/\bimgmatch\.invalid\/base:([0-9a-f]{64})\b/g, (_, hex) => nameOf(`sha256:${hex}`));
 }

@@ -10,14 +10,14 @@ export const manifestTypes = {
   docker: "application/vnd.docker.distribution.manifest.v2+json",
 } as const;
 
-/** For `Accept`: without it, registries convert manifests to formats of 2015, under another digest. */
+/** For `Accept`: without it, registries convert manifests to formats of 2015, with another digest. */
 export const acceptedTypes = [...Object.values(indexTypes), ...Object.values(manifestTypes)].join(", ");
 
 export function isIndexType(mediaType: string): boolean {
   return Object.values<string>(indexTypes).includes(mediaType);
 }
 
-/** OCI image-spec, `schema/defs-descriptor.json` (RFC 6838, 4.2). A type that others wrote is sent on as a header. */
+// OCI image-spec, `schema/defs-descriptor.json` (RFC 6838, 4.2). Foreign types are checked because they are sent on in headers.
 const mediaTypePattern = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
 
 export function isMediaType(text: unknown): text is string {

@@ -1,10 +1,10 @@
-/** Image references, by the grammar of `distribution/reference`. Made only by {@link parseImageReference}. */
+/** Reads and writes image references, by the grammar of `distribution/reference`. */
 
 import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "./digest.ts";
 
 export interface ImageReference {
-  /** Host with optional port; `docker.io` where the text names none. */
+  /** Host with optional port; `docker.io` if the text names none. */
   readonly registry: string;
   /** Path inside the registry, `library/debian` for `debian`. */
   readonly repository: string;
@@ -33,7 +33,7 @@ const longestLabel = 63;
 const bareIdentifierPattern = /^[a-f0-9]{64}$/;
 
 /**
- * Reads an image reference, as `docker pull` does: `debian` is `docker.io/library/debian`. No tag is made up where there is none.
+ * Reads an image reference as `docker pull` does: `debian` is `docker.io/library/debian`. A missing tag stays null.
  * Throws `REFERENCE_INVALID`. Grammar: github.com/distribution/reference, `regexp.go` and `normalize.go`; digests are sha256 only.
  *
  * @example
@@ -46,7 +46,7 @@ export function parseImageReference(text: string): ImageReference {
   const at = text.indexOf("@");
   const nameAndTag = at < 0 ? text : text.slice(0, at);
   const digest = at < 0 ? null : checkDigest(text, text.slice(at + 1));
-  // Sixty-four hexadecimal digits are an image id to Docker, so they cannot be a name.
+  // Docker takes 64 hexadecimal digits for an image id.
   if (bareIdentifierPattern.test(nameAndTag)) fail(text, "64 hexadecimal digits are an image id, not a name");
 
   const { registry, rest } = splitRegistry(nameAndTag);
@@ -58,7 +58,7 @@ export function parseImageReference(text: string): ImageReference {
   return { registry, repository, tag, digest };
 }
 
-/** Whether this names a repository and nothing more: no tag, no digest. A lock, an index and a matrix take nothing more. */
+/** True if a text names a repository without tag and digest. */
 export function isRepository(text: string): boolean {
   try {
     const { tag, digest } = parseImageReference(text);
@@ -68,7 +68,7 @@ export function isRepository(text: string): boolean {
   }
 }
 
-/** A repository as it stands in a registry's addresses, without the registry. */
+/** True if a text can be a repository in a registry's addresses, without the registry. */
 export function isRepositoryPath(text: string): boolean {
   return repositoryPattern.test(text) && text.length <= longestRepository;
 }
@@ -87,12 +87,12 @@ export function formatImageReference(reference: ImageReference): string {
   return `${formatRepository(reference)}${tag}${digest}`;
 }
 
-/** As `docker pull` takes one that names neither tag nor digest. */
+/** Adds the tag `latest` to a reference without tag and digest, as `docker pull` does. */
 export function withDefaultTag(reference: ImageReference): ImageReference {
   return reference.tag === null && reference.digest === null ? { ...reference, tag: "latest" } : reference;
 }
 
-/** Whether an engine takes it for an image's id, as long or as short as one is written. */
+/** True if an engine takes a text for an image's id, whole or shortened. */
 export function isImageId(text: string): boolean {
   return /^(sha256:)?[0-9a-f]{12,64}$/.test(text);
 }
@@ -102,7 +102,7 @@ export function withTag(reference: ImageReference, tag: string): ImageReference 
   return { ...reference, tag: checkTag(`${formatRepository(reference)}:${tag}`, tag), digest: null };
 }
 
-/** The same image by digest; its tag, if any, stays beside it. Throws `REFERENCE_INVALID`. */
+/** The same reference with a digest, and with its tag if it has one. Throws `REFERENCE_INVALID`. */
 export function withDigest(reference: ImageReference, digest: string): ImageReference {
   return { ...reference, digest: checkDigest(`${formatRepository(reference)}@${digest}`, digest) };
 }
@@ -118,26 +118,26 @@ function splitRegistry(name: string): { registry: string; rest: string } {
   return isRegistry(first) ? { registry: first, rest: remainder } : { registry: dockerHub, rest: name };
 }
 
-/** Whether the first part of a name is a host. Upper case is not allowed in a repository, so it must be a host too. */
+/** True if the first part of a name is a host. Upper case means a host too, as no repository has it. */
 function isRegistry(first: string): boolean {
   return first === "localhost" || /[.:]/.test(first) || first.toLowerCase() !== first;
 }
 
-/** The repository alone, as {@link formatImageReference} writes it. */
+/** The repository, as {@link formatImageReference} writes it. */
 export function formatRepository({ registry, repository }: ImageReference): string {
   if (registry !== dockerHub) return `${registry}/${repository}`;
   const official = repository.startsWith(officialPrefix) ? repository.slice(officialPrefix.length) : "";
   const familiar = official === "" || official.includes("/") ? repository : official;
   const slash = familiar.indexOf("/");
   const first = slash < 0 ? "" : familiar.slice(0, slash);
-  // Docker drops docker.io here as well and then reads its own output as another registry, or as an image id.
+  // Without docker.io such a name would mean another registry, or an image id. Docker drops it all the same.
   const ambiguous = isRegistry(first) || bareIdentifierPattern.test(familiar);
   return ambiguous ? `${dockerHub}/${familiar}` : familiar;
 }
 
 /**
- * The grammar takes hosts that are none: `256.1.1.1`, a port of 99999, `xn--a`. A host that is asked over http has to be an address as the
- * URL standard has it, and the same address: it reads `1.2.3` as 1.2.0.3.
+ * The grammar accepts impossible hosts: `256.1.1.1`, a port of 99999, `xn--a`. The host must also be one by the URL standard, which must
+ * read it as the same host: it reads `1.2.3` as 1.2.0.3.
  */
 function checkHost(text: string, registry: string): void {
   if (!hostPattern.test(registry)) fail(text, `${quote(registry)} is not a registry host`);
@@ -148,7 +148,7 @@ function checkHost(text: string, registry: string): void {
     const limit = `${longestHost} characters in all and ${longestLabel} between dots`;
     fail(text, `its registry host has ${host.length} characters`, `a host has at most ${limit}`);
   }
-  // Names in plain letters are what they are; only a last part that is a number makes an IPv4 address (URL standard, host parsing).
+  // A name in plain letters needs no check: only a number as last part makes an IPv4 address (URL standard, host parsing).
   if (plainName.test(host) && !/xn--/i.test(host)) return;
   const address = `https://${host}/`;
   const read = URL.canParse(address) ? new URL(address).hostname : null;

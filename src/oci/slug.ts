@@ -1,6 +1,7 @@
-/** The part of any text that tags and file names may have. */
-
-/** `9.0+ptx` → `9.0-ptx`; `gfx90a:xnack+` → `gfx90a-xnack-on`, as no tag has a plus, and images for both states are usual. */
+/**
+ * Makes a text fit for tags and file names: `9.0+ptx` → `9.0-ptx`, `gfx90a:xnack+` → `gfx90a-xnack-on`. No tag has a plus, and fleets often
+ * have images for both states of xnack.
+ */
 export function slug(label: string): string {
   const stated = label.replace(
     /:(sramecc|xnack)([+-])/g,

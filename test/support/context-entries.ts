@@ -1,10 +1,20 @@
-/** The entries of a build context, named one by one: what `readContext` makes of the same paths. */
+/** Build contexts for tests: read from a folder, or named path by path. */
 
 import { createHash } from "node:crypto";
 import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { type ContextEntry, folderEntry } from "../../src/fleet/dockerfile/context.ts";
+import {
+  type BuildContext,
+  type ContextEntry,
+  folderEntry,
+  listContext,
+} from "../../src/fleet/dockerfile/context.ts";
 
+export async function readContext(...context: Parameters<typeof listContext>): Promise<BuildContext> {
+  return (await listContext(...context)).read();
+}
+
+/** The same entries as `readContext`, for these paths alone. */
 export function contextEntries(folder: string, paths: readonly string[]): readonly ContextEntry[] {
   return paths.map((path): ContextEntry => {
     const full = join(folder, path);

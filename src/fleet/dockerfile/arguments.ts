@@ -1,4 +1,4 @@
-/** Build arguments of the matrix → those of a cell. Each value is a template: a `{{` in it is rendered or refused. */
+/** Renders the build arguments of the matrix for a cell. Each value is a template: a `{{` in it is rendered or refused. */
 
 import { ImgmatchError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import type { Cell } from "../cells/cell.ts";
@@ -11,13 +11,12 @@ import { compileText } from "./matrix-text.ts";
 import { expandWord, quote } from "./shell-word.ts";
 import { argumentViewOnce } from "./view.ts";
 
-export type Arguments = Readonly<Record<string, string>>;
+type Arguments = Readonly<Record<string, string>>;
 
 /**
- * Compiles the arguments of a matrix: cell → what its build is given. Throws `TEMPLATE_SYNTAX` for all that cannot be read, each at
- * its place in the matrix; for a cell `TEMPLATE_UNKNOWN_NAME`, and `MATRIX_SECRET` for a value that becomes a secret by what is put in.
- *
- * @param takes whether the cell's Dockerfile has such an argument: of several Dockerfiles each gets its own. Default: every one.
+ * Compiles the arguments of a matrix into a function of a cell. Throws `TEMPLATE_SYNTAX` for every mistake at its place in the matrix. The
+ * function throws `TEMPLATE_UNKNOWN_NAME`, and `MATRIX_SECRET` for a rendered value that looks like a secret. Its `takes` tells the
+ * arguments that the cell's Dockerfile has; by default it takes all.
  *
  * @example
  * compileArguments(matrix)(cell); // { MARCH_FLAGS: "-march=znver4" }
@@ -51,8 +50,8 @@ function checkValue(name: string, text: string): void {
 }
 
 /**
- * `BUILDKIT_SYNTAX` chooses another front end, as `# syntax=` does (moby/buildkit, frontend/dockerfile/builder/build.go), and what that is
- * decides what becomes of every line. In a Dockerfile imgmatch pins it; here its digest is to be in the value.
+ * `BUILDKIT_SYNTAX` chooses a front end, as `# syntax=` does (moby/buildkit, frontend/dockerfile/builder/build.go), which decides the meaning
+ * of every line. imgmatch pins `# syntax=`; an argument's value must have the digest itself.
  */
 function checkFrontEnd(name: string, value: string): void {
   if (name !== "BUILDKIT_SYNTAX") return;
@@ -65,10 +64,10 @@ function checkFrontEnd(name: string, value: string): void {
   });
 }
 
-/** All that is wrong is thrown together. */
+/** Throws the problems of all items together. */
 function collect<From, To>(all: readonly From[], make: (each: From) => To): To[] {
   const problems: Problem[] = [];
-  const made = all.flatMap((each): To[] => {
+  const results = all.flatMap((each): To[] => {
     try {
       return [make(each)];
     } catch (error) {
@@ -78,7 +77,7 @@ function collect<From, To>(all: readonly From[], make: (each: From) => To): To[]
     }
   });
   throwProblems(problems);
-  return made;
+  return results;
 }
 
 /**
@@ -90,16 +89,15 @@ export function isPredefined(name: string): boolean {
   return predefined.test(name);
 }
 
-/** The names of the `ARG`s of a Dockerfile. */
 export function declaredArguments({ instructions }: Pick<Instructions, "instructions">): ReadonlySet<string> {
   const declared = instructions.filter(({ keyword }) => keyword === "ARG");
   return new Set(declared.flatMap(({ text }) => assignmentsIn(text).map(({ name }) => name)));
 }
 
 /**
- * `ARGUMENT_UNDECLARED` for every argument without an `ARG` of its name, each at its place in the matrix.
+ * `ARGUMENT_UNDECLARED` for every argument of the matrix without an `ARG`.
  *
- * @param files the Dockerfiles that declare, for messages
+ * @param files names of the Dockerfiles, for messages
  */
 export function undeclaredArguments(
   args: Readonly<Record<string, Located<string>>>,
@@ -115,8 +113,8 @@ export function undeclaredArguments(
 }
 
 /**
- * `ARGUMENT_UNDECLARED` for every one of these names that no text of a template has: its value would change the inputs of every cell and no
- * image. A template that goes over `args`, or makes the name of an `ARG`, may reach any.
+ * `ARGUMENT_UNDECLARED` for every name that no template has: its value would change the inputs of every cell and no image. A template that
+ * loops over `args`, or makes the name of an `ARG`, may reach any.
  */
 export function unreachedArguments(
   names: readonly string[],
@@ -140,8 +138,7 @@ function reachesNone(why: string, name: string, at: Place, hint = ""): Problem {
 }
 
 /**
- * The Dockerfile with these values as the defaults of its `ARG`s. A value that is given goes before every default, so each `ARG` of that
- * name has it.
+ * Writes values into a Dockerfile as the defaults of its `ARG`s, into every `ARG` of a name.
  *
  * @example
  * withDefaults("FROM debian:12\nARG FLAGS=-O2 LTO\n", { FLAGS: "-O3" }); // "FROM debian:12\nARG FLAGS=\"-O3\" LTO\n"
@@ -149,12 +146,12 @@ function reachesNone(why: string, name: string, at: Place, hint = ""): Problem {
 export function withDefaults(dockerfile: string, args: Arguments): string {
   if (Object.keys(args).length === 0) return dockerfile;
   let text = dockerfile;
-  // From the end, so that the offsets before stay true.
+  // From the end, so that earlier offsets stay true.
   const declared = parseDockerfile(dockerfile).instructions.filter(({ keyword }) => keyword === "ARG");
   for (const instruction of declared.reverse()) {
     for (const { name, value: written, start, end } of assignmentsIn(instruction.text).toReversed()) {
       const value = Object.hasOwn(args, name) ? args[name] : undefined;
-      if (value === undefined || says(written, value)) continue;
+      if (value === undefined || isWritten(written, value)) continue;
       const [from, to] = [offsetIn(instruction, start), offsetIn(instruction, end - 1) + 1];
       text = `${text.slice(0, from)}${name}=${quote(value)}${text.slice(to)}`;
     }
@@ -162,8 +159,8 @@ export function withDefaults(dockerfile: string, args: Arguments): string {
   return text;
 }
 
-/** Whether a template has written the value itself. */
-function says(written: string | null, value: string): boolean {
+/** True if the template itself has written the value. */
+function isWritten(written: string | null, value: string): boolean {
   const word = written === null ? null : expandWord(written, new Map());
   return word?.ok === true && word.value === value;
 }

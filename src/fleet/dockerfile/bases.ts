@@ -1,4 +1,4 @@
-/** The images that a Dockerfile starts from or copies from, and the same Dockerfile with each pinned to a digest. */
+/** Finds the images that a Dockerfile starts from or copies from, and pins each to a digest. */
 
 import type { Digest } from "../../oci/digest.ts";
 import { type Problem, throwProblems } from "../../errors.ts";
@@ -12,42 +12,38 @@ import {
 } from "./instructions.ts";
 import { readStages, type Stage, type StageOptions } from "./stages.ts";
 
-/** One use of an image, with variables resolved: `nvidia/cuda:12.8.1-devel-ubuntu22.04`. Lines count from 1. */
+/** One use of an image. */
 export interface Base {
+  /** With variables resolved: `nvidia/cuda:12.8.1-devel-ubuntu22.04`. */
   readonly ref: string;
+  /** Counts from 1. */
   readonly line: number;
 }
 
-export interface PinOptions extends StageOptions {
-  /** Ref → the name of a base that only an engine has. */
+interface PinOptions extends StageOptions {
+  /** Ref → the name of that base if only an engine has it. */
   readonly local?: ReadonlyMap<string, string>;
 }
 
 /**
- * Every image that a build of this Dockerfile pulls, in the order of the text, once for each use: `FROM`, `COPY --from`,
- * `RUN --mount=from` and the `# syntax=` frontend. Stages and `scratch` are none.
- * Throws `DOCKERFILE_INVALID` with `file:line` for all references that cannot be decided.
+ * Every use of an image that a build pulls, in the order of the text: `FROM`, `COPY --from`, `RUN --mount=from` and the `# syntax=`
+ * front end. Stages and `scratch` are no images. Throws `DOCKERFILE_INVALID` with `file:line` for all references that cannot be decided.
  *
  * @example
  * findBases("ARG V=12\nFROM debian:${V} AS build\n", "Dockerfile"); // [{ ref: "debian:12", line: 2 }]
  */
-export function findBases(dockerfile: string, file: string, options: StageOptions = {}): readonly Base[] {
-  return findBasesIn(parseDockerfile(dockerfile), file, options);
-}
-
-/** The same for a Dockerfile that is parsed already. */
-export function findBasesIn(
-  dockerfile: Instructions,
+export function findBases(
+  dockerfile: string | Instructions,
   file: string,
   options: StageOptions = {},
 ): readonly Base[] {
-  return locateBases(dockerfile, file, options).map(({ ref, line }) => ({ ref, line }));
+  const parsed = typeof dockerfile === "string" ? parseDockerfile(dockerfile) : dockerfile;
+  return locateBases(parsed, file, options).map(({ ref, line }) => ({ ref, line }));
 }
 
 /**
- * The text with each base replaced by `ref@digest`; nothing else changes. `replacements` puts another name in place of
- * a ref (a mirror, an equivalent image) and keeps the digest of the ref it replaces. A ref that carries a digest and is
- * not in `digests` stays. Throws `BASE_UNRESOLVED` for any other without a digest.
+ * Replaces each base by `ref@digest`, and changes nothing else. `replacements` gives a ref another name, of a mirror for example, and the
+ * digest stays that of the ref. A ref with a digest of its own needs none in `digests`. Throws `BASE_UNRESOLVED` for any other without one.
  */
 export function pinBases(
   dockerfile: string,
@@ -57,7 +53,7 @@ export function pinBases(
 ): string {
   const problems: Problem[] = [];
   let pinned = dockerfile;
-  // From the end, so that the offsets before stay true.
+  // From the end, so that earlier offsets stay true.
   const bases = locateBases(parseDockerfile(dockerfile), "Dockerfile", options);
   for (const { ref, line, start, end } of bases.reverse()) {
     const digest = digests.get(ref);
@@ -80,7 +76,7 @@ export function pinBases(
 }
 
 interface LocatedBase extends Base {
-  /** Offsets in the source of the text that names it. */
+  /** Offsets of its text in the source. */
   readonly start: number;
   readonly end: number;
 }
@@ -127,7 +123,7 @@ function readFrom(walk: Walk, { from, image, ref, above, isWhole }: Stage): void
   else if (above < 0) addBase(walk, from, image, ref.value);
 }
 
-/** Flags stand right behind the keyword. `pattern` captures what precedes the reference and the reference itself. */
+/** Reads the flags, which follow the keyword directly. `pattern` captures the text before the reference, and the reference. */
 function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void {
   if (!instruction.text.includes("from=")) return;
   for (const flag of splitWords(instruction.text).slice(1)) {

@@ -1,22 +1,22 @@
-/** The build context of each cell: as much of the fleet's as its Dockerfile can take. */
+/** The build context of a cell: the part of the fleet's context that its Dockerfile can take. */
 
 import type { LockedBaseConfig } from "../../lock/lock.ts";
-import { remember } from "../../io/collections.ts";
+import { compareText, remember } from "../../io/collections.ts";
 import { oncePer } from "../cells/once-per.ts";
 import type { BuildContext, ContextListing } from "./context.ts";
 import { type ContextInputs, takenFiles } from "./context-inputs.ts";
 import type { ContextUse } from "./context-use.ts";
 
-/** The files that are sent for a cell, and why. */
+/** The files that are sent for a cell, and the instructions that take them. */
 export interface CellContext extends BuildContext {
   readonly inputs: ContextInputs;
 }
 
-/** Files are read when a cell takes them, each once. Throws `FILE_UNREADABLE`. */
+/** Reads each file once, when the first cell takes it. Throws `FILE_UNREADABLE`. */
 export function cellContexts(listing: ContextListing): (use: ContextUse) => Promise<CellContext> {
   const contexts = new Map<string, Promise<CellContext>>();
   const read = new Map<string, Promise<BuildContext>>();
-  // Thousands of cells have one use.
+  // Thousands of cells share one use.
   const keyOf = oncePer((use: ContextUse) => JSON.stringify([use.whole === null && use.takings]));
   return (use) =>
     remember(contexts, use.whole ?? keyOf(use), async () => {
@@ -28,13 +28,13 @@ export function cellContexts(listing: ContextListing): (use: ContextUse) => Prom
     });
 }
 
-/** A base, with its configuration where somebody has read it. */
+/** A base image, with its configuration if that was read. */
 interface KnownBase {
   readonly ref: string;
   readonly config?: LockedBaseConfig;
 }
 
-/** The use of the context by a Dockerfile, once the effects of its bases are known. */
+/** The use of the context, given the configurations of the bases: `ONBUILD` and `ENV` of a base can change which files are taken. */
 export function decidedUse(use: ContextUse, bases: readonly KnownBase[]): ContextUse {
   if (use.whole !== null) return use;
   for (const { ref, names } of use.bases) {
@@ -45,4 +45,26 @@ export function decidedUse(use: ContextUse, bases: readonly KnownBase[]): Contex
     if (set !== undefined) return { whole: `its base ${ref} sets ${set}, which names files` };
   }
   return use;
+}
+
+/** Folders and files that tools leave in a context by chance. No image is made for them. */
+const stray = [
+  ..."node_modules .git __pycache__ .venv .cache .pytest_cache .mypy_cache .ruff_cache .tox".split(" "),
+  "*.log",
+];
+
+/** Lines for `.dockerignore`, sorted: they hide the stray files that an instruction takes with a whole folder, and none that it names. */
+export function linesToHide(contexts: Iterable<CellContext>): readonly string[] {
+  const lines = new Set<string>();
+  for (const { entries, inputs } of new Set(contexts)) {
+    const named = inputs.taken.flatMap(({ instruction, isAll }) => (isAll ? [] : [instruction]));
+    if (inputs.whole === null && !inputs.taken.some(({ isAll }) => isAll)) continue;
+    for (const name of stray) {
+      const end = name.replace("*", "");
+      if (named.some((instruction) => instruction.includes(end))) continue;
+      const isStray = (path: string) => (end === name ? path.split("/").includes(name) : path.endsWith(end));
+      if (entries.some(({ path, kind }) => kind !== "folder" && isStray(path))) lines.add(`**/${name}`);
+    }
+  }
+  return [...lines].sort(compareText);
 }

@@ -1,32 +1,13 @@
-/** The mistakes of a template that no cell changes: helpers that do not exist, partials, options, the wrong number of names. */
+/** Checks a template for mistakes that are the same in every cell: unknown helpers, wrong partials, options, a wrong number of values. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
+import { dataNames, expressionHelpers } from "./evaluate-expression.ts";
 import { isPartialName, type Partials, partialsHint } from "./partials.ts";
 import { syntax, unknownName } from "./template-problems.ts";
 import { nameOf, placeOfNode, sourceOf, type TemplateSource, walkTree } from "./template-syntax.ts";
 
 const blockHelpers = ["if", "unless", "each", "with"] as const;
-export type BlockHelper = (typeof blockHelpers)[number];
-
-/** The helpers inside parentheses: how many values each takes, and how it is written. `evaluate-expression.ts` has their answers. */
-const expressionHelpers = {
-  eq: { least: 2, most: 2, form: "(eq a b)" },
-  ne: { least: 2, most: 2, form: "(ne a b)" },
-  includes: { least: 2, most: 2, form: '(includes list "text")' },
-  not: { least: 1, most: 1, form: "(not a)" },
-  and: { least: 2, most: Infinity, form: "(and a b)" },
-  or: { least: 2, most: Infinity, form: "(or a b)" },
-  join: { least: 2, most: 2, form: '(join list ";")' },
-  sm: { least: 1, most: 1, form: "(sm list)" },
-  dotted: { least: 1, most: 1, form: "(dotted list)" },
-  cmake: { least: 1, most: 1, form: "(cmake list)" },
-  gencode: { least: 1, most: 1, form: "(gencode list)" },
-} as const;
-
-export type ExpressionHelperName = keyof typeof expressionHelpers;
-
-/** The names behind an `@`. */
-export const dataNames = ["root", "index", "key", "first", "last"] as const;
+type BlockHelper = (typeof blockHelpers)[number];
 
 /** Throws all mistakes together, as `TEMPLATE_SYNTAX` and `TEMPLATE_UNKNOWN_NAME`. */
 export function checkTemplate(source: TemplateSource, partials: Partials = new Map()): void {
@@ -37,10 +18,6 @@ export function checkTemplate(source: TemplateSource, partials: Partials = new M
 
 export function isBlockHelper(name: string): name is BlockHelper {
   return (blockHelpers as readonly string[]).includes(name);
-}
-
-export function isExpressionHelper(name: string): name is ExpressionHelperName {
-  return Object.hasOwn(expressionHelpers, name);
 }
 
 function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partials): Problem[] {
@@ -65,7 +42,7 @@ function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partia
   }
 }
 
-/** Parameters of a partial would be names that no other place sees. */
+/** A partial takes no parameters: they would be names that no other place sees. */
 function partialProblems(
   partial: hbs.AST.PartialStatement,
   source: TemplateSource,
@@ -80,7 +57,7 @@ function partialProblems(
     : refused("partials are not available here", "write out what is to be put in");
 }
 
-/** `{{#if a = "b"}}` means a comparison. */
+/** `{{#if a = "b"}}` is meant as a comparison. */
 function optionProblem(hash: hbs.AST.Hash, source: TemplateSource): Problem {
   const [pair] = hash.pairs;
   const fix = pair && `to compare, write {{#if (eq ${pair.key} ${sourceOf(pair.value, source)})}}`;
@@ -101,11 +78,11 @@ function blockProblems(block: hbs.AST.BlockStatement, source: TemplateSource): P
   return [mistake(`${name} needs exactly one name`, block.path, source, blockFix(name, params))];
 }
 
-/** The form that the author most likely means: `{{#if eq a b}}`, and `{{#if a b}}` too, is a comparison. */
+/** The form that the author most likely means: `{{#if eq a b}}` and `{{#if a b}}` are comparisons. */
 function blockFix(name: BlockHelper, params: readonly string[]): string {
   const [first = ""] = params;
   if (name === "each" || name === "with") return `write {{#${name} name}}`;
-  if (isExpressionHelper(first)) return `write {{#${name} (${params.join(" ")})}}`;
+  if (expressionHelpers.has(first)) return `write {{#${name} (${params.join(" ")})}}`;
   return params.length === 2
     ? `to compare, write {{#${name} (eq ${params.join(" ")})}}`
     : `write {{#${name} name}} or {{#${name} (eq name "text")}}`;
@@ -120,17 +97,18 @@ function callProblems(
     return [mistake("a {{…}} that names nothing", call, source, "write the text without {{ and }}")];
   if (!isCall) return [];
   const name = nameOf(call.path);
-  if (!isExpressionHelper(name)) return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
-  const { least, most, form } = expressionHelpers[name];
+  const helper = expressionHelpers.get(name);
+  if (helper === undefined) return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
   const count = call.params.length;
-  if (count >= least && count <= most) return [];
-  const takes = most === Infinity ? `${least} or more` : most === 1 ? "one" : "two";
-  return [mistake(`${name} takes ${takes}, here are ${count}`, call, source, `write ${form}`)];
+  const { takes, orMore, form } = helper;
+  if (count === takes || (orMore && count > takes)) return [];
+  const wanted = orMore ? `${takes} or more` : takes === 1 ? "one" : "two";
+  return [mistake(`${name} takes ${wanted}, here are ${count}`, call, source, `write ${form}`)];
 }
 
 const helpersThereAre = `the helpers are ${[
   ...blockHelpers.map((name) => `{{#${name}}}`),
-  ...Object.values(expressionHelpers).map(({ form }) => form),
+  ...Array.from(expressionHelpers.values(), ({ form }) => form),
 ].join(", ")}`;
 
 function mistake(
@@ -142,10 +120,7 @@ function mistake(
   return { ...syntax(message, fix), at: placeOfNode(node, source) };
 }
 
-/**
- * The names of the view on which alone a text depends, or null where it may be all of it. A helper's name or a block parameter among them
- * does no harm.
- */
+/** The names of the view that a text depends on; null if it may depend on all. Names of helpers and block parameters among them do no harm. */
 export function namesIn({ tree }: TemplateSource): readonly string[] | null {
   const names = new Set<string | null>();
   walkTree(tree, (node) => {

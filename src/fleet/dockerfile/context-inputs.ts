@@ -1,24 +1,26 @@
-/** The files of a context that a Dockerfile takes. Pure. */
+/** Finds the files of a build context that a Dockerfile takes, and those that it names in vain. Pure. */
 
 import { posix } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
+import type { Problem } from "../../errors.ts";
 import type { ListedEntry } from "./context.ts";
 import type { ContextSource, ContextUse } from "./context-use.ts";
+import { builderFlags, type Instruction, jsonWords, splitWords } from "./instructions.ts";
 import { compilePathPattern } from "./path-pattern.ts";
 
 /** The files that one instruction takes. */
-export interface TakenFiles {
+interface TakenFiles {
   readonly instruction: string;
   /** Sorted; folders are among them. */
   readonly paths: readonly string[];
-  /** Whether it takes the context's root. */
+  /** True if it takes the context's root. */
   readonly isAll: boolean;
 }
 
 export interface ContextInputs {
-  /** Why all of the context counts; null where what is taken is known. */
+  /** The reason why the whole context counts; null if the taken files are known. */
   readonly whole: string | null;
-  /** Empty where all of it counts. */
+  /** Empty if the whole context counts. */
   readonly taken: readonly TakenFiles[];
 }
 
@@ -58,7 +60,7 @@ class Tree {
     );
   }
 
-  /** Links on the way to what is taken are followed, and links inside of it are not (tonistiigi/fsutil, copy/copy.go). */
+  /** Follows links on the way to a source, but not links inside it (tonistiigi/fsutil, copy/copy.go). */
   *take(source: ContextSource): Generator<string> {
     const inside = this.#filterOf(source);
     for (const path of this.#roots(source)) {
@@ -68,11 +70,11 @@ class Tree {
     }
   }
 
-  /** A path, and all that is in it. */
+  /** A path, and all paths below it. */
   *#below(folder: string): Generator<string> {
     if (folder !== "" && this.#paths.has(folder)) yield folder;
     const start = folder === "" ? "" : `${folder}/`;
-    // Paths with one beginning stand together: the first is found by halves.
+    // The entries are sorted: bisect to the first with this beginning.
     let [low, high] = [0, this.entries.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -94,10 +96,10 @@ class Tree {
       const below = belowOf(end, entry);
       if (below === "" || !matches(below)) return [];
       const all = partsAbove(below).filter(matches);
-      // A path below a match belongs to it. Only two stars, which not every builder reads in one way, may begin below it too.
+      // A match takes all below it. Builders disagree about `**`, so its matches further down count too.
       return (rest.includes("**") ? all : all.slice(0, 1)).map((match) => joined(end, match));
     });
-    // A name with a backslash may be meant as it is; and the links on the way to the pattern are on the way to this.
+    // The pattern itself may be a name with a backslash, and it has the links on the way.
     return [...new Set([path, ...found])];
   }
 
@@ -134,7 +136,7 @@ function joined(above: string, name: string): string {
   return above === "" ? name : `${above}/${name}`;
 }
 
-/** The path from a folder that it is in; empty for the folder itself. */
+/** The path relative to a folder above it; empty for the folder itself. */
 function belowOf(folder: string, path: string): string {
   return folder === "" ? path : path.slice(folder.length + 1);
 }
@@ -147,9 +149,9 @@ function partsAbove(path: string): readonly string[] {
 
 const mostRepeats = 4;
 
-/** A folder in two stars may also be none. */
+/** A matcher in which `**` may also stand for no folder at all. */
 function anyOf(pattern: string): (path: string) => boolean {
-  // One reader takes three for one, another for two.
+  // One reader takes `***` for `*`, another for `**`.
   if (pattern.includes("***")) throw new UnreadPattern(`${pattern} has ***`);
   const parts = pattern.split("/");
   const repeats = parts.flatMap((part, index) => (/^\*{2}$/.test(part) ? [index] : []));
@@ -165,4 +167,45 @@ function anyOf(pattern: string): (path: string) => boolean {
     return kept === "" ? () => true : matches;
   });
   return (path) => all.some((matches) => matches(path));
+}
+
+/**
+ * `CONTEXT_NOT_FOUND` for every source of a COPY or ADD that the context does not have. Sources with variables, URLs and here-documents
+ * are left to the builder.
+ *
+ * @param context paths inside the context, with forward slashes
+ */
+export function missingSources(
+  instruction: Instruction,
+  file: string,
+  context: ReadonlySet<string>,
+): Problem[] {
+  return namedSources(instruction)
+    .filter((source) => !isInContext(source, context))
+    .map(
+      (source): Problem => ({
+        code: "CONTEXT_NOT_FOUND",
+        message: `${instruction.keyword} names ${source}, which is not in the build context`,
+        fix: "create it, correct the template, or see whether .dockerignore hides it",
+        at: { file, line: instruction.line, text: instruction.text.trim() },
+      }),
+    );
+}
+
+function namedSources({ keyword, text }: Instruction): readonly string[] {
+  if (keyword !== "COPY" && keyword !== "ADD") return [];
+  const { flags, rest } = builderFlags(text);
+  if (flags.some((flag) => flag.startsWith("--from="))) return [];
+  const names = jsonWords(rest) ?? splitWords(rest).map(({ text: word }) => word.replace(/["']/g, ""));
+  return names.slice(0, -1).filter((name) => !/\$|<<|^[a-z]+:\/\/|^git@/i.test(name));
+}
+
+function isInContext(source: string, context: ReadonlySet<string>): boolean {
+  const parts = source.split("/").filter((part) => part !== "" && part !== ".");
+  const path = parts.join("/");
+  if (path === "" || parts.includes("..") || context.has(path)) return true;
+  if (!/[*?[\\]/.test(path)) return [...context].some((entry) => entry.startsWith(`${path}/`));
+  const matches = compilePathPattern(path);
+  // The builder itself refuses a bad pattern.
+  return matches === null || [...context].some(matches);
 }

@@ -1,4 +1,4 @@
-/** Records of build contexts below `.imgmatch/contexts`: a later plan names the files that have changed. */
+/** Keeps records of build contexts in `.imgmatch/contexts`, so that a later plan can name the files that have changed. */
 
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -9,10 +9,10 @@ import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { type BuildContext, type ContextEntry, describeContext } from "./context.ts";
 
-/** How many stay: the newest. */
+/** The newest records that stay. */
 const kept = 20;
 
-/** A help for people: what cannot be written is done without. */
+/** Writes a record if it can. */
 export async function recordContext(root: string, { entries, digest }: BuildContext): Promise<void> {
   try {
     const path = recordOf(root, digest);
@@ -22,14 +22,14 @@ export async function recordContext(root: string, { entries, digest }: BuildCont
     await writeFileAtomic(path, text);
     dropOldest(join(root, ...folder));
   } catch {
-    // A full disk, a folder of somebody else: the build tells what matters of it.
+    // The record is only a convenience: a full disk or a foreign folder must not fail the build.
   }
 }
 
 /** Reads the record of the context of this digest; null if this machine did not build with it. */
 export async function recallContext(root: string, digest: Digest): Promise<readonly RecordedEntry[] | null> {
   const text = await readTextFile(recordOf(root, digest), inputLimits.contextRecord).catch(() => null);
-  // The digest is of the very text: what has it is what was written.
+  // The digest is that of the text, so this is the text that was written.
   if (text === null || digestOf(text) !== digest) return null;
   const entries = JSON.parse(text) as readonly (readonly [string, ContextEntry["kind"], number, string])[];
   return entries.map(([path, kind, mode, content]) => ({ path, kind, mode, content }));

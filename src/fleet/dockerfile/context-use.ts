@@ -1,13 +1,13 @@
 /**
- * Which files of its context a Dockerfile can take: the sources of COPY, ADD and RUN --mount in the stages that its target needs, as
+ * Reads which files of its context a Dockerfile can take: the sources of COPY, ADD and RUN --mount in the stages that its target needs, as
  * BuildKit reads them (moby/buildkit, frontend/dockerfile/dockerfile2llb, instructions/commands_runmount.go). Pure.
  *
- * If that cannot be decided, the answer is the whole context: a file too many costs a build, a file too few makes a wrong image.
+ * An undecided case takes the whole context: a file too many costs a build, a file too few makes a wrong image.
  */
 
 import { posix } from "node:path";
 import { remember } from "../../io/collections.ts";
-import { type Base, findBasesIn } from "./bases.ts";
+import { type Base, findBases } from "./bases.ts";
 import { builderFlags, type Instruction, type Instructions, jsonWords } from "./instructions.ts";
 import { StageVariables } from "./stage-variables.ts";
 import {
@@ -21,26 +21,26 @@ import {
 } from "./stages.ts";
 
 export interface ContextSource {
-  /** From the context's root, where it is empty; a pattern unless `isPlain`. */
+  /** Relative to the context's root, which is the empty path. A pattern unless `isPlain`. */
   readonly path: string;
   readonly isPlain: boolean;
-  /** Of `--parents`: a pattern below `path`, of what is taken. */
+  /** With `--parents`: a pattern of the files below `path` that are taken. */
   readonly include: string | null;
-  /** Of `--exclude`: patterns below what `path` matches. */
+  /** With `--exclude`: patterns of files below a match of `path` that are not taken. */
   readonly excludes: readonly string[];
 }
 
-/** An instruction that takes something of the context. */
-export interface Taking {
-  /** As it is written, on one line. */
+/** An instruction that takes files of the context. */
+interface Taking {
+  /** Its text on one line. */
   readonly instruction: string;
   readonly sources: readonly ContextSource[];
 }
 
-/** The demand on a base's image, so that the build takes the files that were read here. */
-export interface UsedBase {
+/** A base image that may change which files are taken. */
+interface UsedBase {
   readonly ref: string;
-  /** Arguments of the Dockerfile that name files: an `ENV` of the image would go before them. */
+  /** Arguments of the Dockerfile that name files. An `ENV` of the image overrides them. */
   readonly names: readonly string[];
 }
 
@@ -48,24 +48,24 @@ export type ContextUse =
   | { readonly whole: string }
   | { readonly whole: null; readonly takings: readonly Taking[]; readonly bases: readonly UsedBase[] };
 
-/** The facts that Dockerfiles of one form have in common. */
-export interface TargetUse {
+/** The facts that Dockerfiles with the same deciding instructions share. */
+interface TargetUse {
   /** The stages that the target needs. */
   readonly stages: ReadonlySet<number>;
-  /** The files that these can take. */
+  /** The files that these stages can take. */
   readonly use: ContextUse;
   /** Every use of a base image. */
   readonly bases: readonly Base[];
 }
 
-/** Reads as little of each Dockerfile as decides, as thousands of cells have the same instructions. */
+/** Thousands of cells have the same instructions, so Dockerfiles whose deciding instructions are equal are read once. */
 export function targetUses(
   target: string | null,
 ): (dockerfile: Instructions, file: string, options: StageOptions) => TargetUse {
   const known = new Map<string, TargetUse>();
   return (dockerfile, file, options) =>
     remember(known, keyOf(dockerfile, options), () => ({
-      bases: findBasesIn(dockerfile, file, options),
+      bases: findBases(dockerfile, file, options),
       stages: usedStages(dockerfile, readStages(dockerfile, options), target),
       use: readContextUse(dockerfile, target, options),
     }));
@@ -78,7 +78,7 @@ function keyOf(dockerfile: Instructions, options: StageOptions): string {
   const variable = taking.filter(({ text }) => text.includes("$"));
   const isDecided = variable.every(({ keyword }) => keyword === "FROM");
   const deciding = isDecided ? [] : instructions.filter(({ keyword }) => decides.has(keyword));
-  // No instruction's text has a line end.
+  // A line end separates the parts: no instruction's text has one.
   return [
     JSON.stringify([syntax?.value, syntax?.line, platform, args?.[frontEndArgument]]),
     ...taking.map(({ text, line }) => `${line} ${text}`),
@@ -90,7 +90,7 @@ function keyOf(dockerfile: Instructions, options: StageOptions): string {
 /** Instructions that decide what a variable means. */
 const decides: ReadonlySet<string> = new Set(["ARG", "ENV", "FROM"]);
 
-/** Thrown for what cannot be decided; its message says why. */
+/** Thrown with the reason if the files cannot be decided. */
 class Undecided extends Error {}
 
 export function readContextUse(
@@ -146,7 +146,7 @@ function readStagesUse(dockerfile: Instructions, target: string | null, options:
   return use;
 }
 
-/** Throws for a base of another platform: its effects are known for the cell's platform only. */
+/** Throws for a base of another platform: base images are read for the cell's platform only. */
 function requirePlatform({ text }: Instruction, { platform }: StageOptions): void {
   const asked = builderFlags(text).flags.filter((flag) => flag.startsWith("--platform="));
   const same = ["--platform=$TARGETPLATFORM", "--platform=" + "${TARGETPLATFORM}", `--platform=${platform}`];
@@ -177,7 +177,7 @@ function readStage(
   return { takings, names: [...names] };
 }
 
-export function oneLine(text: string): string {
+function oneLine(text: string): string {
   return text.trim().replace(/\s+/g, " ");
 }
 
@@ -199,11 +199,11 @@ function copied({ text }: Instruction, expand: Expand): readonly ContextSource[]
   const { flags, rest } = builderFlags(text);
   const values = (name: string) =>
     flags.flatMap((flag) => (flag.startsWith(`${name}=`) ? [flag.slice(name.length + 1)] : []));
-  // A name that is empty is none: what is copied is of the context.
+  // An empty name means the context.
   if (values("--from").some((name) => name !== "")) return [];
   const keepsParents = flags.includes("--parents") || values("--parents").some((value) => value !== "false");
   const excludes = values("--exclude");
-  // Words between blanks: quotes hold none together.
+  // BuildKit splits at blanks here: quotes do not hold a word together.
   return (jsonWords(rest) ?? rest.split(/\s+/)).slice(0, -1).map((word): ContextSource => {
     const source = expand(word);
     const pivot = source.indexOf("/./");
@@ -221,12 +221,12 @@ function copied({ text }: Instruction, expand: Expand): readonly ContextSource[]
   });
 }
 
-/** An exclusion that every reader understands in the same way: with any other nothing is excluded. */
+/** True for a pattern that every reader understands in the same way. With any other, nothing is excluded. */
 function isSure(pattern: string): boolean {
   return /^!?[\w.*?@~-][\w./*?@~-]*$/.test(pattern) && !/\.\.|\*{3}/.test(pattern);
 }
 
-/** Every path begins at the context's root, and `..` leads nowhere else. */
+/** Every path begins at the context's root, and `..` does not lead out of it. */
 function cleaned(path: string): string {
   return posix.normalize(`/${path}`).replace(/^\/|\/$/g, "");
 }
@@ -235,7 +235,7 @@ function mounted({ text }: Instruction, expand: Expand): readonly ContextSource[
   return builderFlags(text).flags.flatMap((flag): ContextSource[] => {
     if (!flag.startsWith("--mount=")) return [];
     const all = flag.slice("--mount=".length);
-    // A field may be quoted, with commas in it.
+    // A quoted field may hold commas.
     if (all.includes('"')) throw new Undecided(`${flag}: it has quotes`);
     let [type, from, source] = ["bind", "", ""];
     for (const field of all.split(",")) {

@@ -1,4 +1,4 @@
-/** The build context: which files are sent, and one digest over them. */
+/** Lists and hashes a build context, with the same result on every machine. */
 
 import { createHash } from "node:crypto";
 import { readdir, readlink, stat } from "node:fs/promises";
@@ -16,11 +16,11 @@ export interface ContextEntry {
   /** Inside the context, with forward slashes. */
   readonly path: string;
   readonly kind: "file" | "symlink" | "folder";
-  /** 0o755 or 0o644: only the owner's executable bit counts, as in git, so that a umask changes nothing. */
+  /** 0o755 or 0o644. Only the owner's executable bit counts, as in git, so that a umask changes nothing. */
   readonly mode: number;
   /** sha256 of a file's content, or a link's target; empty for a folder. */
   readonly content: string;
-  /** Bytes of a file, as many as were hashed; 0 for anything else. Not an input itself: the content decides. */
+  /** Hashed bytes of a file; 0 for anything else. No part of the context's digest. */
   readonly size: number;
 }
 
@@ -30,25 +30,24 @@ export interface BuildContext {
   readonly digest: Digest;
 }
 
-/** The entries of a build context, before any file of it is read. */
+/** The entries of a build context, whose files are not read yet. */
 export interface ContextListing {
   /** Sorted by path. */
   readonly entries: readonly ListedEntry[];
-  /** Hashes these of the entries, or all; each file once. Throws `FILE_UNREADABLE`. */
+  /** Hashes these entries, or all; each file once. Throws `FILE_UNREADABLE`. */
   read(paths?: ReadonlySet<string>): Promise<BuildContext>;
 }
 
 export interface ListedEntry extends Pick<ContextEntry, "path" | "kind"> {
-  /** Of a link; empty for what is none. */
+  /** The target of a link; empty for other entries. */
   readonly target: string;
 }
 
 /**
- * Lists a build context less what `ignoreFiles` hide and less the paths of `isOwn`. A missing folder, and a file
- * that vanishes or cannot be read while it is hashed, are errors and never skipped.
+ * Lists a build context, without the paths that an ignore file hides. A missing folder and an unreadable file are errors and never skipped.
  *
- * @param ignoreFiles the first of them that is there counts, alone. Default: the context's `.dockerignore`
- * @param isOwn what imgmatch itself reads and writes: no image is made of it, so it must not change what an image is
+ * @param isOwn tells the files that imgmatch itself reads and writes: they are no part of an image
+ * @param ignoreFiles the first one that exists counts. Default: the context's `.dockerignore`
  */
 export async function listContext(
   folder: string,
@@ -83,21 +82,16 @@ async function reading(folder: string, read: () => Promise<unknown>): Promise<vo
   }
 }
 
-/** Lists a build context and reads all of it. */
-export async function readContext(...context: Parameters<typeof listContext>): Promise<BuildContext> {
-  return (await listContext(...context)).read();
-}
-
 /**
- * Whether a path stays, by the lines of an ignore file. The names of files have a case, and what means something in an expression means
- * nothing in a pattern (moby/patternmatcher, `escapeBytes`): the library needs to be told both.
+ * A filter that keeps the paths that no line of an ignore file hides. The library needs two hints: names of files have a case, and characters
+ * of regular expressions mean themselves in a pattern (moby/patternmatcher, `escapeBytes`).
  */
 function ignoring(lines: readonly string[]): (path: string) => boolean {
   const literal = (line: string) => line.replace(/\\?[+()|{}]/g, (found) => `\\${found.slice(-1)}`);
   return dockerignore.default({ ignorecase: false }).add(lines.map(literal)).createFilter();
 }
 
-/** The text that the digest of a context is taken of: one line of JSON. */
+/** The text that a context's digest is the digest of: one line of JSON. */
 export function describeContext(entries: readonly ContextEntry[]): string {
   return JSON.stringify(entries.map(({ path, kind, mode, content }) => [path, kind, mode, content]));
 }
@@ -106,7 +100,7 @@ const hide = "correct its permissions, or hide it with .dockerignore";
 
 async function requireFolder(folder: string, at: Place): Promise<void> {
   const found = await stat(folder).catch((error: unknown) => {
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
     throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at }, { cause: error });
   });
   if (found?.isDirectory()) return;
@@ -133,7 +127,7 @@ interface Filter {
   readonly keep: (path: string) => boolean;
 }
 
-/** Answers whether the folder counts: one that holds nothing but imgmatch's own files comes and goes with them. */
+/** Answers false for a folder that holds nothing but imgmatch's own files: it comes and goes with them. */
 async function walk(
   folder: string,
   prefix: string,
@@ -146,7 +140,7 @@ async function walk(
     const path = prefix === "" ? item.name : `${prefix}/${item.name}`;
     if (await filter.isOwn(path)) continue;
     if (item.isDirectory()) {
-      // A hidden folder may still hold files that a later `!` line shows again, so it is walked all the same.
+      // A later `!` line may show files of a hidden folder again, so it is walked too.
       const counts = await walk(folder, path, filter, entries);
       if (counts) others++;
       if (counts && filter.keep(path)) entries.push({ path, kind: "folder", target: "" });
@@ -177,7 +171,7 @@ export function folderEntry(path: string): ContextEntry {
   return { path, kind: "folder", mode: 0o755, content: "", size: 0 };
 }
 
-/** Mode, size and content of one and the same file, also when another takes its place meanwhile. */
+/** Takes mode, size and content from one open file, so that they agree even if another file takes its place. */
 async function hashFile(full: string): Promise<Pick<ContextEntry, "mode" | "content" | "size">> {
   const hash = createHash("sha256");
   let size = 0;

@@ -1,4 +1,4 @@
-/** The rendered Dockerfiles on disk: many small files, so read and written without a round trip for each. */
+/** Reads, writes and removes rendered Dockerfiles. They are many and small, so synchronous calls are faster. */
 
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { writeFilesAtomic } from "../../io/write-file.ts";
 const folder = "images";
 const suffix = ".Dockerfile";
 
-/** Path relative to `root` → text of every Dockerfile in `images/`, with `\n` line ends; empty without such a folder. */
+/** Maps the path of every Dockerfile in `images/`, relative to `root`, to its text with `\n` line ends. Empty without that folder. */
 export function readDockerfiles(root: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const name of list(join(root, folder))) {
@@ -40,7 +40,7 @@ function list(path: string): string[] {
   }
 }
 
-/** Replaces each file in one step. They can be rendered again, so a power cut may cost them. Throws `WRITE_FAILED`. */
+/** Replaces each file in one step. A power cut may lose them, as they can be rendered again. Throws `WRITE_FAILED`. */
 export function writeDockerfiles(
   root: string,
   files: readonly { readonly path: string; readonly text: string }[],
@@ -52,7 +52,7 @@ export function writeDockerfiles(
 
 export function removeDockerfiles(root: string, paths: readonly string[]): void {
   if (paths.length === 0) return;
-  // The folder must be the project's own: what a link leads to is nobody's to remove.
+  // Throws if a link leads out of the project: files there must not be removed.
   makeProjectFolder(root, join(root, folder));
   for (const path of paths) rmSync(join(root, path));
 }

@@ -1,4 +1,4 @@
-/** The differences between the rendered Dockerfiles and those on disk. */
+/** Compares the rendered Dockerfiles with those on disk. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { RenderedFile } from "./render-cell.ts";
@@ -8,11 +8,11 @@ export interface Drift {
   readonly missing: readonly string[];
   /** On disk with another content. */
   readonly changed: readonly string[];
-  /** On disk, but of no cell. */
+  /** On disk, but no cell has it. */
   readonly orphans: readonly string[];
 }
 
-/** Compares by content; `onDisk` is path → text, line ends made `\n`. All lists are sorted. */
+/** `onDisk` maps path to text with `\n` line ends. All lists of the answer are sorted. */
 export function findDrift(
   rendered: readonly Pick<RenderedFile, "path" | "text">[],
   onDisk: ReadonlyMap<string, string>,
@@ -33,7 +33,7 @@ export function hasDrift({ missing, changed, orphans }: Drift): boolean {
   return missing.length + changed.length + orphans.length > 0;
 }
 
-/** `RENDER_DRIFT` with every file that is not as it should be. */
+/** `RENDER_DRIFT` with a line for each file. */
 export function driftError({ missing, changed, orphans }: Drift): ImgmatchError {
   const list = [
     ...missing.map((path) => `  ${path} is missing`),

@@ -1,16 +1,15 @@
-/** The text of a Dockerfile that can make a difference to its image: two cells must differ in more than the rest. */
+/** Extracts the text of a Dockerfile that can change its image. */
 
 import { assignmentsIn, type Instruction, type Instructions } from "./instructions.ts";
 import { readStages, stageOf, type StageOptions, usedStages } from "./stages.ts";
 
 /**
- * The instructions of the stages that the image is made of, as one text: without comments, labels, and arguments that no
- * instruction behind them can see. Two Dockerfiles with one text give images that differ in their labels alone.
+ * The instructions of the stages that the image is made of, without comments, labels, and arguments that nothing behind them can see.
+ * Dockerfiles with the same effective text give images that differ in their labels alone.
  *
- * An argument counts, with its value in this build, if a `RUN` follows, which has it in its environment, or if a later instruction names
- * it.
+ * An argument counts, with its value in this build, if a later `RUN` has it in its environment or a later instruction names it.
  *
- * @param used the stages that the target needs, where they are known
+ * @param used the stages that the target needs
  */
 export function effectiveText(
   dockerfile: Instructions,
@@ -27,26 +26,26 @@ export function effectiveText(
     return isSeen(each, kept.slice(index + 1), stageOf(each, stages) < 0);
   });
   const lines = effective.map(
-    (each) => `${each.text.trim()}\n${each.documents}${givenFor(each, options.args ?? {})}`,
+    (each) => `${each.text.trim()}\n${each.documents}${valuesOf(each, options.args ?? {})}`,
   );
   return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
 }
 
-/** The values that the build gives to an `ARG`. */
-function givenFor(argument: Instruction, args: Readonly<Record<string, string>>): string {
+/** The values that the build gives to an `ARG`, as comments. */
+function valuesOf(argument: Instruction, args: Readonly<Record<string, string>>): string {
   if (argument.keyword !== "ARG") return "";
   const given = namesOf(argument).filter((name) => Object.hasOwn(args, name));
   return given.map((name) => `# ${JSON.stringify([name, args[name]])}\n`).join("");
 }
 
 function namesOf({ text }: Instruction): readonly string[] {
-  // Most name one alone, in thousands of cells.
+  // Fast way for the usual `ARG NAME`: there are thousands of cells.
   const [, single] = /^\s*ARG\s+(\w+)\s*$/i.exec(text) ?? [];
   if (single !== undefined) return [single];
   return assignmentsIn(text).flatMap(({ name }) => /^\w+/.exec(name)?.[0] ?? []);
 }
 
-/** An argument before the first `FROM` reaches no stage unless a `FROM` names it, or a stage asks for it by name. */
+/** An argument before the first `FROM` reaches a stage only if a `FROM` or an `ARG` names it. */
 function isSeen(argument: Instruction, all: readonly Instruction[], isGlobal: boolean): boolean {
   if (!isGlobal && all.some(isRun)) return true;
   const later = isGlobal ? all.filter(({ keyword }) => keyword === "FROM" || keyword === "ARG") : all;

@@ -1,136 +1,176 @@
-/** The expressions of a template → values: names, literals, and what `eq`, `and` and the like answer. */
+/** The expressions of a template → values: names, literals, and the answers of `eq`, `and` and the other helpers. */
 
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
-import { assertNever, InternalError } from "../../errors.ts";
-import { isExpressionHelper } from "./check-template.ts";
-import { type Evaluated, lookUp, refuse, type Scope } from "./look-up.ts";
-import { nothingToPrint, notText, syntax } from "./template-problems.ts";
-import { nameOf, sourceOf } from "./template-syntax.ts";
+import { ImgmatchError, InternalError } from "../../errors.ts";
+import type { Partials } from "./partials.ts";
+import {
+  absent,
+  type Mistake,
+  noSuchKey,
+  nothingToPrint,
+  notText,
+  syntax,
+  unknownName,
+} from "./template-problems.ts";
+import { nameOf, placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
 import { cmakeForms, dottedForms, gencodeForms, smForms } from "./target-forms.ts";
 import { textSymbol } from "./view.ts";
 
-export function valueAt(run: Evaluated, expression: hbs.AST.Expression, scope: Scope): unknown {
+/** The names that a place in a template sees, and what evaluating it needs. */
+export interface Scope {
+  /** The template or partial that the place is in. */
+  readonly source: TemplateSource;
+  /** The cell, for messages. */
+  readonly cell: string;
+  readonly partials: Partials;
+  /** Statements and characters that are left before the template counts as endless, partials included. */
+  readonly left: { steps: number; characters: number };
+  /** The value of `this`. */
+  readonly context: unknown;
+  /** The scope of `../`; null at the top. */
+  readonly outer: Scope | null;
+  readonly data: Data;
+  readonly blockParams: ReadonlyMap<string, unknown>;
+}
+
+/** The names behind an `@`. */
+export const dataNames = ["root", "index", "key", "first", "last"] as const;
+
+export type Data = Readonly<Partial<Record<(typeof dataNames)[number], unknown>>> & {
+  readonly outer: Data | null;
+};
+
+interface Helper {
+  /** The number of values that it takes. */
+  readonly takes: 1 | 2;
+  /** It takes any further values too. */
+  readonly orMore?: true;
+  /** An example of a call, for messages. */
+  readonly form: string;
+  /** `checkTemplate` has counted the values, so there are as many as it takes. */
+  readonly answer: (params: Params, scope: Scope) => boolean | string | readonly string[];
+}
+
+type Params = readonly [hbs.AST.Expression, hbs.AST.Expression, ...hbs.AST.Expression[]];
+
+/** The helpers inside parentheses. */
+export const expressionHelpers: ReadonlyMap<string, Helper> = new Map<string, Helper>([
+  ["eq", { takes: 2, form: "(eq a b)", answer: isEqual }],
+  ["ne", { takes: 2, form: "(ne a b)", answer: (params, scope) => !isEqual(params, scope) }],
+  ["includes", { takes: 2, form: '(includes list "text")', answer: isIncluded }],
+  ["not", { takes: 1, form: "(not a)", answer: ([value], scope) => !holds(valueAt(value, scope)) }],
+  // `and` and `or` look no further than they must: `(and cuda (eq cuda.major "12"))` can be asked of a cell without CUDA too.
+  ["and", { takes: 2, orMore: true, form: "(and a b)", answer: (all, scope) => all.every(holdsIn(scope)) }],
+  ["or", { takes: 2, orMore: true, form: "(or a b)", answer: (all, scope) => all.some(holdsIn(scope)) }],
+  ["join", { takes: 2, form: '(join list ";")', answer: joined }],
+  ["sm", { takes: 1, form: "(sm list)", answer: targetsAs(smForms) }],
+  ["dotted", { takes: 1, form: "(dotted list)", answer: targetsAs(dottedForms) }],
+  ["cmake", { takes: 1, form: "(cmake list)", answer: targetsAs(cmakeForms) }],
+  ["gencode", { takes: 1, form: "(gencode list)", answer: targetsAs(gencodeForms) }],
+]);
+
+export function valueAt(node: hbs.AST.Expression, scope: Scope): unknown {
+  const expression = node as
+    | (hbs.AST.PathExpression | hbs.AST.SubExpression)
+    | (hbs.AST.NullLiteral | hbs.AST.UndefinedLiteral)
+    | (hbs.AST.StringLiteral | hbs.AST.NumberLiteral | hbs.AST.BooleanLiteral);
   switch (expression.type) {
     case "PathExpression":
-      return lookUp(run, expression as hbs.AST.PathExpression, scope);
-    case "SubExpression": {
-      const { path, params } = expression as hbs.AST.SubExpression;
-      return answer(run, path, params, scope);
-    }
+      return lookUp(expression, scope);
+    case "SubExpression":
+      return answer(expression, scope);
     case "NullLiteral":
     case "UndefinedLiteral":
       return null;
     default:
-      return (expression as hbs.AST.StringLiteral | hbs.AST.NumberLiteral).value;
+      return expression.value;
   }
 }
 
-/** `and` and `or` look no further than they must: `(and cuda (eq cuda.major "12"))` can be asked of a cell without CUDA too. */
 export function answer(
-  run: Evaluated,
-  path: hbs.AST.Expression,
-  params: readonly hbs.AST.Expression[],
+  { path, params }: Pick<hbs.AST.MustacheStatement, "path" | "params">,
   scope: Scope,
-): boolean | string | readonly string[] {
-  const helper = nameOf(path);
-  if (!isExpressionHelper(helper)) throw new InternalError(`a template's helper ${helper} was not refused`);
-  // So many as the helper takes: `checkTemplate` has counted them.
-  const both = params as unknown as Both;
-  switch (helper) {
-    case "eq":
-      return isEqual(run, both, scope);
-    case "ne":
-      return !isEqual(run, both, scope);
-    case "includes":
-      return isIncluded(run, both, scope);
-    case "not":
-      return !params.some((param) => holds(valueAt(run, param, scope)));
-    case "and":
-      return params.every((param) => holds(valueAt(run, param, scope)));
-    case "or":
-      return params.some((param) => holds(valueAt(run, param, scope)));
-    case "join":
-      return itemsAt(run, both[0], scope).join(textOf(valueAt(run, both[1], scope)) ?? "");
-    case "sm":
-    case "dotted":
-    case "cmake":
-    case "gencode":
-      return targetForms[helper](targetsAt(run, both[0], scope));
-    default:
-      return assertNever(helper);
-  }
+): ReturnType<Helper["answer"]> {
+  const helper = expressionHelpers.get(nameOf(path));
+  if (helper === undefined) throw new InternalError(`a template's helper ${nameOf(path)} was not refused`);
+  return helper.answer(params as unknown as Params, scope);
 }
 
-type Both = readonly [hbs.AST.Expression, hbs.AST.Expression];
+function joined([list, between]: Params, scope: Scope): string {
+  return itemsAt(list, scope).join(textOf(valueAt(between, scope)) ?? "");
+}
 
-const targetForms = { sm: smForms, dotted: dottedForms, cmake: cmakeForms, gencode: gencodeForms } as const;
+function targetsAs(forms: (targets: readonly GpuTarget[]) => readonly string[]): Helper["answer"] {
+  return ([list], scope) => forms(itemsAt(list, scope).flatMap((item) => targetsIn(item, list, scope)));
+}
 
-function targetsAt(run: Evaluated, list: hbs.AST.Expression, scope: Scope): readonly GpuTarget[] {
-  return itemsAt(run, list, scope).flatMap((item) => {
-    const targets = readTargets(item);
-    if (targets !== null) return targets;
-    const what = `${JSON.stringify(item)} in ${sourceOf(list, run.source)} is no GPU target of NVIDIA for cell ${run.cell}`;
-    const fix =
-      parseAmdTarget(item) === null
-        ? 'write targets as "9.0", "9.0+ptx" or "sm_90", or join the list as it is: (join list ";")'
-        : 'it is AMD\'s: write {{gpu.offload}} or (join list ";"), inside {{#if rocm}}';
-    throw refuse(run, list, syntax(what, fix));
-  });
+function targetsIn(item: string, list: hbs.AST.Expression, scope: Scope): readonly GpuTarget[] {
+  const targets = readTargets(item);
+  if (targets !== null) return targets;
+  const what = `${JSON.stringify(item)} in ${sourceOf(list, scope.source)} is no GPU target of NVIDIA for cell ${scope.cell}`;
+  const fix =
+    parseAmdTarget(item) === null
+      ? 'write targets as "9.0", "9.0+ptx" or "sm_90", or join the list as it is: (join list ";")'
+      : 'it is AMD\'s: write {{gpu.offload}} or (join list ";"), inside {{#if rocm}}';
+  throw refuse(list, scope, syntax(what, fix));
 }
 
 /** A text is a list of one. */
-function itemsAt(run: Evaluated, list: hbs.AST.Expression, scope: Scope): readonly string[] {
-  const value = valueAt(run, list, scope);
+function itemsAt(list: hbs.AST.Expression, scope: Scope): readonly string[] {
+  const value = valueAt(list, scope);
   const texts = (Array.isArray(value) ? value : [value]).map(textOf);
   if (texts.every((text) => text !== null)) return texts;
-  const source = sourceOf(list, run.source);
+  const source = sourceOf(list, scope.source);
   const noList = syntax(`${source} is a mapping, and no list`, 'write (join gpu.targets ";")');
-  throw refuse(run, list, value === null ? nothingToPrint(source, run.cell) : noList);
+  throw refuse(list, scope, value === null ? nothingToPrint(source, scope.cell) : noList);
 }
 
-/** Whether a list has a text, or a text a part; nothing includes nothing. */
-function isIncluded(run: Evaluated, [list, item]: Both, scope: Scope): boolean {
+/** True if a list has a text, or a text a part; nothing includes nothing. */
+function isIncluded([list, item]: Params, scope: Scope): boolean {
   const fix = 'write (includes gpu.targets "sm_90")';
-  const [held, wanted] = [valueAt(run, list, scope), textOf(valueAt(run, item, scope))];
+  const [whole, wanted] = [valueAt(list, scope), textOf(valueAt(item, scope))];
   if (wanted === null) {
-    const what = `includes looks for a text, ${sourceOf(item, run.source)} is none`;
-    throw refuse(run, item, syntax(what, fix));
+    const what = `includes looks for a text, ${sourceOf(item, scope.source)} is none`;
+    throw refuse(item, scope, syntax(what, fix));
   }
-  if (held === null) return false;
-  if (Array.isArray(held)) return held.some((each) => textOf(each) === wanted);
-  const text = textOf(held);
+  if (whole === null) return false;
+  if (Array.isArray(whole)) return whole.some((each) => textOf(each) === wanted);
+  const text = textOf(whole);
   if (text !== null) return text.includes(wanted);
-  const what = `includes needs a list or a text, ${sourceOf(list, run.source)} is a mapping`;
-  throw refuse(run, list, syntax(what, fix));
+  const what = `includes needs a list or a text, ${sourceOf(list, scope.source)} is a mapping`;
+  throw refuse(list, scope, syntax(what, fix));
 }
 
-/** Values that cannot be equal whatever the cell are a mistake: `(eq cuda.major 12)`, where the one is a text and the other a number. */
-function isEqual(run: Evaluated, [left, right]: Both, scope: Scope): boolean {
-  const comparable = (param: hbs.AST.Expression) => {
-    const value = valueAt(run, param, scope);
-    if (typeof value !== "object" || value === null) return { param, value };
-    const text = textOf(value);
-    if (text !== null) return { param, value: text };
-    throw refuse(run, param, notText(sourceOf(param, run.source), "compares", Object.keys(value)));
-  };
-  const [one, other] = [comparable(left), comparable(right)];
-  for (const [{ value }, { param, value: number }] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    if (typeof value !== "string" || param.type !== "NumberLiteral" || typeof number !== "number") continue;
-    const written = sourceOf(param, run.source);
+/** Refuses a text beside a number literal, `(eq cuda.major 12)`: they are equal in no cell. */
+function isEqual([left, right]: Params, scope: Scope): boolean {
+  const [one, other] = [comparable(left, scope), comparable(right, scope)];
+  const pairs = [[one, right, other] as const, [other, left, one] as const];
+  for (const [value, literal, number] of pairs) {
+    if (typeof value !== "string" || literal.type !== "NumberLiteral" || typeof number !== "number") continue;
+    const written = sourceOf(literal, scope.source);
     const what = `eq compares the text ${JSON.stringify(value)} with the number ${written}, which are never equal`;
-    throw refuse(run, param, syntax(what, `write "${written}"`));
+    throw refuse(literal, scope, syntax(what, `write "${written}"`));
   }
-  return one.value === other.value;
+  return one === other;
+}
+
+function comparable(param: hbs.AST.Expression, scope: Scope): unknown {
+  const value = valueAt(param, scope);
+  if (typeof value !== "object" || value === null) return value;
+  const text = textOf(value);
+  if (text !== null) return text;
+  throw refuse(param, scope, notText(sourceOf(param, scope.source), "compares", Object.keys(value)));
+}
+
+function holdsIn(scope: Scope): (param: hbs.AST.Expression) => boolean {
+  return (param) => holds(valueAt(param, scope));
 }
 
 /** Null, no, an empty text and an empty list count as no. */
 export function holds(value: unknown): boolean {
-  const held = typeof value === "object" ? (textOf(value) ?? value) : value;
-  return Boolean(held) && !(Array.isArray(held) && held.length === 0);
+  const plain = typeof value === "object" ? (textOf(value) ?? value) : value;
+  return Boolean(plain) && !(Array.isArray(plain) && plain.length === 0);
 }
 
 /** The text of what is printed or compared, or null for a mapping, a list and nothing. */
@@ -139,4 +179,69 @@ export function textOf(value: unknown): string | null {
   if (typeof value !== "object") return String(value);
   const text = (value as { readonly [textSymbol]?: unknown })[textSymbol];
   return typeof text === "string" ? text : null;
+}
+
+/** Follows a path name by name, through own keys only. */
+function lookUp(path: hbs.AST.PathExpression, scope: Scope): unknown {
+  const { start, names, prefix } = startOf(path, scope);
+  let value = start;
+  for (const [index, key] of names.entries()) {
+    const isMapping = typeof value === "object" && value !== null;
+    if (!isMapping || !Object.hasOwn(value as object, key)) {
+      const parent = [...prefix, ...names.slice(0, index)].join(".");
+      const name = parent === "" ? key : `${parent}${parent.endsWith("..") ? "/" : "."}${key}`;
+      const known = isMapping && !isNothing(value) ? Object.keys(value as object) : [];
+      const stuck = isNothing(value) ? null : value;
+      const problem =
+        known.length > 0 ? unknownName(name, known) : noSuchKey(name, parent, stuck, scope.cell);
+      throw refuse(path, scope, problem);
+    }
+    value = (value as Record<string, unknown>)[key];
+  }
+  return isNothing(value) ? null : (value ?? null);
+}
+
+/** True if the cell does not have the value, though keys of it can be named. */
+function isNothing(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return (value as { readonly [textSymbol]?: unknown })[textSymbol] === null;
+}
+
+interface Start {
+  readonly start: unknown;
+  /** Names that are looked up from there. */
+  readonly names: readonly string[];
+  /** The start as it is written, for messages. */
+  readonly prefix: readonly string[];
+}
+
+function startOf(path: hbs.AST.PathExpression, scope: Scope): Start {
+  const { parts, depth, original } = path;
+  const [first, ...rest] = parts;
+  if (path.data) return { start: dataOf(path, scope), names: rest, prefix: [`@${first}`] };
+  // `./name` and `this.name` mean the context also where a block parameter has that name.
+  const isScoped = /^\.|^this\b/.test(original);
+  if (depth === 0 && !isScoped && first !== undefined && scope.blockParams.has(first))
+    return { start: scope.blockParams.get(first), names: rest, prefix: [first] };
+  const at = outwards(scope, depth);
+  if (at === null) throw refuse(path, scope, absent(original, "here is nothing further out"));
+  return { start: at.context, names: parts, prefix: depth === 0 ? [] : [Array(depth).fill("..").join("/")] };
+}
+
+function dataOf(path: hbs.AST.PathExpression, scope: Scope): unknown {
+  const name = path.parts[0] as (typeof dataNames)[number];
+  const value = outwards(scope.data, path.depth)?.[name];
+  if (value === undefined)
+    throw refuse(path, scope, absent(path.original, `@${name} is there inside {{#each}} only`));
+  return value;
+}
+
+function outwards<Level extends { readonly outer: Level | null }>(from: Level, depth: number): Level | null {
+  let at: Level | null = from;
+  for (let level = 0; level < depth && at !== null; level++) at = at.outer;
+  return at;
+}
+
+export function refuse(node: hbs.AST.Node, { source }: Scope, problem: Mistake): ImgmatchError {
+  return new ImgmatchError({ ...problem, at: placeOfNode(node, source) });
 }

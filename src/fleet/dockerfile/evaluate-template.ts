@@ -1,22 +1,15 @@
 /**
- * A template's tree and a view → text. Handlebars' strict mode answers nothing for many names that do not exist: `{{#if a.b}}`, below block
- * parameters and texts. A Proxy as view knows neither the line nor the name as it is written; a helper around every name saves an eighth
- * of the code and takes seven times as long. Here every path goes through one strict look (`look-up.ts`).
+ * A template's tree and a view → text. Every path goes through one strict look-up (`evaluate-expression.ts`), because the alternatives fall
+ * short: Handlebars' strict mode lets unknown names pass in `{{#if a.b}}` and below block parameters and texts; a Proxy as view knows
+ * neither the line nor the name as it is written; a helper around every name takes seven times as long.
  */
 
 import { assertNever, type ImgmatchError, InternalError } from "../../errors.ts";
 import { isBlockHelper } from "./check-template.ts";
-import { answer, holds, textOf, valueAt } from "./evaluate-expression.ts";
+import { answer, type Data, holds, refuse, type Scope, textOf, valueAt } from "./evaluate-expression.ts";
 import type { Partials } from "./partials.ts";
-import { type Data, type Evaluated, refuse, type Scope } from "./look-up.ts";
 import { nothingToPrint, notText, syntax } from "./template-problems.ts";
 import { nameOf, sourceOf, type TemplateSource } from "./template-syntax.ts";
-
-interface Run extends Evaluated {
-  readonly partials: Partials;
-  /** Statements and characters that are left before the template counts as endless, partials included. */
-  readonly left: { steps: number; characters: number };
-}
 
 // Loops in loops over a handful of names grow exponentially with their depth.
 const mostSteps = 1_000_000;
@@ -29,78 +22,82 @@ export function evaluateTemplate(
   cell: string,
   partials: Partials = new Map(),
 ): string {
-  const run: Run = { source, cell, partials, left: { steps: mostSteps, characters: longestText } };
-  const scope: Scope = {
+  return programText(source.tree, {
+    ...{ source, cell, partials },
+    left: { steps: mostSteps, characters: longestText },
     context: view,
     outer: null,
     data: { root: view, outer: null },
     blockParams: new Map(),
-  };
-  return programText(run, source.tree, scope);
+  });
 }
 
-function programText(run: Run, program: hbs.AST.Program | undefined, scope: Scope): string {
+function programText(program: hbs.AST.Program | undefined, scope: Scope): string {
   let text = "";
   for (const statement of program?.body ?? []) {
-    if (--run.left.steps < 0) throw endless(run, statement, `${mostSteps} statements`);
-    text += statementText(run, statement, scope);
+    if (--scope.left.steps < 0) throw endless(statement, scope, `${mostSteps} statements`);
+    text += statementText(statement, scope);
   }
   return text;
 }
 
-function statementText(run: Run, statement: hbs.AST.Statement, scope: Scope): string {
+function statementText(node: hbs.AST.Statement, scope: Scope): string {
+  const statement = node as
+    | (hbs.AST.ContentStatement | hbs.AST.CommentStatement)
+    | (hbs.AST.MustacheStatement | hbs.AST.PartialStatement | hbs.AST.BlockStatement);
   switch (statement.type) {
     case "ContentStatement":
-      return counted(run, statement, (statement as hbs.AST.ContentStatement).value);
+      return counted(statement, statement.value, scope);
     case "CommentStatement":
       return "";
     case "MustacheStatement": {
-      const { path, params } = statement as hbs.AST.MustacheStatement;
-      // A list with commas between its items, as where it is named.
-      const text = params.length > 0 ? String(answer(run, path, params, scope)) : printed(run, path, scope);
-      return counted(run, statement, text);
+      const isCall = statement.params.length > 0;
+      // A list gets commas between its items, as a list that is named does.
+      const text = isCall ? String(answer(statement, scope)) : printed(statement.path, scope);
+      return counted(statement, text, scope);
     }
     case "PartialStatement":
-      return partialText(run, statement as hbs.AST.PartialStatement, scope);
+      return partialText(statement, scope);
     case "BlockStatement":
-      return blockText(run, statement as hbs.AST.BlockStatement, scope);
+      return blockText(statement, scope);
     default:
-      throw new InternalError(`a template's ${statement.type} was not refused`);
+      throw new InternalError(`a template's ${node.type} was not refused`);
   }
 }
 
-/** Sees what its place sees. One that stands alone on its line is moved in as far as that. */
-function partialText(run: Run, { name, indent }: hbs.AST.PartialStatement, scope: Scope): string {
-  const source = run.partials.get(nameOf(name));
+/** A partial sees the names of its place. One that stands alone on its line is indented as that line is. */
+function partialText({ name, indent }: hbs.AST.PartialStatement, scope: Scope): string {
+  const source = scope.partials.get(nameOf(name));
   if (source === undefined) throw new InternalError("a partial that is not there was not refused");
-  const text = programText({ ...run, source }, source.tree, scope);
+  const text = programText(source.tree, { ...scope, source });
   return indent === "" ? text : text.replace(/^(?=.)/gm, indent);
 }
 
-function counted(run: Run, node: hbs.AST.Node, text: string): string {
-  run.left.characters -= text.length;
-  if (run.left.characters < 0) throw endless(run, node, `${longestText} characters`);
+function counted(node: hbs.AST.Node, text: string, scope: Scope): string {
+  scope.left.characters -= text.length;
+  if (scope.left.characters < 0) throw endless(node, scope, `${longestText} characters`);
   return text;
 }
 
-function blockText(run: Run, block: hbs.AST.BlockStatement, scope: Scope): string {
-  const name = nameOf(block.path);
-  const [param] = block.params;
+function blockText(
+  { path, params: [param], program, inverse }: hbs.AST.BlockStatement,
+  scope: Scope,
+): string {
+  const name = nameOf(path);
   if (!isBlockHelper(name) || param === undefined)
     throw new InternalError(`a template's block ${name} was not refused`);
-  const value = valueAt(run, param, scope);
-  const { program, inverse } = block;
+  const value = valueAt(param, scope);
   switch (name) {
     case "if":
-      return programText(run, holds(value) ? program : inverse, scope);
+      return programText(holds(value) ? program : inverse, scope);
     case "unless":
-      return programText(run, holds(value) ? inverse : program, scope);
+      return programText(holds(value) ? inverse : program, scope);
     case "with":
-      if (!holds(value) && value !== 0) return programText(run, inverse, scope);
-      return programText(run, program, below(scope, value, scope.data, program, [value]));
+      if (!holds(value) && value !== 0) return programText(inverse, scope);
+      return programText(program, inside(program, scope, value, scope.data, [value]));
     case "each": {
-      const items = itemsOf(run, param, value);
-      if (items.length === 0) return programText(run, inverse, scope);
+      const items = itemsOf(param, value, scope);
+      if (items.length === 0) return programText(inverse, scope);
       const texts = items.map(([key, item], index) => {
         const data: Data = {
           root: scope.data.root,
@@ -110,7 +107,7 @@ function blockText(run: Run, block: hbs.AST.BlockStatement, scope: Scope): strin
           last: index === items.length - 1,
           outer: scope.data,
         };
-        return programText(run, program, below(scope, item, data, program, [item, key]));
+        return programText(program, inside(program, scope, item, data, [item, key]));
       });
       return texts.join("");
     }
@@ -119,46 +116,43 @@ function blockText(run: Run, block: hbs.AST.BlockStatement, scope: Scope): strin
   }
 }
 
-/** The scope inside a block. `values` have the names of `as |value key|`. */
-function below(
+/** The scope inside a block. `as |value key|` gives names to `values`. */
+function inside(
+  program: hbs.AST.Program | undefined,
   outer: Scope,
   context: unknown,
   data: Data,
-  program: hbs.AST.Program | undefined,
   values: readonly unknown[],
 ): Scope {
-  const own = (program?.blockParams ?? []).map((name, index) => [name, values[index]] as const);
-  const blockParams = own.length === 0 ? outer.blockParams : new Map([...outer.blockParams, ...own]);
-  return { context, outer, data, blockParams };
+  const named = (program?.blockParams ?? []).map((name, index) => [name, values[index]] as const);
+  const blockParams = named.length === 0 ? outer.blockParams : new Map([...outer.blockParams, ...named]);
+  return { ...outer, context, outer, data, blockParams };
 }
 
 function itemsOf(
-  run: Run,
   param: hbs.AST.Expression,
   value: unknown,
-): (readonly [string | number, unknown])[] {
+  scope: Scope,
+): readonly (readonly [string | number, unknown])[] {
   if (value === null) return [];
   if (Array.isArray(value)) return value.map((item, index) => [index, item] as const);
   if (typeof value === "object") return Object.entries(value as object);
-  const written = sourceOf(param, run.source);
-  throw refuse(
-    run,
-    param,
-    syntax(`each needs a list or a mapping, ${written} is a text`, `write {{${written}}}`),
-  );
+  const written = sourceOf(param, scope.source);
+  const problem = syntax(`each needs a list or a mapping, ${written} is a text`, `write {{${written}}}`);
+  throw refuse(param, scope, problem);
 }
 
-function printed(run: Run, path: hbs.AST.Expression, scope: Scope): string {
-  const value = valueAt(run, path, scope);
+function printed(path: hbs.AST.Expression, scope: Scope): string {
+  const value = valueAt(path, scope);
   const name = nameOf(path);
-  if (value === null) throw refuse(run, path, nothingToPrint(name, run.cell));
+  if (value === null) throw refuse(path, scope, nothingToPrint(name, scope.cell));
   if (Array.isArray(value)) return value.join(",");
   const text = textOf(value);
-  if (text === null) throw refuse(run, path, notText(name, "prints", Object.keys(value as object)));
+  if (text === null) throw refuse(path, scope, notText(name, "prints", Object.keys(value as object)));
   return text;
 }
 
-function endless(run: Run, node: hbs.AST.Node, limit: string): ImgmatchError {
-  const message = `the template comes to more than ${limit} for cell ${run.cell}`;
-  return refuse(run, node, { code: "INPUT_TOO_LARGE", message, fix: "take loops out of loops" });
+function endless(node: hbs.AST.Node, scope: Scope, limit: string): ImgmatchError {
+  const message = `the template comes to more than ${limit} for cell ${scope.cell}`;
+  return refuse(node, scope, { code: "INPUT_TOO_LARGE", message, fix: "take loops out of loops" });
 }

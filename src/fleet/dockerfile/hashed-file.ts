@@ -1,4 +1,4 @@
-/** Files of a build context as they were hashed: what has changed since is not sent. */
+/** Reads a file of a build context again, and refuses one that has changed since it was hashed. */
 
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
@@ -11,8 +11,8 @@ import type { ContextEntry } from "./context.ts";
 const chunkBytes = 256 * 1024;
 
 /**
- * The bytes of a file whose size and sha256 are known. The last chunk is held back until all of them are found to be the ones
- * that were hashed, so that nobody gets a whole file that is another. Throws `CONTEXT_CHANGED`, or `FILE_UNREADABLE`.
+ * Yields the bytes of a file. The last chunk comes only after the hash of all is checked, so that nobody gets a whole file that has changed.
+ * Throws `CONTEXT_CHANGED`, or `FILE_UNREADABLE`.
  */
 export async function* readHashedFile(
   contextDir: string,
@@ -25,26 +25,26 @@ export async function* readHashedFile(
     const { size: found } = await file.stat();
     if (found !== size) throw contextChanged(path, sizes(size, found));
     const hash = createHash("sha256");
-    let held: Uint8Array | null = null;
+    let last: Uint8Array | null = null;
     for (let done = 0; done < size; ) {
       const chunk = await readChunk(file, Math.min(chunkBytes, size - done));
       if (chunk.length === 0) throw contextChanged(path, sizes(size, done));
-      if (held !== null) yield held;
-      held = chunk;
+      if (last !== null) yield last;
+      last = chunk;
       done += chunk.length;
       hash.update(chunk);
     }
     if ((await readChunk(file, 1)).length > 0)
       throw contextChanged(path, `it has grown beyond ${size} bytes`);
     if (hash.digest("hex") !== content) throw contextChanged(path, "its content is another one");
-    if (held !== null) yield held;
+    if (last !== null) yield last;
   } finally {
     await file.close();
   }
 }
 
 async function readChunk(file: FileHandle, bytes: number): Promise<Uint8Array> {
-  // Another buffer for each: a stream may keep one for later.
+  // Each chunk needs its own buffer: a stream may keep it for later.
   const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes);
   return buffer.subarray(0, bytesRead);
 }
@@ -54,9 +54,9 @@ function sizes(before: number, now: number): string {
 }
 
 function unopenable(path: string, error: unknown): ImgmatchError {
-  if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return contextChanged(path, "it is gone", error);
+  if (isErrno(error, "ENOENT", "ENOTDIR")) return contextChanged(path, "it is gone", error);
   if (isErrno(error, "ELOOP")) return contextChanged(path, "a symbolic link has taken its place", error);
-  if (isErrno(error, "EFTYPE") || isErrno(error, "EISDIR") || isErrno(error, "ENXIO"))
+  if (isErrno(error, "EFTYPE", "EISDIR", "ENXIO"))
     return contextChanged(path, "it is no plain file any more", error);
   return unreadable(path, error);
 }

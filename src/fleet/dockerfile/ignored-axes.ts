@@ -1,4 +1,4 @@
-/** Cells that differ in an axis while their Dockerfiles say the same: one image under two names, one of which is wrong. */
+/** Finds cells that differ in an axis while their Dockerfiles say the same: one image with two names, one of them wrong. */
 
 import type { Problem } from "../../errors.ts";
 import type { Matrix, Settings } from "../matrix/matrix.ts";
@@ -11,10 +11,11 @@ const hardwareAxes = ["cuda", "accel", "compute", "march"] as const;
 type HardwareAxis = (typeof hardwareAxes)[number];
 
 interface Advice {
-  /** The text with which a template makes a difference. */
+  /** For a template: text that makes a difference. */
   readonly use: string;
-  /** The same for a Dockerfile that is used as it stands: an argument of the matrix. */
+  /** For a Dockerfile that is used as it stands: an argument of the matrix. */
   readonly argument: readonly [name: string, value: string];
+  /** For an axis that needs no difference. */
   readonly merge: string;
 }
 
@@ -40,11 +41,10 @@ const advice: Readonly<Record<HardwareAxis, Advice>> = {
 };
 
 /**
- * `TEMPLATE_IGNORES_AXIS` for each hardware axis with cells of one platform that differ in it and have one effect; the place is
- * the later cell's value. Cells that differ in free axes alone are no mistake, as a user pins those by name, but where the matrix says what
- * their values change: a `target`, or settings that values bring.
+ * `TEMPLATE_IGNORES_AXIS` for each axis in which cells of one effect differ, at the later cell's value. A free axis counts only if the matrix
+ * says what its values change (a `target`, or settings of values): a user pins free axes by name, so equal images are no mistake there.
  *
- * @param effectOf what of a cell's Dockerfile can make a difference to its image, or its digest
+ * @param effectOf the part of a cell's Dockerfile that can change its image, or a digest of it
  */
 export function ignoredAxes(
   cells: readonly Cell[],
@@ -76,13 +76,13 @@ function saysWhatValuesChange({ template, target, context, base, values, axes }:
   const brings = axes.some(
     ({ kind, values: all }) =>
       kind === "free" &&
-      all.some(({ settings }) => Object.keys(settings).some((name) => !ofMachine.has(name))),
+      all.some(({ settings }) => Object.keys(settings).some((name) => !settingsOfPlace.has(name))),
   );
   return target !== null || brings || values.length > 0 || texts.some((text) => text.includes("{{"));
 }
 
-/** Settings that decide where images are built or go, and not their content. */
-const ofMachine: ReadonlySet<string> = new Set([
+/** Settings that decide where an image is built or published, and not its content. */
+const settingsOfPlace: ReadonlySet<string> = new Set([
   "repository",
   "runner",
   "timeoutMinutes",
@@ -119,73 +119,57 @@ function andMore(more: readonly unknown[]): string {
   return more.length === 0 ? "" : `, and so on for ${more.length} more`;
 }
 
-/** Cells of one platform that differ in a hardware axis and have one effect, each with an earlier one. */
+/** Cells of one platform and effect that differ in a hardware axis, each with an earlier one. */
 export function alikeCells(
   cells: readonly Cell[],
   effectOf: (cell: Cell) => string,
 ): readonly Pair<HardwareAxis>[] {
   const groups = groupBy(cells, (cell) => `${cell.platform} ${effectOf(cell)}`);
-  return [...groups.values()].flatMap((group) => {
-    if (group.length < 2) return [];
-    const single = differing(group, hardwareAxes, (cell, axis) => keyWithout(cell, axis, false));
-    return single.length > 0
-      ? single
-      : firstDiffering(
+  return [...groups.values()].flatMap((group) =>
+    group.length < 2
+      ? []
+      : pairsIn<HardwareAxis>(
           group,
           () => hardwareAxes,
-          () => "",
-        );
-  });
+          (cell, axis) => (axis === null ? "" : keyWithout(cell, axis, false)),
+        ),
+  );
 }
 
-/** Cells that differ in one free axis alone and have one effect, each with the first of them; where none do, in several. */
+/** Cells of one effect that differ in a free axis, each with an earlier one. */
 export function alikeFlavors(all: readonly Cell[], effectOf: (cell: Cell) => string): readonly Pair[] {
-  const alike = groupBy(all, effectOf);
-  const cells = all.filter((cell) => (alike.get(effectOf(cell))?.length ?? 0) > 1);
-  const names = new Set(cells.flatMap(({ free }) => Object.keys(free)));
-  const single = differing(
-    cells,
-    [...names],
-    (cell, axis) => `${keyWithout(cell, axis, true)} ${effectOf(cell)}`,
-  );
-  if (single.length > 0) return single;
-  return firstDiffering(
+  const byEffect = groupBy(all, effectOf);
+  const cells = all.filter((cell) => (byEffect.get(effectOf(cell))?.length ?? 0) > 1);
+  const hardwareOf = ({ axes, free, platform }: Cell) =>
+    JSON.stringify([platform, Object.entries(axes).filter(([axis]) => !Object.hasOwn(free, axis))]);
+  return pairsIn(
     cells,
     ({ free }) => Object.keys(free),
-    (cell) => {
-      const hardware = Object.entries(cell.axes).filter(([axis]) => !Object.hasOwn(cell.free, axis));
-      return JSON.stringify([cell.platform, hardware, effectOf(cell)]);
-    },
+    (cell, axis) => `${axis === null ? hardwareOf(cell) : keyWithout(cell, axis, true)} ${effectOf(cell)}`,
   );
 }
 
-/** Of cells with one key, each that differs in the key's axis from the first. */
-function differing<Axis extends string>(
-  cells: readonly Cell[],
-  axes: readonly Axis[],
-  keyOf: (cell: Cell, axis: Axis) => string,
-): readonly Pair<Axis>[] {
-  return axes.flatMap((axis) =>
-    firstDiffering(
-      cells,
-      () => [axis],
-      (cell) => keyOf(cell, axis),
-    ),
-  );
-}
-
-/** Of cells with one key, each that differs from the first, with the first of the axes in which it does. */
-function firstDiffering<Axis extends string>(
+/**
+ * Pairs of cells that differ in one axis alone; if there are none, pairs that differ in several.
+ *
+ * @param keyOf equal for cells that may differ in this axis alone, or in any axis for null
+ */
+function pairsIn<Axis extends string>(
   cells: readonly Cell[],
   axesOf: (cell: Cell) => readonly Axis[],
-  keyOf: (cell: Cell) => string,
+  keyOf: (cell: Cell, axis: Axis | null) => string,
 ): readonly Pair<Axis>[] {
-  const firsts = new Map<string, Cell>();
-  return cells.flatMap((other): Pair<Axis>[] => {
-    const one = remember(firsts, keyOf(other), () => other);
-    const axis = axesOf(other).find((each) => one.axes[each] !== other.axes[each]);
-    return axis === undefined ? [] : [{ axis, one, other }];
-  });
+  const pairsBy = (only: Axis | null): readonly Pair<Axis>[] => {
+    const firsts = new Map<string, Cell>();
+    return cells.flatMap((other) => {
+      const one = remember(firsts, keyOf(other, only), () => other);
+      const axes = only === null ? axesOf(other) : [only];
+      const axis = axes.find((each) => one.axes[each] !== other.axes[each]);
+      return axis === undefined ? [] : [{ axis, one, other }];
+    });
+  };
+  const single = [...new Set(cells.flatMap(axesOf))].flatMap(pairsBy);
+  return single.length > 0 ? single : pairsBy(null);
 }
 
 function howToUse(axis: HardwareAxis, cell: Cell): string {
@@ -204,16 +188,14 @@ function fixOf(axis: HardwareAxis, template: string): string {
   return `give the build an argument, args: { ${name}: "${value}" } in the matrix and ${where}`;
 }
 
-/**
- * The cells that differ from a chosen cell in one axis alone: they are compared with it, and the rest of a large fleet is not looked at.
- */
+/** The cells that differ from a chosen cell in one axis alone. Only these are compared with it, so that a large fleet is not read whole. */
 export function axisNeighbours(chosen: readonly Cell[], all: readonly Cell[]): readonly Cell[] {
   const axesOf = ({ free }: Cell) => [...hardwareAxes, ...Object.keys(free)];
   const wanted = new Set(chosen.flatMap((cell) => axesOf(cell).map((axis) => keyWithout(cell, axis, true))));
   return all.filter((cell) => axesOf(cell).some((axis) => wanted.has(keyWithout(cell, axis, true))));
 }
 
-/** The common part of cells that differ in one axis alone. A CPU-only row has no compute: it differs from others in its accelerator. */
+/** A key of all axes but one. A CPU-only row has no compute, so the key without the accelerator is without compute too. */
 function keyWithout(cell: Cell, axis: string, withFree: boolean): string {
   const left = new Set<string>(isAccelerator(axis) ? [axis, "compute"] : [axis]);
   const kept = (name: string) => !left.has(name) && (withFree || hardwareAxes.some((each) => each === name));

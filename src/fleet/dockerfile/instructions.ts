@@ -1,6 +1,6 @@
 /**
- * A Dockerfile's text → its instructions, each with the place of every character in the source.
- * Follows BuildKit's parser (moby/buildkit, frontend/dockerfile/parser): directives, comments, continuations, here-documents.
+ * Parses a Dockerfile into instructions that keep their places in the source: directives, comments, continued lines, here-documents.
+ * Follows BuildKit's parser (moby/buildkit, frontend/dockerfile/parser).
  */
 
 import { attempt } from "../../io/attempt.ts";
@@ -11,9 +11,9 @@ export interface Instruction {
   readonly keyword: string;
   /** The whole logical line, keyword included. */
   readonly text: string;
-  /** Its lines, each with its offset in the source: their texts joined are `text`. For {@link offsetIn}. */
+  /** Its lines, whose texts joined are `text`, with their offsets in the source: for {@link offsetIn}. */
   readonly parts: readonly Part[];
-  /** The lines of its here-documents, each with its line end; empty where it has none. */
+  /** The lines of its here-documents, each with its line end; empty if it has none. */
   readonly documents: string;
   /** Counts from 1. */
   readonly line: number;
@@ -23,27 +23,27 @@ export interface Dockerfile {
   readonly source: string;
   /** The character that continues a line: a backslash, or a backtick by directive. */
   readonly escapeBy: string;
-  /** Value of `# syntax=` with its offset. */
+  /** The value of `# syntax=`. */
   readonly syntax: { readonly value: string; readonly offset: number; readonly line: number } | null;
   readonly instructions: readonly Instruction[];
 }
 
-/** A Dockerfile for readers that do not need the text. */
+/** A Dockerfile without its text. */
 export type Instructions = Omit<Dockerfile, "source">;
 
-export interface Line {
+interface Line {
   readonly text: string;
   readonly offset: number;
 }
 
-export interface Part extends Line {
+interface Part extends Line {
   /** Its first character in the instruction's text. */
   readonly start: number;
 }
 
 /** The offset in the source of the character `text[index]`. */
 export function offsetIn({ parts }: Pick<Instruction, "parts">, index: number): number {
-  // The last one that begins there or before, halved: an instruction of many lines can name as many images.
+  // Bisects to the last part that begins at or before the character: an instruction of many lines can name as many images.
   let low = 0;
   for (let high = parts.length; low + 1 < high; ) {
     const middle = (low + high) >>> 1;
@@ -56,7 +56,7 @@ export function offsetIn({ parts }: Pick<Instruction, "parts">, index: number): 
   return part.offset + index - part.start;
 }
 
-/** Never throws: what is no instruction comes out as one with an unknown keyword. */
+/** Never throws: any other line is an instruction with an unknown keyword. */
 export function parseDockerfile(source: string): Dockerfile {
   const lines = splitLines(source);
   const { escapeBy, syntax } = readDirectives(lines);
@@ -119,7 +119,7 @@ function readInstruction(
   while (index < lines.length) {
     const line = lines[index] as Line;
     index++;
-    // Comments and empty lines inside a continued instruction are as if they were not there.
+    // Comments and empty lines inside a continued instruction do not count.
     if (/^\s*(#|$)/.test(line.text)) {
       if (continued) continue;
       return { instruction: null, next: index };
@@ -135,7 +135,7 @@ function readInstruction(
   return { instruction: { keyword, text, parts, documents: "", line: first + 1 }, next: index };
 }
 
-/** The place of the character that continues the line, with nothing but blanks behind it; -1 if there is none. */
+/** The index of the character that continues the line, followed by blanks only; -1 if there is none. */
 function endOfContinued(line: string, escapeBy: string): number {
   let last = line.length - 1;
   while (line[last] === " " || line[last] === "\t") last--;
@@ -162,7 +162,7 @@ export interface Word {
 
 /** Splits at white space outside quotes. */
 export function splitWords(text: string): Word[] {
-  // Most texts have no quotes, and there are thousands of them.
+  // Fast way for the many texts without quotes.
   const pattern = /["'\\]/.test(text) ? /(?:"(?:\\.|[^"\\])*"?|'[^']*'?|\\.|[^\s"'])+/gs : /\S+/g;
   return Array.from(text.matchAll(pattern), ({ 0: word, index }) => ({
     text: word,
@@ -171,10 +171,10 @@ export function splitWords(text: string): Word[] {
   }));
 }
 
-/** A name that an `ARG` or an `ENV` sets, where it stands in the instruction's text. */
-export interface Assignment extends Omit<Word, "text"> {
+/** A name that an `ARG` or an `ENV` sets. */
+interface Assignment extends Omit<Word, "text"> {
   readonly name: string;
-  /** As written, quotes included; null where it has none. */
+  /** As written, quotes included; null if it has none. */
   readonly value: string | null;
 }
 
@@ -194,15 +194,14 @@ export function assignmentsIn(text: string): readonly Assignment[] {
   });
 }
 
-export interface BuilderFlags {
-  /** Without quotes and escapes: `--from=build`. */
+/**
+ * The flags of an instruction without quotes and escapes, as `--from=build`, and the text behind them. Splits as BuildKit does
+ * (moby/buildkit, frontend/dockerfile/parser/split_command.go).
+ */
+export function builderFlags(instruction: string): {
   readonly flags: readonly string[];
-  /** The text behind them. */
   readonly rest: string;
-}
-
-/** The flags of an instruction, as BuildKit takes them off (moby/buildkit, frontend/dockerfile/parser/split_command.go). */
-export function builderFlags(instruction: string): BuilderFlags {
+} {
   const line = instruction.trim().replace(/^\S+\s*/, "");
   const flags: string[] = [];
   let at = 0;
@@ -231,7 +230,7 @@ function readWord(line: string, start: number): { readonly text: string; readonl
   return { text, end: at };
 }
 
-/** The words of a list in JSON; null for what is none. */
+/** The words of a JSON list; null for any other text. */
 export function jsonWords(text: string): readonly string[] | null {
   const list = text.startsWith("[") ? attempt(() => JSON.parse(text) as unknown, null) : null;
   return Array.isArray(list) && list.every((each) => typeof each === "string") ? list : null;

@@ -1,4 +1,4 @@
-/** A text of the matrix that is a template: an argument, a target, a base. A mistake in it has its place in the matrix. */
+/** Compiles a text of the matrix that is a template: an argument, a target, a base. Its mistakes have their places in the matrix. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { Located } from "../matrix/matrix.ts";
@@ -7,11 +7,11 @@ import { checkTemplate, namesIn } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
 import { parseTemplate } from "./template-syntax.ts";
 
-export type RenderText = (view: () => object, cell: string) => string;
+type RenderText = (view: () => object, cell: string) => string;
 
 /**
- * @param what as messages call it: `the argument MARCH_FLAGS`
- * @param check throws for what the text must not become
+ * @param what its name in messages: `the argument MARCH_FLAGS`
+ * @param check throws for a rendered text that is not allowed
  */
 export function compileText(
   what: string,
@@ -38,13 +38,13 @@ export function compileText(
   });
 }
 
-/** Thousands of cells share a few values of what a text names. null: it may name all. */
+/** Renders once for each combination of the named values: thousands of cells share a few. With null, every value counts. */
 function oncePerValues(names: readonly string[] | null, render: RenderText): RenderText {
   if (names === null) return render;
-  const made: Known = { text: null, below: new Map() };
+  const root: Known = { text: null, below: new Map() };
   return (view, cell) => {
     const values = view() as Readonly<Record<string, unknown>>;
-    let known = made;
+    let known = root;
     for (const name of names)
       known = remember(known.below, values[name], () => ({ text: null, below: new Map() }));
     known.text ??= render(() => values, cell);
@@ -57,7 +57,7 @@ interface Known {
   readonly below: Map<unknown, Known>;
 }
 
-/** Refuses braces that are left, of a raw block or of an axis's value. */
+/** Refuses braces that a raw block or an axis's value leaves behind. */
 function checkNoBraces(text: string): void {
   if (!text.includes("{{")) return;
   throw new ImgmatchError({
@@ -67,7 +67,7 @@ function checkNoBraces(text: string): void {
   });
 }
 
-/** Names the text in its mistakes, and its place in the matrix. */
+/** Adds the text's name and its place in the matrix to mistakes. */
 function inMatrix<Made>(what: string, { value, at }: Located<string>, make: () => Made): Made {
   try {
     return make();

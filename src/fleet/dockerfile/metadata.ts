@@ -1,5 +1,5 @@
 /**
- * The end of every Dockerfile: the labels and environment that other tools read.
+ * Writes the end of every Dockerfile: labels and environment that other tools read.
  *
  * - `org.opencontainers.image.*`: OCI image spec, annotations.md
  * - `com.nvidia.volumes.needed`, `com.nvidia.cuda.version`: nvidia-docker 1, wiki "Image inspection"
@@ -18,7 +18,7 @@ const cellLabel = "dev.imgmatch.cell";
 const axesLabel = "dev.imgmatch.axes";
 export const requiresLabel = "dev.imgmatch.requires";
 
-/** Instructions for the end of the stage that becomes the image. `base` is the reference that it starts from. */
+/** @param base the reference that the image starts from */
 export function metadataInstructions(cell: Cell, matrix: Matrix, base: string): string {
   return sharedParts(matrix)(cell.requires)
     .map((part) => (typeof part === "string" ? part : part(cell, base)))
@@ -27,7 +27,7 @@ export function metadataInstructions(cell: Cell, matrix: Matrix, base: string): 
 
 type Part = string | ((cell: Cell, base: string) => string);
 
-/** The common text of cells of one requirement, with a function at each place where a cell has its own words. */
+/** The text that cells with one requirement share, and a function for each part that differs. */
 const sharedParts = oncePer((matrix: Matrix) =>
   oncePer((requires: Requirement): readonly Part[] => {
     const { cuda } = requires;
@@ -70,13 +70,13 @@ function nvidiaDockerLabels(cuda: CudaRequirement | null): Record<string, string
   if (cuda === null) return {};
   return {
     "com.nvidia.cuda.version": cuda.toolkit,
-    // A bundled driver needs no volume with the host's.
+    // An image with its own driver needs no volume with the host's.
     ...(cuda.driver.mode === "bundled" ? {} : { "com.nvidia.volumes.needed": "nvidia_driver" }),
   };
 }
 
 function nvidiaEnvironment(cuda: CudaRequirement | null): Record<string, string> {
-  // `void`: the NVIDIA runtime behaves as if it were not there, and injects no driver of the host.
+  // With `void` the NVIDIA runtime does nothing: it injects no driver of the host.
   if (cuda === null || cuda.driver.mode === "bundled") return { NVIDIA_VISIBLE_DEVICES: "void" };
   return {
     NVIDIA_VISIBLE_DEVICES: "all",
@@ -86,8 +86,8 @@ function nvidiaEnvironment(cuda: CudaRequirement | null): Record<string, string>
 }
 
 /**
- * The oldest driver that the runtime may demand without refusing one that works: from 11.0 on, any driver of the toolkit's major
- * (minor-version compatibility); in compat mode the runtime must not compare at all but by branch.
+ * The oldest driver, as a CUDA version, that the runtime must accept. From 11.0 on that is any driver of the toolkit's major
+ * (minor-version compatibility). In compat mode every driver passes, as the branch decides.
  */
 function oldestDriverApi({ toolkit, driver }: CudaRequirement): string {
   const [major = "0", minor = "0"] = toolkit.split(".");

@@ -1,34 +1,34 @@
-/** Partials: `{{> apt}}` puts in the file `apt.hbs` beside the template. */
+/** Reads partials: `{{> apt}}` inserts the file `apt.hbs` beside the template. */
 
 import { ImgmatchError, type Place } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import { nameOf, parseTemplate, placeOfNode, type TemplateSource, walkTree } from "./template-syntax.ts";
 
-/** By the name that templates write. */
+/** Keys are names as templates write them. */
 export type Partials = ReadonlyMap<string, TemplateSource>;
 
 export const partialsHint =
   "write {{> name}} for name.hbs, or {{> folder/name}}, beside the template or further down";
 
-/** Names below the template's folder alone: no `..`, no root, nothing hidden. */
+/** Allows only names below the template's folder: no `..`, no root, nothing hidden. */
 export function isPartialName(name: string): boolean {
   return name.length <= 200 && /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name);
 }
 
-/** Beside the template. */
+/** The path from the template's folder. */
 export function partialFile(name: string): string {
   return name.endsWith(".hbs") ? name : `${name}.hbs`;
 }
 
 export interface PartialFile {
-  /** As messages show it. */
+  /** The path, for messages. */
   readonly file: string;
   readonly text: string;
 }
 
 /**
- * Reads the partials of a template, and those that they name, with `read`.
- * Throws `TEMPLATE_SYNTAX` at the place that names it for one that puts itself in, and what `read` throws.
+ * Reads the partials of a template and the partials of those. Throws `TEMPLATE_SYNTAX` where a partial inserts itself, and the errors of
+ * `read`.
  */
 export async function readPartials(
   template: TemplateSource,
@@ -53,7 +53,7 @@ export async function readPartials(
   }
 }
 
-/** Those that can be files; what else stands there is refused when the template is checked. */
+/** The partials whose names can be files. `checkTemplate` refuses the others. */
 function partialsIn(source: TemplateSource): ReadonlyMap<string, Place> {
   const names = new Map<string, Place>();
   walkTree(source.tree, (node) => {

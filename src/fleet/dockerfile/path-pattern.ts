@@ -1,6 +1,6 @@
 /**
- * The patterns of COPY and ADD. `*`, `?` and `[a-z]` stay within one part of a path (Go, path.Match), `**` does not; what matches
- * may be a folder of the path. As an expression, a pattern of many stars would be tried for minutes.
+ * Matches paths with the patterns of COPY and ADD. `*`, `?` and `[a-z]` stay within one part of a path (Go, path.Match), `**` does not. A
+ * pattern also matches the paths below a folder that it matches. Not a regular expression: with many stars that takes minutes.
  */
 
 interface Token {
@@ -8,13 +8,13 @@ interface Token {
   readonly matches: (character: string) => boolean;
 }
 
-/** Tells whether a path matches; null for a class that is none, as `[z-a]`. */
+/** null for a pattern with an impossible class, as `[z-a]`. */
 export function compilePathPattern(pattern: string): ((path: string) => boolean) | null {
   const tokens = tokensOf(pattern);
   return tokens === null ? null : (path) => matchesTokens(tokens, path);
 }
 
-/** Follows all ways at once: the time is at most the pattern's length times the path's. */
+/** Follows all states at once, so the time is at most the pattern's length times the path's. */
 function matchesTokens(tokens: readonly Token[], path: string): boolean {
   let states = withoutRepeats(tokens, [0]);
   for (const character of path) {
@@ -30,7 +30,7 @@ function matchesTokens(tokens: readonly Token[], path: string): boolean {
   return states.has(tokens.length);
 }
 
-/** The states with those behind repeated tokens: such a token may also be left out. */
+/** Adds the states behind repeated tokens, which may match nothing. */
 function withoutRepeats(tokens: readonly Token[], states: readonly number[]): ReadonlySet<number> {
   const reached = new Set<number>();
   for (let state of states) {
@@ -73,7 +73,7 @@ function tokensOf(pattern: string): Token[] | null {
   return tokens;
 }
 
-/** `a-z_` or `^a-z_`; the characters themselves, for `[a\-z]`. */
+/** Reads `a-z_` and `^a-z_`; in `a\-z` the hyphen is a character. */
 function classOf(text: string): Token["matches"] | null {
   const negated = text.startsWith("^");
   const ranges: (readonly [string, string])[] = [];

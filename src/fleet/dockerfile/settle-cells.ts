@@ -1,4 +1,4 @@
-/** The templates among a cell's settings → their texts: which Dockerfile, which stage, which base images, which context. */
+/** Renders the templates among a cell's settings: its Dockerfile, target, base images, context and repository. */
 
 import { posix } from "node:path";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
@@ -16,10 +16,9 @@ import { argumentViewOnce } from "./view.ts";
 const texts = ["template", "target", "context", "repository"] as const;
 
 /**
- * Cells with what their settings say, rendered. A cell that is not to be built stays as it is. Throws everything that is wrong with a text once,
- * for the first cell.
+ * Renders the settings of all cells that are to be built. Throws every mistake once, for the first cell that has it.
  *
- * @param moved where the matrix's repository was before `--registry` moved it: what lies beside it moves too
+ * @param moved the matrix's repository before `--registry` moved it: repositories beside it move too
  */
 export function settleCells(
   matrix: Matrix,
@@ -43,7 +42,7 @@ export function settleCells(
   return settled;
 }
 
-/** The folder of the files of a cell's build, from the matrix. */
+/** The folder of a cell's build context, relative to the matrix. */
 export function contextOf({ context, template }: CellSettings): Located<string> {
   return context ?? { value: posix.dirname(template.value), at: template.at };
 }
@@ -56,7 +55,7 @@ const isPlain = oncePer((settings: CellSettings): boolean => {
 
 function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
   const { settings } = own;
-  // The other settings see the matrix's repository: this one is settled with them.
+  // The templates see the matrix's repository, and not the one that is rendered with them.
   const cell: Cell = { ...own, settings: { ...settings, repository: null } };
   const withBase: Cell = { ...cell, settings: { ...cell.settings, base: baseOf(cell, matrix) } };
   const view = argumentViewOnce(withBase, matrix);
@@ -68,7 +67,7 @@ function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
   const made: CellSettings = {
     ...withBase.settings,
     template: rendered("template") ?? settings.template,
-    // An empty one is none.
+    // An empty target is no target.
     target: target?.value === "" ? null : target,
     context: rendered("context"),
     repository: placed(rendered("repository"), matrix, moved),
@@ -77,7 +76,7 @@ function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
   return remember(settledAs(settings), JSON.stringify(key), () => made);
 }
 
-/** null for the matrix's own. Throws for what is no repository, and for one that `--registry` would leave where it is. */
+/** null for the matrix's own repository. Throws for an invalid one, and for one that `--registry` cannot move. */
 function placed(own: Located<string> | null, matrix: Matrix, moved: string): Located<string> | null {
   if (own === null || own.value === moved) return null;
   const { value, at } = own;
@@ -96,10 +95,10 @@ function placed(own: Located<string> | null, matrix: Matrix, moved: string): Loc
   throw new ImgmatchError({ code: "USAGE", message, fix, at });
 }
 
-/** Thousands of cells share a few. */
+/** Thousands of cells share a few settings. */
 const settledAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
 
-/** First of all: the others see it. */
+/** Rendered before the others, which see it. */
 function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
   const { base } = cell.settings;
   if (base === null) return null;
@@ -111,7 +110,7 @@ function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
   return { value: Object.fromEntries(value), at: base.at };
 }
 
-/** The same object for a stage of the same bases, so that it is compiled once. */
+/** One object for each stage, so that its text is compiled once. */
 const basesOf = oncePer(
   ({ value, at }: Located<Bases>): Readonly<Record<string, Located<string>>> =>
     Object.fromEntries(Object.entries(value).map(([stage, text]) => [stage, { value: text, at }])),

@@ -1,13 +1,13 @@
-/** One word of a Dockerfile with its quotes and variables resolved, as BuildKit does (moby/buildkit, frontend/dockerfile/shell/lex.go). */
+/** Resolves quotes and variables of a word as BuildKit does (moby/buildkit, frontend/dockerfile/shell/lex.go). */
 
-/** A value, or why there is none. */
+/** A value, or the reason why there is none. */
 export type ShellWord =
   | { readonly ok: true; readonly value: string }
   | { readonly ok: false; readonly reason: string };
 
 class WordProblem extends Error {}
 
-/** `$NAME`, `${NAME}` and `${NAME:-word}`, `:+`, `-`, `+`, `:?`, `?`. A name that `variables` lacks, without default, is a problem. */
+/** Reads `$NAME`, `${NAME}` and `${NAME:-word}`, `:+`, `-`, `+`, `:?`, `?`. A name without value and default is a problem. */
 export function expandWord(word: string, variables: ReadonlyMap<string, string>, escapeBy = "\\"): ShellWord {
   if (!/["'$\\`]/.test(word)) return { ok: true, value: word };
   try {
@@ -26,7 +26,7 @@ interface Cursor {
   depth: number;
 }
 
-/** Each level is a call; nobody writes ten. */
+/** Each level is a recursive call. Nobody writes ten. */
 const deepestDefault = 100;
 
 function readWord(cursor: Cursor, variables: ReadonlyMap<string, string>, stop: string | null): string {
@@ -46,7 +46,7 @@ function readWord(cursor: Cursor, variables: ReadonlyMap<string, string>, stop: 
       cursor.at = end + 1;
     } else if (character === escapeBy && cursor.at < cursor.text.length) {
       const next = cursor.text[cursor.at++] as string;
-      // Between double quotes only these lose their escape.
+      // Between double quotes, only these characters can be escaped.
       value += quoted && !`"$${escapeBy}`.includes(next) ? escapeBy + next : next;
     } else value += character;
   }
@@ -68,24 +68,24 @@ function readVariable(cursor: Cursor, variables: ReadonlyMap<string, string>): s
     return "$";
   }
   cursor.at += braced.length;
-  const held = variables.get(name);
-  if (operator === "}") return known(name, held);
-  // The word is read even when it is not used; its own unknown names count only when it is.
+  const value = variables.get(name);
+  if (operator === "}") return known(name, value);
+  // The word is read even if it is not used. Then its unknown names do not count.
   const start = cursor.at;
-  const isSet = held !== undefined && (held !== "" || !operator.startsWith(":"));
+  const isSet = value !== undefined && (value !== "" || !operator.startsWith(":"));
   const used = operator.endsWith("+") ? isSet : !isSet;
   if (++cursor.depth > deepestDefault)
     throw new WordProblem(`"\${…}" is nested deeper than ${deepestDefault}`);
   const word = readWord(cursor, used ? variables : anyName, "}");
   cursor.depth--;
   cursor.at++;
-  if (operator.endsWith("-")) return isSet ? (held as string) : word;
   if (operator.endsWith("+")) return isSet ? word : "";
-  if (isSet) return held as string;
+  if (isSet) return value;
+  if (operator.endsWith("-")) return word;
   throw new WordProblem(`${name} is not set: ${cursor.text.slice(start, cursor.at - 1)}`);
 }
 
-/** Without a copy of what follows, which a word of many variables would make for each. */
+/** A sticky match: slicing the rest of the text for each variable would take the square of its length. */
 function matchAt(expression: RegExp, { text, at }: Cursor): RegExpExecArray | null {
   expression.lastIndex = at;
   return expression.exec(text);
@@ -98,7 +98,7 @@ function known(name: string, value: string | undefined): string {
   return value;
 }
 
-/** A text as a double-quoted word: the quote, the backslash and `$` lose their meaning. */
+/** Writes a text as a double-quoted word, with quotes, backslashes and `$` escaped. */
 export function quote(text: string): string {
   return `"${text.replace(/["\\$]/g, "\\$&")}"`;
 }

@@ -1,6 +1,6 @@
 /**
- * The values of a stage's variables, as far as every BuildKit agrees: a name that `ARG` and `ENV` both set, or that two stages of one
- * chain set by `ARG`, has been read in different ways.
+ * The values of a stage's variables. Versions of BuildKit disagree about a name that both `ARG` and `ENV` set, or that two stages of one
+ * chain set by `ARG`: its value is unknown.
  */
 
 import { assignmentsIn, type Instruction } from "./instructions.ts";
@@ -9,23 +9,23 @@ import type { StageOptions } from "./stages.ts";
 
 interface Variable {
   readonly by: "ARG" | "ENV";
-  /** null where it is not known. */
+  /** null if unknown. */
   readonly value: string | null;
 }
 
-export interface Expanded {
-  /** null where a variable of the word is not known. */
+interface Expanded {
+  /** null if a variable of the word is unknown. */
   readonly value: string | null;
-  /** Arguments that decide it, as far as the stage has them. */
+  /** Arguments of the stage that may decide it. */
   readonly args: readonly string[];
 }
 
-/** Arguments that an engine is given beside those of the matrix. */
+/** Arguments that an engine gets besides those of the matrix. */
 const isGivenLater = (name: string) =>
   /^(PATH|IMGMATCH_\w+|BUILD\w+|\w+_PROXY|SOURCE_DATE_EPOCH)$/i.test(name);
 
-/** Of the platform's only what is written in one way. */
-const ofPlatform = ["TARGETOS", "TARGETARCH"];
+/** The arguments of a platform that every builder spells alike. */
+const platformArguments = ["TARGETOS", "TARGETARCH"];
 
 export class StageVariables {
   readonly #known = new Map<string, Variable>();
@@ -36,7 +36,7 @@ export class StageVariables {
     readonly escapeBy: string,
   ) {}
 
-  /** Those that a stage begins with that starts from this one. */
+  /** The variables at the beginning of a stage that starts from this one. */
   forChild(): StageVariables {
     const child = new StageVariables(this.globals, this.options, this.escapeBy);
     for (const [name, { by, value }] of this.#known)
@@ -48,7 +48,7 @@ export class StageVariables {
     if (keyword === "ARG")
       for (const { name, value } of assignmentsIn(text)) this.#set(name, "ARG", this.#argument(name, value));
     if (keyword !== "ENV") return;
-    // All of one instruction see what was before it.
+    // All values of one instruction see the variables before it.
     const set = assignmentsIn(text).map(({ name, value }) => [name, this.expand(value ?? "").value] as const);
     for (const [name, value] of set) this.#set(name, "ENV", value);
   }
@@ -72,7 +72,8 @@ export class StageVariables {
   #argument(name: string, fallback: string | null): string | null {
     const { args = {} } = this.options;
     if (isGivenLater(name)) return null;
-    if (name.startsWith("TARGET")) return ofPlatform.includes(name) ? (this.globals.get(name) ?? null) : null;
+    if (name.startsWith("TARGET"))
+      return platformArguments.includes(name) ? (this.globals.get(name) ?? null) : null;
     if (Object.hasOwn(args, name)) return args[name] ?? null;
     return fallback === null ? (this.globals.get(name) ?? null) : this.expand(fallback).value;
   }

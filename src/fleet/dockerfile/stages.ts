@@ -1,4 +1,4 @@
-/** A Dockerfile's stages, read once for all who ask: what each starts from, its name, which one a target means. */
+/** The stages of a Dockerfile: the image or stage that each starts from, its name, and the stages that a target needs. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
@@ -17,15 +17,15 @@ import { expandWord, type ShellWord } from "./shell-word.ts";
 
 export interface Stage {
   readonly from: Instruction;
-  /** The image as it is written; undefined where there is none. */
+  /** The image as it is written; undefined if there is none. */
   readonly image: Word | undefined;
   /** The image with variables resolved. */
   readonly ref: ShellWord;
-  /** Index of the stage that it starts from: of the last one above with that name; -1 where that is an image. */
+  /** Index of the stage that it starts from, the last one above with that name; -1 if it starts from an image. */
   readonly above: number;
-  /** As it is written; null where it has none. */
+  /** As it is written; null if it has none. */
   readonly name: string | null;
-  /** False where the instruction is not of the form `FROM IMAGE [AS NAME]`. */
+  /** False if the instruction is not of the form `FROM IMAGE [AS NAME]`. */
   readonly isWhole: boolean;
 }
 
@@ -40,7 +40,7 @@ export function readStages(dockerfile: Instructions, options: StageOptions = {})
   return read(dockerfile, options).stages;
 }
 
-/** The known values of the arguments before the first `FROM`; those of the platform are among them. */
+/** The known values of the arguments before the first `FROM`, and of the platform's arguments. */
 export function globalArguments(
   dockerfile: Instructions,
   options: StageOptions,
@@ -53,7 +53,7 @@ interface Read extends Pick<Instructions, "instructions">, StageOptions {
   readonly globals: ReadonlyMap<string, string>;
 }
 
-/** Several readers ask for the stages of one Dockerfile, one after the other. */
+/** Several callers in a row ask for the stages of one Dockerfile. */
 let last: Read | null = null;
 
 function read({ instructions, escapeBy }: Instructions, options: StageOptions): Read {
@@ -80,7 +80,7 @@ export function stageOf({ line }: Instruction, stages: readonly Stage[]): number
   return stages.findLastIndex(({ from }) => from.line <= line);
 }
 
-/** The target and what it starts from or copies from, and -1. */
+/** Indices of the target, of the stages that it starts from or copies from, and -1. */
 export function usedStages(
   dockerfile: Instructions,
   stages: readonly Stage[],
@@ -96,13 +96,13 @@ export function usedStages(
     const own = dockerfile.instructions.filter((_, at) => places[at] === index);
     for (const name of [stage.ref.ok ? stage.ref.value : "", ...own.flatMap(copiedFrom)])
       for (const other of stagesNamed(stages, name)) used.add(other);
-    // A reference that cannot be decided may be any stage.
+    // An undecided reference may be any stage.
     if (!stage.ref.ok) for (const each of stages.keys()) used.add(each);
   }
   return used;
 }
 
-/** A name may be given twice. */
+/** Two stages may have one name. */
 function stagesNamed(stages: readonly Stage[], name: string): readonly number[] {
   const known = name.toLowerCase();
   return [...stages.keys()].filter(
@@ -110,7 +110,7 @@ function stagesNamed(stages: readonly Stage[], name: string): readonly number[] 
   );
 }
 
-/** Whether an instruction can take something from a stage, an image or the context: of `RUN` one with flags. */
+/** True if an instruction can take files from a stage, an image or the context: a `RUN` needs a flag for it. */
 export function isTaking({ keyword, text }: Instruction): boolean {
   return keyword === "RUN" ? /^\s*RUN\s+--/i.test(text) : taking.has(keyword);
 }
@@ -125,7 +125,7 @@ function copiedFrom(instruction: Instruction): readonly string[] {
   return Array.from(plain.matchAll(/(?:--|,|=)from=([^\s,]+)/gi), ([, name = ""]) => name);
 }
 
-/** The index of the stage with this name (in any case) or number; -1 where there is none. */
+/** The index of the stage with this name (in any case) or number, or -1. */
 function findStage(stages: readonly Pick<Stage, "name">[], target: string): number {
   if (/^\d+$/.test(target)) return stages[Number(target)] === undefined ? -1 : Number(target);
   return stages.findIndex(({ name }) => name?.toLowerCase() === target.toLowerCase());
@@ -152,7 +152,7 @@ function readFrom(
   };
 }
 
-/** An `ARG` before the first `FROM`: its names and values are added to `variables`. */
+/** Adds the names and values of an `ARG` before the first `FROM` to `variables`. */
 function readGlobalArg(
   { text }: Instruction,
   variables: Map<string, string>,
@@ -164,7 +164,7 @@ function readGlobalArg(
     if (given !== undefined) variables.set(name, given);
     else if (standard !== null) {
       const value = expandWord(standard, variables, escapeBy);
-      // A default that cannot be evaluated leaves the name without a value; only a FROM that uses it is at fault.
+      // A default that cannot be evaluated is no fault until a FROM uses the name.
       if (value.ok) variables.set(name, value.value);
       else variables.delete(name);
     }
@@ -181,7 +181,7 @@ function ofPlatform(platform: string): readonly (readonly [string, string])[] {
   ];
 }
 
-/** Offset behind the last line of the target stage, or of the text when the matrix names none. Throws `DOCKERFILE_INVALID`. */
+/** The offset behind the target stage, or behind the whole text without a target. Throws `DOCKERFILE_INVALID`. */
 export function endOfTarget(
   dockerfile: Dockerfile,
   { target, template }: Pick<Matrix, "target" | "template">,
@@ -217,7 +217,7 @@ function endOfStage(dockerfile: Dockerfile, { value: target, at }: Located<strin
   return next === undefined ? dockerfile.source.length : offsetIn(next.from, 0);
 }
 
-/** {@link runBaseOf} for cells of one target: of those whose `FROM`s are the same and name no variable, one is read. */
+/** {@link runBaseOf} for cells of one target, remembered for Dockerfiles with the same `FROM`s if those name no variable. */
 export function runBases(target: string | null): (dockerfile: Instructions, options: StageOptions) => string {
   const known = new Map<string, string>();
   return (dockerfile, options) => {
@@ -229,8 +229,8 @@ export function runBases(target: string | null): (dockerfile: Instructions, opti
 }
 
 /**
- * The reference behind the target stage, or behind the last one, with variables resolved; stages that start from other
- * stages are followed. A reference that cannot be decided is given as written: `findBases` says what is wrong with it.
+ * The image that the target stage, or the last one, starts from, also by way of other stages. Its variables are resolved; an undecided
+ * reference stays as written, and `findBases` says what is wrong with it.
  *
  * @example
  * runBaseOf("FROM gcc:14 AS build\nFROM debian:12\n", null); // "debian:12"
@@ -249,7 +249,7 @@ export function runBaseOf(
   return stage?.ref.ok === true ? stage.ref.value : (stage?.image?.text ?? "");
 }
 
-/** The stage that starts from the image behind a stage. */
+/** The stage at the lower end of a chain: it starts from an image. */
 export function lowestStage(stages: readonly Stage[], index: number): Stage | undefined {
   let stage = stages[index];
   while (stage !== undefined && stage.above >= 0) stage = stages[stage.above];

@@ -1,4 +1,4 @@
-/** GPU targets in the forms that build tools want them in, each as a list. */
+/** Writes GPU targets in the forms of build tools. */
 
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { groupBy } from "../../io/collections.ts";
@@ -7,6 +7,19 @@ import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/g
 /** nvcc's names of the machine code: `sm_90`. */
 export function smForms(targets: readonly GpuTarget[]): readonly string[] {
   return unique(targets.filter(({ kind }) => kind === "sass").map(formatGpuTarget));
+}
+
+/**
+ * nvcc's options as one text: `'-gencode=arch=compute_90,code=[sm_90,compute_90]'`. Single quotes keep the brackets from the shell.
+ * Source: CUDA Compiler Driver NVCC, "GPU Code Generation".
+ */
+export function gencodeOptions(targets: readonly GpuTarget[]): string {
+  return [...groupBy(targets, (target) => formatGpuTarget(virtualTarget(target)))]
+    .map(([virtual, group]) => {
+      const code = group.map(formatGpuTarget).join(",");
+      return `'-gencode=arch=${virtual},code=${group.length === 1 ? code : `[${code}]`}'`;
+    })
+    .join(" ");
 }
 
 /** nvcc's options, one for each target, without quotes and brackets: no shell changes them. */
@@ -18,7 +31,7 @@ export function gencodeForms(targets: readonly GpuTarget[]): readonly string[] {
   );
 }
 
-/** clang's options, one for each target of AMD; no shell changes them. */
+/** clang's options, one for each AMD target; no shell changes them. */
 export function offloadForms(targets: readonly string[]): readonly string[] {
   return targets.map((target) => `--offload-arch=${target}`);
 }
@@ -27,7 +40,7 @@ function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)];
 }
 
-/** Each compute capability once, in the order of the file, with what there is of it. */
+/** Each compute capability once, in the order of the targets, with the kinds of code for it. */
 function byCapability(targets: readonly GpuTarget[]) {
   const groups = groupBy(targets, ({ compute, suffix }) => `${formatComputeCapability(compute)}${suffix}`);
   const has = (group: readonly GpuTarget[], wanted: GpuTarget["kind"]) =>

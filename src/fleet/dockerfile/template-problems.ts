@@ -1,19 +1,19 @@
-/** Problems of a template that names the wrong thing: with the names that exist, or the axis that the matrix lacks. */
+/** Words the mistakes of a template, with the names that exist. */
 
 import type { Problem } from "../../errors.ts";
 import { suggest } from "../../io/suggest.ts";
 
-/** Its place is where the template names the thing. */
+/** A problem without its place. */
 export type Mistake = Omit<Problem, "at">;
 
-/** `known` are the names that stand where `name` was looked for. */
+/** @param known the names that exist there */
 export function unknownName(name: string, known: readonly string[]): Mistake {
   const near = suggest(name.slice(name.lastIndexOf(".") + 1), known);
   const here = `here are ${known.join(", ")}`;
   return absent(name, near === null ? here : `did you mean ${near}? ${here}`);
 }
 
-/** Something was asked of `parent`, which this cell has without any keys. Every advice is one that ends the mistake in all cells. */
+/** The cell's `parent` has no keys. The fix ends the mistake in all cells. */
 export function noSuchKey(name: string, parent: string, value: unknown, cell: string): Mistake {
   return absent(name, adviceOn(name.slice(name.lastIndexOf(".") + 1), parent, value, cell));
 }
@@ -31,7 +31,7 @@ function adviceOn(key: string, parent: string, value: unknown, cell: string): st
   return `${what} has no keys in cell ${cell}; use {{#each ${what}}}`;
 }
 
-/** A name that exists, and for this cell has nothing behind it: it would leave a hole in an instruction. */
+/** The name exists, but has no value in this cell: it would leave a hole in an instruction. */
 export function nothingToPrint(path: string, cell: string): Mistake {
   return {
     code: "TEMPLATE_UNKNOWN_NAME",

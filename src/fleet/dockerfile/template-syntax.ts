@@ -1,20 +1,20 @@
-/** A template's text → its tree. Handlebars parses it; what cannot be read is an error with its place and the right form. */
+/** Parses a template with Handlebars. Errors of syntax have a place and the right form. */
 
 import Handlebars from "handlebars";
 import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
 import { inputLimits, requireSize } from "../../io/limits.ts";
 
-/** A parsed template with the text that it came from. */
+/** A parsed template. */
 export interface TemplateSource {
   readonly file: string;
   /** With `\n` line ends. */
   readonly text: string;
-  /** Split once: a template can have a mistake in every line. */
+  /** The text's lines, split once: a template can have a mistake in every line. */
   readonly lines: readonly string[];
   readonly tree: hbs.AST.Program;
 }
 
-// Handlebars visits blocks by recursion, and a chain of `else if` once for each of them.
+// Handlebars visits blocks by recursion, with a level for each `else if` of a chain.
 const deepestBlock = 200;
 
 /** Throws `TEMPLATE_SYNTAX`, and `INPUT_TOO_LARGE` before anything is parsed. */
@@ -31,7 +31,7 @@ export function parseTemplate(source: string, file: string): TemplateSource {
   }
 }
 
-/** Counts what stands in comments too: nobody comments 200 open blocks out. */
+/** Counts blocks in comments too: nobody comments out 200 open blocks. */
 function checkDepth(text: string, lines: readonly string[], file: string): void {
   const opened: number[] = [];
   let depth = 0;
@@ -39,7 +39,7 @@ function checkDepth(text: string, lines: readonly string[], file: string): void 
     if (mark === "/") depth -= opened.pop() ?? 0;
     else {
       depth++;
-      // The `{{/if}}` of a chain of `{{else if}}` ends all of it.
+      // One `{{/if}}` ends a whole chain of `{{else if}}`.
       if (mark === "#" || mark === "^") opened.push(1);
       else opened.push((opened.pop() ?? 0) + 1);
     }
@@ -79,7 +79,7 @@ function comparison(line: string): string | null {
   return block === undefined ? null : `write {{${block} (eq ${one} ${other})}}`;
 }
 
-/** Visits every node below a value of a tree, parents first. */
+/** Visits every node of a tree, parents first. */
 export function walkTree(value: unknown, visit: (node: hbs.AST.Node) => void): void {
   if (Array.isArray(value)) {
     for (const item of value) walkTree(item, visit);

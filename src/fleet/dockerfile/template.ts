@@ -1,4 +1,4 @@
-/** Templates in the language of Handlebars: unknown names and helpers are errors with a place, and nothing is HTML-escaped. */
+/** Compiles templates in the language of Handlebars. Unknown names and helpers are errors with a place, and nothing is HTML-escaped. */
 
 import { checkTemplate } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
@@ -7,7 +7,7 @@ import { parseTemplate } from "./template-syntax.ts";
 import type { Template } from "./view.ts";
 
 /**
- * Compiles a Dockerfile template with the partials that it and they name. Throws `TEMPLATE_SYNTAX` with the place.
+ * Compiles a template with all its partials. Throws `TEMPLATE_SYNTAX` with the place.
  *
  * @example
  * compileTemplate("FROM {{base}}\n", "app.hbs").render(view);
@@ -18,12 +18,12 @@ export function compileTemplate(source: string, file: string, partials: Partials
   return { isPlain: false, render: (view) => evaluateTemplate(parsed, view, view.cell, partials) };
 }
 
-/** A file of any other name is a Dockerfile. */
+/** Any other name is that of a Dockerfile. */
 export function isTemplateName(path: string): boolean {
   return /\.(hbs|handlebars)$/i.test(path);
 }
 
-/** A Dockerfile without a template's language: what stands in it between `{{` and `}}` is its own. */
+/** A Dockerfile that is used as it stands: `{{` has no meaning in it. */
 export function plainDockerfile(text: string): Template {
   return { isPlain: true, render: () => text };
 }

@@ -1,18 +1,18 @@
-/** The one documented view that templates see. */
+/** Makes the view: the names and values that templates see. docs/ describes it. */
 
 import { compilerFlags } from "../../hardware/cpu-marches.ts";
 import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
-import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/gpu-target.ts";
+import { formatGpuTarget } from "../../hardware/gpu-target.ts";
 import { shortRocm } from "../../hardware/rocm-releases.ts";
 import type { DriverRequirement } from "../../lock/lock.ts";
 import type { AccelValue, Bases, ComputeValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
-import { groupBy, remember } from "../../io/collections.ts";
+import { remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { allValues, none } from "../matrix/values.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { cmakeForms, dottedForms, gencodeForms, offloadForms } from "./target-forms.ts";
+import { cmakeForms, dottedForms, gencodeForms, gencodeOptions, offloadForms } from "./target-forms.ts";
 
 export interface TemplateView {
   /** The matrix's name. */
@@ -95,9 +95,9 @@ export interface TemplateView {
   readonly [axis: string]: unknown;
 }
 
-/** A Dockerfile, or the template of one, once it is read. Here, as users of the library do not have its parser's types. */
+/** A template that is read and checked. Its type stands here because users of the library do not have the parser's types. */
 export interface Template {
-  /** A Dockerfile that is used as it stands, and gets its cell by build arguments alone. */
+  /** True for a Dockerfile that is used as it stands and learns its cell from build arguments alone. */
   readonly isPlain: boolean;
   /** Throws `TEMPLATE_UNKNOWN_NAME` when the template names something that the view does not have. */
   render(view: TemplateView): string;
@@ -108,15 +108,15 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
 }
 
 /**
- * The view of the templates of build arguments: no arguments, and `gpu.gencode` without quotes, as a shell that puts a variable's text in
- * takes none away; so without brackets too, with one option for each target.
+ * The view of a build argument's template. It has no `args`. Its `gpu.gencode` has neither quotes nor brackets, with one option for each
+ * target: a shell that inserts a variable removes no quotes from its text.
  */
 function argumentView(cell: Cell, matrix: Matrix): object {
   const { compute } = cell;
   return Object.assign(sharedView(cell, matrix), { gpu: compute === null ? null : argumentGpuView(compute) });
 }
 
-/** It is made when the first of a cell's texts asks for it. */
+/** Makes the view when the first of a cell's texts needs it. */
 export function argumentViewOnce(cell: Cell, matrix: Matrix): () => object {
   let view: object | null = null;
   return () => (view ??= argumentView(cell, matrix));
@@ -147,7 +147,7 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     gpu: compute === null ? null : gpuView(compute),
     march: withKeys(marchView(march), ownKeys("march", cell, matrix)),
     axes: cell.axes,
-    // Its targets are `gpu`.
+    // The targets themselves are `gpu`.
     ...(computeKeys === null ? {} : { compute: { ...computeKeys, [textSymbol]: compute?.label ?? null } }),
   });
 }
@@ -156,12 +156,12 @@ function withKeys(view: object, keys: object | null): object {
   return keys === null ? view : { ...view, ...keys };
 }
 
-/** A mapping with it is printed and compared as that text; with null, as nothing: only its keys can be named. */
+/** The text that a mapping is printed and compared as. With null it is nothing, and only its keys can be named. */
 export const textSymbol = Symbol("text");
 
 /**
- * One value of an axis of which some values are mappings looks like every other: with all keys, null where this one has none. So
- * what a template may write does not depend on the cell. null for an axis of which no value has any.
+ * The keys of a value, beside those that imgmatch reads. It has every key that any value of its axis has, null where it lacks one: so the
+ * names that a template may write do not depend on the cell. null for an axis without such keys.
  */
 function ownKeys(
   axis: string,
@@ -174,7 +174,7 @@ function ownKeys(
   return Object.fromEntries(keys.map((key) => [key, Object.hasOwn(data, key) ? (data[key] ?? null) : null]));
 }
 
-/** Axis → every key that one of its values has beside what imgmatch reads. */
+/** Axis → every such key of its values. */
 const dataKeys = oncePer((matrix: Matrix): Readonly<Record<string, readonly string[]>> => {
   const cases = matrix.values.flatMap(({ name, cases: all }) =>
     all.map(({ chosen }) => [name, chosen] as const),
@@ -187,7 +187,7 @@ const dataKeys = oncePer((matrix: Matrix): Readonly<Record<string, readonly stri
   return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
 });
 
-/** A CPU-only row is nothing: only its names and its own keys can be named. */
+/** A CPU-only row prints as nothing: only its keys can be named. */
 const accelView = oncePer((accel: AccelValue) => {
   const { toolkit, rocm, other } = accel;
   const name = toolkit !== null ? "cuda" : rocm !== null ? "rocm" : (other ?? none);
@@ -254,17 +254,4 @@ function driverOf(driver: DriverRequirement | null): { mode: string; version: st
     default:
       return { mode: "host", version: null };
   }
-}
-
-/**
- * `-gencode` for exactly these targets: `'-gencode=arch=compute_90,code=[sm_90,compute_90]'`. Single quotes keep the
- * brackets from the shell. Source: CUDA Compiler Driver NVCC, "GPU Code Generation".
- */
-export function gencodeOptions(targets: readonly GpuTarget[]): string {
-  return [...groupBy(targets, (target) => formatGpuTarget(virtualTarget(target)))]
-    .map(([virtual, group]) => {
-      const code = group.map(formatGpuTarget).join(",");
-      return `'-gencode=arch=${virtual},code=${group.length === 1 ? code : `[${code}]`}'`;
-    })
-    .join(" ");
 }

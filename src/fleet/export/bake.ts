@@ -1,4 +1,4 @@
-/** The fleet as a `docker-bake.json`: what `docker buildx bake` needs to build the same images without imgmatch. */
+/** Writes the fleet as a `docker-bake.json`, with which `docker buildx bake` builds the same images without imgmatch. */
 
 import type { BuildRequest } from "../build/engine.ts";
 import type { EngineChoice } from "../build/engines/engine-choice.ts";
@@ -14,14 +14,14 @@ export interface BakeTarget {
   readonly platforms: readonly [string];
   readonly target?: string;
   readonly attest: readonly string[];
-  /** As `--secret` of `docker buildx build`. */
+  /** In the form of `--secret` of `docker buildx build`. */
   readonly secret?: readonly string[];
-  /** As `--ssh` of it. */
+  /** In the form of its `--ssh`. */
   readonly ssh?: readonly string[];
   readonly network?: string;
 }
 
-/** Secrets and agents of the steps: the places in which bake finds them, never their values. */
+/** The places of secrets and agents, never their values. */
 export type BakeSteps = Pick<EngineChoice, "secret" | "ssh" | "network">;
 
 export interface BakeFile {
@@ -29,7 +29,7 @@ export interface BakeFile {
   readonly target: Readonly<Record<string, BakeTarget>>;
 }
 
-/** @param contextAt a build context as bake is to find it, relative to where it runs */
+/** @param contextAt the path of a build context from the folder in which bake runs */
 export function bakeFile(
   requests: readonly BuildRequest[],
   contextAt: (dir: string) => string,
@@ -57,7 +57,7 @@ function bakeTarget(
     tags: tags.map(literal),
     platforms: [platform],
     ...(target === null ? {} : { target: literal(target) }),
-    // Those that nobody asked for would make an index of every image.
+    // Bake's default provenance would make an index of every image.
     attest: [
       ...(request.attest?.provenance ? [] : ["type=provenance,disabled=true"]),
       ...attestValues(request).map(literal),
@@ -68,7 +68,7 @@ function bakeTarget(
   };
 }
 
-/** Bake takes every text of the file for an HCL template (hashicorp/hcl, "Quoted Literals"). */
+/** Escapes `${` and `%{`: bake takes every text for an HCL template (hashicorp/hcl, "Quoted Literals"). */
 function literal(text: string): string {
   return text.replace(/[$%](?=\{)/g, "$&$&");
 }
@@ -77,7 +77,7 @@ function literals(texts: Readonly<Record<string, string>>): Record<string, strin
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, literal(text)]));
 }
 
-/** Bake allows `[a-zA-Z0-9_-]` only. Cells whose names would then be the same get a number. */
+/** Bake allows only `[a-zA-Z0-9_-]`. Cells with equal names get a number. */
 function targetNames(cells: readonly string[]): string[] {
   const seen = new Map<string, number>();
   return cells.map((cell) => {
@@ -88,10 +88,7 @@ function targetNames(cells: readonly string[]): string[] {
   });
 }
 
-/**
- * Files that are not to be sent, as `.dockerignore` is to name them: a folder stands for all that is in it where nothing of
- * it is sent.
- */
+/** Paths for `.dockerignore` that hide the files that are not sent. A folder of which nothing is sent is one path. */
 export function pathsToHide(files: readonly string[], sent: Iterable<string>): string[] {
   const kept = new Set([...sent].flatMap(withParents));
   return [...new Set(files.map((path) => withParents(path).find((above) => !kept.has(above)) ?? path))];

@@ -1,18 +1,19 @@
-/** Original builds as a table: a row for each build, a column for each thing in which builds may differ. Which columns decide which. */
+/** Finds the axes in a table of builds: a row is a build, a column is something in which builds may differ. */
 
 import { groupBy, remember } from "../../io/collections.ts";
 
-/** A text for each row; null where a row has none. */
 export interface Column {
   /** `platform`, `target`, `arg:UBUNTU_VERSION`. */
   readonly name: string;
+  /** A text for each row; null if the row has none. */
   readonly cells: readonly (string | null)[];
 }
 
-/** Columns that vary together: each decides the others. */
+/** Columns that vary together, so that each decides the others. Rows with equal texts in them form a class. */
 export interface Factor {
-  /** For each row the number of its class, in the order of the first rows. */
+  /** The number of each row's class, counted by first appearance. */
   readonly classes: readonly number[];
+  /** The number of classes. */
   readonly size: number;
   readonly columns: readonly Column[];
 }
@@ -27,15 +28,15 @@ export function factorOf(columns: readonly Column[]): Factor {
   return { classes, size: numbers.size, columns };
 }
 
-/** Those that vary, with all that vary as they do; what is the same in every row is left out. */
+/** Groups the columns that vary together. Columns with one text in every row are left out. */
 export function factorsOf(columns: readonly Column[]): readonly Factor[] {
   const varying = columns.map((column) => factorOf([column])).filter(({ size }) => size > 1);
   const alike = groupBy(varying, ({ classes }) => classes.join());
   return [...alike.values()].map((factors) => factorOf(factors.flatMap((factor) => factor.columns)));
 }
 
-/** Whether rows that agree in all of `factors` agree in `classes`. */
-export function decides(factors: readonly Factor[], classes: readonly number[]): boolean {
+/** True if rows that agree in all of `factors` agree in `classes`. */
+function decides(factors: readonly Factor[], classes: readonly number[]): boolean {
   const seen = new Map<string, number>();
   return classes.every((number, row) => {
     const key = factors.map((factor) => factor.classes[row]).join();
@@ -44,8 +45,8 @@ export function decides(factors: readonly Factor[], classes: readonly number[]):
 }
 
 /**
- * Few factors that decide all others: the axes. If two decide the same, the earlier one stays. Those of `isFirst` come before the others,
- * which come by their size, so that a factor that depends on two axes becomes no axis.
+ * Chooses the axes: few factors that decide all others. Those of `isFirst` come first, the others by size, so that a factor that depends on
+ * two axes becomes none. If two decide the same, the earlier one stays.
  */
 export function chooseAxes(
   factors: readonly Factor[],
@@ -63,7 +64,7 @@ export function chooseAxes(
   return joinSparse(needed, isFirst);
 }
 
-/** Two axes of which at most half of the combinations exist are one axis, whose values are these. */
+/** Joins two axes if at most half of their combinations exist: these become the values. */
 function joinSparse(axes: readonly Factor[], isFirst: (factor: Factor) => boolean): readonly Factor[] {
   const free = axes.filter((axis) => !isFirst(axis));
   for (const [index, one] of free.entries()) {
@@ -76,7 +77,7 @@ function joinSparse(axes: readonly Factor[], isFirst: (factor: Factor) => boolea
   return axes;
 }
 
-/** The fewest of the axes that decide a column, the earlier ones first; all where none fewer do. */
+/** The fewest axes that decide a column, earlier ones preferred; all if no fewer do. */
 export function decidingAxes(axes: readonly Factor[], { cells }: Column): readonly Factor[] {
   const { classes } = factorOf([{ name: "", cells }]);
   for (let number = 0; number < axes.length; number++) {
@@ -93,11 +94,11 @@ function choose<Item>(items: readonly Item[], number: number): readonly (readonl
   );
 }
 
-/** A combination of values by axis: one text, or several of which any. */
+/** A value for each axis, or a list of which any value fits. */
 export type Combination = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Combinations as few rules: those that differ in one axis alone are one rule with a list.
+ * Joins combinations that differ in one axis alone into one rule with a list.
  *
  * @param axes names, in the order of each combination's values
  */
@@ -111,8 +112,8 @@ export function grouped(
     const byRest = new Map<string, string[][]>();
     for (const rule of rules) {
       const key = JSON.stringify(rule.map((values, index) => (index === position ? null : values)));
-      const made = () => rule.map((values, index) => (index === position ? [] : values));
-      remember(byRest, key, made)[position]?.push(...(rule[position] ?? []));
+      const empty = () => rule.map((values, index) => (index === position ? [] : values));
+      remember(byRest, key, empty)[position]?.push(...(rule[position] ?? []));
     }
     rules = [...byRest.values()];
   }

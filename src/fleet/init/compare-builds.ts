@@ -1,4 +1,4 @@
-/** Whether each original build is a cell of a matrix: argument by argument. Plans in memory, and reads the Dockerfiles alone. */
+/** Compares original builds with the cells of a matrix, argument by argument. Reads only the Dockerfiles. */
 
 import { dirname } from "node:path";
 import type { Cell } from "../cells/cell.ts";
@@ -12,10 +12,10 @@ import type { OriginalBuild } from "./original-build.ts";
 
 export interface ComparedBuild {
   readonly name: string;
-  /** The cell that is it, or the one that comes nearest; null where no cell is left. */
+  /** The equal or nearest cell; null if the matrix has no cell. */
   readonly cell: string | null;
   readonly equal: boolean;
-  /** Parts that are not equal, and parts of the original that no matrix can say. */
+  /** Unequal parts, and parts of the original that no matrix can express. */
   readonly differences: readonly Difference[];
 }
 
@@ -36,9 +36,9 @@ export async function compareBuilds(
   builds: readonly OriginalBuild[],
   defaultsOf: (dockerfile: string) => Defaults,
 ): Promise<readonly ComparedBuild[]> {
-  const made = await cellBuilds(yaml, matrixFile);
+  const cells = await cellBuilds(yaml, matrixFile);
   return builds.map((build) => {
-    const nearest = made
+    const nearest = cells
       .map((cell) => ({ cell, differences: differencesOf(build, cell, defaultsOf(build.dockerfile)) }))
       .sort((one, other) => one.differences.length - other.differences.length)[0];
     const left = build.left.map((original): Difference => ({ what: "left", original, cell: null }));
@@ -77,7 +77,7 @@ function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults
   compare("target", build.target, cell.target);
   if (build.platform !== null) compare("platform", build.platform, cell.platform);
   for (const name of new Set([...Object.keys(build.args), ...Object.keys(cell.args)])) {
-    // An argument without a value has the Dockerfile's default, so giving that changes nothing.
+    // A missing argument has the Dockerfile's default.
     const standard = defaults.get(name) ?? null;
     compare(`args.${name}`, build.args[name] ?? standard, cell.args[name] ?? standard);
   }

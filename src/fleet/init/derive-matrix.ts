@@ -1,4 +1,4 @@
-/** Original builds → the axes, settings and exclusions of a matrix with the same builds. Pure. */
+/** Derives a matrix from original builds: its axes, settings and exclusions. Pure. */
 
 import { posix } from "node:path";
 import { findToolkit } from "../../hardware/cuda-toolkits.ts";
@@ -6,20 +6,19 @@ import { isTegra } from "../../hardware/gpu-target.ts";
 import { chooseAxes, type Column, type Factor, factorOf, factorsOf } from "./columns.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { compiledBy, proposeComputes } from "./propose-axes.ts";
-import { type Axis, type DerivedMatrix, freeName, nameOf, settleColumns } from "./settle-columns.ts";
+import { type Axis, axisNameFor, type DerivedMatrix, freeName, settleColumns } from "./settle-columns.ts";
 import { capabilitiesIn } from "./vary-gpu.ts";
 
-/** The defaults of a Dockerfile's `ARG`s, by name; null for one without. */
+/** The defaults of a Dockerfile's `ARG`s by name; null for an `ARG` without one. */
 export type Defaults = ReadonlyMap<string, string | null>;
 
-export interface DeriveOptions {
-  /** Of a Dockerfile, by its path. */
+interface DeriveOptions {
   readonly defaultsOf: (dockerfile: string) => Defaults;
-  /** Whether lists of GPUs are written as templates of the compute axis, or as they stand. */
+  /** True to write lists of GPUs as templates of the compute axis, false to keep their texts. */
   readonly templates: boolean;
 }
 
-export interface Derived {
+interface Derived {
   readonly matrix: DerivedMatrix;
   readonly notes: readonly string[];
 }
@@ -89,7 +88,7 @@ export function deriveMatrix(
     if (isToolkit) given[argument] = "{{cuda.toolkit}}";
     else if (template !== null) given[argument] = template;
   }
-  // The axis of toolkits moves the argument that the Dockerfile has, also where the definition leaves it at its default.
+  // The cuda axis sets the Dockerfile's argument, even if the definition leaves it at its default.
   const moved = [...defaultsOf(builds[0]?.dockerfile ?? "").keys()].find((name) =>
     toolkitArgument.test(name),
   );
@@ -99,7 +98,7 @@ export function deriveMatrix(
   return { matrix: settleColumns(settled, axes, hasCuda ? compute : null, given), notes };
 }
 
-/** Several names may have one build. */
+/** A build may have several names. */
 function uniqueBuilds(builds: readonly OriginalBuild[]): readonly OriginalBuild[] {
   const keyed = builds.map((build): [string, OriginalBuild] => {
     const { dockerfile, context, target, platform, args } = build;
@@ -112,8 +111,8 @@ function uniqueBuilds(builds: readonly OriginalBuild[]): readonly OriginalBuild[
 }
 
 /**
- * Compute capabilities that a list names and the toolkit compiles for GPUs of the platform; if there is none ("all"), the oldest and the
- * newest that the toolkit compiles for.
+ * The compute capabilities of a list that the toolkit compiles for GPUs of the platform. If there are none, as in "all", the toolkit's oldest
+ * and newest.
  */
 function computesOf(text: string | null, release: string | null, platform: string): readonly string[] | null {
   const toolkit = release === null ? null : findToolkit(release);
@@ -125,7 +124,7 @@ function computesOf(text: string | null, release: string | null, platform: strin
   return found.length > 0 ? found : proposeComputes([], [], toolkit);
 }
 
-/** The argument keeps what the compute axis cannot have. */
+/** A note for capabilities that the compute axis cannot have: the argument keeps them. */
 function leftOut(text: string | null, computes: readonly string[] | null): readonly string[] {
   const left = computes === null ? [] : capabilitiesIn(text ?? "").filter((each) => !computes.includes(each));
   if (left.length === 0) return [];
@@ -138,14 +137,14 @@ function platformOf(build: OriginalBuild | undefined): string {
   return build?.platform ?? usualPlatform;
 }
 
-/** The template of the list, if each row's is the one of the compute axis. */
+/** The template that gives every row its list, made from the compute axis; null if there is none. */
 function templateOf(cells: Column["cells"], computes: readonly (readonly string[] | null)[]): string | null {
-  const isMade = (between: string) =>
+  const isJoinedBy = (between: string) =>
     cells.every(
       (text, row) => text === (computes[row] ?? []).map((each) => each.replace("+ptx", "+PTX")).join(between),
     );
-  if (isMade(";")) return "{{gpu.torch}}";
-  return isMade(" ") ? '{{join (dotted gpu.targets) " "}}' : null;
+  if (isJoinedBy(";")) return "{{gpu.torch}}";
+  return isJoinedBy(" ") ? '{{join (dotted gpu.targets) " "}}' : null;
 }
 
 function hardwareAxis(column: Column): Axis {
@@ -169,7 +168,7 @@ function freeAxis(
     find(/^template$/) ?? find(/^target$/) ?? find(/^arg:.*_VERSION$/i) ?? find(/^arg:/) ?? factor.columns[0];
   const argument = column?.name.startsWith("arg:") ? column.name.slice(4) : null;
   const wanted =
-    { template: "backend", target: "flavor" }[column?.name ?? ""] ?? nameOf(argument ?? "variant");
+    { template: "backend", target: "flavor" }[column?.name ?? ""] ?? axisNameFor(argument ?? "variant");
   const used = before.map((axis) => axis.name);
   const name = freeName(wanted, used);
   const plain = (column?.cells ?? []).map((text, row) => {
@@ -179,7 +178,7 @@ function freeAxis(
   });
   const labels = labelsOf(factor, plain);
   if (new Set(labels).size === factor.size) return { name, factor, labels, column: column?.name ?? null };
-  // Several columns make a value: what the first does not tell apart, the others do.
+  // Labels of one column are not unique: add the texts of the others.
   const whole = labelsOf(
     factor,
     plain.map((text, row) =>

@@ -1,22 +1,22 @@
-/** A Dockerfile that is being changed line by line: what `init --from` shows. */
+/** Changes a Dockerfile line by line, for `init --from`. */
 
 import type { Placed } from "./reading.ts";
 
 export interface Edit {
-  /** Of the file as it is, from 1. */
+  /** The line in the unchanged file, from 1. */
   readonly line: number;
-  /** A new line before that one, or another text in its place. */
+  /** A new line before it, or a text in its place. */
   readonly kind: "before" | "instead";
   readonly text: string;
 }
 
 export interface Draft {
   readonly original: readonly string[];
-  /** The same lines as they are to be. */
+  /** The changed lines. */
   readonly lines: string[];
-  /** The first character of each line in the text. */
+  /** The offset of each line in the text. */
   readonly starts: readonly number[];
-  /** New lines, each before one of the original. */
+  /** New lines, each before a line of the original. */
   readonly added: { readonly line: number; readonly text: string }[];
 }
 
@@ -26,7 +26,7 @@ export function draftOf(text: string): Draft {
   return { original, lines: [...original], starts, added: [] };
 }
 
-/** The same line once, wherever it is asked for. */
+/** Adds a line before an instruction, once. */
 export function addBefore(draft: Draft, { instruction: { line } }: Placed, text: string): void {
   if (!draft.added.some((each) => each.line === line && each.text === text)) draft.added.push({ line, text });
 }
@@ -44,7 +44,7 @@ export function editsOf({ original, lines, added }: Draft): readonly Edit[] {
   });
 }
 
-/** The text with these changes, and the line ends that it has. */
+/** Applies the edits, with the text's line ends. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   return text
     .split("\n")
@@ -59,8 +59,8 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
 }
 
 /**
- * Puts `replacement` in the place of every match of `pattern` (global) in an instruction's lines; answers the matches. If a match
- * stands in single quotes, in which no shell puts a variable in, `variable` has them closed around it.
+ * Replaces every match of a global pattern in an instruction's lines, and answers the matches. `variable` writes a shell variable: in single
+ * quotes, where a shell expands none, it closes and reopens them.
  */
 export function replaceIn(
   draft: Draft,

@@ -1,4 +1,4 @@
-/** A bake file in HCL → its targets, as `docker buildx bake --print` has them. */
+/** Evaluates a bake file: answers its targets in the form of `docker buildx bake --print`. */
 
 import { attempt } from "../../io/attempt.ts";
 import {
@@ -11,6 +11,7 @@ import {
   Unevaluated,
   within,
 } from "./hcl.ts";
+import type { Environment } from "../../io/world.ts";
 
 export interface BakeTarget {
   readonly context?: string;
@@ -26,13 +27,13 @@ export interface BakeTarget {
 
 interface Evaluation {
   readonly parser: HclParser;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 type Block = Readonly<Record<string, unknown>>;
 type Blocks = Readonly<Record<string, Readonly<Record<string, readonly Block[]>>>>;
 
-/** Only what stands for an image: targets of groups, and those that no other inherits. */
+/** Leaves out targets that others only inherit: an image's target is in a group, or nothing inherits it. */
 export async function evaluateBake(
   text: string,
   { parser, env }: Evaluation,
@@ -68,7 +69,7 @@ export async function evaluateBake(
     .map(([, called, each]) => [called, each] as const);
 }
 
-/** `docker-bake.json` has the same in JSON. */
+/** The blocks of a file in HCL or JSON. */
 async function blocksOf(text: string, parser: HclParser): Promise<Blocks> {
   const json = attempt(() => JSON.parse(text) as Readonly<Record<string, Block>>, null);
   if (json === null) return (await parser.parse("docker-bake.hcl", text)) as Blocks;
@@ -79,7 +80,7 @@ async function blocksOf(text: string, parser: HclParser): Promise<Blocks> {
   return Object.fromEntries(listed) as Blocks;
 }
 
-/** The environment goes before a variable's default, as bake has it. */
+/** The environment overrides a variable's default, as in bake. */
 function scopeOf(
   parser: HclParser,
   variables: Blocks[string],
@@ -115,13 +116,13 @@ function scopeOf(
   return scope;
 }
 
-/** A text from the environment has the type of the default. */
+/** Converts a text of the environment to the default's type. */
 function typed(text: string, like: HclValue): HclValue {
   if (typeof like === "number") return Number(text);
   return typeof like === "boolean" ? text === "true" || text === "1" : text;
 }
 
-/** The product of a target's matrix; one empty row for a target without. */
+/** The product of a target's matrix; one empty row without a matrix. */
 async function rowsOf({ matrix }: Block, scope: HclScope): Promise<readonly HclObject[]> {
   if (matrix === undefined) return [{}];
   const axes = Object.entries((await evaluate(matrix, scope)) as HclObject);
@@ -139,7 +140,7 @@ function parentsOf({ inherits }: Block): readonly string[] {
 const maps = ["args", "contexts"] as const;
 const keys = ["context", "dockerfile", "dockerfile-inline", "target", "platforms", ...maps] as const;
 
-/** Parents in their order, then its own; mappings key by key. */
+/** Merges the parents in their order, then the target itself. Mappings merge key by key. */
 async function targetOf(
   name: string,
   blocks: ReadonlyMap<string, Block>,
@@ -147,10 +148,10 @@ async function targetOf(
 ): Promise<BakeTarget> {
   const block = blocks.get(name);
   if (block === undefined) return { left: [`inherits ${name}: no such target`] };
-  let made: BakeTarget = {};
+  let inherited: BakeTarget = {};
   for (const parent of parentsOf(block)) {
-    const written = await evaluate(parent, scope);
-    made = merged(made, await targetOf(textOf(written), blocks, scope));
+    const parentName = textOf(await evaluate(parent, scope));
+    inherited = merged(inherited, await targetOf(parentName, blocks, scope));
   }
   const own: Record<string, unknown> = {};
   const left: string[] = [];
@@ -178,7 +179,7 @@ async function targetOf(
       own[key] = texts;
     }
   }
-  return merged(made, { ...own, ...(left.length > 0 && { left }) });
+  return merged(inherited, { ...own, ...(left.length > 0 && { left }) });
 }
 
 function merged(below: BakeTarget, above: BakeTarget): BakeTarget {

@@ -1,6 +1,6 @@
-/** HCL expressions of bake files, evaluated over the syntax tree that a parser gives. */
+/** Evaluates HCL expressions of bake files over a parser's syntax tree. */
 
-/** The package `@cdktn/hcl2json`, as far as it is used: HashiCorp's parser as WebAssembly. */
+/** The used part of the package `@cdktn/hcl2json`, HashiCorp's parser as WebAssembly. */
 export interface HclParser {
   parse(file: string, text: string): Promise<unknown>;
   getExpressionAst(file: string, expression: string): Promise<unknown>;
@@ -19,7 +19,7 @@ interface HclFunction {
 
 export interface HclScope {
   readonly parser: HclParser;
-  /** Evaluated when it is asked for; undefined for a name that nobody knows. */
+  /** Evaluates a variable at its first use; undefined for an unknown name. */
   find(name: string): Promise<HclValue | undefined>;
   readonly functions: ReadonlyMap<string, HclFunction>;
 }
@@ -33,7 +33,7 @@ interface Node {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** The parser's JSON → values: every text may be a template. */
+/** Evaluates the parser's JSON, in which every text may be a template. */
 export async function evaluate(json: unknown, scope: HclScope): Promise<HclValue> {
   if (typeof json === "string") {
     if (!/[$%]\{/.test(json)) return json;
@@ -51,7 +51,7 @@ export async function evaluate(json: unknown, scope: HclScope): Promise<HclValue
   throw new Unevaluated(String(json));
 }
 
-/** As HCL writes it: what is no expression in it keeps its quotes and line ends. */
+/** Writes a text as an HCL literal: escapes quotes and line ends outside its expressions. */
 function quoted(text: string): string {
   const parts = text.split(/([$%]\{(?:[^{}"]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\})/);
   return `"${parts.map((part, index) => (index % 2 === 1 ? part : part.replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n"))).join("")}"`;
@@ -175,7 +175,7 @@ function expression(text: string | undefined, scope: HclScope): Promise<HclValue
   return evaluate(`\${${text ?? ""}}`, scope);
 }
 
-/** The scope with own names before those around it. */
+/** A scope whose own names hide those around it. */
 export function within(scope: HclScope, own: Readonly<Record<string, HclValue>>): HclScope {
   return { ...scope, find: async (name) => (Object.hasOwn(own, name) ? own[name] : scope.find(name)) };
 }
@@ -207,7 +207,7 @@ export function textOf(value: HclValue): string {
   return String(value ?? "");
 }
 
-/** Of those that bake has (docker/buildx, bake/hclparser/stdlib.go): what definitions of images use. */
+/** The functions of bake (docker/buildx, bake/hclparser/stdlib.go) that definitions of images use. */
 const functions: Readonly<Record<string, (...values: readonly HclValue[]) => HclValue>> = {
   upper: (text = "") => textOf(text).toUpperCase(),
   lower: (text = "") => textOf(text).toLowerCase(),

@@ -1,4 +1,4 @@
-/** `imgmatch init --from docker-bake.hcl` or a workflow: the matrix of its builds, and whether each of them is a cell. */
+/** `imgmatch init --from` a bake file or a workflow: writes the matrix of its builds, and compares each build with its cell. */
 
 import { basename, extname, join } from "node:path";
 import { Document, isMap, isScalar, isSeq, visit } from "yaml";
@@ -15,29 +15,30 @@ import { readBake } from "./read-bake.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import { readWorkflow } from "./read-workflow.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
+import type { Environment } from "../../io/world.ts";
 
 export interface InitFromDefinition {
   readonly written: readonly string[];
   readonly builds: readonly ComparedBuild[];
   readonly notes: readonly string[];
-  /** Why the matrix that was written cannot be read: then no build is compared. */
+  /** Mistakes of the written matrix: with any, no build is compared. */
   readonly problems: readonly Problem[];
 }
 
-export interface DefinitionOptions {
+interface DefinitionOptions {
   /** As the user named it, from `folder`. */
   readonly file: string;
   readonly name: string;
   readonly registry: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
-/** Whether this is no Dockerfile but what calls builds. */
+/** True if a file is a bake file or a workflow, and no Dockerfile. */
 export function isDefinition(file: string): boolean {
   return [".hcl", ".json", ".yml", ".yaml"].includes(extname(file).toLowerCase());
 }
 
-/** Writes the matrix also where a build of it is not equal. Throws `FILE_EXISTS`, `USAGE` for a file that builds nothing, and what `readBake` throws. */
+/** Writes the matrix even if a build differs. Throws `FILE_EXISTS`, `USAGE` for a file without builds, and the errors of `readBake`. */
 export async function initFromDefinition(
   folder: string,
   options: DefinitionOptions,
@@ -65,18 +66,22 @@ export async function initFromDefinition(
   );
   const equal = ({ builds: all, problems }: (typeof attempts)[number]) =>
     problems.length > 0 ? -1 : all.filter((each) => each.equal).length;
-  // Templates of the axes where they give the same: else texts as they stand.
+  // Prefer templates of the axes, unless the plain texts make more builds equal.
   const best = attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
   await writeFileAtomic(path, best.yaml, folder);
   const others = all.filter((build) => !builds.includes(build));
   const unequal = others.map(({ name: build, platform }) =>
     unlike(build, { what: "platform", original: platform, cell: null }),
   );
-  const { notes: told, problems } = best;
-  return { written: [matrixFile], builds: [...best.builds, ...unequal], notes: told, problems };
+  return {
+    written: [matrixFile],
+    builds: [...best.builds, ...unequal],
+    notes: best.notes,
+    problems: best.problems,
+  };
 }
 
-/** The `ARG`s of each Dockerfile; none of one that cannot be read, which comparing says. */
+/** Reads the defaults of each Dockerfile's `ARG`s. An unreadable file has none: the comparison reports it. */
 async function readDefaults(
   folder: string,
   builds: readonly OriginalBuild[],
@@ -116,7 +121,7 @@ function unlike(name: string, difference: Difference): ComparedBuild {
   return { name, cell: null, equal: false, differences: [difference] };
 }
 
-/** Width of a line that holds a value whole. */
+/** The longest value that is written on one line. */
 const width = 140;
 
 function definitionText(matrix: DerivedMatrix, { file, name, registry }: DefinitionOptions): string {
@@ -135,7 +140,7 @@ function definitionText(matrix: DerivedMatrix, { file, name, registry }: Definit
   const document = new Document(Object.fromEntries(entries));
   document.commentBefore = ` yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json\n From ${file}, by imgmatch init.`;
   visit(document, (_, node, path) => {
-    // Values, cases and rules are a line each where they fit.
+    // Each value, case and rule gets one line if it fits.
     if ((isMap(node) || isSeq(node)) && path.length > 4 && JSON.stringify(node).length < width)
       node.flow = true;
     // Versions are text: to YAML, 12.10 is a number.

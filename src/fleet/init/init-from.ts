@@ -1,4 +1,4 @@
-/** `imgmatch init --from Dockerfile`: a matrix for a Dockerfile that is there, and the lines of it that have to change. */
+/** `imgmatch init --from Dockerfile`: writes a matrix for the Dockerfile, and finds the lines of it to change. */
 
 import { join, relative, resolve } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
@@ -18,10 +18,10 @@ import { argumentsOf, type Reading, readDockerfile } from "./reading.ts";
 import { varyGpu } from "./vary-gpu.ts";
 import { varyMarch } from "./vary-march.ts";
 
-export interface InitFromOptions {
+interface InitFromOptions {
   /** As the user named it, from `folder`. */
   readonly dockerfile: string;
-  /** The fleet's machines. */
+  /** The machines to build for. */
   readonly hosts: readonly HostFacts[];
   readonly name: string;
   readonly registry: string;
@@ -29,18 +29,17 @@ export interface InitFromOptions {
 
 export interface InitFrom {
   readonly written: readonly string[];
-  /** Cells of the matrix that can be built. */
+  /** The number of cells that can be built. */
   readonly cells: number;
   readonly template: string;
   readonly edits: readonly Edit[];
-  /** Facts about the Dockerfile, for people. */
+  /** Notes about the Dockerfile, for people. */
   readonly notes: readonly string[];
 }
 
 /**
- * Writes `matrix.yaml` into `folder`, and the Dockerfile stays as it is. With the lines changed as the answer says, the fleet plans without
- * errors: this is tried before anything is written. Throws `FILE_EXISTS`, `FILE_NOT_FOUND`, and what planning throws for a
- * Dockerfile that no matrix could use.
+ * Writes `matrix.yaml` into `folder` and leaves the Dockerfile alone. Plans the fleet with the edits first, so that they are known to work.
+ * Throws `FILE_EXISTS`, `FILE_NOT_FOUND`, and errors of planning for a Dockerfile that no matrix could use.
  */
 export async function initFrom(folder: string, options: InitFromOptions): Promise<InitFrom> {
   const { dockerfile, hosts, name, registry } = options;
@@ -86,8 +85,8 @@ function propose(
     notes.push("the CPU of no host is known: the marches are levels that most machines have");
   for (const argument of withoutValue(reading, { ...marchArgs, ...gpu.args }))
     notes.push(`ARG ${argument} has no value: give it one in args of the matrix where a step needs it`);
-  // A plain pull gets an image that starts on every machine. With CUDA it gets none: no runtime chooses among those for GPUs.
-  // Marches that make no difference to the images would give one image several names.
+  // The lowest march is for a plain pull, which needs an image that starts on every machine. With CUDA a plain pull gets no image: no runtime
+  // chooses by GPU. If no step compiles, there is only the lowest march, as further ones would give one image several names.
   const lowest = varies && toolkit !== null ? [] : lowestMarches(hosts);
   const variesGpu = Object.keys(gpu.args).length > 0;
   return {
@@ -102,7 +101,7 @@ function propose(
   };
 }
 
-/** Arguments without a default that the matrix does not give either. */
+/** Arguments that have neither a default nor a value in the matrix. */
 function withoutValue({ placed }: Reading, given: Readonly<Record<string, string>>): readonly string[] {
   const all = argumentsOf(placed);
   const valued = new Set([
@@ -113,12 +112,12 @@ function withoutValue({ placed }: Reading, given: Readonly<Record<string, string
   return [...names].filter((name) => !/^(TARGET|BUILD)(PLATFORM|OS|ARCH|VARIANT)$|_proxy$/i.test(name));
 }
 
-/** The Dockerfile's folder, and for one further down the folder of the matrix, as `docker build -f docker/Dockerfile .` has it. */
+/** Possible contexts: the Dockerfile's folder, and that of the matrix, as in `docker build -f docker/Dockerfile .`. */
 function contextsOf(template: string): readonly string[] {
   return template.includes("/") ? [template.slice(0, template.lastIndexOf("/")), "."] : ["."];
 }
 
-/** With the first context that has all files that the Dockerfile copies; where none has, what the last one lacks is told. */
+/** Plans with the first context that has all files that the Dockerfile copies. If none has, throws the error of the last. */
 async function firstThatPlans(
   folder: string,
   [context, ...others]: readonly string[],

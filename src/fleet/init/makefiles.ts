@@ -1,6 +1,6 @@
 /**
- * The variables that a project's Makefiles assign. GNU make takes such a variable from its command line alone; others, and those that they
- * assign with `?=`, from the environment too (GNU make manual, "Variables from the Environment").
+ * Reads the variables that a project's Makefiles assign. Only the command line of make overrides them; the environment counts for other
+ * variables and those that `?=` assigns (GNU make manual, "Variables from the Environment").
  */
 
 import { posix } from "node:path";
@@ -9,22 +9,22 @@ import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { Reading } from "./reading.ts";
 
-export interface Assignment {
-  /** As it stands there; null where nobody knows what it comes to: several lines make it, or it names variables. */
+interface Assignment {
+  /** null if unknown: several lines assign it, or it names variables. */
   readonly value: string | null;
-  /** Whether any of the lines has a `-march`: it stands behind what CC says, and counts. */
+  /** True if a line has a `-march`: it follows the one in CC, and so overrides it. */
   readonly namesMarch: boolean;
-  /** The first place: `src/Makefile:3`. */
+  /** The place of the first line: `src/Makefile:3`. */
   readonly at: string;
 }
 
 /** By name. */
 export type Assignments = ReadonlyMap<string, Assignment>;
 
-/** As make looks for them. */
+/** In the order in which make looks for them. */
 const names = ["GNUmakefile", "makefile", "Makefile"];
 
-/** Of the folders of `root` in which the Dockerfile's steps may call make. A file that cannot be read assigns nothing. */
+/** Reads the Makefiles in folders of `root` in which a step may call make. An unreadable file assigns nothing. */
 export async function readMakefiles(
   root: string,
   contexts: readonly string[],
@@ -51,7 +51,7 @@ export async function readMakefiles(
   return found;
 }
 
-/** The contexts, and below them what the Dockerfile copies, and where its steps go. */
+/** The contexts, and the folders below them that the Dockerfile copies or its steps enter. */
 function foldersOf(contexts: readonly string[], { placed }: Reading): readonly string[] {
   const texts = placed.map(({ instruction }) => instruction.text).join("\n");
   const copied = [...texts.matchAll(/^\s*(?:COPY|ADD)\s+(.*)$/gim)].flatMap(([, words = ""]) =>

@@ -1,4 +1,4 @@
-/** The text of the matrix that `init --from` writes. */
+/** Writes the matrix for `init --from Dockerfile`. */
 
 import type { Compiler } from "../matrix/matrix.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
@@ -57,7 +57,7 @@ function list(values: readonly string[]): string {
   return `[${values.map(text).join(", ")}]`;
 }
 
-/** Plain where YAML takes it for the same text, whoever reads it. */
+/** Quotes a text that some reader of YAML could take for something else. */
 function text(value: string): string {
   return /^[A-Za-z][\w./:-]*$/.test(value) &&
     !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value) &&

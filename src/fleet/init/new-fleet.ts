@@ -1,4 +1,4 @@
-/** Checks of a fleet that is about to be written: it must name an image, and overwrite no file. */
+/** Checks a new fleet before it is written: its name, and that it overwrites no file. */
 
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -10,7 +10,7 @@ export const matrixFile = "matrix.yaml";
 /** Throws `USAGE` or `REFERENCE_INVALID`. */
 export function checkImageName(name: string, registry: string): void {
   const reference = parseImageReference(`${registry}/${name}`);
-  // A name with a slash, a tag or a digest would be another image's.
+  // With a slash, a tag or a digest in it, the name would be that of another image.
   if (name.includes("/") || reference.tag !== null || reference.digest !== null) {
     throw usageError(
       `${JSON.stringify(name)} cannot name an image`,
@@ -19,7 +19,7 @@ export function checkImageName(name: string, registry: string): void {
   }
 }
 
-/** Throws `FILE_EXISTS` for every file that is there. */
+/** Throws `FILE_EXISTS` for every existing file. */
 export function refuseExisting(folder: string, paths: readonly string[]): void {
   throwProblems(
     paths
@@ -35,8 +35,8 @@ export function refuseExisting(folder: string, paths: readonly string[]): void {
   );
 }
 
-/** The folder's name as an image may be called. */
-export function nameOf(folder: string): string {
+/** The folder's name, changed to fit an image. */
+export function imageNameFor(folder: string): string {
   const name = basename(resolve(folder))
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, "-")

@@ -1,17 +1,18 @@
-/** A build of an existing definition: one `docker build` with these arguments. */
+/** The builds of an existing bake file or workflow. */
 
+/** The arguments of one `docker build`. */
 export interface OriginalBuild {
-  /** As its definition calls it: a target of bake; a workflow's job, row and step. */
+  /** Its name in the definition: a target of bake; a workflow's job, row and step. */
   readonly name: string;
   /** From the folder of the matrix. */
   readonly dockerfile: string;
   readonly context: string;
-  /** null: the last stage. */
+  /** null for the last stage. */
   readonly target: string | null;
-  /** null: the platform of whatever builds. */
+  /** null for the builder's own platform. */
   readonly platform: string | null;
   readonly args: Readonly<Record<string, string>>;
-  /** Parts that no matrix can say, or that nobody knows before it runs. */
+  /** Parts that no matrix can express, or that are unknown before the workflow runs. */
   readonly left: readonly string[];
 }
 

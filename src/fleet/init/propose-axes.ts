@@ -1,4 +1,4 @@
-/** Values of the hardware axes that suit some hosts. Pure. */
+/** Proposes values of the hardware axes for hosts. Pure. */
 
 import { type ComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { allMarches, findMarch, marchCompiles } from "../../hardware/cpu-marches.ts";
@@ -6,10 +6,10 @@ import { type CudaToolkit, supportedTargets, toolkitCompiles } from "../../hardw
 import type { HostFacts } from "../../host/facts.ts";
 import type { Compiler } from "../matrix/matrix.ts";
 
-/** The two levels of most machines, if no host tells its CPU's features. */
+/** The levels of most machines, for hosts with unknown CPUs. */
 const usualMarches = ["x86-64-v2", "x86-64-v3"];
 
-/** gcc before 11 and clang before 12 have no levels: the oldest CPU of each. */
+/** The oldest CPU of each level: gcc before 11 and clang before 12 know no levels. */
 const oldestOf: Readonly<Record<string, string>> = {
   "x86-64-v2": "nehalem",
   "x86-64-v3": "haswell",
@@ -17,10 +17,9 @@ const oldestOf: Readonly<Record<string, string>> = {
 };
 
 /**
- * For each architecture the highest level that all of its hosts run, and for each host the march of its CPU, of those that the
- * compiler knows.
+ * For each architecture the highest level that all its hosts run, and for each host the march of its CPU, as far as the compiler knows them.
  *
- * @returns names, each once; the usual levels where no host's CPU is known
+ * @returns names, each once; the usual levels if no host's CPU is known
  */
 export function proposeMarches(hosts: readonly HostFacts[], compiler: Compiler | null): readonly string[] {
   const known = hosts.filter(({ cpu }) => cpu.features !== null);
@@ -37,10 +36,10 @@ export function proposeMarches(hosts: readonly HostFacts[], compiler: Compiler |
   return usualMarches.flatMap((level) => compilable(level, compiler) ?? []);
 }
 
-/** Lowest first: the tables have the levels of each architecture in this order. */
+/** Lowest first, as in the table. */
 const levels = allMarches().flatMap(({ name, vendor }) => (vendor === "generic" ? [name] : []));
 
-/** The level, or what stands for it where the compiler does not know levels. */
+/** The level, or its oldest CPU if the compiler knows no levels. */
 function compilable(level: string, compiler: Compiler | null): string | null {
   return [level, oldestOf[level]].find((name) => name !== undefined && knows(compiler, name)) ?? null;
 }
@@ -62,7 +61,7 @@ function runs({ cpu, platform }: HostFacts, name: string): boolean {
   );
 }
 
-/** The lowest level of each architecture, for images that no march makes a difference to. */
+/** The lowest level of each architecture. */
 export function lowestMarches(hosts: readonly HostFacts[]): readonly string[] {
   const architectures = new Set(hosts.map(architectureOf));
   const lowest = [...architectures].flatMap(
@@ -71,7 +70,7 @@ export function lowestMarches(hosts: readonly HostFacts[]): readonly string[] {
   return lowest.length === 0 ? ["x86-64"] : lowest;
 }
 
-/** The march with the most features of which the host has all; of several of one size its vendor's. */
+/** The march with the most features that the host runs; among equals, its vendor's. */
 function nativeMarch(host: HostFacts, compiler: Compiler | null): string | null {
   const fitting = allMarches()
     .filter(({ vendor }) => vendor === "generic" || vendor === host.cpu.vendor)
@@ -85,8 +84,8 @@ function architectureOf({ platform }: Pick<HostFacts, "platform">): string {
 }
 
 /**
- * The compute capabilities of the hosts' GPUs for which the toolkit compiles; without such, those that the Dockerfile names; without
- * any, the oldest and the newest of the toolkit, the latter with PTX for all that come after it.
+ * The compute capabilities of the hosts' GPUs that the toolkit compiles for; else those that the Dockerfile names; else the toolkit's oldest
+ * and newest, with PTX for later GPUs.
  */
 export function proposeComputes(
   hosts: readonly HostFacts[],
@@ -96,11 +95,11 @@ export function proposeComputes(
   const own = hosts.flatMap(({ nvidia }) => nvidia?.gpus.flatMap(({ compute }) => compute ?? []) ?? []);
   const compiles = (text: string) => compiledBy(toolkit, text) !== null;
   for (const found of [own, named]) {
-    const usable = [...new Set(found)].filter(compiles).sort(compareText);
+    const usable = [...new Set(found)].filter(compiles).sort(compareCapabilities);
     const [last] = usable.slice(-1);
     if (last === undefined) continue;
     // The driver compiles PTX for GPUs that are newer than the toolkit.
-    const isNewer = found.some((text) => !compiles(text) && compareText(text, last) > 0);
+    const isNewer = found.some((text) => !compiles(text) && compareCapabilities(text, last) > 0);
     return isNewer && !last.endsWith("+ptx") ? [...usable.slice(0, -1), `${last}+ptx`] : usable;
   }
   const numbers = supportedTargets(toolkit.minor)?.sm ?? [];
@@ -111,13 +110,13 @@ export function proposeComputes(
   return oldest === newest ? [`${newest}+ptx`] : [oldest, `${newest}+ptx`];
 }
 
-/** The compute capability of a target; null where the toolkit does not compile for it. */
+/** The compute capability of a target; null if the toolkit does not compile for it. */
 export function compiledBy(toolkit: CudaToolkit, text: string): ComputeCapability | null {
   const compute = parseComputeCapability(text.replace(/[af]?(\+ptx)?$/, ""));
   if (compute === null) return null;
   return toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) === false ? null : compute;
 }
 
-function compareText(one: string, other: string): number {
+function compareCapabilities(one: string, other: string): number {
   return Number.parseFloat(one) - Number.parseFloat(other);
 }

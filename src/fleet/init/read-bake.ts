@@ -1,4 +1,4 @@
-/** `docker-bake.hcl` or `docker-bake.json` → what it builds: by `docker buildx bake --print`, and by a parser where there is no buildx. */
+/** Reads the builds of a bake file with `docker buildx bake --print`, or with a parser of HCL if there is no buildx. */
 
 import { posix } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
@@ -7,17 +7,18 @@ import { findProgram, runProgram } from "../../io/run-program.ts";
 import { evaluateBake, type BakeTarget } from "./evaluate-bake.ts";
 import type { HclParser } from "./hcl.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
+import type { Environment } from "../../io/world.ts";
 
-export interface ReadBakeOptions {
+interface ReadBakeOptions {
   /** The folder of the file and its contexts. */
   readonly folder: string;
-  /** Variables of the definition may stand here. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** May set variables of the file. */
+  readonly env: Environment;
 }
 
 const parserPackage = "@cdktn/hcl2json";
 
-/** Throws `ENGINE_FAILED` for what buildx refuses, and `ENGINE_NOT_FOUND` where there is neither buildx nor the parser. */
+/** Throws `ENGINE_FAILED` if buildx refuses the file, and `ENGINE_NOT_FOUND` if there is neither buildx nor the parser. */
 export async function readBake(file: string, text: string, options: ReadBakeOptions): Promise<Definition> {
   const wanted = targetNames(text);
   const printed = await printBake(file, wanted, options);
@@ -27,7 +28,7 @@ export async function readBake(file: string, text: string, options: ReadBakeOpti
   return { builds: targets.flatMap(buildsOf), notes: [] };
 }
 
-/** The targets that the file defines, less those that other targets only inherit. */
+/** The targets of the file, without those that others only inherit. */
 function targetNames(text: string): readonly string[] {
   const own = text.replace(/^\s*(#|\/\/).*$/gm, "");
   const listed = (pattern: RegExp) =>
@@ -44,7 +45,7 @@ function targetNames(text: string): readonly string[] {
   return [...new Set(names)].filter((name) => grouped.has(name) || !inherited.has(name));
 }
 
-/** null without buildx. It evaluates all of HCL, and builds nothing. */
+/** null without buildx. Builds nothing. */
 async function printBake(
   file: string,
   names: readonly string[],
@@ -96,7 +97,7 @@ function buildsOf([name, target]: readonly [string, BakeTarget]): readonly Origi
     context: posix.normalize(context),
     dockerfile: posix.join(context, dockerfile),
     target: target.target || null,
-    // bake's word for the platform of whatever builds
+    // `local` is bake's word for the builder's own platform.
     platform: platform === "local" ? null : platform,
     args: Object.fromEntries(
       Object.entries(args ?? {}).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),

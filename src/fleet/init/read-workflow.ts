@@ -1,4 +1,4 @@
-/** A GitHub workflow → the images that its jobs build: by docker/build-push-action, `docker build` and `docker buildx build`. */
+/** Reads the builds of a GitHub workflow: steps with docker/build-push-action, `docker build` or `docker buildx build`. */
 
 import { posix } from "node:path";
 import { fieldsOf } from "../../io/json.ts";
@@ -9,7 +9,7 @@ import { type Contexts, isRuledOut, textWith } from "./workflow-expressions.ts";
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** null for a file that is no workflow. */
+/** null for any other file. */
 export function readWorkflow(text: string): Definition | null {
   const workflow = fieldsOf(withBooleans(parseYamlSource(text, "workflow").source.data));
   if (workflow.jobs === undefined) return null;
@@ -33,7 +33,7 @@ export function readWorkflow(text: string): Definition | null {
   return { builds: withOwnNames(builds), notes };
 }
 
-/** Every scalar is read as text: to a condition of the workflow `false` is none. */
+/** Turns `true` and `false` into booleans: all scalars were read as texts, and the text `false` would hold in a condition. */
 function withBooleans(value: unknown): unknown {
   if (value === "true" || value === "false") return value === "true";
   if (Array.isArray(value)) return value.map(withBooleans);
@@ -45,7 +45,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The labels of a row: its first texts. */
+/** The label of each value: its text, or the first text of a mapping. */
 function labelsOf(matrix: Mapping): readonly string[] {
   return Object.values(matrix)
     .map((value) =>
@@ -57,7 +57,7 @@ function labelsOf(matrix: Mapping): readonly string[] {
     .map(String);
 }
 
-/** In the environment of a job texts see the environment above it. */
+/** A job's environment may use the environment above it. */
 function contextsOf(matrix: Mapping, environments: readonly unknown[]): Contexts {
   let env: Mapping = {};
   for (const each of environments) {
@@ -70,7 +70,7 @@ function contextsOf(matrix: Mapping, environments: readonly unknown[]): Contexts
   return { matrix, env };
 }
 
-/** As GitHub makes the rows (docs.github.com, "Running variations of jobs in a workflow"); null for a matrix that only a run knows. */
+/** Makes the rows as GitHub does (docs.github.com, "Running variations of jobs in a workflow"); null for a matrix that is made at run time. */
 function rowsOf(matrix: unknown): readonly Mapping[] | null {
   if (matrix === undefined) return [{}];
   const { include, exclude, ...axes } = fieldsOf(matrix);
@@ -125,7 +125,7 @@ function actionBuilds(job: string, step: Mapping, contexts: Contexts): readonly 
   return buildsOf(job, { context, file, platforms, target, args, left });
 }
 
-/** The repository itself, where none is named: the action's own default is its Git URL. */
+/** The action's default context is the repository's Git URL, so a URL means the repository itself. */
 function contextOf(text: string): string {
   return text === "" || /^(https?|git):|^git@/.test(text) ? "." : posix.normalize(text);
 }
@@ -142,22 +142,25 @@ function argumentsIn(text: string, contexts: Contexts, left: string[]): Readonly
   return Object.fromEntries(pairs);
 }
 
-/** A build as a step says it; an empty text where it says nothing. */
-interface Said extends Pick<OriginalBuild, "context" | "args" | "left"> {
+/** The settings of a step; a text is empty if the step has none. */
+interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "left"> {
   readonly file: string;
   readonly platforms: string;
   readonly target: string;
 }
 
-/** One for each platform. */
-function buildsOf(name: string, { file, platforms, target, ...said }: Said): readonly OriginalBuild[] {
-  const dockerfile = posix.normalize(file === "" ? posix.join(said.context, "Dockerfile") : file);
+/** A build for each platform. */
+function buildsOf(
+  name: string,
+  { file, platforms, target, ...others }: StepSettings,
+): readonly OriginalBuild[] {
+  const dockerfile = posix.normalize(file === "" ? posix.join(others.context, "Dockerfile") : file);
   const all = platforms.split(/[\s,]+/).filter((each) => each !== "");
-  const build = { ...said, name, dockerfile, target: target || null };
+  const build = { ...others, name, dockerfile, target: target || null };
   return (all.length === 0 ? [null] : all).map((platform) => ({ ...build, platform }));
 }
 
-/** `docker build` with its flags; lines that end with a backslash are one. */
+/** Finds `docker build` in a script. A backslash continues a line. */
 function commandBuilds(job: string, run: string, contexts: Contexts): readonly OriginalBuild[] {
   return run
     .replace(/\\\n/g, " ")
@@ -203,7 +206,7 @@ function commandBuild(job: string, flags: string, contexts: Contexts): readonly 
   return buildsOf(job, { context: posix.normalize(context), file, platforms, target, args, left });
 }
 
-/** `NAME` alone takes what the environment has under that name. */
+/** `NAME` without a value takes that of the environment. */
 function expandedArgument(text: string, { env }: Contexts): string {
   const named = /^\w+$/.test(text) ? `${text}=\${{ env.${text} }}` : text;
   return named.replace(
@@ -212,7 +215,7 @@ function expandedArgument(text: string, { env }: Contexts): string {
   );
 }
 
-/** Blanks within an expression part no words. */
+/** Removes blanks within expressions, so that these stay one word. */
 function protectedExpressions(text: string): string {
   return text.replace(/\$\{\{(.*?)\}\}/gs, (_, inner: string) => `\${{${inner.replace(/\s+/g, "")}}}`);
 }
@@ -221,7 +224,7 @@ function unquoted(text: string): string {
   return text.replace(/(["'])(.*?)\1/gs, "$2");
 }
 
-/** Steps of one job and row have its name: what they differ in is added. */
+/** Makes names unique: adds target and platform, and a number to equal ones. */
 function withOwnNames(builds: readonly OriginalBuild[]): readonly OriginalBuild[] {
   const named = builds.map((build) => ({
     ...build,

@@ -1,4 +1,4 @@
-/** An existing Dockerfile → its instructions by stage, with the lines that each takes, and the steps that compile. */
+/** Reads an existing Dockerfile: its instructions with their stages and lines, and the steps that compile. */
 
 import { assignmentsIn, type Instruction, jsonWords, parseDockerfile } from "../dockerfile/instructions.ts";
 import { readStages, type Stage, stageOf } from "../dockerfile/stages.ts";
@@ -7,9 +7,9 @@ export interface Placed {
   readonly instruction: Instruction;
   /** Index of its stage; -1 before the first `FROM`. */
   readonly stage: number;
-  /** Counts from 1, as the instruction's own line. */
+  /** Counts from 1, as the instruction's line does. */
   readonly lastLine: number;
-  /** The tool that it compiles with; null if it compiles nothing that imgmatch knows of. */
+  /** The tool that it compiles with; null if no known one. */
   readonly tool: Tool | null;
 }
 
@@ -20,11 +20,11 @@ export interface Reading {
 
 export interface DeclaredArgument {
   readonly name: string;
-  /** Without quotes; null where it has none. */
+  /** Without quotes; null if it has none. */
   readonly value: string | null;
 }
 
-/** Never throws: what is no Dockerfile is found when it is planned. */
+/** Never throws: planning finds the mistakes. */
 export function readDockerfile(text: string): Reading {
   const dockerfile = parseDockerfile(text);
   const stages = readStages(dockerfile);
@@ -41,7 +41,7 @@ export function readDockerfile(text: string): Reading {
   return { placed, stages };
 }
 
-/** The instructions of one stage; those before the first `FROM` for -1. */
+/** The instructions of a stage; for -1, those before the first `FROM`. */
 export function instructionsOf({ placed }: Reading, stage: number): readonly Placed[] {
   return placed.filter((each) => each.stage === stage);
 }
@@ -51,7 +51,7 @@ export function compilingStages({ placed }: Reading): readonly number[] {
   return [...new Set(placed.flatMap(({ stage, tool }) => (tool === null ? [] : [stage])))];
 }
 
-/** With their values unquoted. */
+/** The assignments of an instruction, without quotes. */
 export function assignmentsOf({ text }: Instruction): readonly DeclaredArgument[] {
   return assignmentsIn(text).map(({ name, value }) => ({ name, value: value && unquoted(value) }));
 }
@@ -66,7 +66,7 @@ function unquoted(text: string): string {
   return text.replace(/^(["'])(.*)\1$/s, "$2");
 }
 
-/** `cmake` reads other variables than `make` does, what builds a Python package others again, and a compiler that is called by itself none. */
+/** Tools read different variables: `cmake`, builders of Python packages, others as `make`. A compiler by itself reads none. */
 export type Tool = "cmake" | "python" | "other" | "compiler";
 
 const order = ["cmake", "python", "other", "compiler"] as const satisfies readonly Tool[];
@@ -80,11 +80,11 @@ const tools: Readonly<Record<Tool, RegExp>> = {
   compiler: /^(gcc|g\+\+|cc|c\+\+|clang(\+\+)?|nvcc)(-[\d.]+)?\s/,
 };
 
-/** null for an instruction that compiles nothing known. The first tool that says more than `other` counts. */
+/** null for an instruction that compiles nothing known. Of several tools, the first of `order` counts. */
 function toolOf({ keyword, text, documents }: Instruction): Tool | null {
   if (keyword !== "RUN") return null;
   const commands = commandsOf(`${bodyOf(text)}\n${documents}`);
-  const found = new Set(commands.flatMap((command) => nameOf(command) ?? []));
+  const found = new Set(commands.flatMap((command) => toolIn(command) ?? []));
   return order.find((tool) => found.has(tool)) ?? null;
 }
 
@@ -98,13 +98,13 @@ function commandsOf(body: string): readonly string[] {
   return body.split(/&&|\|\||[;|\n]/).map((command) =>
     command
       .trim()
-      // `cd src`, `( …`, and variables that are set for one command
+      // Removes a bracket, and `sudo` or variables before a command.
       .replace(/^[({]\s*/, "")
       .replace(/^((sudo|env|exec|time)\s+|[A-Za-z_]\w*=("[^"]*"|'[^']*'|\S*)\s+)+/, ""),
   );
 }
 
-function nameOf(command: string): Tool | null {
+function toolIn(command: string): Tool | null {
   const [program = "", ...rest] = command.split(/\s+/);
   // A wheel is compiled already.
   if (rest.some((word) => word.endsWith(".whl"))) return null;

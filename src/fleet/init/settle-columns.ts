@@ -1,16 +1,16 @@
-/** Puts each column of the original builds where it belongs: into the matrix, onto the values of one axis, or into cases over several. */
+/** Places each column in the new matrix: as a setting of the matrix, of one axis's values, or as cases over several axes. */
 
 import { type Column, type Combination, decidingAxes, type Factor, grouped } from "./columns.ts";
 
-/** The content of a new `matrix.yaml`, as YAML has it. */
+/** The content of a new `matrix.yaml`. */
 export interface DerivedMatrix extends Settings {
   readonly axes: Readonly<Record<string, readonly AxisValue[]>>;
   readonly values: Readonly<Record<string, readonly Case[]>>;
   readonly exclude: readonly Exclusion[];
 }
 
-/** Of the matrix, of a value, or of a case. */
-export interface Settings {
+/** Settings of the matrix, of a value, or of a case. */
+interface Settings {
   template?: string;
   context?: string;
   target?: string;
@@ -24,20 +24,20 @@ type Exclusion = Readonly<Record<string, string | readonly string[]>>;
 export interface Axis {
   readonly name: string;
   readonly factor: Factor;
-  /** Of each class. */
+  /** A label for each class of the factor. */
   readonly labels: readonly string[];
-  /** The column whose texts the labels are; null where they are made up. */
+  /** The column whose texts are the labels; null for invented labels. */
   readonly column: string | null;
 }
 
-/** Names that a matrix or a template has already. */
+/** Names with a meaning in a matrix or a template. */
 const taken = new Set(
   "platform cuda compute march gpu accel rocm name version repository cell architecture base axes args inputs".split(
     " ",
   ),
 );
 
-/** The name, or with a number behind it where it is taken. */
+/** The name, with a number behind it if it is taken. */
 export function freeName(wanted: string, used: Iterable<string>): string {
   const all = new Set([...taken, ...used]);
   for (let number = 1; ; number++) {
@@ -46,8 +46,8 @@ export function freeName(wanted: string, used: Iterable<string>): string {
   }
 }
 
-/** `UBUNTU_VERSION`: ubuntu. */
-export function nameOf(argument: string): string {
+/** `UBUNTU_VERSION` → `ubuntu` */
+export function axisNameFor(argument: string): string {
   const name = argument
     .toLowerCase()
     .replace(/_version$/, "")
@@ -56,8 +56,8 @@ export function nameOf(argument: string): string {
 }
 
 /**
- * @param compute the lists of GPU code, as JSON; null without a CUDA axis
- * @param given arguments that need no column
+ * @param compute lists of GPU code as JSON; null without a CUDA axis
+ * @param given arguments of the matrix that need no column
  */
 export function settleColumns(
   columns: readonly Column[],
@@ -77,7 +77,7 @@ export function settleColumns(
     else if (named !== undefined) put(own, column.name, `{{${named.name}}}`);
     else if (deciding.length === 1) brought.set(axis, bringing(axis, column, brought.get(axis)));
     else {
-      const name = freeName(nameOf(column.name.replace(/^arg:/, "")), [
+      const name = freeName(axisNameFor(column.name.replace(/^arg:/, "")), [
         ...axes.map((each) => each.name),
         ...Object.keys(values),
       ]);
@@ -93,20 +93,20 @@ export function settleColumns(
   ]);
   const gpus: [string, readonly AxisValue[]][] =
     compute === null ? [] : [["compute", computeValues(axes, compute)]];
-  // A matrix has a template also if each value brings another.
+  // A matrix needs a template even if each value has another.
   const template = own.template ?? columns.find(({ name }) => name === "template")?.cells[0] ?? "Dockerfile";
   return {
     ...own,
     template,
     args: { ...own.args, ...given },
-    // cuda is the first one, and compute stands beside it.
+    // compute follows cuda, which is first.
     axes: Object.fromEntries([...listed.slice(0, 1), ...gpus, ...listed.slice(1)]),
     values,
     exclude: exclusions(axes),
   };
 }
 
-/** None for a column that is the same everywhere. */
+/** The axes that decide a column; none for a column with one text. */
 function decidingOf(axes: readonly Axis[], column: Column): readonly Axis[] {
   const factors = decidingAxes(
     axes.map(({ factor }) => factor),
@@ -122,7 +122,7 @@ function bringing(axis: Axis, column: Column, before: readonly Settings[] | unde
   return all;
 }
 
-/** A text that arguments name, or the setting itself. */
+/** A case with a text that arguments name, or with the setting itself. */
 function caseOf(
   { when, text }: { readonly when?: Combination; readonly text: string | null },
   column: string,
@@ -134,7 +134,7 @@ function caseOf(
   return { ...(when && { when }), ...(value !== null && { value }), ...settings };
 }
 
-/** The most frequent text last, for all that no case before is for. */
+/** The last case, for the most frequent text, has no condition: it applies if no other does. */
 function casesOf(
   deciding: readonly Axis[],
   { cells }: Column,
@@ -151,13 +151,13 @@ function casesOf(
   });
 }
 
-/** A value for each list, or cases of one where other axes decide it. */
+/** One list for all, or a value with cases if other axes decide the list. */
 function computeValues(axes: readonly Axis[], column: Column): readonly AxisValue[] {
   const lists = column.cells.flatMap((text) => (text === null ? [] : [text]));
   const listOf = (text: string) => JSON.parse(text) as readonly string[];
   const [only] = lists;
   if (only !== undefined && lists.every((text) => text === only)) return [listOf(only)];
-  // A CPU-only row has no compute, so any list is right for it.
+  // A CPU-only row has no compute, so any list fits.
   const filled = { ...column, cells: column.cells.map((text) => text ?? only ?? null) };
   const cases = casesOf(decidingOf(axes, filled), filled).map(({ when, text }) => ({
     ...(when && { when }),
@@ -174,7 +174,7 @@ function valuesOf(axis: Axis, brought: readonly Settings[]): readonly AxisValue[
   });
 }
 
-/** Pairs of values that never come together, then what else of the product does not exist. */
+/** Excludes pairs of values that never occur together, then the other missing combinations. */
 function exclusions(axes: readonly Axis[]): readonly Exclusion[] {
   const rows = axes[0]?.factor.classes ?? [];
   const all = rows.map((_, row) => axes.map((axis) => labelAt(axis, row)));
@@ -210,7 +210,7 @@ function isItsLabel(axis: Axis, { cells }: Column): boolean {
   return cells.every((text, row) => text === labelAt(axis, row));
 }
 
-/** Nothing for a row that has none. */
+/** Puts a column's text into settings; null changes nothing. */
 function put(settings: Settings, column: string, text: string | null): void {
   if (text === null) return;
   if (column === "template" || column === "target" || column === "context") settings[column] = text;

@@ -1,6 +1,6 @@
 /**
- * The files that `imgmatch init` writes: two CPU levels, the lower one for every machine, one toolkit, two GPUs; and a program that says
- * what it was compiled for.
+ * The files that `imgmatch init` writes: a matrix with two CPU levels, one toolkit and two GPUs, and a program that prints what it was
+ * compiled for.
  */
 export function starterFiles(name: string, registry: string): Record<string, string> {
   return {

@@ -1,11 +1,11 @@
-/** Facts from a Dockerfile's base images: the toolkit, the compiler, the Python. An unknown one is null. */
+/** Finds toolkit, compiler and Python in a Dockerfile's base images. null if unknown. */
 
 import { type CudaToolkit, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { Compiler } from "../matrix/matrix.ts";
 import { lowestStage } from "../dockerfile/stages.ts";
 import { argumentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";
 
-/** Of the first base that names a CUDA toolkit that the tables have. */
+/** The toolkit of the first base that names a known one. */
 export function findCuda({ stages }: Reading): CudaToolkit | null {
   for (const { ref } of stages) {
     const version = ref.ok ? /(?:^|\/)cuda:v?(\d+\.\d+(?:\.\d+)?)|-cuda(\d+\.\d+)/.exec(ref.value) : null;
@@ -15,7 +15,7 @@ export function findCuda({ stages }: Reading): CudaToolkit | null {
   return null;
 }
 
-/** The argument by which a `FROM` chooses its Python, with the version that it has. */
+/** The argument by which a `FROM` chooses its Python, with its version. */
 export function findPython(reading: Reading): { readonly argument: string; readonly version: string } | null {
   const declared = argumentsOf(instructionsOf(reading, -1));
   const globals = new Map(declared.map(({ name, value }) => [name, value]));
@@ -28,7 +28,7 @@ export function findPython(reading: Reading): { readonly argument: string; reado
 }
 
 /**
- * gcc and clang of a release, as `apt-get install gcc clang` has them. Sources: packages.debian.org and packages.ubuntu.com, "gcc",
+ * The gcc and clang of a release's packages. Sources: packages.debian.org and packages.ubuntu.com, "gcc",
  * "clang"; pkgs.alpinelinux.org, "gcc".
  */
 const releases: readonly (readonly [RegExp, gcc: string, clang: string | null])[] = [
@@ -45,7 +45,7 @@ const releases: readonly (readonly [RegExp, gcc: string, clang: string | null])[
   [/alpine:?3\.(21|22)(?!\d)/, "14.2", null],
 ];
 
-/** Of the first stage that compiles; null where neither its base nor its steps say it. */
+/** The compiler of the first stage that compiles, by its steps or its base. */
 export function findCompiler(reading: Reading): Compiler | null {
   const [index] = compilingStages(reading);
   if (index === undefined) return null;

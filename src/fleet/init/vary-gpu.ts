@@ -1,10 +1,10 @@
-/** The places of a Dockerfile that decide the GPUs it compiles for: names in it, or variables that its tools read from the environment. */
+/** Makes a Dockerfile compile for the GPUs of a build argument: in place of the GPUs that it names, or by a variable that its tool reads. */
 
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import { assignmentsOf, type Placed, type Reading, type Tool } from "./reading.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
 
-export interface GpuVariation {
+interface GpuVariation {
   readonly args: ArgumentTemplates;
   /** Compute capabilities that the Dockerfile names, as a matrix writes them. */
   readonly named: readonly string[];
@@ -28,11 +28,11 @@ const readBy: Readonly<Record<Tool, Variable>> = {
   compiler: "NVCC_APPEND_FLAGS",
 };
 
-/** One or several in a row; for a row on the next line nvcc gets the same once more, which it takes. */
+/** One or several options in a row. A row on the next line becomes the same argument again, which nvcc accepts. */
 const gencode =
   /(?:\s*(?:--?gpu-architecture|--?gencode|-arch)(?:=|\s+)["']?(?:arch=)?(?:sm|compute)_\d+[af]?(?:,code=\[?[\w,]+\]?)?["']?)+/g;
 
-/** Changes the draft where it must. Nothing for a Dockerfile without a step that compiles. */
+/** Changes the draft. A Dockerfile without a step that compiles stays. */
 export function varyGpu(reading: Reading, draft: Draft): GpuVariation {
   const found = [
     ...listed(reading, draft, "TORCH_CUDA_ARCH_LIST"),
@@ -53,7 +53,7 @@ interface Found {
   readonly text: string;
 }
 
-/** An `ARG`, an `ENV`, or `NAME=value` in a step. */
+/** Finds a variable in an `ARG`, in an `ENV`, or as `NAME=value` in a step. */
 function listed({ placed }: Reading, draft: Draft, variable: Variable): readonly Found[] {
   return placed.flatMap((each): Found[] => {
     const { keyword } = each.instruction;
@@ -77,7 +77,7 @@ function listed({ placed }: Reading, draft: Draft, variable: Variable): readonly
   });
 }
 
-/** Answers what stood there. A value that is a variable already is left. */
+/** Answers the replaced values. A value with a variable in it stays. */
 function replaceValue(draft: Draft, placed: Placed, variable: Variable): readonly string[] {
   const pattern = new RegExp(
     `(?<=(?<![A-Za-z0-9_])(?:-D)?${variable}(?::STRING)?=)("[^"$]+"|'[^'$]+'|[^\\s"'$]+)`,
@@ -89,7 +89,7 @@ function replaceValue(draft: Draft, placed: Placed, variable: Variable): readonl
   });
 }
 
-/** `-gencode …` and `-arch=sm_80` of a step. */
+/** Replaces `-gencode …` and `-arch=sm_80` of a step. */
 function optioned({ placed }: Reading, draft: Draft): readonly Found[] {
   return placed.flatMap((each): Found[] => {
     if (each.instruction.keyword !== "RUN") return [];
@@ -108,7 +108,7 @@ function templates(names: readonly Variable[]): ArgumentTemplates {
   return Object.fromEntries(names.map((name) => [name, variables[name]]));
 }
 
-/** `8.0;9.0+PTX`, `80-real;90`, `compute_90,code=[sm_90,compute_90]` → as a matrix writes them. */
+/** Reads `8.0;9.0+PTX`, `80-real;90` and `compute_90,code=[sm_90,compute_90]`; answers the form of a matrix. */
 export function capabilitiesIn(text: string): readonly string[] {
   const torch = [...text.matchAll(/\b(\d{1,2}\.\d[af]?)(\+PTX)?/gi)].map(
     ([, name = "", ptx]) => `${name}${ptx === undefined ? "" : "+ptx"}`,

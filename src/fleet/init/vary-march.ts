@@ -1,6 +1,4 @@
-/**
- * The places of a Dockerfile that decide the CPU's march: an argument that it has, a `-march` that it names, or the compiler that it calls.
- */
+/** Makes a Dockerfile compile for the march of a build argument: by an argument that it has, a `-march` that it names, or its compiler. */
 
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { offsetIn } from "../dockerfile/instructions.ts";
@@ -19,16 +17,16 @@ import {
 export type ArgumentTemplates = Readonly<Record<string, string>>;
 
 const flags = "{{march.flags}}";
-/** `-march=…` and its like, with a `-mtune` beside it, which would say something else. */
+/** `-march=…`, `-mcpu=…`, and a `-mtune=…`, which would contradict the new march. */
 const marchOption = / ?-m(?:arch|cpu|tune)=[\w.+-]+/g;
 
-export interface MarchVariation {
+interface MarchVariation {
   readonly args: ArgumentTemplates;
-  /** Settings of the Makefiles that nobody can change from outside. */
+  /** Settings of Makefiles that no argument can change. */
   readonly notes: readonly string[];
 }
 
-/** Changes the draft where it must. Nothing for a Dockerfile without a step that compiles. */
+/** Changes the draft. A Dockerfile without a step that compiles stays. */
 export function varyMarch(reading: Reading, draft: Draft, makefiles: Assignments): MarchVariation {
   const all = compilingStages(reading).map((index) => {
     const stage = instructionsOf(reading, index);
@@ -40,11 +38,11 @@ export function varyMarch(reading: Reading, draft: Draft, makefiles: Assignments
   };
 }
 
-/** make where a command begins, with the rest of that command. */
+/** `make` at the beginning of a command, and the rest of the command. */
 const makeCall =
   /(?:^\s*RUN\s+(?:--\S+\s+)*|&&|\|\||[;|(])\s*(?:[A-Za-z_]\w*=\S*\s+)*g?make(?=[\s;&|)]|$)(?=([^;&|]*))/gi;
 
-/** Puts arguments on the command line of make that its Makefile would not take from the environment, or sets with another `-march`. */
+/** Puts arguments on the command line of make if the Makefile assigns them, or assigns a `-march` of its own. */
 function handOver(
   stage: readonly Placed[],
   draft: Draft,
@@ -73,7 +71,7 @@ function handOver(
   }
   for (const name of Object.keys(handed))
     if (args[name] === undefined) addBefore(draft, first.placed, `ARG ${name}`);
-  // From the end, so that the places before stay true.
+  // From the end, so that earlier offsets stay true.
   for (const { placed, match } of calls.toReversed()) {
     const given = Object.keys(handed).filter((name) => !names(match, name));
     insertBehind(draft, placed, match, given.map((name) => ` ${name}="\${${name}}"`).join(""));
@@ -81,7 +79,7 @@ function handOver(
   return { args: { ...args, ...handed }, notes };
 }
 
-/** In the steps whose words a shell reads. */
+/** The matches in steps that a shell runs. */
 function callsIn(stage: readonly Placed[], pattern: RegExp) {
   const steps = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
   return steps.flatMap((placed) =>
@@ -89,12 +87,12 @@ function callsIn(stage: readonly Placed[], pattern: RegExp) {
   );
 }
 
-/** Whether a call of make says it already. */
+/** True if a call of make assigns a variable. */
 function names([, rest = ""]: RegExpExecArray, name: string): boolean {
   return new RegExp(`(?:^|\\s)["']?${name}\\s*=`).test(rest);
 }
 
-/** In the line where a match of the instruction's text ends. */
+/** Inserts a text behind a match of the instruction's text. */
 function insertBehind(
   { lines, starts }: Draft,
   { instruction }: Placed,
@@ -122,10 +120,10 @@ function varyStage(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   return { ...called, ...varyCompiler(stage, draft) };
 }
 
-/** The template for an existing argument; null for one that is about something else. */
+/** The template for an existing argument; null for one that does not decide the march. */
 function templateFor({ name, value }: DeclaredArgument): string | null {
   const text = value ?? "";
-  // Texts that the shell or the matrix could not keep as they are.
+  // The shell or the matrix would change such a text.
   if (/[$`\\]|<</.test(text)) return null;
   if (/(^|_)(MARCH|TARGET_?CPU|CPU_?TYPE|CPU_?ARCH|MICRO_?ARCH)$/i.test(name)) {
     if (/^-m(arch|cpu)=/.test(text)) return flags;
@@ -144,7 +142,7 @@ function compilerOf(name: string): string {
   return name === "CC" ? "gcc" : name === "CXX" ? "g++" : "";
 }
 
-/** null where no step names one. */
+/** Replaces `-march` options; null if there are none. */
 function varyLiterals(stage: readonly Placed[], draft: Draft): ArgumentTemplates | null {
   const name = "MARCH_FLAGS";
   const found = stage
@@ -165,22 +163,22 @@ function bodyOf({ instruction: { text, documents } }: Placed): string {
   return `${text}\n${documents}`;
 }
 
-/** `RUN ["make", "-march=native"]`: there no shell is that would put a variable in. */
+/** `RUN ["make", "-march=native"]` has no shell to expand a variable. */
 function isExecForm({ instruction: { text } }: Placed): boolean {
   return /^\s*RUN\s+(--\S+\s+)*\[/i.test(text);
 }
 
-/** A compiler where a command begins. */
+/** A compiler at the beginning of a command. */
 const call =
   /(?:^\s*RUN\s+(?:--\S+\s+)*|&&|\|\||[;|(])\s*(?:[A-Za-z_]\w*=\S*\s+)*(gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|nvcc)(?:-[\d.]+)?(?=\s)/gi;
 
-/** `RUN gcc …`: a compiler that is called by itself reads no variable, so it is given one. */
+/** `RUN gcc …`: a compiler reads no variable, so the call gets the flags as an option. */
 function varyCalls(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   const name = "MARCH_FLAGS";
   const calls = callsIn(stage, call);
   const [first] = calls;
   if (first === undefined) return {};
-  // From the end, so that the places before stay true.
+  // From the end, so that earlier offsets stay true.
   for (const { placed, match } of calls.toReversed()) {
     const option = match[1]?.toLowerCase() === "nvcc" ? ` -Xcompiler "\${${name}}"` : ` \${${name}}`;
     insertBehind(draft, placed, match, option);
@@ -190,8 +188,8 @@ function varyCalls(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
 }
 
 /**
- * `CC` and `CXX` with the option in them, as Autoconf, CMake, Meson, make and setuptools take them from the environment: flags of the
- * project stay. If the Dockerfile itself names the compiler, its flags instead.
+ * Puts the option into `CC` and `CXX`, which Autoconf, CMake, Meson, make and setuptools read from the environment: so the project's flags
+ * stay. If the Dockerfile itself names the compiler, the option goes into its flags.
  */
 function varyCompiler(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
   const step = stage.find(({ tool }) => tool !== null && tool !== "compiler");

@@ -1,14 +1,14 @@
-/** `${{ … }}` of GitHub workflows, as far as a matrix and `env` decide it. */
+/** Evaluates `${{ … }}` of GitHub workflows with the values of `matrix` and `env`. */
 
-/** undefined: nobody knows before the workflow runs. */
-export type Known = string | number | boolean | null | object | undefined;
+/** undefined for a value that is unknown before the workflow runs. */
+type Known = string | number | boolean | null | object | undefined;
 
 export interface Contexts {
   readonly matrix: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, unknown>>;
 }
 
-/** A text with its expressions in place; undefined where one of them is not known. */
+/** Evaluates the expressions of a text; undefined if one is unknown. */
 export function textWith(text: string, contexts: Contexts): string | undefined {
   let isKnown = true;
   const made = text.replace(/\$\{\{(.*?)\}\}/gs, (_, expression: string) => {
@@ -23,7 +23,7 @@ export function textWith(text: string, contexts: Contexts): string | undefined {
   return isKnown ? made : undefined;
 }
 
-/** Whether a condition is known not to hold. An unreadable one is not known. */
+/** True if a condition certainly fails. An unreadable one is unknown. */
 export function isRuledOut(condition: unknown, contexts: Contexts): boolean {
   if (condition === undefined) return false;
   const text = String(condition)
@@ -73,7 +73,7 @@ function either(reader: Reader): Known {
   return chained(reader, "||", (next) => chained(next, "&&", comparison));
 }
 
-/** One side can decide it though nobody knows the other: in `||` one that holds, in `&&` one that does not. */
+/** A known side can decide although the other is unknown: in `||` one that holds, in `&&` one that does not. */
 function chained(reader: Reader, mark: "||" | "&&", read: (reader: Reader) => Known): Known {
   const decides = (value: Known) => value !== undefined && isTrue(value) === (mark === "||");
   let value = read(reader);
@@ -104,7 +104,7 @@ const comparisons: readonly (readonly [string, (left: Known, right: Known) => bo
   ["<", (left, right) => Number(left) < Number(right)],
 ];
 
-/** Texts without regard to case, values of different kinds as numbers (docs.github.com, "Evaluate expressions"). */
+/** Compares texts without regard to case, and values of different kinds as numbers (docs.github.com, "Evaluate expressions"). */
 function isSame(left: Known, right: Known): boolean {
   if (typeof left === "string" && typeof right === "string")
     return left.toLowerCase() === right.toLowerCase();
@@ -134,7 +134,7 @@ function single(reader: Reader): Known {
   return path(next.text, reader);
 }
 
-/** `matrix.config.tag`; a key that is not there is null, as GitHub has it. */
+/** `matrix.config.tag`; a missing key is null, as on GitHub. */
 function path(root: string, reader: Reader): Known {
   const { matrix, env } = reader.contexts;
   let value: unknown = root === "matrix" ? matrix : root === "env" ? env : undefined;
@@ -154,7 +154,7 @@ function step(value: unknown, key: string, root: string): unknown {
   if (value === undefined || value === null) return value;
   const found =
     typeof value === "object" && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : null;
-  // A value that a step writes into the environment stands in no file.
+  // A step may write it into the environment at run time.
   return found === null && root === "env" ? undefined : found;
 }
 

@@ -19,12 +19,18 @@ import type { Base } from "../dockerfile/bases.ts";
 import { type ContextListing, listContext } from "../dockerfile/context.ts";
 import { type ContextUse, targetUses } from "../dockerfile/context-use.ts";
 import { effectiveText } from "../dockerfile/effective-text.ts";
-import { generatedStart, isGenerated } from "../dockerfile/generated-line.ts";
 import type { Instruction } from "../dockerfile/instructions.ts";
-import { type RenderedCell, type RenderedFile, renderCell } from "../dockerfile/render-cell.ts";
+import {
+  generatedStart,
+  isGenerated,
+  type RenderedCell,
+  type RenderedFile,
+  renderCell,
+} from "../dockerfile/render-cell.ts";
 import { contextOf, settleCells } from "../dockerfile/settle-cells.ts";
 import { runBases } from "../dockerfile/stages.ts";
-import { missingSources, telling, writtenSecrets } from "../dockerfile/written-secrets.ts";
+import { missingSources } from "../dockerfile/context-inputs.ts";
+import { telling, writtenSecrets } from "../dockerfile/written-secrets.ts";
 import { withVersion } from "./find-version.ts";
 import { type GivenArguments, withArguments } from "../matrix/given-arguments.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";

@@ -3,8 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { Environment } from "../../io/world.ts";
 import { connectDocker } from "../../oci/engine/api.ts";
-import { imagePath } from "../../oci/engine/engine-answers.ts";
-import { readLayers } from "../../oci/engine/read-layers.ts";
+import { imagePath, readLayers } from "../../oci/engine/engine-answers.ts";
 import type { Layer } from "../../oci/image-layers.ts";
 import { openFromArchive } from "./from-archive.ts";
 import type { OpenedImage, OpenOptions } from "./open-layers.ts";

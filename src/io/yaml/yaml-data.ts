@@ -1,27 +1,27 @@
-/** A YAML document as plain data, in one pass: `yaml` would look through all anchors for every alias, and through all keys for every key. */
+/** Turns a YAML document into plain data in one pass. `yaml` itself searches all anchors for every alias, and all keys for every key. */
 
 import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
 import type { Place, Problem, ProblemCode } from "../../errors.ts";
 import type { InputLimit } from "../limits.ts";
 
-/** A kind of YAML file: how much of it is read, and the codes of its mistakes. */
+/** A kind of YAML file: its limit, and the codes of its mistakes. */
 export interface YamlKind {
   readonly limit: InputLimit;
   readonly syntax: ProblemCode;
-  /** Of a key that stands twice. */
+  /** For a key that stands twice. */
   readonly duplicate: ProblemCode;
 }
 
-/** Ten lines of aliases of aliases can stand for millions of values. */
+/** Aliases of aliases can stand for millions of values in ten lines. */
 const mostAliased = 100_000;
 
 interface Anchor {
   readonly data: unknown;
-  /** How many values it stands for; null while it is being read. */
+  /** The number of values that it stands for; null while it is being read. */
   readonly size: number | null;
 }
 
-/** Every scalar becomes its source text. The mistakes are keys that stand twice, merge keys, keys that are no text, and aliases of nothing. */
+/** Every scalar becomes its source text. Reports keys that stand twice, merge keys, keys that are no text, and wrong aliases. */
 export function plainData(
   document: Document,
   placeOf: (node: Node) => Place,
@@ -68,11 +68,11 @@ export function plainData(
         read(value);
         continue;
       } else if (name === "<<" && isScalar(key)) {
-        // Of YAML 1.1 (yaml.org/type/merge.html) and no part of YAML 1.2: it would be a key like any other.
+        // A merge key of YAML 1.1 (yaml.org/type/merge.html). To YAML 1.2 it is a key like any other.
         const fix = "write the keys out, or name a whole value by its alias";
         report(key, "YAML's merge key << is not available", fix);
       }
-      // Assigning would not make a key of `__proto__`.
+      // An assignment to `__proto__` would make no key.
       const member = { value: read(value), enumerable: true, writable: true, configurable: true };
       Object.defineProperty(found, String(name), member);
     }

@@ -1,15 +1,14 @@
-/** Text → YAML document, within bounds: the reader of YAML ends the whole process where a text nests too deep. */
+/** Parses YAML with a limit of depth: the `yaml` package ends the whole process if a text nests too deep. */
 
 import { Composer, type CST, type Document, Lexer, type LineCounter, Parser, YAMLParseError } from "yaml";
 import { ImgmatchError, type Place } from "../../errors.ts";
 
-/** A matrix needs seven. */
+/** A matrix needs seven levels. */
 const deepest = 64;
 
 /**
- * Parses the first document of a text. Keys that stand twice are not looked for: `yaml` compares each with each.
- *
- * Throws `INPUT_TOO_LARGE` for lists and mappings nested deeper than 64, before they are composed by recursion.
+ * Parses the first document of a text, without a search for keys that stand twice: `yaml` compares each with each.
+ * Throws `INPUT_TOO_LARGE` for lists and mappings nested deeper than 64, before `yaml` composes them by recursion.
  */
 export function parseYamlDocument(
   text: string,
@@ -37,7 +36,7 @@ function* tokens(text: string, lines: LineCounter, place: (offset: number) => Pl
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
-    // One for the document, one for each list and mapping that is open.
+    // The stack has an entry for the document, and one for each open list and mapping.
     if (parser.stack.length - 1 <= deepest) continue;
     throw new ImgmatchError({
       code: "INPUT_TOO_LARGE",
@@ -49,7 +48,7 @@ function* tokens(text: string, lines: LineCounter, place: (offset: number) => Pl
   yield* parser.end();
 }
 
-/** A megabyte of quotation marks is half a million mistakes, and the stack of each is a kilobyte that nobody reads. */
+/** A megabyte of quotation marks is half a million errors, each with a stack of a kilobyte that nobody reads. */
 function withoutStacks<Result>(work: () => Result): Result {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -1,4 +1,4 @@
-/** Places of the values of a YAML document: each mapping is indexed once, when it is first asked. */
+/** Finds the places of values in a YAML document. Each mapping is indexed once, at its first use. */
 
 import { type Document, isMap, isScalar, isSeq, type Node, type Pair } from "yaml";
 
@@ -12,7 +12,7 @@ export function yamlPlaces({ contents }: Document) {
     if (!isMap<Node | null, Node | null>(map)) return undefined;
     let index = indexes.get(map);
     if (index === undefined) {
-      // The first of two equal keys is the one that counts.
+      // The first of two equal keys counts.
       const entries = map.items.map(
         (pair) => [isScalar(pair.key) ? pair.key.value : pair.key, pair] as const,
       );
@@ -32,9 +32,9 @@ export function yamlPlaces({ contents }: Document) {
     }
     return nodes;
   };
-  /** Of the value at a path, or of its nearest ancestor that exists. */
+  /** The offset of the value at a path, or of its nearest ancestor that exists. */
   const offsetOf = (path: YamlPath) => nodesTo(path).findLast(({ range }) => range)?.range?.[0] ?? 0;
-  /** Of the key at a path; else as `offsetOf`. */
+  /** The offset of the key at a path, else {@link offsetOf}. */
   const offsetOfKey = (path: YamlPath) => {
     const nodes = nodesTo(path.slice(0, -1));
     const key = nodes.length === path.length ? entryOf(nodes.at(-1) ?? null, path.at(-1))?.key : null;

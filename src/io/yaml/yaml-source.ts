@@ -1,4 +1,4 @@
-/** YAML with places: every node of the document can be named as `file:line:column`. */
+/** Reads YAML with the place of every value, `file:line:column`. */
 
 import { LineCounter, type YAMLError } from "yaml";
 import type { Place, Problem } from "../../errors.ts";
@@ -8,11 +8,11 @@ import { parseYamlDocument } from "./yaml-document.ts";
 import { type YamlPath, yamlPlaces } from "./yaml-places.ts";
 
 export interface YamlSource {
-  /** The document as plain data, every scalar as its source text; null when its syntax is broken. */
+  /** The document as plain data, every scalar as its source text; null if its syntax is broken. */
   readonly data: unknown;
-  /** Place of the value at a path, or of its nearest ancestor that exists. */
+  /** The place of the value at a path, or of its nearest ancestor that exists. */
   placeOf(path: YamlPath): Place;
-  /** Place of the key at a path. */
+  /** The place of the key at a path. */
   placeOfKey(path: YamlPath): Place;
 }
 
@@ -22,7 +22,7 @@ const matrixYaml: YamlKind = {
   duplicate: "MATRIX_DUPLICATE",
 };
 
-/** Parses YAML text. Mistakes of syntax, duplicate keys among them, are returned all together. Throws `INPUT_TOO_LARGE`. */
+/** Answers all mistakes of syntax, duplicate keys among them. Throws `INPUT_TOO_LARGE`. */
 export function parseYamlSource(
   text: string,
   file: string,
@@ -44,7 +44,7 @@ export function parseYamlSource(
     ),
     ...mistakes,
   ];
-  // A key that stands twice leaves a document that can be read, so its other mistakes are found in the same run.
+  // A document in which only keys stand twice can be read, so its other mistakes are found in the same run.
   const isReadable = problems.every(({ code }) => code === kind.duplicate);
   const { offsetOf, offsetOfKey } = yamlPlaces(document);
   const source: YamlSource = {
@@ -55,7 +55,7 @@ export function parseYamlSource(
   return { source, problems };
 }
 
-/** A mistake of syntax, in the words of someone who edits the file; `at` is where the reader stumbled. */
+/** Words a mistake of syntax for the author of the file. `at` is the place where the parser stopped. */
 function describeYamlError({ code, message }: YAMLError, at: Place, { syntax }: YamlKind): Problem {
   const [what, fix] =
     code === "MULTIPLE_DOCS"
@@ -64,7 +64,7 @@ function describeYamlError({ code, message }: YAMLError, at: Place, { syntax }: 
   return { code: syntax, message: what, fix, at };
 }
 
-/** Control characters of a broken file do not reach the terminal. A tab does: it keeps the caret in its place. */
+/** Keeps control characters of a broken file from the terminal, but not tabs, which keep the caret in its place. */
 function printable(line: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
   return line.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\ufffd");

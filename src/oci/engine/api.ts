@@ -1,4 +1,4 @@
-/** A small client of the Docker Engine API: requests, JSON streams, errors that name the socket, the cause and the fix. */
+/** A small client of the Docker Engine API. Its errors name the socket, the cause and the fix. */
 
 import { readFileSync } from "node:fs";
 import http from "node:http";
@@ -19,19 +19,19 @@ export interface DockerApi {
   readonly endpoint: Endpoint;
   /** The engine's own API version, for example `1.41`. */
   readonly version: string;
-  /** One JSON answer. Throws `ENGINE_FAILED` with the engine's own words for every status outside 2xx. */
+  /** Reads one JSON answer. Throws `ENGINE_FAILED` with the engine's message for every status outside 2xx. */
   json(method: Method, path: string, call?: ApiCall): Promise<unknown>;
-  /** The answer to a `GET`, as far as `check` reads it. Throws `ENGINE_FAILED` for something else. */
+  /** Reads and checks the answer to a `GET`. Throws `ENGINE_FAILED` for any other answer. */
   read<T>(path: string, check: Check<T>, call?: ApiCall): Promise<T>;
-  /** An answer that comes as one JSON value per line. Ending the loop early, or the signal, ends the request. */
+  /** Yields an answer of one JSON value per line. Leaving the loop, or the signal, ends the request. */
   stream(method: Method, path: string, call?: ApiCall): AsyncIterable<unknown>;
-  /** An answer as it comes, of any length. Ending the loop early ends the request. */
+  /** Yields the bytes of an answer of any length. Leaving the loop ends the request. */
   bytes(method: Method, path: string, call?: ApiCall): AsyncIterable<Uint8Array>;
 }
 
-/** An answer of the engine that is no yes. */
+/** An answer of the engine outside 2xx. */
 export class EngineRefusal extends ImgmatchError {
-  /** Of the HTTP answer. */
+  /** The HTTP status. */
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -40,9 +40,9 @@ export class EngineRefusal extends ImgmatchError {
   }
 }
 
-export type Method = "GET" | "POST" | "DELETE";
+type Method = "GET" | "POST" | "DELETE";
 
-export interface ApiCall {
+interface ApiCall {
   readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Readable;
@@ -65,11 +65,11 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
   const answer = await send(target, "GET", "/_ping", { signal: AbortSignal.timeout(pingTimeoutMs) });
   const pong = await readText(endpoint, answer);
   if (answer.statusCode !== 200) throw refused(endpoint, "GET", "/_ping", answer.statusCode ?? 0, pong);
-  // The engine's own version is never too old for it and never too new: 29 refuses below 1.44, 20.10 above 1.41.
+  // Only the engine's own version is safe: release 29 refuses those below 1.44, release 20.10 those above 1.41.
   const header = answer.headers["api-version"];
   const version = typeof header === "string" && /^\d+\.\d+$/.test(header) ? header : "1.41";
 
-  /** An answer that says yes. */
+  /** Answers with a response of 2xx. */
   async function open(method: Method, path: string, call: ApiCall): Promise<http.IncomingMessage> {
     const response = await send(target, method, `/v${version}${path}`, call);
     const status = response.statusCode ?? 0;
@@ -92,7 +92,7 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
     try {
       yield* read(response);
     } catch (error) {
-      // The cause is on this side when the body could not be read to its end.
+      // If the request's body broke off, that is the cause.
       if (call.body?.errored) throw call.body.errored;
       if (call.signal?.aborted) throw call.signal.reason;
       throw error instanceof ImgmatchError ? error : broken(endpoint, `${method} ${path}`, error);
@@ -135,7 +135,7 @@ function requestTarget(endpoint: Endpoint): Target {
   return { endpoint, secure: true, options: { ...options, ...files } };
 }
 
-/** undefined where it cannot be read: the engine says what it misses. */
+/** undefined if it cannot be read: the TLS error names what is missing. */
 function readPem(path: string): Buffer | undefined {
   return attempt(() => readFileSync(path), undefined);
 }
@@ -149,7 +149,7 @@ function send(
   const host = endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`;
   const options: http.RequestOptions = {
     ...own,
-    // Its own connection for each request: ending one build must not end another.
+    // Each request has its own connection: ending one build must not end another.
     agent: false,
     method,
     path: path + queryText(query),
@@ -168,7 +168,7 @@ function send(
       request.end();
       return;
     }
-    // An engine that refuses a build answers before it has read the whole body: that answer counts, not the EPIPE.
+    // An engine may refuse a build before it has read the whole body: its answer counts, and not the EPIPE.
     pipeline(body, request).catch(() => {});
   });
 }
@@ -200,11 +200,11 @@ function refused(
   status: number,
   body: string,
 ): ImgmatchError {
-  // Of what is not JSON, as a proxy's page, the text is all there is.
-  const said = text(fieldsOf(parseJson(body)).message) ?? body.trim();
+  // A proxy's page is not JSON.
+  const message = text(fieldsOf(parseJson(body)).message) ?? body.trim();
   return new EngineRefusal(
     status,
-    `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${said.slice(0, 2000)}`,
+    `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${message.slice(0, 2000)}`,
   );
 }
 
@@ -231,7 +231,7 @@ function whyUnreachable(endpoint: Endpoint, error: unknown) {
   if (isErrno(error, "ENOENT")) {
     return { code: "ENGINE_NOT_FOUND", cause: "the socket does not exist", fix: start } as const;
   }
-  if (isErrno(error, "EACCES") || isErrno(error, "EPERM")) {
+  if (isErrno(error, "EACCES", "EPERM")) {
     const fix = "join its group (sudo usermod -aG docker $USER, then log in again), or use a rootless engine";
     return { code: "ENGINE_UNREACHABLE", cause: "permission denied", fix } as const;
   }
@@ -240,9 +240,9 @@ function whyUnreachable(endpoint: Endpoint, error: unknown) {
   }
   const timedOut = error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
   const cause = timedOut ? `nothing came for ${pingTimeoutMs / 1000} s` : errnoMessage(error);
-  const tls =
+  const fix =
     endpoint.kind === "tcp"
       ? "check host, port and certificates (DOCKER_CERT_PATH, DOCKER_TLS_VERIFY)"
       : start;
-  return { code: "ENGINE_UNREACHABLE", cause, fix: tls } as const;
+  return { code: "ENGINE_UNREACHABLE", cause, fix } as const;
 }

@@ -1,9 +1,10 @@
-/** Answers of the Docker Engine API, as far as they are read. Podman's imitation of it has null where there is nothing. */
+/** The parts of the Docker Engine API's answers that are read. Podman's imitation has null in place of empty values. */
 
 import { anyObject, anyText, fields, list, optional, wholeNumber } from "../../io/checks.ts";
+import { type Layer, layersOfHistory } from "../image-layers.ts";
 import type { DockerApi } from "./api.ts";
 
-/** Of an image, by its id or a name of it. */
+/** @param name id or name of an image */
 export function imagePath(name: string): string {
   return `/images/${name.split("/").map(encodeURIComponent).join("/")}`;
 }
@@ -20,11 +21,11 @@ export const imageAnswer = fields({
   RootFS: optional(fields({ Layers: texts }), { Layers: [] }),
 });
 
-/** The same, for who asks which image a name means. */
+/** The parts of the same answer that tell which image a name means. */
 export const namedImage = fields({ Id: anyText, RepoDigests: texts, Size: optional(wholeNumber) });
 
 /** `/images/NAME/history`, the last step first. */
-export const imageHistory = list(fields({ CreatedBy: anyText }));
+const imageHistory = list(fields({ CreatedBy: anyText }));
 
 /** `/version` */
 export const versionAnswer = fields({
@@ -41,14 +42,23 @@ export const infoAnswer = fields({
   Runtimes: optional(anyObject, {}),
 });
 
-/** The containerd image store keeps layers as BuildKit exports them; the classic one makes them anew from files. */
+/** True if the engine has containerd's image store, which keeps layers as BuildKit exports them. The classic store makes them anew. */
 export async function hasContentStore(api: DockerApi): Promise<boolean> {
   const { DriverStatus } = await api.read("/info", infoAnswer);
   return DriverStatus.some(([, value]) => value?.startsWith("io.containerd.snapshotter"));
 }
 
-/** Of its list, those of steps and without a name too. Throws `ENGINE_…`. */
-export async function heldIds(api: DockerApi): Promise<readonly string[]> {
+/** The ids of all images, of steps and without a name too. Throws `ENGINE_…`. */
+export async function allImageIds(api: DockerApi): Promise<readonly string[]> {
   const images = await api.read("/images/json", imageList, { query: { all: "1" } });
   return images.map(({ Id }) => Id);
+}
+
+/** @param id id or name of an image */
+export async function readLayers(api: DockerApi, id: string, signal: AbortSignal): Promise<readonly Layer[]> {
+  const [image, history] = await Promise.all([
+    api.read(`/images/${id}/json`, imageAnswer, { signal }),
+    api.read(`/images/${id}/history`, imageHistory, { signal }),
+  ]);
+  return layersOfHistory(image.RootFS.Layers, history.map(({ CreatedBy }) => CreatedBy).reverse());
 }

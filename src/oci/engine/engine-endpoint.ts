@@ -1,14 +1,13 @@
-/** The address of the Docker Engine, found as the docker command finds it. */
+/** Finds the address of the Docker Engine as the docker command does. */
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { access } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
-import { errnoMessage, isErrno } from "../../io/files.ts";
+import { isErrno, readTextFile } from "../../io/files.ts";
 import type { Environment } from "../../io/world.ts";
+import { dockerConfigFolder, homeFolder } from "../registry/docker-config.ts";
 
 export type Endpoint =
   | { readonly kind: "socket"; readonly path: string; readonly shown: string; readonly source: string }
@@ -21,27 +20,26 @@ export type Endpoint =
       readonly source: string;
     };
 
-/** Folder that holds `ca.pem`, `cert.pem` and `key.pem`. */
-export interface TlsFiles {
+interface TlsFiles {
+  /** The folder of `ca.pem`, `cert.pem` and `key.pem`. */
   readonly folder: string;
   readonly verify: boolean;
 }
 
-/** Reads for the search of an endpoint. `readText` answers null for a missing file. */
 export interface EndpointIo {
+  /** Answers null for a missing file. */
   readonly readText: (path: string) => Promise<string | null>;
   readonly exists: (path: string) => Promise<boolean>;
   readonly system: NodeJS.Platform;
 }
 
 /**
- * `DOCKER_HOST`, then `DOCKER_CONTEXT`, then the current context of `config.json`, then the usual sockets.
- * The order is the docker command's: `DOCKER_HOST` overrides every context.
- * Throws `ENGINE_UNREACHABLE` for an address that cannot be used and a context that does not exist,
- * `ENGINE_NOT_FOUND` when nothing is configured and no usual socket exists.
+ * Takes the first of `DOCKER_HOST`, `DOCKER_CONTEXT`, the current context of `config.json`, and the usual sockets: the docker command's order.
+ * Throws `ENGINE_UNREACHABLE` for an unusable address and an unknown context, `ENGINE_NOT_FOUND` if nothing is configured and no usual
+ * socket exists.
  */
 export async function findEndpoint(env: Environment, io: EndpointIo = diskIo): Promise<Endpoint> {
-  const configFolder = env.DOCKER_CONFIG || join(homeOf(env), ".docker");
+  const configFolder = dockerConfigFolder(env);
   const host = env.DOCKER_HOST;
   if (host) return parseEndpoint(host, "DOCKER_HOST", tlsOfEnvironment(env, configFolder));
 
@@ -60,7 +58,7 @@ export async function findEndpoint(env: Environment, io: EndpointIo = diskIo): P
   });
 }
 
-/** Reads `unix://`, `npipe://`, `tcp://`, `http://` and `https://` addresses. `source` says where the text is from. */
+/** Reads `unix://`, `npipe://`, `tcp://`, `http://` and `https://` addresses. `source` is the text's origin, for messages. */
 export function parseEndpoint(address: string, source: string, tls: TlsFiles | null): Endpoint {
   const shown = withoutLogin(address);
   const [, scheme, rest] = /^([a-z]+):\/\/(.*)$/.exec(address) ?? [];
@@ -88,7 +86,7 @@ export function parseEndpoint(address: string, source: string, tls: TlsFiles | n
 }
 
 function tcp(address: string, scheme: string, source: string, tls: TlsFiles | null): Endpoint {
-  // URL.parse would not throw, but Node 20 has it not.
+  // Node 20 lacks URL.parse.
   const plain = address.replace(/^[a-z]+/, "http");
   const url = URL.canParse(plain) ? new URL(plain) : null;
   if (url === null || url.hostname === "" || (url.pathname !== "/" && url.pathname !== "")) {
@@ -98,7 +96,7 @@ function tcp(address: string, scheme: string, source: string, tls: TlsFiles | nu
     );
   }
   const secured = scheme === "https" && tls === null ? { folder: "", verify: true } : tls;
-  // 2375 and 2376 are the ports registered for the engine, without and with TLS. A port of 80 is dropped by URL.
+  // The engine's registered ports are 2375 without TLS and 2376 with TLS. URL drops a port of 80.
   const port = Number(url.port || (/:80\/?$/.test(address) ? 80 : secured === null ? 2375 : 2376));
   return {
     kind: "tcp",
@@ -110,12 +108,12 @@ function tcp(address: string, scheme: string, source: string, tls: TlsFiles | nu
   };
 }
 
-/** Addresses end up in messages and logs, and a password can stand in one. */
+/** Hides the password of an address, for messages and logs. */
 function withoutLogin(address: string): string {
   return address.replace(/^([a-z]+:\/\/[^/@:]*):[^/]*@/, "$1:…@");
 }
 
-// As the Go client: a certificate folder alone encrypts without checking the server, DOCKER_TLS_VERIFY checks it.
+// As in the Go client: a certificate folder alone encrypts without checking the server; DOCKER_TLS_VERIFY checks it.
 function tlsOfEnvironment(env: Environment, configFolder: string): TlsFiles | null {
   const verify = Boolean(env.DOCKER_TLS_VERIFY);
   if (env.DOCKER_CERT_PATH) return { folder: env.DOCKER_CERT_PATH, verify };
@@ -152,12 +150,8 @@ function usualSockets(env: Environment): string[] {
   return [
     "/var/run/docker.sock",
     ...(runtime ? [join(runtime, "docker.sock")] : []),
-    join(homeOf(env), ".docker", "run", "docker.sock"),
+    join(homeFolder(env), ".docker", "run", "docker.sock"),
   ];
-}
-
-function homeOf(env: Environment): string {
-  return env.HOME || env.USERPROFILE || homedir();
 }
 
 function socket(path: string, source: string): Endpoint {
@@ -181,15 +175,11 @@ const diskIo: EndpointIo = {
   exists: (path) =>
     access(path).then(
       () => true,
-      (error) => !isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR"),
+      (error) => !isErrno(error, "ENOENT", "ENOTDIR"),
     ),
-  async readText(path) {
-    try {
-      return readFileSync(path, "utf8");
-    } catch (error) {
-      if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
-      if (error instanceof ImgmatchError) throw error;
-      throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at: { file: path } });
-    }
-  },
+  readText: (path) =>
+    readTextFile(path, null).catch((error: unknown) => {
+      if (error instanceof ImgmatchError && error.code === "FILE_NOT_FOUND") return null;
+      throw error;
+    }),
 };

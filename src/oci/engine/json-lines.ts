@@ -1,4 +1,4 @@
-/** One JSON value per line, as the Docker Engine streams progress. */
+/** Reads a stream of one JSON value per line, the Docker Engine's progress. */
 
 import type { Readable } from "node:stream";
 import { ImgmatchError } from "../../errors.ts";
@@ -6,13 +6,10 @@ import { ImgmatchError } from "../../errors.ts";
 /** A line of progress has some hundred bytes, one with BuildKit's log of a step some kilobytes. */
 export const longestLine = 16 * 1024 * 1024;
 
-/**
- * Yields each value as its line is complete. A part of a line at the end is a stream that broke off: it throws.
- * A line of more than {@link longestLine} characters is `ENGINE_FAILED`.
- */
+/** Throws a `SyntaxError` for a stream that breaks off within a line, and `ENGINE_FAILED` for a line longer than {@link longestLine}. */
 export async function* jsonLines(stream: Readable): AsyncGenerator<unknown> {
   stream.setEncoding("utf8");
-  // A list, because adding each chunk to what came before and splitting that again takes the square of a long line's time.
+  // Joining and splitting the parts again for each chunk would take the square of a long line's length.
   let parts: string[] = [];
   let length = 0;
   for await (const chunk of stream) {

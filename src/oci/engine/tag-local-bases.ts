@@ -1,4 +1,4 @@
-/** Base images that only a Docker Engine has: the names by which its BuildKit finds them while it builds. */
+/** Gives names to base images that only a Docker Engine has, so that its BuildKit finds them while it builds. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../digest.ts";
@@ -8,7 +8,7 @@ import { hasContentStore, imagePath, namedImage } from "./engine-answers.ts";
 import { type DockerApi, EngineRefusal } from "./api.ts";
 import { forgetName } from "./engine-scratch.ts";
 
-/** null where the engine has no image of this id or name. Throws `ENGINE_…`. */
+/** null if the engine has no image of this id or name. Throws `ENGINE_…`. */
 async function findImage(api: DockerApi, name: string) {
   try {
     return await api.read(`${imagePath(name)}/json`, namedImage);
@@ -19,25 +19,25 @@ async function findImage(api: DockerApi, name: string) {
 }
 
 /**
- * The id of what a build on `name` would start from, where that is in no registry; null where the engine has none, or has pulled or
- * pushed it. With containerd's image store each image has a digest, and nobody can tell which those are.
+ * The id of the engine's image of this name; null if it has none, or has pulled or pushed it. With containerd's image store every image has a
+ * digest, so nothing tells whether it was pulled or pushed.
  */
 export async function findLocalBaseId(api: DockerApi, name: string): Promise<string | null> {
-  const [image, tellsNot] = await Promise.all([findImage(api, name), hasContentStore(api)]);
+  const [image, hasDigests] = await Promise.all([findImage(api, name), hasContentStore(api)]);
   const { registry, repository } = parseImageReference(name);
   const isIn = (digest: string) => {
     const known = parseImageReference(digest);
     return known.registry === registry && known.repository === repository;
   };
-  return image === null || (!tellsNot && image.RepoDigests.some(isIn)) ? null : image.Id;
+  return image === null || (!hasDigests && image.RepoDigests.some(isIn)) ? null : image.Id;
 }
 
-/** Runs `work` while the engine has these images under the names that a Dockerfile calls them by. */
+/** Runs `work` while the engine has these images under the names of {@link localBaseName}. */
 export type WithLocalBases = <T>(ids: readonly Digest[], work: () => Promise<T>) => Promise<T>;
 
 /**
- * BuildKit knows an engine's images by name alone, so each gets one, which it loses with the last build that needs it.
- * Throws `BASE_UNRESOLVED` for one that the engine does not have.
+ * BuildKit finds an engine's images by name only. Each base gets a name and loses it after the last build that needs it.
+ * Throws `BASE_UNRESOLVED` for an image that the engine does not have.
  */
 export function createLocalBases(api: DockerApi): WithLocalBases {
   const users = new Map<Digest, number>();
@@ -59,7 +59,7 @@ async function nameBase(api: DockerApi, id: Digest): Promise<void> {
   await api.json("POST", `/images/${id}/tag`, { query: { repo, tag } });
 }
 
-/** `BASE_UNRESOLVED`: `holder` does not have an image that the lock says it had. */
+/** `BASE_UNRESOLVED`: `holder` no longer has a base image of the lock. */
 export function lostBase(id: Digest, holder: string): ImgmatchError {
   return new ImgmatchError({
     code: "BASE_UNRESOLVED",

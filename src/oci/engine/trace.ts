@@ -1,32 +1,35 @@
 /**
- * BuildKit's progress inside the engine's build stream: `moby.buildkit.trace` messages hold a `StatusResponse`
- * (moby/buildkit, api/services/control/control.proto). Only what a log needs is read.
+ * Reads BuildKit's progress from the engine's build stream: `moby.buildkit.trace` messages hold a `StatusResponse`
+ * (moby/buildkit, api/services/control/control.proto). Only the fields that a log needs are read.
  */
 
-export interface Trace {
+interface Trace {
   readonly vertexes: readonly TraceVertex[];
   readonly logs: readonly TraceLog[];
 }
 
-/** One step. `startedMs` and `completedMs` are milliseconds since 1970, or null while it has not. */
+/** One step. */
 export interface TraceVertex {
   readonly digest: string;
   readonly name: string;
   readonly cached: boolean;
+  /** Milliseconds since 1970; null before it has started. */
   readonly startedMs: number | null;
+  /** null before it is complete. */
   readonly completedMs: number | null;
-  /** Empty when it did not fail. */
+  /** Empty if it has not failed. */
   readonly error: string;
 }
 
-/** Output of a step. `stream` is 1 for standard output and 2 for standard error. */
-export interface TraceLog {
+/** Output of a step. */
+interface TraceLog {
   readonly vertex: string;
+  /** 1 for standard output, 2 for standard error. */
   readonly stream: number;
   readonly bytes: Uint8Array;
 }
 
-/** Reads the base64 text of one message. */
+/** @param base64 one message */
 export function readTrace(base64: string): Trace {
   const vertexes: TraceVertex[] = [];
   const logs: TraceLog[] = [];
@@ -75,14 +78,16 @@ function time(value: Value): number | null {
   return seconds * 1000 + (typeof nanos === "number" ? nanos / 1e6 : 0);
 }
 
-/** Reads the fields of one protobuf message (encoding: https://protobuf.dev/programming-guides/encoding/). */
 interface Field {
   readonly number: number;
   /** Varints as numbers, length-delimited fields as bytes. */
   readonly value: number | Uint8Array;
 }
 
-/** Yields every field of wire types 0 and 2, skips fixed ones, and stops at bytes that are no message. */
+/**
+ * Yields the fields of a protobuf message (https://protobuf.dev/programming-guides/encoding/) of wire types 0 and 2, skips fixed ones, and
+ * stops at bytes that are no message.
+ */
 export function* readFields(bytes: Uint8Array): Generator<Field> {
   let at = 0;
   const varint = (): number => {
@@ -122,7 +127,7 @@ export function* readFields(bytes: Uint8Array): Generator<Field> {
   }
 }
 
-/** By number, for messages whose fields are single; of a repeated one the last wins. */
+/** Fields by number; of a repeated one the last counts. */
 function fieldMap(bytes: Uint8Array): ReadonlyMap<number, Field["value"]> {
   return new Map([...readFields(bytes)].map(({ number, value }) => [number, value]));
 }

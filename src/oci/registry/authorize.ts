@@ -1,32 +1,32 @@
-/** Answers the challenges of a registry: token, basic or no login, asked for only when the registry wants one. */
+/** Logs in to a registry when it asks for it: with a token, or with name and password. */
 
 import { basicHeader, type CredentialStore } from "./credential.ts";
 import { parseChallenge, requestToken } from "./token.ts";
 import { authFailed, tookTooLong } from "./failure.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
-export interface AuthorizationOptions {
+interface AuthorizationOptions {
   readonly credentials: CredentialStore;
   readonly plainHttp: (host: string) => boolean;
 }
 
 interface Authorization {
-  /** The header that the registry refused and that this one replaces; null when none was sent. */
+  /** The refused header that this one replaces; null if none was sent. */
   readonly replaces: string | null;
   readonly header: Promise<string>;
 }
 
-// A shared token can be out of date when it arrives, so one more is fetched before the registry's no is believed.
+// A shared token can be out of date when it arrives, so a second one is fetched before a refusal counts.
 const mostRenewals = 2;
-// Token servers retry and wait as others do. A request that is sent only once rests on a look that must not be old by then.
+// A request that is sent only once follows a look at the tag, which must not be old by then. A token server may take long.
 const longestRenewalMs = 1000;
 
 /**
- * Sends with the authorization that fits the request's host and scope, and obtains it when the registry answers 401. One
- * token serves all requests of its scope until it is refused: no clock takes part.
+ * Sends each request with the authorization of its host and scope, and gets one when the registry answers 401. A token serves all requests of
+ * its scope until it is refused, whatever the clock says.
  *
- * @param send for the registry itself, redirects followed
- * @param sendToken for token servers, without redirects: they are given the login
+ * @param send sends to the registry and follows redirects
+ * @param sendToken sends to token servers, and follows no redirect with the login
  */
 export function withAuthorization(send: Send, sendToken: Send, options: AuthorizationOptions): Send {
   const known = new Map<string, Authorization>();
@@ -47,13 +47,13 @@ export function withAuthorization(send: Send, sendToken: Send, options: Authoriz
     let header: string | null = (await known.get(key)?.header) ?? null;
     for (let renewals = 0; ; renewals++) {
       const response = await send(authorized(request, header));
-      // Only the registry may ask for a login, not the storage that it redirects to.
+      // The storage that the registry redirects to may not ask for a login.
       const asks = response.status === 401 && response.url.origin === request.url.origin;
       if (!asks || renewals === mostRenewals) return response;
       const refused = header;
       const started = performance.now();
       header = await renew(key, refused, () => obtainHeader(request, response, sendToken, options));
-      // A name and password that were refused stay refused.
+      // The same name and password would be refused again.
       if (header === refused) return response;
       if (request.once && performance.now() - started > longestRenewalMs) throw tookTooLong(request);
     }

@@ -1,4 +1,4 @@
-/** Base image → digest, asked of its registry. */
+/** Asks registries for the digests and configurations of base images. */
 
 import type { Digest } from "../digest.ts";
 import { ImgmatchError, type Problem } from "../../errors.ts";
@@ -7,15 +7,16 @@ import { dockerCredentials } from "./credentials.ts";
 import { proxyFromEnv } from "./proxy.ts";
 import { parseImageReference, withDigest } from "../reference.ts";
 import { findImageConfig, type ImageConfig } from "./platform-image.ts";
+import type { Environment } from "../../io/world.ts";
 
 type LookupOptions = Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal">;
 
 /**
- * Digest of the manifest or index behind a base's reference; a reference without tag means `latest`, as in a Dockerfile, and one with a
- * digest is its own answer. Null if it cannot be read; `onProblem` hears why.
+ * Finds the digest of the manifest or index that a reference names. Without a tag that is `latest`, as in a Dockerfile; a digest in the
+ * reference is the answer itself. null if it cannot be read, and `onProblem` gets the reason.
  */
 export function createBaseLookup(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   onProblem: (problem: Problem, ref: string) => void,
   options: LookupOptions = {},
 ): (ref: string) => Promise<Digest | null> {
@@ -38,11 +39,9 @@ export function createBaseLookup(
   };
 }
 
-/**
- * The configuration of a base's image for one platform. Null if it cannot be read: a build without it takes its whole context.
- */
+/** Reads the configuration of a base image for one platform. null if it cannot be read: then the build takes its whole context. */
 export function createBaseReader(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   options: LookupOptions = {},
 ): (ref: string, digest: Digest, platform: string) => Promise<ImageConfig | null> {
   const client = impatientClient(env, options);
@@ -57,8 +56,8 @@ export function createBaseReader(
   };
 }
 
-/** A plan must not wait long for a registry that is not there: one second try is enough. */
-function impatientClient(env: Readonly<Record<string, string | undefined>>, options: LookupOptions) {
+/** A plan must not wait long for an unreachable registry: it tries twice. */
+function impatientClient(env: Environment, options: LookupOptions) {
   return createRegistryClient({
     credentials: dockerCredentials(env),
     proxy: proxyFromEnv(env),

@@ -1,4 +1,4 @@
-/** Reading blobs: configurations whole, layers in pieces. */
+/** Reads blobs: configurations whole, layers in pieces. */
 
 import { createHash } from "node:crypto";
 import type { RegistryClient } from "./client.ts";
@@ -53,12 +53,12 @@ export function blobOperations({
   };
 }
 
-/** Long enough for a good speed, and two of them are held. */
+/** Long enough for a good speed. Two pieces are in memory at a time. */
 const pieceBytes = 16 * 1024 * 1024;
-/** Of a body that comes as a whole: as long as what is sent on at once (copy-blob.ts). */
+/** A piece of a body without ranges: as long as copy-blob.ts sends at once. */
 const restBytes = 8 * 1024 * 1024;
 
-/** By ranges; one piece of the whole after the other where the registry, or the storage behind it, knows no ranges. */
+/** Asks for ranges. A registry or storage without ranges sends the whole body, which is read in pieces too. */
 async function* piecesOf(send: Send, whole: HttpRequest, size: number): AsyncGenerator<Uint8Array> {
   const ask = (start: number) => {
     const length = Math.min(pieceBytes, size - start);
@@ -71,7 +71,7 @@ async function* piecesOf(send: Send, whole: HttpRequest, size: number): AsyncGen
       inPieces: start === 0 && length < size,
     };
     const answer = send(request);
-    // It may be waited for only when the piece before it is used up, or never.
+    // The reader may await it late, or never.
     answer.catch(() => {});
     return { request, answer, length };
   };
@@ -86,7 +86,7 @@ async function* piecesOf(send: Send, whole: HttpRequest, size: number): AsyncGen
     if (body.byteLength !== length)
       throw digestMismatch(request, `${body.byteLength} bytes came where ${length} were asked for`);
     const isLast = received === size;
-    // One piece ahead: the registry is read while the bytes before are looked at.
+    // One piece ahead: it arrives while the reader works on the piece before.
     if (!isLast) next = ask(received);
     yield body;
     if (isLast) return;

@@ -1,39 +1,40 @@
-/** Requests of imgmatch to an OCI registry. Only 404 means absent; everything else that is not success throws. */
+/** The requests of imgmatch to an OCI registry. Only 404 means absent; any other failure throws. */
 
 import type { Digest } from "../digest.ts";
 import type { ImageReference } from "../reference.ts";
 
 export interface RegistryClient {
-  /** Digest of a manifest by tag or digest, or null when the registry says 404. */
+  /** Describes a manifest; null for 404. */
   findManifest(reference: ImageReference): Promise<ManifestDescriptor | null>;
   /**
-   * The manifest's bytes, its digest checked, or null when the registry says 404. No more of it is read than `size`, which is what
-   * names it says, or the longest manifest that there is.
+   * Reads a manifest and checks its digest; null for 404.
+   *
+   * @param size bytes at most, where a descriptor tells them. Default: the longest manifest
    */
   readManifest(reference: ImageReference, size?: number): Promise<Manifest | null>;
   /**
-   * Puts exactly these bytes under the reference's tag or digest and answers their digest. A tag is written once and never
-   * tried again: meanwhile it may have been given to another, so the caller looks first. Throws `RegistryError`.
+   * Puts exactly these bytes under the reference's tag or digest, and answers their digest. The write of a tag is never repeated: somebody
+   * else may have written it meanwhile, so the caller looks first. Throws `RegistryError`.
    */
   writeManifest(reference: ImageReference, manifest: Manifest): Promise<Digest>;
-  /** Removes one tag, leaving the manifest. False where the registry does not offer that. */
+  /** Removes a tag and keeps the manifest. False if the registry does not offer that. */
   removeTag(reference: ImageReference): Promise<boolean>;
-  /** Removes the manifest of the reference's digest with all its tags. False where the registry does not offer that, or has none. */
+  /** Removes the manifest of the reference's digest with all its tags. False if the registry does not offer that or has no such manifest. */
   removeManifest(reference: ImageReference): Promise<boolean>;
-  /** A configuration's bytes, digest checked: 4 MiB at most. Throws when absent. */
+  /** Reads a configuration of at most 4 MiB and checks its digest. Throws for 404. */
   readBlob(repository: ImageReference, digest: Digest): Promise<Uint8Array>;
   /**
-   * A blob of any size, piece by piece, its digest checked at the end: nothing that was made of it counts before the last piece
-   * came. No more of it is read than `size`. Throws when absent.
+   * Yields a blob of this size in pieces. The digest is checked before the last piece: until then nothing made of the others counts.
+   * Throws for 404.
    */
   streamBlob(repository: ImageReference, digest: Digest, size: number): AsyncIterable<Uint8Array>;
-  /** All tags of a repository, by page; empty when the registry has no such repository. */
+  /** Yields all tags of a repository; none for 404. */
   listTags(repository: ImageReference): AsyncIterable<string>;
 }
 
 /** Reads the manifests that name an image as their subject: signatures, attestations (OCI distribution-spec, "Listing Referrers"). */
 export interface ReferrersReader {
-  /** null where the registry has no such API (404): then the tag `sha256-<hex>` lists them. Throws where the list does not end. */
+  /** null if the registry has no such API (404): then the tag `sha256-<hex>` lists them. Throws for an endless list. */
   readReferrers(repository: ImageReference, subject: Digest): Promise<readonly Referrer[] | null>;
 }
 
@@ -42,18 +43,15 @@ export interface Referrer extends ManifestDescriptor {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Writing what is small and held whole: a signature, a statement. */
+/** Writes small blobs: signatures, statements. */
 export interface BlobWriter {
-  /** Answers the digest of these bytes, which the repository has from then on. */
+  /** Answers the digest. */
   writeBlob(repository: ImageReference, bytes: Uint8Array): Promise<Digest>;
 }
 
-/** The one write beside manifests: what an index names has to lie in the index's repository. */
+/** Copies blobs: everything that an index names must be in the index's repository. */
 export interface BlobCopier {
-  /**
-   * Brings a blob from one repository into another, of the same registry or of two. The copy is checked against its digest on
-   * both sides. Throws `RegistryError`; the copy may then be begun anew.
-   */
+  /** Copies a blob within a registry or to another one. Both sides check the digest. Throws `RegistryError`; the caller may repeat it. */
   copyBlob(
     from: ImageReference,
     to: ImageReference,

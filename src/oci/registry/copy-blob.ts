@@ -1,4 +1,4 @@
-/** Bringing a blob into a repository, from another one or from memory (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
+/** Writes blobs, copied or from memory (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
 
 import type { BlobCopier, BlobWriter, RegistryClient } from "./client.ts";
 import { apiHost, namedUrl, registryUrl } from "./registry-endpoint.ts";
@@ -11,7 +11,7 @@ import type { HttpRequest, HttpResponse, OperationOptions } from "./transport.ts
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** Some storage behind registries takes no less than 5 MiB but at the end. */
+/** Some storage accepts less than 5 MiB only at the end. */
 const sentBytes = 8 * 1024 * 1024;
 
 export function copyOperations({
@@ -40,7 +40,7 @@ export function copyOperations({
     return response.status === 200;
   }
 
-  /** null where the registry has mounted the blob, else where it is to be sent to. */
+  /** The address to send the blob to; null if the registry has mounted it. */
   async function begin(from: ImageReference | null, to: ImageReference, digest: Digest): Promise<URL | null> {
     const url = registryUrl(to, "blobs", "uploads/", plainHttp);
     if (from !== null && apiHost(from.registry) === apiHost(to.registry)) {
@@ -76,7 +76,7 @@ export function copyOperations({
         const body = piece.subarray(at, at + sentBytes);
         const range = `${sent}-${sent + body.byteLength - 1}`;
         const headers = { "content-type": "application/octet-stream", "content-range": range };
-        // Bytes that have arrived must not be sent a second time: the whole blob is.
+        // A chunk is never repeated, as it may have arrived: the caller repeats the whole blob.
         const request = requestTo(to, "PATCH", url, { headers, body, once: true });
         const response = await send(request);
         if (response.status !== 202) throw refused(request, response);

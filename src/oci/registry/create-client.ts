@@ -1,4 +1,4 @@
-/** The registry client: distribution's HTTP API V2 over the wrapped transport. */
+/** Creates a registry client: distribution's HTTP API V2 over a transport with retries, redirects and logins. */
 
 import { setMaxListeners } from "node:events";
 import { withAuthorization } from "./authorize.ts";
@@ -19,26 +19,26 @@ import { createTransport } from "./transport.ts";
 export interface RegistryOptions {
   /** Default: none, every request is anonymous. */
   readonly credentials?: CredentialStore | undefined;
-  /** Whether a host (with port, where it has one) is asked without TLS. Default: loopback only. */
+  /** Answers true for a host, with its port if it has one, that is asked without TLS. Default: loopback only. */
   readonly plainHttp?: ((host: string) => boolean) | undefined;
-  /** PEM certificates to trust beside the usual ones. */
+  /** PEM certificates that are trusted too. */
   readonly ca?: string | undefined;
-  /** The proxy on the way to an https address. Default: none; see `proxyFromEnv`. */
+  /** The proxy for an https address. Default: none; see `proxyFromEnv`. */
   readonly proxy?: FindProxy | undefined;
-  /** Longest wait for one answer, in milliseconds. Default: 30,000. Long bodies get more time, as long as they flow. */
+  /** Longest wait for an answer, in milliseconds. Default: 30,000. A long body gets more time while it flows. */
   readonly timeoutMs?: number | undefined;
   /** Tries after the first. Default: 4. */
   readonly retries?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Tags asked for per page. Default: 1000, the most that registries allow. */
+  /** Tags of a page. Default: 1000, the most that registries allow. */
   readonly pageSize?: number | undefined;
-  /** For tests: waits between tries, their jitter, and the clock that a `Retry-After` date is compared with. */
+  /** For tests: the wait between tries, its jitter, and the clock for a `Retry-After` date. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
   readonly random?: (() => number) | undefined;
   readonly now?: (() => number) | undefined;
 }
 
-/** All requests to a registry. Most need less, and say so: {@link RegistryClient}. */
+/** All requests to a registry. Most callers need only a {@link RegistryClient}. */
 export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & ReferrersReader;
 
 /**
@@ -55,7 +55,7 @@ export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & Refe
  */
 export function createRegistryClient(options: RegistryOptions = {}): FullRegistryClient {
   const { credentials = noCredentials, plainHttp = isLoopback, signal, timeoutMs = 30_000 } = options;
-  // Every request in flight listens for the same signal; Node takes more than ten for a leak.
+  // Each open request listens to the signal, and Node takes more than ten listeners for a leak.
   if (signal !== undefined) setMaxListeners(0, signal);
 
   const once = withRetries(createTransport({ ...options, timeoutMs }), options);

@@ -1,14 +1,14 @@
-/** A login for a registry, and what knows logins. */
+/** The login for a registry. */
 
 export type Credential =
   | { readonly kind: "password"; readonly username: string; readonly password: string }
-  /** Exchanged for a token at the registry's token server (OAuth 2 refresh token). */
+  /** An OAuth 2 refresh token: the token server gives an access token for it. */
   | { readonly kind: "identity"; readonly token: string }
-  /** Sent to the registry as it is. */
+  /** A token that is sent to the registry itself. */
   | { readonly kind: "bearer"; readonly token: string };
 
 export interface CredentialStore {
-  /** The login for a registry's host, or null where there is none. Throws `REGISTRY_AUTH` when that cannot be told. */
+  /** null if there is no login for the host. Throws `REGISTRY_AUTH` if that cannot be found out. */
   find(registry: string): Promise<Credential | null>;
 }
 

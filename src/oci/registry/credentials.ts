@@ -1,7 +1,6 @@
-/** Logins, where `docker login` keeps them. */
+/** Finds the logins that `docker login` keeps. */
 
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
@@ -11,26 +10,25 @@ import { remember } from "../../io/collections.ts";
 import type { Credential, CredentialStore } from "./credential.ts";
 import {
   type DockerConfig,
+  dockerConfigFolder,
   findDockerAuth,
   findHelper,
   parseDockerConfig,
   serverAddress,
 } from "./docker-config.ts";
+import type { Environment } from "../../io/world.ts";
 
-/** `config.json` in `DOCKER_CONFIG`, else in `~/.docker`. */
-export function dockerConfigPath(env: Readonly<Record<string, string | undefined>>): string {
-  const folder = env.DOCKER_CONFIG || join(env.HOME || env.USERPROFILE || homedir(), ".docker");
-  return join(folder, "config.json");
+export function dockerConfigPath(env: Environment): string {
+  return join(dockerConfigFolder(env), "config.json");
 }
 
 export const noCredentials: CredentialStore = { find: async () => null };
 
 /**
- * Reads `config.json` in `DOCKER_CONFIG`, else in `~/.docker`, and asks the credential helpers that it names: first the one
- * for this registry (`credHelpers`), then the general one (`credsStore`), then the file itself (`auths`). Reads the file
- * once, and asks once per registry.
+ * Finds a registry's login by its helper in `config.json` (`credHelpers`), else by the general helper (`credsStore`), else in the file itself
+ * (`auths`). Reads the file once, and asks once for each registry.
  */
-export function dockerCredentials(env: Readonly<Record<string, string | undefined>>): CredentialStore {
+export function dockerCredentials(env: Environment): CredentialStore {
   const path = dockerConfigPath(env);
   let config: Promise<DockerConfig | null> | undefined;
   const found = new Map<string, Promise<Credential | null>>();
@@ -48,10 +46,10 @@ export function dockerCredentials(env: Readonly<Record<string, string | undefine
   return {
     find: (registry) =>
       remember(found, registry, () => {
-        const asked = find(registry);
+        const login = find(registry);
         // A helper that failed once may work the next time.
-        asked.catch(() => found.delete(registry));
-        return asked;
+        login.catch(() => found.delete(registry));
+        return login;
       }),
   };
 }
@@ -60,7 +58,7 @@ async function readConfig(path: string): Promise<DockerConfig | null> {
   try {
     return parseDockerConfig(readFileSync(path, "utf8"), path);
   } catch (error) {
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
     if (error instanceof ImgmatchError) throw error;
     throw new ImgmatchError(
       {
@@ -74,9 +72,8 @@ async function readConfig(path: string): Promise<DockerConfig | null> {
   }
 }
 
-/** Docker's credential helpers: `docker-credential-NAME get`, the server on standard input (docker/docker-credential-helpers). */
 interface HelperOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** The configuration that names the helper, for messages. */
   readonly path: string;
   readonly timeoutMs?: number;
@@ -85,7 +82,10 @@ interface HelperOptions {
 // A helper may have to ask a cloud's metadata service, but never a person.
 const helperTimeoutMs = 30_000;
 
-/** null when the helper says that it has no login for this server. Throws `REGISTRY_AUTH` for anything else but a login. */
+/**
+ * Runs `docker-credential-NAME get` with the server on standard input (docker/docker-credential-helpers). null if the helper has no login.
+ * Throws `REGISTRY_AUTH` for any other answer.
+ */
 export async function askCredentialHelper(
   name: string,
   server: string,
@@ -101,11 +101,11 @@ export async function askCredentialHelper(
       },
       { cause },
     );
-  // The name becomes part of a program's name and must not lead to another folder.
+  // The name must not lead to a program in another folder.
   if (!/^[\w.-]+$/.test(name)) throw failed("has no valid name");
 
   const { env, timeoutMs = helperTimeoutMs } = options;
-  // Its standard error goes nowhere: helpers print warnings there that are none of the caller's business.
+  // Helpers print warnings on standard error.
   const bounds = { timeoutMs, dropErrors: true };
   const ended = await runProgram(program, ["get"], { env, input: `${server}\n`, ...bounds }).catch(
     (error) => {
@@ -117,7 +117,7 @@ export async function askCredentialHelper(
   if (status !== 0) {
     // The helpers' library prints exactly this (errors.go, errCredentialsNotFoundMessage); the exit status is 1 for every failure.
     if (output.includes("credentials not found")) return null;
-    // Its output is not quoted: it can hold the secret that was asked for.
+    // The output may hold the secret, so no message quotes it.
     throw failed(`failed with status ${status}`);
   }
   const json = parseJson(output);

@@ -1,8 +1,20 @@
-/** Docker's `config.json`, as far as it is about logins (docker/cli, `cli/config/configfile`). */
+/** Reads the logins of Docker's `config.json` (docker/cli, `cli/config/configfile`). */
 
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import type { Credential } from "./credential.ts";
+import type { Environment } from "../../io/world.ts";
+
+/** `DOCKER_CONFIG`, else `~/.docker`. */
+export function dockerConfigFolder(env: Environment): string {
+  return env.DOCKER_CONFIG || join(homeFolder(env), ".docker");
+}
+
+export function homeFolder(env: Environment): string {
+  return env.HOME || env.USERPROFILE || homedir();
+}
 
 export interface DockerConfig {
   readonly auths: Readonly<Record<string, unknown>>;
@@ -17,7 +29,7 @@ const hubServer = "https://index.docker.io/v1/";
 
 const hubHosts = new Set(["docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"]);
 
-/** Throws `REGISTRY_AUTH` when the text is not a JSON object. */
+/** Throws `REGISTRY_AUTH` if the text is not a JSON object. */
 export function parseDockerConfig(content: string, path: string): DockerConfig {
   const json = content.trim() === "" ? {} : parseJson(content);
   if (!isRecord(json)) throw invalid(path, "it is not a JSON object");
@@ -29,16 +41,16 @@ export function parseDockerConfig(content: string, path: string): DockerConfig {
   };
 }
 
-export interface Logins {
-  /** Registries that the file has a login or a helper of their own for, sorted. Never the logins themselves. */
+interface Logins {
+  /** Registries that the file has a login or a helper for, sorted. Never the logins themselves. */
   readonly registries: readonly string[];
-  /** All helpers that the file names, sorted. */
+  /** All credential helpers, sorted. */
   readonly helpers: readonly string[];
-  /** The general helper, which may know further registries. */
+  /** The general helper, which may have logins for further registries. */
   readonly store: string | null;
 }
 
-/** For which registries a `config.json` has logins. Throws `REGISTRY_AUTH` when the text is not a JSON object. */
+/** Lists the registries that a `config.json` has logins for. Throws `REGISTRY_AUTH` if the text is not a JSON object. */
 export function listLogins(content: string, path: string): Logins {
   const { auths, credHelpers, credsStore } = parseDockerConfig(content, path);
   const helpers = [...Object.values(credHelpers).map(text), credsStore].filter((name) => name);
@@ -50,18 +62,18 @@ export function listLogins(content: string, path: string): Logins {
   };
 }
 
-/** The key under which a registry's login is stored. */
+/** The key of a registry's login. */
 export function serverAddress(registry: string): string {
   return hubHosts.has(registry) ? hubServer : registry;
 }
 
-/** Name of the credential helper for a registry, `ecr-login` for `docker-credential-ecr-login`, or null. */
+/** The name of a registry's credential helper: `ecr-login` for `docker-credential-ecr-login`. null if there is none. */
 export function findHelper({ credHelpers, credsStore }: DockerConfig, registry: string): string | null {
   const own = Object.entries(credHelpers).find(([key]) => hostOf(key) === hostOf(registry));
   return text(own?.[1]) || credsStore;
 }
 
-/** The login in `auths`, or null. Throws `REGISTRY_AUTH` when it is there and cannot be read. */
+/** The login in `auths`, or null. Throws `REGISTRY_AUTH` for an unreadable one. */
 export function findDockerAuth({ auths, path }: DockerConfig, registry: string): Credential | null {
   const exact = auths[serverAddress(registry)];
   const entry = exact ?? Object.entries(auths).find(([key]) => hostOf(key) === hostOf(registry))?.[1];
@@ -86,7 +98,7 @@ function decodeAuth(auth: string, registry: string, path: string): Credential {
   return { kind: "password", username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 
-/** `https://host/v1/` and `host` are the same registry, as in docker/cli's `ConvertToHostname`. */
+/** `https://host/v1/` and `host` name one registry, as in docker/cli's `ConvertToHostname`. */
 function hostOf(key: string): string {
   const host = key.replace(/^https?:\/\//, "").split("/")[0] ?? "";
   return hubHosts.has(host) ? "docker.io" : host;
@@ -101,10 +113,10 @@ function invalid(path: string, what: string): ImgmatchError {
   });
 }
 
-/** `X-Registry-Auth`: base64url of JSON. The engine wants the header on a push even when there is nothing in it. */
+/** `X-Registry-Auth`: base64url of JSON. The engine wants the header on a push even without a login. */
 export function registryAuthHeader(credential: Credential | null): Record<string, string> {
   const text = Buffer.from(JSON.stringify(authConfig(credential))).toString("base64");
-  // With its padding: the engine takes a header that it cannot decode for no login at all.
+  // The padding must stay: the engine takes a header that it cannot decode for no login.
   return { "X-Registry-Auth": text.replaceAll("+", "-").replaceAll("/", "_") };
 }
 

@@ -1,4 +1,4 @@
-/** Turns what a registry answered, or did not answer, into one error with a code and the next step. */
+/** Turns a registry's refusal or silence into an error with a code and the next step. */
 
 import type { ProblemCode } from "../../errors.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
@@ -11,15 +11,15 @@ import {
 import { printable } from "../../printable.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 
-type Asked = Pick<HttpRequest, "method" | "url">;
+type Request = Pick<HttpRequest, "method" | "url">;
 
 /** An answer that is neither success nor a plain absence: `REGISTRY_AUTH` for 401 and 403, else `REGISTRY_FAILED`. */
-export function refused(request: Asked, response: HttpResponse): RegistryError {
+export function refused(request: Request, response: HttpResponse): RegistryError {
   const { status } = response;
   const errors = registryErrors(response.body);
-  const said = textOf(errors);
+  const words = textOf(errors);
   const tries = response.attempts > 1 ? ` after ${response.attempts} attempts` : "";
-  const message = `${show(request)}: ${status} ${printable(response.statusText).slice(0, 200)}${said === "" ? "" : ` (${said})`}${tries}`;
+  const message = `${show(request)}: ${status} ${printable(response.statusText).slice(0, 200)}${words === "" ? "" : ` (${words})`}${tries}`;
   const isLogin = status === 401 || status === 403;
   return new RegistryError(
     {
@@ -31,7 +31,7 @@ export function refused(request: Asked, response: HttpResponse): RegistryError {
       status,
       errors,
       temporary: isTemporaryStatus(status, errors),
-      // A gateway that gives up does not stop what is behind it.
+      // A gateway that gives up does not stop the registry behind it.
       unclear: status === 408 || status >= 500,
       retryAfterMs: retryAfterMs(response, Date.now()),
     },
@@ -43,10 +43,10 @@ const codes: Readonly<Partial<Record<TransportError["kind"], ProblemCode>>> = {
   garbage: "REGISTRY_FAILED",
 };
 
-/** No whole answer: `REGISTRY_UNREACHABLE`, or `INTERRUPTED` when the user stopped it. */
-export function unreachable(request: Asked, error: TransportError, attempts: number): RegistryError {
+/** No whole answer came: `REGISTRY_UNREACHABLE`, or `INTERRUPTED` if the user stopped it. */
+export function unreachable(request: Request, error: TransportError, attempts: number): RegistryError {
   const { temporary } = error;
-  // Nothing was sent where there is no connection; everything else may have arrived.
+  // Without a connection nothing was sent. In every other case the request may have arrived.
   const unclear = error.kind !== "unreachable" && error.kind !== "tls";
   if (error.kind === "interrupted") {
     const problem = { code: "INTERRUPTED", message: `${show(request)}: interrupted` } as const;
@@ -59,13 +59,13 @@ export function unreachable(request: Asked, error: TransportError, attempts: num
   return new RegistryError(problem, { temporary, unclear }, { cause: error });
 }
 
-function says(code: ProblemCode, fix: (request: Asked) => string) {
-  return (request: Asked, what: string): RegistryError =>
+function failure(code: ProblemCode, fix: (request: Request) => string) {
+  return (request: Request, what: string): RegistryError =>
     new RegistryError({ code, message: `${show(request)}: ${what}`, fix: fix(request) });
 }
 
-/** An answer with the right status and the wrong content. */
-export const malformed = says(
+/** The answer has the right status and the wrong content. */
+export const malformed = failure(
   "REGISTRY_FAILED",
   () => "check that this host is an OCI registry and that no proxy changes its answers",
 );
@@ -73,18 +73,18 @@ export const malformed = says(
 const longFix =
   "check what answers under this name, and who wrote what names it: it is longer than it may be";
 
-/** An answer, or a row of answers, that is longer than the limits, or than what names it says. */
-export const tooLarge = says("REGISTRY_ANSWER_TOO_LARGE", () => longFix);
+/** The answer, or a series of answers, is longer than the limits or its descriptor allow. */
+export const tooLarge = failure("REGISTRY_ANSWER_TOO_LARGE", () => longFix);
 
-export const digestMismatch = says(
+export const digestMismatch = failure(
   "REGISTRY_DIGEST_MISMATCH",
   () => "try again; if it stays so, the registry or a proxy before it holds damaged or changed content",
 );
 
-export const authFailed = says("REGISTRY_AUTH", (request) => authFix(request, 401));
+export const authFailed = failure("REGISTRY_AUTH", (request) => authFix(request, 401));
 
-/** The registry has done nothing, and what the request rests on may have changed: who sent it looks again. */
-export function tookTooLong(request: Asked): RegistryError {
+/** The request was not done, and the tag may have changed meanwhile: the caller looks again. */
+export function tookTooLong(request: Request): RegistryError {
   const message = `${show(request)}: 401, and a new token took too long`;
   return new RegistryError(
     { code: "REGISTRY_AUTH", message, fix: authFix(request, 401) },
@@ -92,28 +92,31 @@ export function tookTooLong(request: Asked): RegistryError {
   );
 }
 
-/** Method and address without the query, which may hold a signature. */
-function show({ method, url }: Asked): string {
+/** Method and address, without the query: it may hold a signature. */
+function show({ method, url }: Request): string {
   return `${method} ${url.origin}${url.pathname}`;
 }
 
-/** The codes of the distribution specification; none when the body is something else. */
+/** The errors of the distribution specification; none for any other body. */
 export function registryErrors(body: Uint8Array): readonly RegistryErrorEntry[] {
   const json = parseJson(body);
   if (!isRecord(json)) return [];
   const errors = (Array.isArray(json.errors) ? json.errors : []).filter(isRecord);
-  const said = errors.map(({ code, message }) => ({ code: text(code) ?? "", message: text(message) ?? "" }));
+  const entries = errors.map(({ code, message }) => ({
+    code: text(code) ?? "",
+    message: text(message) ?? "",
+  }));
   // Token servers answer in the words of OAuth 2 or in one field of their own.
-  return typeof json.details === "string" ? [...said, { code: "", message: json.details }] : said;
+  return typeof json.details === "string" ? [...entries, { code: "", message: json.details }] : entries;
 }
 
 /** `MANIFEST_INVALID: manifest invalid`, joined. */
 function textOf(errors: readonly RegistryErrorEntry[]): string {
-  const said = errors.map(({ code, message }) => [code, message].filter((part) => part !== "").join(": "));
-  return printable(said.join("; ").slice(0, 500));
+  const texts = errors.map(({ code, message }) => [code, message].filter((part) => part !== "").join(": "));
+  return printable(texts.join("; ").slice(0, 500));
 }
 
-function authFix({ url }: Asked, status: number): string {
+function authFix({ url }: Request, status: number): string {
   const login = url.host === "registry-1.docker.io" ? "docker login" : `docker login ${url.host}`;
   return status === 403
     ? `the login has no right to do this: run ${login} with one that has`
@@ -127,7 +130,7 @@ function statusFix(status: number): string {
   return "look at the registry's log for this request";
 }
 
-function transportFix({ url }: Asked, { kind }: TransportError): string {
+function transportFix({ url }: Request, { kind }: TransportError): string {
   if (kind === "tls") {
     return "give the registry's certificate authority as PEM file, or allow plain http for this host if it has no TLS";
   }
@@ -136,10 +139,10 @@ function transportFix({ url }: Asked, { kind }: TransportError): string {
   return `check that ${url.host} is the right host, is up and can be reached from here`;
 }
 
-// A server may ask for an hour; a build that waits so long without a word looks hung.
+// A server may ask for an hour, and a build that waits so long looks hung.
 const longestRetryAfterMs = 60_000;
 
-/** By the `Retry-After` header, seconds or a date (RFC 9110, 10.2.3): milliseconds from `now`, a minute at most; 0 where the header is missing or neither. */
+/** Milliseconds to wait by the `Retry-After` header, seconds or a date (RFC 9110, 10.2.3): a minute at most, 0 without a valid header. */
 export function retryAfterMs({ headers }: Pick<HttpResponse, "headers">, now: number): number {
   const text = headers["retry-after"]?.trim() ?? "";
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;

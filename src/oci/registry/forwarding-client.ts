@@ -1,4 +1,4 @@
-/** Reading manifests with somebody else's permission: a caller's `Authorization` goes to the registry, and its challenge comes back. */
+/** Reads a registry with a caller's permission: sends the caller's `Authorization`, and answers the registry's challenge. */
 
 import { blobOperations } from "./blobs.ts";
 import type { ReferrersReader, RegistryClient } from "./client.ts";
@@ -11,10 +11,10 @@ import { withRedirects } from "./redirect.ts";
 import { withRetries } from "./try-again.ts";
 import { createTransport, type HttpResponse, type Send } from "./transport.ts";
 
-/** The registry wants a login, and says which: what the caller needs to obtain one. */
+/** The registry wants a login. Its challenge tells the caller how to get one. */
 export class Challenged extends Error {
   override readonly name = "Challenged";
-  /** `WWW-Authenticate` as the registry wrote it; null where it gave none. */
+  /** The registry's `WWW-Authenticate`; null if it sent none. */
   readonly challenge: string | null;
 
   constructor(challenge: string | null) {
@@ -26,15 +26,15 @@ export class Challenged extends Error {
 export interface ForwardingClient
   extends Pick<RegistryClient, "findManifest" | "readManifest" | "streamBlob">,
     ReferrersReader {
-  /** Returns when the registry lets this caller in, and throws {@link Challenged} when it does not: the API's own first question. */
+  /** Checks that the registry accepts the caller, by the API's first request. Throws {@link Challenged}. */
   readonly knock: (registry: string) => Promise<void>;
 }
 
 export type ForwardingOptions = Pick<RegistryOptions, "plainHttp" | "ca" | "proxy" | "timeoutMs" | "signal">;
 
 /**
- * A client for each caller over connections that all share. No login of this machine is used, and none is obtained: 401 throws
- * {@link Challenged}. Nothing is tried twice.
+ * Creates clients for callers, over shared connections. They use no login of this machine and get none: 401 throws {@link Challenged}. They
+ * try nothing twice.
  *
  * @example
  * const forUser = createForwardingClient({ timeoutMs: 1500 });
@@ -57,7 +57,7 @@ export function createForwardingClient(
     return {
       findManifest,
       readManifest,
-      // Evidence that vouches for a manifest: small, and read whole.
+      // For the small evidence of a manifest, such as signatures.
       streamBlob: blobOperations({ plainHttp, send: ask }).streamBlob,
       ...referrersOperations({ plainHttp, send: ask }),
       knock: async (registry) => {
@@ -69,7 +69,7 @@ export function createForwardingClient(
   };
 }
 
-/** Throws {@link Challenged} where the registry at `asked` wants a login. The storage that it redirects to may not ask for one. */
+/** Throws {@link Challenged} if the registry at `asked` wants a login. The storage that it redirects to may not ask for one. */
 export function refuseChallenge(
   asked: URL,
   { status, url, headers }: Pick<HttpResponse, "status" | "url" | "headers">,

@@ -1,4 +1,4 @@
-/** Reading, writing and untagging manifests. */
+/** Reads, writes and removes manifests and tags. */
 
 import { ImgmatchError, InternalError } from "../../errors.ts";
 import { type Digest, isDigest } from "../digest.ts";
@@ -84,7 +84,7 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     return digest;
   }
 
-  /** Registries with immutable tags refuse also the manifest that the tag already has, each with another status. */
+  /** Registries with immutable tags refuse even the manifest that the tag has, with various statuses. */
   async function isRefusalOfTheSame(
     reference: ImageReference,
     digest: Digest,
@@ -99,10 +99,10 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     const request = requestFor(reference, "DELETE", name);
     const response = await send(request);
     if (response.status >= 200 && response.status < 300) return true;
-    // OCI distribution-spec, "Deleting tags", "Deleting Manifests": 400 or 405 where it is not offered.
+    // 400 or 405: not offered (OCI distribution-spec, "Deleting tags", "Deleting Manifests").
     if (response.status === 400 || response.status === 405) return false;
     if (response.status !== 404) throw refused(request, response);
-    // Some registries look here for a digest only, so 404 says nothing about a tag.
+    // Some registries accept only digests here, so 404 says nothing about a tag.
     return name === reference.tag && (await findManifest({ ...reference, digest: null })) === null;
   }
 
@@ -113,7 +113,7 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
   };
 }
 
-/** By digest where there is one; `latest` where there is nothing, as everywhere. */
+/** The digest, else the tag, else `latest`. */
 function nameToRead({ digest, tag }: ImageReference): string {
   return digest ?? tag ?? "latest";
 }
@@ -126,7 +126,7 @@ function noName(reference: ImageReference): never {
   });
 }
 
-/** The descriptor in the answer to a HEAD; null if a part is missing and the manifest itself must be read. */
+/** The descriptor in the answer to a HEAD; null if a part is missing, so that the manifest must be read. */
 function describedBy(response: HttpResponse): ManifestDescriptor | null {
   const digest = response.headers["docker-content-digest"];
   const mediaType = mediaTypeOf(response);
@@ -135,12 +135,12 @@ function describedBy(response: HttpResponse): ManifestDescriptor | null {
   return { digest, mediaType, size: Number(length) };
 }
 
-/** Without what else is known of it. */
+/** The descriptor alone, for JSON. */
 export function descriptorOf({ mediaType, digest, size }: ManifestDescriptor): ManifestDescriptor {
   return { mediaType, digest, size };
 }
 
-/** null for the types that servers give to any file. */
+/** null for a general type such as `text/plain`. */
 function mediaTypeOf({ headers }: HttpResponse): string | null {
   const mediaType = headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
   return mediaType.startsWith("application/vnd.") && isMediaType(mediaType) ? mediaType : null;

@@ -1,4 +1,4 @@
-/** A blob passed on as it comes: nothing of it is kept, and no more is taken than the reader reads. */
+/** Opens a blob as a stream that keeps nothing and reads no faster than its reader. */
 
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -11,10 +11,10 @@ import { withRedirects } from "./redirect.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import { TransportError, transportError } from "./registry-error.ts";
 
-export interface OpenBlobOptions extends AgentOptions {
-  /** For an answer to begin, of each host that the way leads over, in milliseconds. */
+interface OpenBlobOptions extends AgentOptions {
+  /** Longest wait for the beginning of an answer, of each host on the way, in milliseconds. */
   readonly timeoutMs: number;
-  /** A body of which so long nothing moves, because nothing comes or nobody takes it, is broken off, in milliseconds. */
+  /** A body in which nothing moves for so long is broken off, in milliseconds: nothing comes, or nobody reads. */
   readonly silenceMs: number;
   readonly plainHttp: (host: string) => boolean;
 }
@@ -23,17 +23,17 @@ export interface BlobRequest {
   readonly repository: ImageReference;
   readonly digest: Digest;
   readonly method: "GET" | "HEAD";
-  /** `bytes=100-199`; null for all of it. */
+  /** `bytes=100-199`; null for the whole blob. */
   readonly range: string | null;
   readonly authorization: string | null;
 }
 
 export interface OpenedBlob extends Pick<HttpResponse, "status" | "headers" | "url"> {
-  /** Whoever does not read it to its end destroys it. Empty for what is no success. */
+  /** A reader that does not read it to its end must destroy it. Empty for a failure. */
   readonly body: IncomingMessage;
 }
 
-/** The first answer that is no redirect, whatever its status. Throws `RegistryError` as reading a manifest does. */
+/** Answers any status after redirects. Throws `RegistryError` as reading a manifest does. */
 export function createBlobOpener(options: OpenBlobOptions): (blob: BlobRequest) => Promise<OpenedBlob> {
   const agentFor = createAgents(options);
   const { timeoutMs, silenceMs, plainHttp } = options;
@@ -54,7 +54,7 @@ export function createBlobOpener(options: OpenBlobOptions): (blob: BlobRequest) 
       outgoing.on("response", (body) => {
         clearTimeout(timer);
         const { statusCode: status = 0 } = body;
-        // Nobody reads the page of an error or a redirect, however long it is.
+        // Nobody reads the page of an error or a redirect.
         if (status >= 300) body.on("error", () => {}).destroy();
         else breakSilence(body, silenceMs);
         resolve({ status, headers: body.headers, url: request.url, body });
@@ -77,7 +77,7 @@ export function createBlobOpener(options: OpenBlobOptions): (blob: BlobRequest) 
     });
 }
 
-/** A timer besides the socket's, which would go on to the next request. */
+/** The socket's own timer would go on to the next request. */
 function breakSilence(body: IncomingMessage, silenceMs: number): void {
   let before = body.socket.bytesRead;
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** Configuration of the image that a reference means on one platform. */
+/** Finds the image that a reference means on a platform, and reads its configuration. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
@@ -10,16 +10,16 @@ import type { Manifest, RegistryClient } from "./client.ts";
 import { RegistryError } from "./registry-error.ts";
 import { type StoredBlobs, storedBlobs } from "./stored-blobs.ts";
 
-export interface PlatformImage {
-  /** Of the platform's manifest, not of an index around it. */
+interface PlatformImage {
+  /** The digest of the platform's manifest, and not of an index around it. */
   readonly digest: Digest;
   readonly configDigest: Digest;
   readonly config: ImageConfig;
-  /** Its blobs in the registry; null if its manifest does not tell. */
+  /** Its blobs in the registry; null if its manifest does not tell them. */
   readonly blobs: StoredBlobs | null;
 }
 
-/** The parts of an OCI image configuration that say what an image is for. */
+/** The parts of an OCI image configuration that imgmatch reads. */
 export interface ImageConfig {
   readonly os: string;
   readonly architecture: string;
@@ -27,19 +27,19 @@ export interface ImageConfig {
   readonly labels: Readonly<Record<string, string>>;
   /** `NAME=value`, in the image's order. */
   readonly env: readonly string[];
-  /** Whether it has `ONBUILD` instructions. */
+  /** True if it has `ONBUILD` instructions. */
   readonly onbuild: boolean;
 }
 
-/** The content of a reference that is no image for the platform: a chart, an index of others. */
-export interface OtherContent {
+/** A reference that is no image for the platform: a chart, an index for others. */
+interface OtherContent {
   /** `its index has no image for linux/arm64, only for linux/amd64`. */
   readonly isNot: string;
 }
 
 /**
  * Follows an index to the manifest of `platform` (`os/architecture`, optionally `/variant`) and reads its configuration.
- * null when the registry has no such reference. Throws only when the registry fails.
+ * null if the registry has no such reference. Throws only if the registry fails.
  */
 export async function findImageConfig(
   client: Pick<RegistryClient, "readManifest" | "readBlob">,
@@ -70,7 +70,7 @@ export async function findImageConfig(
   return { digest: manifest.digest, configDigest, config, blobs: storedBlobs(json) };
 }
 
-/** As {@link findImageConfig}, for who needs an image there: throws `REGISTRY_FAILED` for anything else. */
+/** As {@link findImageConfig}, but throws `REGISTRY_FAILED` for a reference that is no image for the platform. */
 export async function readImageConfig(
   client: Pick<RegistryClient, "readManifest" | "readBlob">,
   reference: ImageReference,
@@ -81,7 +81,7 @@ export async function readImageConfig(
   return found;
 }
 
-/** null when the bytes are not an image configuration (OCI image-spec, `config.md`). */
+/** null if the bytes are no image configuration (OCI image-spec, `config.md`). */
 export function parseImageConfig(bytes: Uint8Array): ImageConfig | null {
   const json = parseJson(bytes);
   if (!isRecord(json)) return null;
@@ -98,19 +98,19 @@ export function parseImageConfig(bytes: Uint8Array): ImageConfig | null {
   };
 }
 
-/** The digest of a platform's image in an index. Throws `REGISTRY_FAILED` when there is none. */
+/** The digest of a platform's image in an index. Throws `REGISTRY_FAILED` if there is none. */
 export function selectPlatformManifest(index: Manifest, reference: ImageReference, platform: string): Digest {
   const found = platformDigest(index, platform);
   if (typeof found === "object") throw failed(reference, found.isNot);
   return found;
 }
 
-/** As {@link entryFor}, of an index as the registry has it. */
+/** {@link entryFor} for an index of the registry. */
 export function platformDigest(index: Manifest, platform: string): Digest | OtherContent {
   return entryFor(parseJson(index.bytes), platform);
 }
 
-/** The manifests below this one: the images and attestations of an index; none of an image. */
+/** The images and attestations of an index; none for an image. */
 export function partsOf(manifest: Manifest): readonly Digest[] {
   if (!isIndexType(manifest.mediaType)) return [];
   return platformEntries(parseJson(manifest.bytes)).flatMap(({ digest }) =>
@@ -127,8 +127,8 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
 }
 
 /**
- * `os/architecture`, with the variant where there is one, in the index's order; empty for an image without an index, whose
- * configuration tells. null when the registry has no such reference.
+ * The platforms of an index, `os/architecture` with the variant if there is one, in its order. Empty for an image without an index: its
+ * configuration names the platform. null if the registry has no such reference.
  */
 export async function readPlatforms(
   client: Pick<RegistryClient, "readManifest">,

@@ -1,6 +1,6 @@
 /**
- * Connections that stay open and that all requests share, and proxies for https, as every container tool reads them from the environment
- * (the rules of Go's `httpproxy` package).
+ * Creates the connections of a client: they stay open, all requests share them, and https may go through a proxy. The environment names the
+ * proxy, by the rules of Go's `httpproxy` package, as for every container tool.
  */
 
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
@@ -10,15 +10,16 @@ import { type ConnectionOptions, connect as tlsConnect, rootCertificates } from 
 import { remember } from "../../io/collections.ts";
 import { basicHeader } from "./credential.ts";
 import { isLoopback } from "./registry-endpoint.ts";
+import type { Environment } from "../../io/world.ts";
 
-/** The proxy for an address, or null to go there directly. */
+/** null for a direct connection. */
 export type FindProxy = (url: URL) => URL | null;
 
 /**
- * `HTTPS_PROXY` and `NO_PROXY`, in capitals or not. This machine itself is never asked through a proxy, and neither is plain
- * http, which is for this machine. Proxies are http; networks (`10.0.0.0/8`) in `NO_PROXY` are not understood.
+ * Reads `HTTPS_PROXY` and `NO_PROXY`, in capitals or not. This machine is never asked through a proxy, nor is plain http. A proxy itself
+ * speaks http. Networks (`10.0.0.0/8`) in `NO_PROXY` are not understood.
  */
-export function proxyFromEnv(env: Readonly<Record<string, string | undefined>>): FindProxy {
+export function proxyFromEnv(env: Environment): FindProxy {
   const text = env.HTTPS_PROXY || env.https_proxy || "";
   const address = text.includes("://") ? text : `http://${text}`;
   const proxy = text !== "" && URL.canParse(address) ? new URL(address) : null;
@@ -29,7 +30,7 @@ export function proxyFromEnv(env: Readonly<Record<string, string | undefined>>):
   };
 }
 
-/** `example.com` and `*.example.com` mean the host and all below it, `.example.com` only those below it; a port must be equal. */
+/** `example.com` and `*.example.com` mean the host and all below it, `.example.com` only those below it. A port must be equal. */
 function matches({ hostname, port }: URL, pattern: string): boolean {
   if (pattern === "*") return true;
   const [, name = "", wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern) ?? [];
@@ -38,7 +39,7 @@ function matches({ hostname, port }: URL, pattern: string): boolean {
   return hostname === suffix || hostname.endsWith(suffix.startsWith(".") ? suffix : `.${suffix}`);
 }
 
-/** An agent whose connections are tunnels through the proxy (RFC 9110, 9.3.6): TLS is with the registry, the proxy sees only its name. */
+/** An agent whose connections are tunnels through the proxy (RFC 9110, 9.3.6). TLS is with the registry: the proxy sees only its name. */
 function createTunnelAgent(proxy: URL, options: HttpsOptions, timeoutMs: number): HttpsAgent {
   const login =
     proxy.username === ""
@@ -55,7 +56,7 @@ function createTunnelAgent(proxy: URL, options: HttpsOptions, timeoutMs: number)
   ): undefined {
     const host = to.host?.includes(":") ? `[${to.host}]` : to.host;
     const path = `${host}:${to.port}`;
-    const asked = httpRequest({
+    const request = httpRequest({
       host: proxy.hostname.replace(/^\[|\]$/g, ""),
       port: proxy.port || 80,
       method: "CONNECT",
@@ -64,19 +65,19 @@ function createTunnelAgent(proxy: URL, options: HttpsOptions, timeoutMs: number)
       timeout: timeoutMs,
     });
     const refuse = (what: string): void => done(new Error(`the proxy ${proxy.host} ${what}`));
-    asked.on("timeout", () => asked.destroy(new Error(`no answer in ${timeoutMs} ms`)));
-    asked.on("error", (error) => refuse(`cannot be used: ${error.message}`));
-    // A proxy that does not know CONNECT answers as if it were asked for a page.
-    asked.on("response", (response) => {
+    request.on("timeout", () => request.destroy(new Error(`no answer in ${timeoutMs} ms`)));
+    request.on("error", (error) => refuse(`cannot be used: ${error.message}`));
+    // A proxy without CONNECT answers as to the request of a page.
+    request.on("response", (response) => {
       response.destroy();
       refuse(`answered ${response.statusCode} ${response.statusMessage}`);
     });
-    asked.on("connect", (response, socket) => {
+    request.on("connect", (response, socket) => {
       if (response.statusCode === 200) return done(null, tlsConnect({ ...to, socket }));
       socket.destroy();
       refuse(`answered ${response.statusCode} ${response.statusMessage}`);
     });
-    asked.end();
+    request.end();
     return undefined;
   }
   return Object.assign(new HttpsAgent(options), { createConnection });
@@ -85,15 +86,15 @@ function createTunnelAgent(proxy: URL, options: HttpsOptions, timeoutMs: number)
 export interface AgentOptions {
   /** For a connection through a proxy, in milliseconds. */
   readonly timeoutMs: number;
-  /** PEM certificates that are trusted beside the usual ones. */
+  /** PEM certificates that are trusted too. */
   readonly ca?: string | undefined;
   readonly proxy?: FindProxy | undefined;
 }
 
-/** To one host. Further requests wait for a connection. */
+/** Connections to one host. Further requests wait. */
 export const mostConnections = 32;
 
-/** @returns which connections a request to this address goes over */
+/** @returns a function that finds the connections for an address */
 export function createAgents({ timeoutMs, ca, proxy = () => null }: AgentOptions): (url: URL) => HttpAgent {
   const shared = { keepAlive: true, maxSockets: mostConnections };
   const trusting = ca === undefined ? shared : { ...shared, ca: [...rootCertificates, ca] };

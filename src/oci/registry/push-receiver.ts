@@ -1,6 +1,6 @@
 /**
- * A registry on this machine's loopback for one image of an engine (OCI distribution-spec, "Push" and "Pull"): an engine sends only the
- * layers that a registry says it does not have, while it exports an image as a whole.
+ * A registry on loopback that receives one image of an engine (OCI distribution-spec, "Push" and "Pull"). A push sends only the layers that
+ * the registry does not have; an export would send the whole image.
  */
 
 import { createHash, type Hash, randomBytes } from "node:crypto";
@@ -12,22 +12,23 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type Digest, isDigest } from "../digest.ts";
 import { digestOf } from "../digest-of.ts";
+import { registryLimits } from "../../io/limits.ts";
 import type { ImageReference } from "../reference.ts";
 
 export interface PushReceiver {
-  /** The reference to push to. Nobody can guess its repository, and there is no other. */
+  /** The reference to push to. Nobody can guess its repository, the only one. */
   readonly reference: ImageReference;
-  /** Layers that did not come, because they are known. */
+  /** Layers that were not sent because they are known. */
   readonly known: ReadonlySet<Digest>;
   close(): Promise<void>;
 }
 
-export interface PushReceiverOptions {
-  /** For the layers that come. Whoever made it removes it. */
+interface PushReceiverOptions {
+  /** For the received layers. The caller removes it. */
   readonly folder: string;
-  /** Layers that need not come; nobody can read them here. */
+  /** Layers that need not be sent. They cannot be read here. */
   readonly isKnown: (digest: Digest) => Promise<boolean>;
-  /** When more bytes come, `onTooMuch` is called and the connection ends. */
+  /** With more bytes, the connection ends and `onTooMuch` is called. */
   readonly maxBytes: number;
   readonly onTooMuch: () => void;
 }
@@ -44,8 +45,7 @@ interface Answer {
   readonly body?: Uint8Array;
 }
 
-const maxManifest = 4 * 2 ** 20;
-/** Of layers that are only known: nobody reads them, and engines leave a size of 0 out of their manifests. */
+/** The size that a known layer is said to have: engines leave a size of 0 out of their manifests. */
 const someSize = 1;
 const notFound: Answer = { status: 404 };
 
@@ -59,7 +59,7 @@ export async function receivePush(options: PushReceiverOptions): Promise<PushRec
   };
   const answer = answers(`/v2/${repository}`, { ...options, isKnown });
   const server = createServer((request, response) => {
-    // The engine sees a connection that ends, and says so.
+    // The engine reports a connection that ends.
     void answer(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -168,7 +168,7 @@ function manifestAnswers(root: string) {
       let size = 0;
       for await (const chunk of request as AsyncIterable<Buffer>) {
         size += chunk.length;
-        if (size > maxManifest) return { status: 413 };
+        if (size > registryLimits.manifestBytes) return { status: 413 };
         chunks.push(chunk);
       }
       const bytes = Buffer.concat(chunks);

@@ -1,16 +1,16 @@
-/** Follows redirects of reads. Registries send a blob's reader to their storage, with a signed address. */
+/** Follows redirects of reads. For a blob, registries redirect to a signed address of their storage. */
 
 import { malformed } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
 import { namedUrl } from "./registry-endpoint.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 
-/** The part of an answer that a redirect is read from. */
+/** The parts of an answer that can redirect. */
 type Answered = Pick<HttpResponse, "status" | "headers">;
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** Authorization goes to the host that it was made for and to no other, also when the way leads back. */
+/** Sends authorization only to the first host, and not again if a redirect leads back to it. */
 export function withRedirects<Answer extends Answered>(
   send: (request: HttpRequest) => Promise<Answer>,
   plainHttp: (host: string) => boolean,

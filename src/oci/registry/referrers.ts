@@ -1,4 +1,4 @@
-/** Manifests that name an image as their subject: the referrers API, and the list that stands in its place under a tag. */
+/** Lists the manifests that name an image as their subject, by the referrers API or by the tag that replaces it. */
 
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
@@ -10,7 +10,7 @@ import { malformed, refused, tooLarge } from "./failure.ts";
 import { nextPage } from "./tags.ts";
 import { type OperationOptions, pullRequest } from "./transport.ts";
 
-/** `sha256-<hex>`: where registries without the API keep the list (OCI distribution-spec, "Referrers Tag Schema"). */
+/** `sha256-<hex>`, the tag of the list in registries without the API (OCI distribution-spec, "Referrers Tag Schema"). */
 export function referrersTag(subject: Digest): string {
   return subject.replace(":", "-");
 }
@@ -20,7 +20,7 @@ export function referrersOperations({ send, plainHttp }: OperationOptions): Refe
     async readReferrers(repository, subject) {
       const first = registryUrl(repository, "referrers", subject, plainHttp);
       const found: Referrer[] = [];
-      // All pages together are no longer than the tag that lists them elsewhere.
+      // All pages together have the limit of the tag's manifest.
       let left: number = registryLimits.manifestBytes;
       for (let url: URL | null = first; url !== null; ) {
         const request = pullRequest(repository, url, left, { accept: indexTypes.oci });
@@ -41,7 +41,7 @@ export function referrersOperations({ send, plainHttp }: OperationOptions): Refe
   };
 }
 
-/** The entries of an index of referrers, without those that are no descriptors; null for what is no index. */
+/** Reads an index of referrers, and leaves out entries that are no descriptors. null if it is no index. */
 export function parseReferrers(bytes: Uint8Array): readonly Referrer[] | null {
   const json = parseJson(bytes);
   if (!isRecord(json) || !Array.isArray(json.manifests)) return null;

@@ -1,17 +1,17 @@
-/** The flags of every command that speaks to a registry. */
+/** Creates the registry client of a command from its flags. */
 
 import { readTextFile } from "../../io/files.ts";
 import type { FullRegistryClient, RegistryOptions } from "./create-client.ts";
 import type { World } from "../../io/world.ts";
 
 export interface RegistryAccess {
-  /** PEM file with certificates to trust beside the usual ones. */
+  /** PEM file with certificates that are trusted too. */
   readonly ca?: string;
-  /** Hosts that are asked without TLS, beside this machine. */
+  /** Hosts that are asked without TLS, besides this machine. */
   readonly plainHttp?: readonly string[];
 }
 
-/** Whom to trust, as the client wants it. Throws `FILE_NOT_FOUND` for the certificates. */
+/** The flags as options of a client. Throws `FILE_NOT_FOUND` for the certificates. */
 export async function trustOf({
   ca,
   plainHttp = [],
@@ -23,7 +23,7 @@ export async function trustOf({
   };
 }
 
-/** The registry client with this user's logins and proxies. */
+/** A client with this user's logins and proxies. */
 export async function registryFor(
   flags: RegistryAccess,
   { env, signal }: Pick<World, "env"> & { readonly signal?: AbortSignal | undefined },

@@ -1,8 +1,8 @@
-/** The address of a registry: the API's URL for a reference. */
+/** Makes and reads the addresses of registries. */
 
 import type { ImageReference } from "../reference.ts";
 
-/** `kind` and `name` are the last two parts of the path: `manifests/1.0`, `blobs/sha256:…`, `tags/list`, `referrers/sha256:…`. */
+/** The API's URL. `kind` and `name` end its path: `manifests/1.0`, `blobs/sha256:…`, `tags/list`, `referrers/sha256:…`. */
 export function registryUrl(
   { registry, repository }: ImageReference,
   kind: "manifests" | "blobs" | "tags" | "referrers",
@@ -18,22 +18,22 @@ export function apiUrl(registry: string, plainHttp: (host: string) => boolean): 
   return new URL(`${plainHttp(host) ? "http" : "https"}://${host}/v2/`);
 }
 
-/** An address that an answer names, beside that of the question; null for none. */
+/** The address in an answer, which may be relative to that of the request; null if it is none. */
 export function namedUrl(text: string | undefined, base: URL): URL | null {
   return text !== undefined && URL.canParse(text, base.href) ? new URL(text, base) : null;
 }
 
-/** Docker Hub's images are named after one host and served by another. */
+/** The host that serves a registry's images: Docker Hub's names differ from it. */
 export function apiHost(registry: string): string {
   return registry === "docker.io" ? "registry-1.docker.io" : registry;
 }
 
-/** Hosts by which Docker Hub's registry answers, beside the name that its images have. */
+/** Other hosts of Docker Hub. */
 const dockerHubHosts = ["index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"];
 
 /**
- * One registry has several spellings: letters in upper case, a dot behind the host, zeros before the port, the port that http or https
- * has anyway, an IPv6 address in full. For comparing: what is connected to is what was written.
+ * One spelling for each registry, for comparisons: without upper case, a dot behind the host, zeros before the port, or a default port, and
+ * with IPv6 addresses shortened. Connections use the name as it is written.
  */
 export function plainRegistry(registry: string): string {
   const [, written = "", port = ""] = /^(.*?)\.?(?::0*(\d+))?$/.exec(registry.toLowerCase()) ?? [];
@@ -44,7 +44,7 @@ export function plainRegistry(registry: string): string {
   return `${host}:${port}`;
 }
 
-/** Whether a host, with or without port, is this machine: the only one that plain http is safe for. */
+/** True if a host, with or without port, is this machine: the only one that plain http is safe for. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/:\d+$/, "").toLowerCase();
   return (

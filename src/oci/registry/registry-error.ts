@@ -1,10 +1,10 @@
-/** A refusal of a registry, or its silence, as data: code that decides by it need not read its words. */
+/** The failures of a registry as data, so that callers need not read messages. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 
 /** One of the `errors` of the distribution specification, "Error Codes". */
 export interface RegistryErrorEntry {
-  /** `MANIFEST_UNKNOWN`; empty where the registry gives none. */
+  /** `MANIFEST_UNKNOWN`; empty if the registry gives none. */
   readonly code: string;
   readonly message: string;
 }
@@ -12,14 +12,14 @@ export interface RegistryErrorEntry {
 type Failure = Pick<RegistryError, "status" | "errors" | "temporary" | "unclear" | "retryAfterMs">;
 
 export class RegistryError extends ImgmatchError {
-  /** null where no whole answer came. */
+  /** null if no whole answer came. */
   readonly status: number | null = null;
   readonly errors: readonly RegistryErrorEntry[] = [];
-  /** Whether the same may work the next time. */
+  /** True if the same request may work the next time. */
   readonly temporary: boolean = false;
-  /** Whether a write may have been done all the same, or may yet be: the answer was lost, or is that of a gateway. */
+  /** True if a write may have happened, or may yet happen: the answer was lost, or came from a gateway. */
   readonly unclear: boolean = false;
-  /** How long the registry asks to wait; 0 where it does not. */
+  /** The wait that the registry asks for; 0 if it asks for none. */
   readonly retryAfterMs: number = 0;
 
   constructor(problem: Problem, failure: Partial<Failure> = {}, options?: ErrorOptions) {
@@ -27,7 +27,7 @@ export class RegistryError extends ImgmatchError {
     Object.assign(this, failure);
   }
 
-  /** The same, said of this part of what was asked for. */
+  /** The same error with the name of a part before its message. */
   of(part: string): RegistryError {
     const [problem] = this.problems;
     const { status, errors, temporary, unclear, retryAfterMs } = this;
@@ -39,8 +39,8 @@ export class RegistryError extends ImgmatchError {
 }
 
 /**
- * 501 and 505 say what the server is, not how it feels. A registry that keeps files (distribution, storage/driver/filesystem)
- * empties the link of a blob before it writes it anew: while somebody uploads the same blob, it does not know it.
+ * 501 and 505 are permanent. 400 can be temporary: while somebody uploads a blob again, a registry with files (distribution,
+ * storage/driver/filesystem) empties the blob's link first and does not know the blob.
  */
 export function isTemporaryStatus(status: number, errors: readonly RegistryErrorEntry[]): boolean {
   if (status === 400) return errors.some(({ code }) => code === "MANIFEST_BLOB_UNKNOWN");
@@ -48,8 +48,7 @@ export function isTemporaryStatus(status: number, errors: readonly RegistryError
 }
 
 /**
- * Why an HTTP exchange gave no whole answer. `unreachable`: the name does not resolve, or nothing listens there; `garbage`: the answer is not
- * HTTP.
+ * The reason why no whole answer came. `unreachable`: the name does not resolve, or nothing listens there. `garbage`: the answer is not HTTP.
  */
 type TransportErrorKind =
   | "timeout"
@@ -63,7 +62,7 @@ type TransportErrorKind =
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly kind: TransportErrorKind;
-  /** Whether another try makes sense. */
+  /** True if another try makes sense. */
   readonly temporary: boolean;
 
   constructor(kind: TransportErrorKind, message: string, options?: ErrorOptions) {
@@ -98,7 +97,7 @@ function kindOf(error: Error): TransportErrorKind {
 
 function describe(cause: TransportErrorKind | Error): string {
   if (typeof cause === "string") return cause;
-  // Node tries IPv6 and IPv4 and then throws both refusals together, with an empty message.
+  // Node tries IPv6 and IPv4, and throws both refusals together with an empty message.
   if (cause instanceof AggregateError) return cause.errors.map((error: Error) => error.message).join(", ");
   return cause.message;
 }

@@ -1,18 +1,15 @@
-/** The blobs of an image in a registry, from its manifest. */
+/** Reads the sizes of an image's blobs from its manifest. */
 
 import { fieldsOf } from "../../io/json.ts";
 import { isDigest, isSize } from "../digest.ts";
 
-/** Bytes of an image's configuration and of each layer, as its manifest has them, by the first 16 hexadecimal digits of their digests. */
+/** Bytes of an image's configuration and layers, by the first 16 hexadecimal digits of their digests. */
 export type StoredBlobs = Readonly<Record<string, number>>;
 
-/** More layers than any runtime mounts are no image's. */
+/** No runtime mounts so many layers. */
 const mostBlobs = 1000;
 
-/**
- * A blob that several images have is stored once. null where one has no digest or no size. Layers that lie elsewhere
- * (`nondistributable`, OCI image-spec `layer.md`) take nothing.
- */
+/** null if a blob has no digest or size. Layers that are stored elsewhere (`nondistributable`, OCI image-spec `layer.md`) are left out. */
 export function storedBlobs(manifest: unknown): StoredBlobs | null {
   const { config, layers } = fieldsOf(manifest);
   if (!Array.isArray(layers) || layers.length >= mostBlobs) return null;

@@ -1,4 +1,4 @@
-/** Listing tags, page by page. */
+/** Lists tags, page by page. */
 
 import type { RegistryClient } from "./client.ts";
 import { namedUrl, registryUrl } from "./registry-endpoint.ts";
@@ -32,7 +32,7 @@ export function tagOperations({
           throw tooLarge(request, `the list of tags does not end: more than ${most}`);
         }
         url = nextPage(url, response.headers.link);
-        // Pages that go on without bringing anything new would go on for ever.
+        // Pages without a new tag would go on for ever.
         if (url !== null && fresh.length === 0)
           throw malformed(request, `the pages go in a circle after ${seen.size} tags`);
         for (const tag of fresh) {
@@ -55,12 +55,12 @@ function tagsOf(request: HttpRequest, { body }: HttpResponse): string[] {
 }
 
 /**
- * The target of `Link: <…>; rel="next"` (RFC 8288), on the same host whatever it says: registries behind a proxy often name the wrong
- * scheme, and the next page must not lead elsewhere with the login.
+ * The target of `Link: <…>; rel="next"` (RFC 8288), always on the same host: registries behind a proxy often name the wrong scheme, and the
+ * login must not go elsewhere.
  */
 export function nextPage(current: URL, link: string | string[] | undefined): URL | null {
   const header = Array.isArray(link) ? link.join(", ") : (link ?? "");
-  // Without `<` inside the target each try ends at the next one: the header is read once.
+  // No `<` inside the target: so each try ends at the next `<`, and the time is linear.
   const target = namedUrl(/<([^<>]*)>\s*;[^,<]*\brel="?next"?/i.exec(header)?.[1], current);
   if (target === null) return null;
   const { pathname, search } = target;

@@ -1,4 +1,4 @@
-/** Fetches a bearer token: distribution's token protocol, and its OAuth 2 form for identity tokens. */
+/** Fetches bearer tokens, by distribution's token protocol or its OAuth 2 form for identity tokens. */
 
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
@@ -10,8 +10,8 @@ import type { HttpRequest, OperationOptions } from "./transport.ts";
 type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;
 
 /**
- * The token for one scope. Specification: distribution, `docs/content/spec/auth/token.md` and `oauth.md`.
- * Throws `REGISTRY_AUTH` when the login is refused, `REGISTRY_UNREACHABLE` and `REGISTRY_FAILED` for the token server's own troubles.
+ * Fetches the token for a scope (distribution, `docs/content/spec/auth/token.md` and `oauth.md`).
+ * Throws `REGISTRY_AUTH` for a refused login, `REGISTRY_UNREACHABLE` and `REGISTRY_FAILED` for a failing token server.
  */
 export async function requestToken(
   request: HttpRequest,
@@ -70,18 +70,18 @@ function oauthRequest({ url, parameters, scopes }: Wanted, token: string): HttpR
   };
 }
 
-/** The scopes that the registry asks for, and that of the request, each once. */
+/** The scopes of the challenge and of the request, each once. */
 function scopesOf({ scope }: HttpRequest, challenge: BearerChallenge): string[] {
   const wanted = challenge.scope?.split(" ").filter((each) => each !== "") ?? [];
   return [...new Set(scope === undefined ? wanted : [...wanted, scope])];
 }
 
-/** On one machine every port can be another user's: what listens at the registry's may send the login on to its own. */
+/** Each port of this machine may be another user's: a registry on loopback must not send the login to another port. */
 function isOtherLocalServer(registry: URL, realm: URL): boolean {
   return isLoopback(registry.host) && registry.host !== realm.host;
 }
 
-/** The login is sent there, so it must be https, unless the registry itself is plain. */
+/** The login goes there, so it must be https unless the registry itself is plain. */
 function tokenUrl(
   request: HttpRequest,
   { realm }: BearerChallenge,
@@ -98,7 +98,7 @@ function tokenUrl(
   return url;
 }
 
-/** The `WWW-Authenticate` header (RFC 9110, 11.6.1), as far as registries use it. */
+/** A `WWW-Authenticate` header (RFC 9110, 11.6.1) of a registry. */
 type Challenge =
   | {
       readonly scheme: "bearer";
@@ -108,11 +108,11 @@ type Challenge =
     }
   | { readonly scheme: "basic" };
 
-// Each begins where a name does: tried at every character of a long name, it would take the square of its time.
+// The lookbehind keeps the time linear: without it, a long name would be tried at every character.
 const part =
   /(?<![\w-])([A-Za-z][\w-]*)(?=\s+[\w-]+\s*=)|(?<![\w-])([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
 
-/** The challenge to answer: Bearer before Basic, null when there is neither. */
+/** Prefers Bearer to Basic; null if there is neither. */
 export function parseChallenge(header: string | undefined): Challenge | null {
   const found: { scheme: string; parameters: Map<string, string> }[] = [];
   for (const [, scheme, key, quoted, plain] of (header ?? "").matchAll(part)) {
@@ -132,7 +132,7 @@ export function parseChallenge(header: string | undefined): Challenge | null {
       scope: parameters.get("scope") ?? null,
     };
   }
-  // Some servers send the scheme alone, without its realm.
+  // Some servers send the scheme without a realm.
   const basic = found.some(({ scheme }) => scheme === "basic") || /(^|,)\s*basic\s*(,|$)/i.test(header ?? "");
   return basic ? { scheme: "basic" } : null;
 }

@@ -1,4 +1,4 @@
-/** One HTTP exchange. Retries, redirects and authorization are wrappers of the same {@link Send}. */
+/** Sends one HTTP request. Retries, redirects and authorization are wrappers with the same type, {@link Send}. */
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -12,16 +12,13 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Longest body that is read from a successful answer, in bytes: as long as whoever names it says, or as a limit does. */
+  /** Longest body of a successful answer, in bytes. */
   readonly maxBytes: number;
-  /** Of a longer body that is answered with 200 the rest may be read too: {@link HttpResponse.rest}. */
+  /** A longer body of an answer with 200 is allowed: {@link HttpResponse.rest} reads the rest. */
   readonly inPieces?: boolean;
-  /** The permission that the request needs, in the words of the token protocol: `repository:team/app:pull`. */
+  /** The permission that the request needs, in the token protocol's form: `repository:team/app:pull`. */
   readonly scope?: string;
-  /**
-   * Not to be repeated by any wrapper: what it rests on may no longer be so. The write of a tag follows a look at it, and
-   * whoever tries it again looks again.
-   */
+  /** No wrapper may repeat the request. The write of a tag follows a look at it, so a second write needs a second look. */
   readonly once?: boolean;
 }
 
@@ -30,22 +27,22 @@ export interface HttpResponse {
   readonly statusText: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Uint8Array;
-  /** The rest behind `body`; missing if there is none. A reader that does not read it to its end cancels it. */
+  /** The rest behind `body`, if there is more. A reader that does not read it to its end must cancel it. */
   readonly rest?: BodyRest;
   /** The URL of the answer, after redirects. */
   readonly url: URL;
-  /** How often it was asked for. */
+  /** Number of tries. */
   readonly attempts: number;
 }
 
-export interface BodyRest {
-  /** The next piece: all that is left, or a little more than `most` bytes of it. Throws {@link TransportError}. */
+interface BodyRest {
+  /** Reads a little more than `most` bytes, or all that is left. Throws {@link TransportError}. */
   readonly read: (most: number) => Promise<Uint8Array>;
   /** Closes the connection. */
   readonly cancel: () => void;
 }
 
-/** Throws {@link TransportError} when there is no whole answer; any status is an answer. */
+/** Any status is an answer. Throws {@link TransportError} if no whole answer comes. */
 export type Send = (request: HttpRequest) => Promise<HttpResponse>;
 
 export interface OperationOptions {
@@ -53,7 +50,7 @@ export interface OperationOptions {
   readonly plainHttp: (host: string) => boolean;
 }
 
-/** A read of something in a repository. */
+/** A request that reads from a repository. */
 export function pullRequest(
   { repository }: ImageReference,
   url: URL,
@@ -64,18 +61,18 @@ export function pullRequest(
   return { method: "GET", url, headers: { ...headers, "user-agent": "imgmatch" }, maxBytes, scope };
 }
 
-export interface TransportOptions extends AgentOptions {
-  /** For an answer to begin and, together with a least speed, to end. */
+interface TransportOptions extends AgentOptions {
+  /** Longest wait for an answer's beginning and, together with a least speed, for its end. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-// Below this speed a body counts as stalled, however regularly its bytes drip in.
+// A slower body counts as stalled.
 const leastBytesPerSecond = 16 * 1024;
 
 /**
- * Sends over connections that stay open. `node:http` and not `fetch`, because a private certificate authority needs an agent, which `fetch`
- * takes only from a package.
+ * Sends over connections that stay open. Uses `node:http`, as a private certificate authority needs an agent, which `fetch` takes only from a
+ * package.
  */
 export function createTransport({ timeoutMs, signal, ...connections }: TransportOptions): Send {
   const agentFor = createAgents({ timeoutMs, ...connections });
@@ -90,7 +87,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
     });
     let received = 0;
 
-    /** Nothing is waited for longer than its bytes allow; what fails has no connection any more. */
+    /** Runs a step within the time that its bytes allow. A failure closes the connection. */
     const watched = <Result>(step: () => Promise<Result>): Promise<Result> =>
       new Promise((resolve, reject) => {
         const started = performance.now();
@@ -106,7 +103,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
         };
         const interrupt = (): void => fail(transportError("interrupted"));
         const watch = (): void => {
-          // Bytes that are sent may take as long as bytes that come.
+          // Sent bytes get as much time as received ones.
           const flowed = received - before + (request.body?.byteLength ?? 0);
           const leftMs = timeoutMs + (flowed / leastBytesPerSecond) * 1000 - (performance.now() - started);
           if (leftMs > 0) timer = setTimeout(watch, leftMs);
@@ -131,9 +128,9 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
         reject(error);
       });
     });
-    // Whoever waits for it may have given up.
+    // The step that awaits it may have failed before.
     answered.catch(() => {});
-    /** The one reader of bodies: until the end, or until more than `most` bytes have come. */
+    /** Reads a body to its end, or until more than `most` bytes have come. */
     const take = async (chunks: AsyncIterator<Uint8Array>, most: number): Promise<Piece> => {
       const taken: Uint8Array[] = [];
       for (let size = 0; size <= most; ) {
@@ -152,13 +149,13 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
     return watched(async () => {
       outgoing.end(request.body);
       const incoming = await answered;
-      // Between two pieces nobody listens.
+      // An error between two pieces has no other listener.
       incoming.on("error", () => {});
       const { statusCode: status = 0, statusMessage: statusText = "", headers } = incoming;
       const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
       const answer = { status, statusText, headers, url: request.url, attempts: 1 };
       if (status >= 300) {
-        // Enough of an error page to quote; the rest is not worth the wait.
+        // Enough of an error page to quote.
         const { bytes, isLast } = await take(chunks, registryLimits.errorBytes);
         if (!isLast) outgoing.destroy();
         return { ...answer, body: bytes.subarray(0, registryLimits.errorBytes) };

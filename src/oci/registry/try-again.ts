@@ -1,11 +1,11 @@
-/** Trying again what may be done twice: reads, and writes of a name that nobody else writes. */
+/** Retries requests that may be done twice: reads, and writes of a name that nobody else writes. */
 
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { registryErrors, retryAfterMs, unreachable } from "./failure.ts";
 import { isTemporaryStatus, RegistryError, TransportError, transportError } from "./registry-error.ts";
 import type { Send } from "./transport.ts";
 
-/** Waits for `ms`; throws when the signal says so. Given by tests that have no time. */
+/** Rejects when the signal is aborted. Tests give one that does not wait. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<unknown>;
 
 export interface TryOptions {
@@ -15,11 +15,10 @@ export interface TryOptions {
   readonly random?: (() => number) | undefined;
   /** Tries after the first. Default: {@link mostRetries}. */
   readonly retries?: number | undefined;
-  /** Hears what failed before it is tried again. */
+  /** Called with the error before each further try. */
   readonly onRetry?: ((error: RegistryError, attempt: number, waitMs: number) => void) | undefined;
 }
 
-/** As many as the registry client makes of a read. */
 export const mostRetries = 4;
 
 export const waitFor: Sleep = (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal });
@@ -28,12 +27,12 @@ const firstDelayMs = 500;
 
 const longestDelayMs = 15_000;
 
-/** Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. `attempts`: tries so far. */
+/** Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. `attempts` are the tries so far. */
 function retryDelayMs(attempts: number, random: () => number): number {
   return random() * Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1));
 }
 
-/** How long to wait after `attempts` tries, the last of which failed so: no less than the registry asks for. */
+/** The wait after `attempts` tries, the last of which failed with `error`: at least what the registry asks for. */
 export function waitAfter(error: RegistryError, attempts: number, random = Math.random): number {
   return Math.max(retryDelayMs(attempts, random), error.retryAfterMs);
 }
@@ -58,9 +57,8 @@ interface RetryPolicy extends Omit<TryOptions, "onRetry"> {
 }
 
 /**
- * Tries again what may work the next time: bounded, with jitter, and no sooner than the server asks for. The last answer is returned
- * whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. A request that may be sent only once is: see
- * {@link HttpRequest.once}.
+ * Retries a request, unless it is {@link HttpRequest.once}, with jitter and no sooner than the server asks for. Answers the last response
+ * whatever its status. Throws `REGISTRY_UNREACHABLE` if the last try got none.
  */
 export function withRetries(send: Send, policy: RetryPolicy): Send {
   const { signal, sleep = waitFor, random = Math.random, retries = mostRetries, now = Date.now } = policy;

@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readContext } from "../../../src/fleet/dockerfile/context.ts";
 import { recallContext, recordContext } from "../../../src/fleet/dockerfile/context-record.ts";
 import { changedFiles } from "../../../src/fleet/plan/changes.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
+import { readContext } from "../../support/context-entries.ts";
 
 const read = (root: string) => readContext(join(root, "src"), { file: "matrix.yaml" });
 

@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readContext } from "../../../src/fleet/dockerfile/context.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
+import { readContext } from "../../support/context-entries.ts";
 
 const files = { "main.c": "int main;\n", "lib/a.h": "a\n", "lib/b.h": "b\n", "run.sh": "#!/bin/sh\n" };
 const at = { file: "matrix.yaml", line: 4, column: 10 };

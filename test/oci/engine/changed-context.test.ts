@@ -20,9 +20,10 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createStaging } from "../../../src/fleet/build/engines/staged-context.ts";
 import { contextTar } from "../../../src/fleet/build/engines/context-archive.ts";
-import { type BuildContext, readContext } from "../../../src/fleet/dockerfile/context.ts";
+import type { BuildContext } from "../../../src/fleet/dockerfile/context.ts";
 import { ownedName } from "../../../src/io/owner.ts";
 import { makeFolder } from "../../support/folders.ts";
+import { readContext } from "../../support/context-entries.ts";
 
 const big = "0123456789abcdef".repeat(40_000);
 const at = { file: "matrix.yaml" };

@@ -2,7 +2,7 @@
 
 import { connectDocker } from "../../../oci/engine/api.ts";
 import type { Environment } from "../../../io/world.ts";
-import { heldIds } from "../../../oci/engine/engine-answers.ts";
+import { allImageIds } from "../../../oci/engine/engine-answers.ts";
 import { findLocalBaseId } from "../../../oci/engine/tag-local-bases.ts";
 import type { LocalEngine, LockedLocal } from "../../../lock/lock.ts";
 import { isDigest } from "../../../oci/digest.ts";
@@ -39,6 +39,6 @@ async function engineEnv(env: Environment, builder: string | undefined): Promise
 
 /** The ids of all, `sha256:…`. Throws `ENGINE_…` where the engine cannot be asked. */
 export async function heldImages(engine: LocalEngine, env: Environment): Promise<ReadonlySet<string>> {
-  if (engine === "docker") return new Set(await heldIds(await connectDocker(env)));
+  if (engine === "docker") return new Set(await allImageIds(await connectDocker(env)));
   return new Set((await listImages(await findPodman(env))).map(({ id }) => `sha256:${id}`));
 }

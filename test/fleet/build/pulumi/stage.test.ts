@@ -12,8 +12,8 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStaging, stageBuild } from "../../../../src/pulumi/stage.ts";
-import { readContext } from "../../../../src/fleet/dockerfile/context.ts";
 import { makeFolder, writeIn } from "../../../support/folders.ts";
+import { readContext } from "../../../support/context-entries.ts";
 
 const dockerfile = "FROM scratch\nCOPY . /all\n";
 

@@ -7,7 +7,7 @@
 
 import { join } from "node:path";
 import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
-import { hasContentStore } from "../../../../oci/engine/engine-answers.ts";
+import { hasContentStore, readLayers } from "../../../../oci/engine/engine-answers.ts";
 import { createScratch, forgetName } from "../../../../oci/engine/engine-scratch.ts";
 import { createLocalBases, type WithLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
 import { ImgmatchError, InternalError } from "../../../../errors.ts";
@@ -27,7 +27,6 @@ import {
 import { createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { buildFailure, type BuildFailure } from "../docker/build-output.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
-import { readLayers } from "../../../../oci/engine/read-layers.ts";
 import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
 import { createSharedFailures } from "../shared-failure.ts";
 import { createStaging, withTemporaryFolder, writtenFile } from "../staged-context.ts";

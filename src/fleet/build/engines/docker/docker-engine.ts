@@ -9,6 +9,7 @@ import {
   imageAnswer,
   infoAnswer,
   versionAnswer,
+  readLayers,
 } from "../../../../oci/engine/engine-answers.ts";
 import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
 import { contextTar, dockerfileName } from "../context-archive.ts";
@@ -26,7 +27,6 @@ import { createStaging } from "../staged-context.ts";
 import type { StepOptions } from "../step-options.ts";
 import { createSharedFailures } from "../shared-failure.ts";
 import { buildFailure, type BuildOutcome, createBuildOutput, isFull } from "./build-output.ts";
-import { readLayers } from "../../../../oci/engine/read-layers.ts";
 import { findClient, isPodman, requireClient } from "./docker-client.ts";
 import { pullBases, pushImage } from "./transfers.ts";
 
