@@ -123,7 +123,7 @@ export type {
   Value,
 } from "./fleet/matrix/matrix.ts";
 export type { SignerChoice } from "./fleet/open-signer.ts";
-export type { LocalBaseChoice } from "./fleet/open/plan-choice.ts";
+export type { LocalBaseChoice } from "./fleet/open/plan-chosen-fleet.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
 export type { ChangedFiles } from "./fleet/plan/changes.ts";
 export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";

@@ -89,7 +89,8 @@ export type {
   Value,
   VersionSource,
 } from "./fleet/matrix/matrix.ts";
-export type { CellDockerfile, Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
+export type { CellDockerfile } from "./fleet/open/cell-dockerfile.ts";
+export type { Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
 export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/open/plan-open-fleet.ts";
 export type { PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
 export type {

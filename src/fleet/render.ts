@@ -1,10 +1,10 @@
 /** One Dockerfile for each cell that can be built, and what of them is out of date. */
 
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { checkedCells } from "./open/check-axes.ts";
 import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";
 import { type Drift, findDrift } from "./dockerfile/drift.ts";
 import { type FleetChoice, openFleetFor } from "./open/fleet-choice.ts";
+import { checkedCells } from "./open/open-fleet.ts";
 
 export interface RenderOptions
   extends Pick<FleetChoice, "matrix" | "only" | "registry" | "buildArg">,

@@ -1,6 +1,6 @@
 /** `--only cuda=none,march=x86-64-*`: the cells that a user means. */
 
-import { ImgmatchError, type Problem } from "../../errors.ts";
+import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
@@ -55,8 +55,22 @@ function invalid(message: string, fix: string): ImgmatchError {
   return new ImgmatchError({ code: "SELECTION_INVALID", message, fix });
 }
 
-/** Parts of a selection that no cell has: half of what was asked for must not be done in silence. */
-export function unmetSelections(cells: readonly Cell[], selections: readonly Selection[]): Problem[] {
+/** Without selections, all cells. Throws `SELECTION_…` for each part of a selection that no cell has. */
+export function selectCells<Entry extends { readonly cell: Cell }>(
+  entries: readonly Entry[],
+  only: readonly Selection[],
+): readonly Entry[] {
+  if (only.length === 0) return entries;
+  throwProblems(
+    unmetSelections(
+      entries.map(({ cell }) => cell),
+      only,
+    ),
+  );
+  return entries.filter(({ cell }) => isSelected(cell, only));
+}
+
+function unmetSelections(cells: readonly Cell[], selections: readonly Selection[]): Problem[] {
   return selections.flatMap((selection): Problem[] => {
     const unmet = isCellSelection(selection)
       ? unmetCell(cells, selection.cell)
@@ -134,11 +148,10 @@ export function selects(
   );
 }
 
-/** Whether a cell is meant. No selections mean every cell. */
-export function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
-  const isMeant = (selection: Selection) =>
-    isCellSelection(selection) ? matchesLabel(selection.cell, cell.id) : meets(cell, selection);
-  return selections.length === 0 || selections.some(isMeant);
+function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
+  return selections.some((selection) =>
+    isCellSelection(selection) ? matchesLabel(selection.cell, cell.id) : meets(cell, selection),
+  );
 }
 
 /**

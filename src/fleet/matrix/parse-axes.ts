@@ -9,9 +9,9 @@ import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import type { Axis, AxisValue } from "./matrix.ts";
 import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
-import { mistake } from "./unsafe-text.ts";
-import { checkAxisName, checkIsFree } from "./value-labels.ts";
-import { parseValue, valueProblem, vendorOf } from "./values.ts";
+import { mistake, valueProblem } from "./matrix-problems.ts";
+import { checkAxisName, checkIsFree } from "./reserved-names.ts";
+import { parseValue, vendorOf } from "./values.ts";
 
 export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
   const axes: Axis[] = [];

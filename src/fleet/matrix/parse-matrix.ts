@@ -1,7 +1,7 @@
 /** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
-import { checkAxisName, checkLabels } from "./value-labels.ts";
+import { checkAxisName, checkLabels } from "./reserved-names.ts";
 import { parseIncludes } from "./include.ts";
 import type {
   Attestations,
@@ -14,14 +14,15 @@ import type {
   NamedValue,
   VersionSource,
 } from "./matrix.ts";
-import { baseProblems, mistake, referenceProblems, unsafeTextProblems } from "./unsafe-text.ts";
+import { mistake, referenceProblems, valueProblem } from "./matrix-problems.ts";
+import { unsafeTextProblems } from "./unsafe-text.ts";
 import { type MatrixInput, matrixSchema, type VersionInput } from "./matrix-schema.ts";
-import { findParents } from "./parents.ts";
+import { baseProblems, findParents } from "./base-images.ts";
 import { parseAxes, wellFormedAxes } from "./parse-axes.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
-import { allValues, none, parseCompiler, parseMatch, valueProblem } from "./values.ts";
-import { broughtBy, broughtProblems, listOf, locatedTexts, parseSettings } from "./settings.ts";
+import { allValues, none, parseCompiler } from "./values.ts";
+import { broughtBy, broughtProblems, listOf, locatedTexts, parseMatch, parseSettings } from "./settings.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { digestOf } from "../../oci/digest-of.ts";
@@ -69,7 +70,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     ...unset,
     ...parseSettings(input, source.placeOf),
     template: located(input.template, "template"),
-    repository: declaredRepository(input),
+    repository: repositoryBelow(input.registry, input.name),
     tag: located(input.tag ?? defaultTag, "tag"),
     ...namesOf(input, source),
     labels: input.labels ?? {},
@@ -213,7 +214,8 @@ function checkPreferences(
 }
 
 function checkReferences(input: MatrixInput, source: YamlSource, problems: Problem[]): void {
-  problems.push(...referenceProblems(declaredRepository(input), source.placeOf(["registry"])));
+  const repository = repositoryBelow(input.registry, input.name);
+  problems.push(...referenceProblems(repository, source.placeOf(["registry"])));
   problems.push(...baseProblems(input.base, source, ["base"]));
   for (const [ref, used] of Object.entries(input.replaceBases ?? {})) {
     const path = ["replaceBases", ref];
@@ -253,7 +255,8 @@ function attestationsOf(
   };
 }
 
-function declaredRepository({ registry, name }: MatrixInput): string {
+/** `registry.example.com/team/` and `app` → `registry.example.com/team/app`. */
+export function repositoryBelow(registry: string, name: string): string {
   return `${registry.replace(/(?<!\/)\/+$/, "")}/${name}`;
 }
 

@@ -2,7 +2,7 @@
 
 import type { z } from "zod";
 import type { Problem } from "../../errors.ts";
-import { mistake } from "./unsafe-text.ts";
+import { mistake } from "./matrix-problems.ts";
 import { keysAt } from "./matrix-schema.ts";
 import { suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";

@@ -1,7 +1,7 @@
 /** Secrets in a matrix: what it says ends in the image's history or labels, where everybody who can pull it reads them. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { textsIn } from "./texts.ts";
+import { textsIn } from "./unsafe-text.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
 const secretName =

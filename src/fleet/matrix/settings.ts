@@ -5,11 +5,11 @@ import { isRecord } from "../../io/json.ts";
 import { isSlipOf, suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import { type BaseInput, type ParentInput, type SettingsInput, valueKeys } from "./matrix-schema.ts";
-import type { Bases, Data, Located, Settings, Value } from "./matrix.ts";
-import { isParent, parentName } from "./parents.ts";
+import { type SettingsInput, valueKeys } from "./matrix-schema.ts";
+import type { AxisPatterns, Data, Located, Settings, Value } from "./matrix.ts";
+import { baseProblems, parseBases } from "./base-images.ts";
 import { argumentProblems } from "./secret-names.ts";
-import { baseProblems, mistake } from "./unsafe-text.ts";
+import { mistake } from "./matrix-problems.ts";
 
 type Brought = Pick<Value, "at" | "settings" | "data">;
 
@@ -50,10 +50,9 @@ export function listOf(texts: string | readonly string[]): readonly string[] {
   return typeof texts === "string" ? [texts] : texts;
 }
 
-function parseBases(input: BaseInput): Bases {
-  const textOf = (each: string | ParentInput) => (typeof each === "string" ? each : parentName(each));
-  if (typeof input === "string" || isParent(input)) return { "": textOf(input) };
-  return Object.fromEntries(Object.entries(input).map(([stage, each]) => [stage, textOf(each)]));
+/** The patterns of a `when` or an `exclude`, by axis. */
+export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
+  return Object.fromEntries(Object.entries(when).map(([axis, pattern]) => [axis, listOf(pattern)]));
 }
 
 /** A free axis's settings are texts like its others: templates see them too. */

@@ -1,8 +1,6 @@
 /** One parser per kind of axis value: text of the matrix → checked value, or the problems with it. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { amdTargetNames, parseAmdTarget } from "../../hardware/amd-target.ts";
-import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
 import {
   cudaToolkits,
@@ -13,16 +11,25 @@ import {
 } from "../../hardware/cuda-toolkits.ts";
 import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
-import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
 import { isRocmRelease } from "../../hardware/rocm-releases.ts";
+import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import { parseComputeValue } from "./compute-values.ts";
+import type {
+  AccelValue,
+  AxisValue,
+  Compiler,
+  FreeValue,
+  MarchValue,
+  Matrix,
+  PlatformValue,
+} from "./matrix.ts";
+import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";
 import {
   type AccelInput,
-  type ComputeInput,
   type CudaInput,
   type DriverInput,
   type FreeInput,
@@ -30,28 +37,13 @@ import {
   type MarchInput,
   type PlatformInput,
 } from "./matrix-schema.ts";
-import type {
-  AccelValue,
-  Case,
-  Compiler,
-  ComputeValue,
-  FreeValue,
-  MarchValue,
-  Matrix,
-  AxisPatterns,
-  AxisValue,
-  PlatformValue,
-} from "./matrix.ts";
-import { broughtBy, broughtProblems, listOf } from "./settings.ts";
-import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
+import { broughtBy, broughtProblems } from "./settings.ts";
 
 /** The name of the CPU-only row in PyTorch's wheels, and in those that follow them. */
 const cpu = "cpu";
 
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
 export const none = "none";
-
-export type Parsed<Value> = { readonly value: Value } | { readonly problems: readonly Problem[] };
 
 export function parseCudaValue(input: CudaInput, at: Place): Parsed<AccelValue> {
   const entry = typeof input === "string" ? { toolkit: input } : input;
@@ -191,47 +183,6 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
   }
 }
 
-/** @param below the place of what stands further down in the entry */
-export function parseComputeValue(
-  input: ComputeInput,
-  at: Place,
-  below: (path: YamlPath) => Place = () => at,
-): Parsed<ComputeValue> {
-  if (typeof input === "string" || Array.isArray(input)) return parseTargets(input, at);
-  const { value, cases, label } = input;
-  const brought = broughtBy(input, "compute", at);
-  if (value !== undefined && cases === undefined) {
-    const parsed = parseTargets(value, at);
-    return "problems" in parsed
-      ? parsed
-      : { value: { ...parsed.value, ...brought, label: label ?? parsed.value.label } };
-  }
-  if (cases === undefined || value !== undefined || label === undefined) {
-    const fix =
-      'write { value: ["8.0", "9.0"] }, or { label: all, cases: [{ when: …, value: … }, { value: … }] }';
-    return refused("a mapping of compute has either value, or label and cases", fix, at);
-  }
-  const problems: Problem[] = [];
-  const parsed = cases.flatMap(({ when, value: chosen }, index): Case<ComputeValue>[] => {
-    const place = below(["cases", index]);
-    const targets = parseTargets(chosen, place);
-    if ("value" in targets)
-      return [{ at: place, when: parseMatch(when), chosen: { ...targets.value, ...brought, label } }];
-    problems.push(...targets.problems);
-    return [];
-  });
-  const [vendor = "nvidia", second] = new Set(parsed.map(({ chosen }) => chosen.vendor));
-  if (second !== undefined) problems.push(twoVendors(`the cases of ${JSON.stringify(label)}`, at));
-  return problems.length > 0
-    ? { problems }
-    : { value: { kind: "compute", label, ...brought, vendor, targets: [], amdTargets: [], cases: parsed } };
-}
-
-function twoVendors(what: string, at: Place): Problem {
-  const fix = "write a value for each vendor: each meets the accelerators of its own";
-  return valueProblem(`${what} are for GPUs of NVIDIA and of AMD`, fix, at);
-}
-
 /** The vendor whose GPU code the cells of a value have; null where there is none that is judged. */
 export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">): GpuVendor | null {
   return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
@@ -244,79 +195,6 @@ export function allValues({
 }: Pick<Matrix, "axes" | "include">): readonly (readonly [axis: string, AxisValue])[] {
   const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
   return [...product, ...include.flatMap(({ values }) => Object.entries(values))];
-}
-
-/** Axis → patterns. */
-export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
-  return Object.fromEntries(Object.entries(when).map(([axis, pattern]) => [axis, listOf(pattern)]));
-}
-
-function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
-  const texts = listOf(value);
-  const problems: Problem[] = [];
-  const report = (message: string, fix: string) => problems.push(valueProblem(message, fix, at));
-  const targets: GpuTarget[] = [];
-  const amdTargets: string[] = [];
-  for (const text of texts) {
-    const amd = parseAmdTarget(text);
-    const found = readTargets(text);
-    const [first] = found ?? [];
-    if (amd !== null) amdTargets.push(amd);
-    else if (/^(gfx|amd|[gfx]{3})/i.test(text)) problems.push(unknownAmdTarget(text, at));
-    else if (found === null || first === undefined) {
-      const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes; of AMD as gfx942';
-      report(`${JSON.stringify(text)} is not a compute capability`, fix);
-    } else if (findArchitecture(first.compute) === null) {
-      const name = formatComputeCapability(first.compute);
-      report(`unknown compute capability ${name}`, "imgmatch hardware gpu lists the known ones");
-    } else {
-      targets.push(...found);
-    }
-  }
-  const names = [...targets.map(formatGpuTarget), ...amdTargets];
-  for (const twin of new Set(names.filter((name, index) => names.indexOf(name) < index))) {
-    const problem = valueProblem(`${twin} stands twice in ${JSON.stringify(texts)}`, "name it once", at);
-    problems.push({ ...problem, code: "MATRIX_DUPLICATE" });
-  }
-  if (targets.length > 0 && amdTargets.length > 0) problems.push(twoVendors(texts.join(", "), at));
-  problems.push(...unequalFeatures(amdTargets, at));
-  return problems.length > 0
-    ? { problems }
-    : {
-        value: {
-          kind: "compute",
-          label: texts.join("+"),
-          ...{ at, settings: {}, data: {} },
-          vendor: amdTargets.length > 0 ? "amd" : "nvidia",
-          targets,
-          amdTargets,
-          cases: [],
-        },
-      };
-}
-
-function unknownAmdTarget(text: string, at: Place): Problem {
-  const [name = "", ...features] = text.split(":");
-  if (amdTargetNames.includes(name)) {
-    const fix = "write :sramecc+, :sramecc-, :xnack+ or :xnack- behind a target that has the feature";
-    return valueProblem(`${name} has no ${features.join(":") || "such feature"}`, fix, at);
-  }
-  const near = suggest(name, amdTargetNames);
-  const fix = near === null ? "write it as clang does: gfx942, gfx11-generic" : `did you mean ${near}?`;
-  return valueProblem(`unknown GPU target ${JSON.stringify(name)}`, fix, at);
-}
-
-/** "Invalid offload arch combinations" of clang: in one compilation a feature is in all ids of a processor, or in none. */
-function unequalFeatures(targets: readonly string[], at: Place): readonly Problem[] {
-  const first = new Map<string, string>();
-  return targets.flatMap((target) => {
-    const name = target.split(":")[0] ?? target;
-    const known = first.get(name) ?? target;
-    first.set(name, known);
-    if (known.replace(/[+-](?=:|$)/g, "") === target.replace(/[+-](?=:|$)/g, "")) return [];
-    const fix = "name the same features in both, or write two values";
-    return [valueProblem(`clang compiles ${known} and ${target} into no one image`, fix, at)];
-  });
 }
 
 function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
@@ -389,12 +267,4 @@ function unknownMarch(name: string, at: Place): Problem {
   const near = suggestMarch(name, marchNames());
   const fix = near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`;
   return valueProblem(`unknown march ${JSON.stringify(name)}`, fix, at);
-}
-
-function refused(message: string, fix: string, at: Place) {
-  return { problems: [valueProblem(message, fix, at)] };
-}
-
-export function valueProblem(message: string, fix: string, at: Place): Problem {
-  return { code: "MATRIX_VALUE_UNKNOWN", message, fix, at };
 }

@@ -6,11 +6,12 @@ import { dirname, join, normalize, relative } from "node:path";
 import { ImgmatchError, type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { readTextFile } from "../../io/files.ts";
+import { fieldsOf } from "../../io/json.ts";
 import { liesIn } from "../../io/project-folder.ts";
+import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import type { Located } from "../matrix/matrix.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
-import { mistake } from "../matrix/unsafe-text.ts";
-import { parseWorkspace } from "../matrix/parse-workspace.ts";
+import { mistake } from "../matrix/matrix-problems.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { compareText } from "../../io/collections.ts";
 
@@ -47,6 +48,34 @@ export async function findMatrices(
   }
   throwProblems(problems);
   return chosen([...new Set(found)], file, folders);
+}
+
+/** Paths relative to the file, `*` standing for any characters of a name. Throws `MATRIX_…` with every mistake. */
+export function parseWorkspace(text: string, file: string): readonly Located<string>[] {
+  const { source, problems } = parseYamlSource(text, file);
+  if (source.data === null) throwProblems(problems);
+  const { fleets, ...others } = fieldsOf(source.data);
+  const unknown = Object.keys(others).map((key) =>
+    mistake(`unknown key ${JSON.stringify(key)}`, "the one key here is fleets", source.placeOfKey([key])),
+  );
+  const list = Array.isArray(fleets) && fleets.length > 0 ? fleets : null;
+  const fix = "write fleets: [services/*/matrix.yaml]";
+  const missing = list === null ? [mistake("fleets names no matrix", fix, source.placeOf(["fleets"]))] : [];
+  const found = (list ?? []).map((path: unknown, index) => pathProblems(path, ["fleets", index], source));
+  throwProblems([...problems, ...unknown, ...missing, ...found.flat()]);
+  return (list ?? []).map((value: string, index) => ({ value, at: source.placeOf(["fleets", index]) }));
+}
+
+/** Lock and Dockerfiles are written beside a matrix: it stays in the workspace's folder. */
+function pathProblems(path: unknown, at: readonly (string | number)[], source: YamlSource): Problem[] {
+  const place = source.placeOf(at);
+  if (typeof path !== "string" || path === "")
+    return [mistake("a fleet is the path of its matrix", "write services/api/matrix.yaml", place)];
+  const parts = path.split("/");
+  if (!path.startsWith("/") && !path.includes("\\") && !parts.includes("..")) return [];
+  return [
+    mistake(`${path} leads out of the workspace`, "name matrices below the folder of this file", place),
+  ];
 }
 
 function chosen(all: readonly string[], file: string, folders: readonly string[]): readonly string[] {

@@ -1,6 +1,6 @@
 /** Cells and their Dockerfiles → what would happen to each. Pure: what it needs from files and registries are arguments. */
 
-import { InternalError, throwProblems } from "../../errors.ts";
+import { InternalError } from "../../errors.ts";
 import { repositoryOf } from "../../lock/image-repository.ts";
 import type { Lock, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
@@ -14,7 +14,7 @@ import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { type BuildInputs, inputDigest } from "../cells/input-digest.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { isSelected, type Selection, unmetSelections } from "../cells/select.ts";
+import { type Selection, selectCells } from "../cells/select.ts";
 import { compileTag, type TagOf } from "../cells/tag.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
@@ -81,20 +81,6 @@ function findRetired(
   return sortedEntries(lock.images)
     .filter(([cell]) => !known.has(cell))
     .map(([cell, image]) => ({ cell, image }));
-}
-
-/** Throws `SELECTION_EMPTY` when the selections mean no cell. */
-export function selectCells(
-  expanded: readonly ExpandedCell[],
-  only: readonly Selection[],
-): readonly ExpandedCell[] {
-  throwProblems(
-    unmetSelections(
-      expanded.map(({ cell }) => cell),
-      only,
-    ),
-  );
-  return expanded.filter(({ cell }) => isSelected(cell, only));
 }
 
 function planCell(

@@ -2,13 +2,13 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../src/errors.ts";
-import { isReady, jobOf } from "../../src/fleet/build/jobs.ts";
-import { exportGithubMatrix } from "../../src/fleet/export-github-matrix.ts";
-import { type Fleet, openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
-import { makeFolder } from "../support/folders.ts";
-import { matrixText } from "../support/matrices.ts";
+import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
+import { isReady, jobOf } from "../../../src/fleet/build/jobs.ts";
+import { exportGithubMatrix } from "../../../src/fleet/export-github-matrix.ts";
+import { type Fleet, openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
 
 const base = `sha256:${"b".repeat(64)}` as const;
 

@@ -3,11 +3,11 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../src/errors.ts";
-import { openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
-import { makeFolder, writeIn } from "../support/folders.ts";
-import { matrixText } from "../support/matrices.ts";
+import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { makeFolder, writeIn } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
 
 const files = {
   "matrix.yaml": matrixText("axes: { march: [x86-64-v2] }"),

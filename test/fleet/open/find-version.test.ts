@@ -3,11 +3,11 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../src/errors.ts";
-import { openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { makeFolder, writeIn } from "../support/folders.ts";
-import { matrixText } from "../support/matrices.ts";
+import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
+import { makeFolder, writeIn } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
 
 const march = "axes:\n  march: [x86-64-v2]";
 const files = (version: string) => ({

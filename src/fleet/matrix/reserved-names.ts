@@ -6,7 +6,7 @@ import { findMarch } from "../../hardware/cpu-marches.ts";
 import { isSlipOf } from "../../io/suggest.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
 import type { AxisOf, FreeValue } from "./matrix.ts";
-import { mistake } from "./unsafe-text.ts";
+import { mistake } from "./matrix-problems.ts";
 
 const ownLabels = new Set([
   "com.nvidia.cuda.version",
