@@ -92,6 +92,7 @@ export type {
 export type { CellDockerfile } from "./fleet/open/cell-dockerfile.ts";
 export type { Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
 export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/open/plan-open-fleet.ts";
+export type { PlanFleetOptions } from "./fleet/plan/plan-fleet.ts";
 export type { PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
 export type {
   Action,

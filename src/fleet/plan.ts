@@ -8,7 +8,7 @@ import { unknownTargets } from "./cells/impossible.ts";
 import { recallContext } from "./dockerfile/context-record.ts";
 import type { FleetChoice } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
-import { type LocalBaseChoice, type PlannedFleet, planFor } from "./open/plan-chosen-fleet.ts";
+import { type LocalBaseChoice, type PlannedFleet, planChosenFleet } from "./open/plan-chosen-fleet.ts";
 import { type ChangedFiles, changedFiles, explainInputs } from "./plan/changes.ts";
 import { type ExplainedCell, explainedToJson, type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { findPlanned, type Plan, type PlannedCell } from "./plan/planned-cell.ts";
@@ -53,7 +53,7 @@ export async function plan(
     problems.push(problem);
     world.onEvent({ type: "problem", problem });
   };
-  const local = await planFor(options, world, { onProblem, cell: explain });
+  const local = await planChosenFleet(options, world, { onProblem, cell: explain });
   note(
     world,
     unknownTargets(local.plan.cells.flatMap(({ cell, action }) => (action === "build" ? [cell] : []))),

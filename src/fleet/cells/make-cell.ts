@@ -1,4 +1,4 @@
-/** One value for each axis → a cell. */
+/** Makes a cell of one value for each axis. */
 
 import { InternalError } from "../../errors.ts";
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
@@ -12,14 +12,14 @@ import { type Bringing, settingsOf } from "./cell-settings.ts";
 import { chooseCases } from "./choose-cases.ts";
 import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
 
-/** The march of a matrix that has no such axis: what every machine of the platform runs. */
+/** The march of a matrix without an axis `march`: every machine of the platform runs it. */
 const baseline = oncePerText((platform): MarchValue => {
   const [march] = marchesOn(platform);
   if (march === undefined) throw new InternalError(`the hardware tables have no march of ${platform}`);
   return { kind: "march", label: march.name, at: { file: "" }, settings: {}, data: {}, march, without: [] };
 });
 
-/** The cell of one value for each axis; null for the compute capability of a row without GPU code that is judged. */
+/** @param values null for an axis without a value in this cell: `compute` of a CPU-only row */
 export function makeCell(matrix: Matrix, values: CellValues): Cell {
   const axes: Record<string, string> = {};
   const free: Record<string, Extract<AxisValue, { kind: "free" }>> = {};
@@ -52,7 +52,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
   };
 }
 
-/** Those of a cell's values that bring something. */
+/** The values of a cell that bring settings. */
 function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): readonly Bringing[] {
   const found: Bringing[] = [];
   const add = (axis: string, label: string | null, { settings, at }: Pick<Bringing, "settings" | "at">) => {
@@ -65,7 +65,7 @@ function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): rea
 
 const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
 
-/** The same values give the same object: a large fleet holds few of them. */
+/** The same values give the same object, so that a large fleet holds few of them. */
 export const requirementOf = oncePerHardware(
   (march, accel, compute): Requirement => ({
     cpu: cpuRequirement(march, accel),
@@ -81,7 +81,7 @@ export const requirementOf = oncePerHardware(
 function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null): CpuRequirement {
   const features = new Set(marchFeatures(march, without));
   const floor = accel?.cpuFloor ?? null;
-  // A multi-platform base has a floor per architecture; this one speaks of its own only.
+  // A floor counts for its own architecture: a base for several platforms has one for each.
   if (floor !== null && floor.architecture === march.architecture) {
     for (const feature of floor.features) features.add(feature);
   }

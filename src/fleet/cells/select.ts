@@ -1,4 +1,4 @@
-/** `--only cuda=none,march=x86-64-*`: the cells that a user means. */
+/** Selects cells and images by `--only cuda=none,march=x86-64-*`. */
 
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
@@ -12,16 +12,17 @@ import type { AccelValue, AxisPatterns } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer } from "./once-per.ts";
 
-/** The part of a cell that a pattern is compared with: its compute capabilities by their label alone. */
+/** The part of a cell that patterns are compared with. Its compute capabilities count by the label in `axes`. */
 export type Matchable = Pick<Cell, "axes" | "platform" | "accel" | "march" | "free">;
 
 /** Axis → patterns of which one must match; all axes must match. */
 export type Selection = Readonly<Record<string, readonly string[]>> | { readonly cell: string };
 
 /**
- * Parses the values of one or more `--only` options. Within one, every axis must match and an axis named twice may
- * match either way; several options select the union. A value without `=` is one or more cells' ids. `platform` counts as an axis.
- * `whose`: for messages.
+ * Parses the values of one or more `--only` options. Several options select the union. Within one, every axis must match; an axis that is
+ * named twice matches either pattern. A value without `=` is a list of cell ids. `platform` counts as an axis.
+ *
+ * @param whose the option, for messages
  */
 export function parseSelections(
   texts: readonly string[],
@@ -120,7 +121,7 @@ function isCellSelection(selection: Selection): selection is { readonly cell: st
   return typeof selection.cell === "string";
 }
 
-/** A lock with the images alone that the values of `--only` mean, by what it keeps of them. Throws `SELECTION_…`. */
+/** The lock with only the images that the values of `--only` select, by their labels. Throws `SELECTION_…`. */
 export function selectImages(lock: Lock, texts: readonly string[]): Lock {
   const axes = Object.values(lock.images).flatMap((image) => Object.keys(image.axes));
   const selections = parseSelections(texts, [...new Set(axes)].sort());
@@ -136,7 +137,7 @@ export function selectImages(lock: Lock, texts: readonly string[]): Lock {
   });
 }
 
-/** By labels alone, as an image of the lock has them. */
+/** Compares labels alone: an image of the lock has nothing else. */
 export function selects(
   selection: Selection,
   { id, axes, platform }: Pick<Cell, "id" | "axes" | "platform">,
@@ -155,20 +156,20 @@ function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
 }
 
 /**
- * Whether one of the patterns meets the cell's value on an axis: by its label, or by what it is called without one
- * (`sapphirerapids` also meets `{ march: sapphirerapids, without: [waitpkg] }`). `platform` counts as an axis.
+ * Compares patterns with a cell's label on an axis, and with the value's own name: `sapphirerapids` also meets
+ * `{ march: sapphirerapids, without: [waitpkg] }`. `platform` counts as an axis.
  */
 function matchesAxis(cell: Matchable, axis: string, patterns: readonly string[]): boolean {
   const names = namesOn(cell, axis);
   return patterns.some((pattern) => names.some((name) => matchesLabel(spelled(axis, pattern), name)));
 }
 
-/** A platform as the matrix reads it: `amd64` is `linux/amd64`. */
+/** `amd64` as a platform means `linux/amd64`. */
 function spelled(axis: string, pattern: string): string {
   return axis === "platform" ? (readPlatform(pattern) ?? pattern) : pattern;
 }
 
-/** Whether all axes that are named match. */
+/** True if every axis that `match` names matches. */
 export function meets(cell: Matchable, match: AxisPatterns): boolean {
   return Object.entries(match).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
 }
@@ -195,7 +196,7 @@ function namesOn(cell: Matchable, axis: string): readonly string[] {
   }
 }
 
-/** As people call an accelerator, whatever the matrix does. */
+/** Other names of an accelerator, whatever its label is. */
 const spellingsOf = oncePer(({ toolkit, rocm, other }: AccelValue): readonly string[] => {
   if (toolkit !== null) return [toolkit.release, shortToolkit(toolkit)];
   if (rocm !== null) return [rocm, shortRocm(rocm)];

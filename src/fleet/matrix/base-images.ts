@@ -7,7 +7,7 @@ import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import type { Bases, ParentFleet } from "./matrix.ts";
 import { mistake, referenceProblems } from "./matrix-problems.ts";
-import type { BaseInput, ParentInput } from "./matrix-schema.ts";
+import type { BaseInput, ParentInput } from "./value-schemas.ts";
 
 export function parseBases(input: BaseInput): Bases {
   const textOf = (base: string | ParentInput) => (typeof base === "string" ? base : parentName(base));

@@ -9,10 +9,10 @@ import { suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { Case, ComputeValue } from "./matrix.ts";
 import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";
-import type { ComputeInput } from "./matrix-schema.ts";
+import type { ComputeInput } from "./value-schemas.ts";
 import { broughtBy, listOf, parseMatch } from "./settings.ts";
 
-/** @param below the place of what stands further down in the entry */
+/** @param below the place of a path inside the entry */
 export function parseComputeValue(
   input: ComputeInput,
   at: Place,
@@ -108,7 +108,7 @@ function unknownAmdTarget(text: string, at: Place): Problem {
   return valueProblem(`unknown GPU target ${JSON.stringify(name)}`, fix, at);
 }
 
-/** "Invalid offload arch combinations" of clang: in one compilation a feature is in all ids of a processor, or in none. */
+/** clang, "Invalid offload arch combinations": in one compilation all ids of a processor name a feature, or none does. */
 function unequalFeatures(targets: readonly string[], at: Place): readonly Problem[] {
   const first = new Map<string, string>();
   return targets.flatMap((target) => {

@@ -1,4 +1,4 @@
-/** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
+/** Parses `matrix.yaml`, and reports every mistake with its place. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
 import { checkAxisName, checkLabels } from "./reserved-names.ts";
@@ -44,7 +44,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   const checked = matrixSchema.safeParse(source.data, { reportInput: true });
   if (!checked.success) {
     problems.push(...schemaProblems(checked.error.issues, source));
-    // Axes of the right shape are checked all the same, so that one run names every mistake.
+    // Values that the schema accepts are parsed too, so that one run names every mistake.
     parseAxes({ axes: wellFormedAxes(source.data) }, source, problems);
     throwProblems(inOrder(problems));
     throw checked.error;
@@ -137,7 +137,7 @@ function parseExclusions(
   });
 }
 
-/** Of an `exclude` or a `when`. */
+/** The mistakes in the names of an `exclude` or a `when`. */
 function unknownAxes(
   what: string,
   names: readonly string[],
@@ -154,7 +154,7 @@ function unknownAxes(
   });
 }
 
-/** `values:`, and the axes that their cases and compute's name. */
+/** Parses `values:`. Checks the axes that cases name, those of `compute` too. */
 function parseNamedTexts(
   input: MatrixInput,
   axes: readonly Axis[],
@@ -188,7 +188,7 @@ function parseNamedTexts(
   });
 }
 
-/** A step that no cell meets would order nothing, and nobody would notice. */
+/** Refuses a step of `prefer` that no cell meets: it would order nothing, and nobody would notice. */
 function checkPreferences(
   { prefer = [] }: MatrixInput,
   { axes, include }: Pick<Matrix, "axes" | "include">,
@@ -260,7 +260,7 @@ export function repositoryBelow(registry: string, name: string): string {
   return `${registry.replace(/(?<!\/)\/+$/, "")}/${name}`;
 }
 
-/** In the order of the file, as its author reads it. */
+/** Sorts by the place in the file. */
 function inOrder(problems: readonly Problem[]): Problem[] {
   return [...problems].sort(
     ({ at: one }, { at: other }) =>

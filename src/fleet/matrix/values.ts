@@ -1,4 +1,4 @@
-/** One parser per kind of axis value: text of the matrix → checked value, or the problems with it. */
+/** Parses the values of axes: one parser for each kind of value. */
 
 import type { Place, Problem } from "../../errors.ts";
 import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
@@ -33,16 +33,16 @@ import {
   type CudaInput,
   type DriverInput,
   type FreeInput,
-  inputKind,
+  kindOfAxis,
   type MarchInput,
   type PlatformInput,
-} from "./matrix-schema.ts";
+} from "./value-schemas.ts";
 import { broughtBy, broughtProblems } from "./settings.ts";
 
-/** The name of the CPU-only row in PyTorch's wheels, and in those that follow them. */
+/** The CPU-only row in the names of PyTorch's wheels. */
 const cpu = "cpu";
 
-/** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
+/** The label of the CPU-only row, and of its compute capability. */
 export const none = "none";
 
 export function parseCudaValue(input: CudaInput, at: Place): Parsed<AccelValue> {
@@ -72,10 +72,10 @@ export function parseAccelValue(input: AccelInput, at: Place): Parsed<AccelValue
   return accelValue({ cuda, rocm, accel: word }, label, entry, broughtBy(input, "accel", at), at);
 }
 
-/** Accelerators that real definitions have, and imgmatch does not judge; others are taken too, if they are no slip of these. */
+/** Accelerators that imgmatch does not judge, from real build definitions. Other words are accepted too, if they are no slip of these. */
 const unjudged = "vulkan sycl openvino xpu musa cann hpu tpu neuron metal opencl maca l4t".split(" ");
 
-/** A fix, or null for none and for what may be an accelerator that nobody judges. */
+/** The fix for a word that is no accelerator; null for one that may be. */
 function whyNoAccelerator(word: string): string | null {
   if (word === none || unjudged.includes(word)) return null;
   const [, vendor, version] = /^(cuda|rocm)-?(\d[\d.]*)?$/.exec(word) ?? [];
@@ -95,7 +95,7 @@ type AccelEntry = Pick<
   "label" | "driver" | "platforms" | "compiler" | "cpuFloor" | "require"
 >;
 
-/** `accel`: none, or one that nobody judges. */
+/** @param accelerator one of its keys; `accel` is none, or an accelerator that imgmatch does not judge */
 function accelValue(
   { cuda, rocm, accel }: Accelerator,
   label: string,
@@ -164,7 +164,7 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
           at,
         );
       }
-      // NVIDIA's images hold the package off the path.
+      // NVIDIA's images have the package outside the loader's path.
       const onPath = input.onPath ?? "never";
       return { value: { mode: "compat", package: version, cuda, branches, onPath } };
     }
@@ -183,12 +183,12 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
   }
 }
 
-/** The vendor whose GPU code the cells of a value have; null where there is none that is judged. */
+/** The vendor of the GPU code in the cells of a value; null for the CPU-only row and an accelerator that imgmatch does not judge. */
 export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">): GpuVendor | null {
   return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
 }
 
-/** Every value with the name of its axis, those of included cells last. */
+/** Every value of the axes and of included cells, with the name of its axis. */
 export function allValues({
   axes,
   include,
@@ -228,13 +228,13 @@ function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
   return { value: { kind: "free", label, ...broughtBy(input, "free", at), value } };
 }
 
-/** `gcc 12.2`; its form is checked by the schema. */
+/** Parses `gcc 12.2`. The schema has checked its form. */
 export function parseCompiler(text: string | undefined): Compiler | null {
   const [, family, version] = /^(gcc|clang)[ -]([\d.]+)$/.exec(text ?? "") ?? [];
   return version === undefined ? null : { family: family as Compiler["family"], version };
 }
 
-/** By `inputKind` of the axis, for the shape that `valueSchemas` has of it. */
+/** By the kind of axis, as `valueShapes`. */
 const valueParsers = {
   cuda: parseCudaValue,
   accel: parseAccelValue,
@@ -246,7 +246,7 @@ const valueParsers = {
 
 type Parse = (data: unknown, at: Place, below: (path: YamlPath) => Place) => Parsed<AxisValue>;
 
-/** A value of an axis, of the shape that the schema has of it; null for one that cannot be. */
+/** @param input a value that the schema has accepted */
 export function parseValue(
   axis: string,
   input: unknown,
@@ -254,7 +254,7 @@ export function parseValue(
   path: YamlPath,
   problems: Problem[],
 ): AxisValue | null {
-  const kind = inputKind(axis);
+  const kind = kindOfAxis(axis);
   problems.push(...broughtProblems(input, kind, source, path));
   const parse = valueParsers[kind] as Parse;
   const parsed = parse(input, source.placeOf(path), (below) => source.placeOf([...path, ...below]));

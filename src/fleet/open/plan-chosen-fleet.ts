@@ -1,4 +1,4 @@
-/** The fleet of a command with its plan, as its flags ask for it. */
+/** Opens and plans the fleet that the options of a command choose. */
 
 import { groupBy } from "../../io/collections.ts";
 import type { EngineName } from "../build/engines/engine-traits.ts";
@@ -21,9 +21,9 @@ import type { Selection } from "../cells/select.ts";
 import { note, type World } from "../../io/world.ts";
 import { baseLookup, type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
 
-/** Only of commands that can build on what an engine alone has. */
+/** Options of commands that can build on images of an engine. */
 export interface LocalBaseChoice {
-  /** A base that no registry has may be the engine's. */
+  /** The engine may have bases that no registry has. */
   readonly localBases?: boolean;
   readonly engine?: EngineName;
   readonly builder?: string;
@@ -36,21 +36,21 @@ export interface PlannedFleet {
   readonly findBaseDigest: FindBaseDigest;
 }
 
-export interface PlanForOptions {
-  /** Hears what keeps a base image's digest from being known. */
+export interface PlanChosenOptions {
+  /** Gets the reason if the digest of a base is not found. */
   readonly onProblem: (problem: Problem) => void;
-  /** The lock is to be written: throws where it is of another repository. */
+  /** The lock will be written: a lock of another repository is refused. */
   readonly writes?: boolean;
-  /** The engine that is to keep images that are not pushed: it is asked which of them it has. */
+  /** The engine that keeps images that are not pushed. It is asked for those that it has. */
   readonly keeper?: LocalEngine | null;
-  /** The one cell that is asked about: no registry is asked about others. */
+  /** Plan this cell alone, and ask registries only for its bases. */
   readonly cell?: string | undefined;
 }
 
-export async function planFor(
+export async function planChosenFleet(
   flags: FleetChoice & LocalBaseChoice & { readonly push?: boolean },
   world: World,
-  { onProblem, writes = false, keeper = null, cell }: PlanForOptions,
+  { onProblem, writes = false, keeper = null, cell }: PlanChosenOptions,
 ): Promise<PlannedFleet> {
   const opened = await openFleetFor(flags, world);
   const { fleet } = opened;
@@ -58,7 +58,7 @@ export async function planFor(
   const lock = await readLockIfPresent(lockFileOf(flags));
   refuseAdoptedLock(lock, lockFileOf(flags));
   if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
-  // Until the plan is there: what an engine has is no problem.
+  // Problems wait until the plan is there: a base that the engine has is none.
   const missing = new Map<string, Problem>();
   let hear: typeof onProblem | null = null;
   const { findBaseDigest, readBase } = await baseLookup(flags, world, (problem, ref) =>
@@ -83,7 +83,7 @@ export async function planFor(
   return { fleet, only, plan, findBaseDigest };
 }
 
-/** Plans by the lock on disk. Asks no registry: only images on bases that the lock pins can have been built. */
+/** Plans the images that the lock has, to publish them. Asks no registry: images that were built have their bases in the lock. */
 export async function planPublished(
   fleet: Fleet,
   only: readonly Selection[],
@@ -103,7 +103,7 @@ export async function planPublished(
   });
 }
 
-/** `--no-cache` alone means now: each time is another. */
+/** `--no-cache` without a word means the present time. */
 function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
   if (typeof cache === "string") return cache;
   return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
@@ -111,7 +111,7 @@ function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
 
 const toHaveLocal = "what the engine here has of it, build --local-bases takes";
 
-/** The missing digests of needed bases, each at the first Dockerfile that names it. */
+/** The problems of bases that the plan needs, each with its place in the first Dockerfile that names it. */
 function unresolvedBases(
   { cells }: Plan,
   { dockerfileOf }: Fleet,
@@ -130,7 +130,7 @@ function unresolvedBases(
   return [...told.values()];
 }
 
-/** Said of what is to be built: nobody waits for it of what is kept. */
+/** Warns of files that tools leave in the build context, for cells that will be built. */
 function strayNotes({ cells }: Plan, { folderOf }: Fleet): readonly string[] {
   const building = cells.flatMap(({ cell, action, context }) =>
     action === "build" && context !== null ? [{ dir: folderOf(cell).dir, context }] : [],
@@ -154,7 +154,7 @@ function describeLocal({ ref, engine, id }: LocalBaseUse): string {
   return `base ${ref}: in no registry, what ${engine} has is used: ${id}`;
 }
 
-/** Asked only where a lock has something that was built and not pushed: a build with nothing to do needs no engine. */
+/** Asks the engine only if a lock has an image that was built and not pushed: a build with nothing to do needs no engine. */
 async function heldBy(
   keeper: LocalEngine | null,
   fleet: Fleet,
@@ -170,11 +170,11 @@ async function heldBy(
   return { held: await heldImages(keeper, env) };
 }
 
-/** The plan of `build --push`. Throws what keeps a base image's digest from being known. */
+/** The plan of `build --push`. Throws if the digest of a base is not found. */
 export async function planForExport(flags: FleetChoice, world: World): Promise<PlannedFleet> {
   const problems: Problem[] = [];
   const onProblem = (problem: Problem) => problems.push(problem);
-  const planned = await planFor({ ...flags, push: true }, world, { onProblem });
+  const planned = await planChosenFleet({ ...flags, push: true }, world, { onProblem });
   throwProblems(problems);
   return planned;
 }

@@ -1,4 +1,4 @@
-/** Cells and their Dockerfiles → what would happen to each. Pure: what it needs from files and registries are arguments. */
+/** Plans a fleet: compares each cell with the lock, and says build or keep. */
 
 import { InternalError } from "../../errors.ts";
 import { repositoryOf } from "../../lock/image-repository.ts";
@@ -25,7 +25,10 @@ const builderName = "dockerfile.v0";
 export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
-  /** The bases of the lock's image, if an engine alone had them and they are published now: the same bases by other digests. */
+  /**
+   * The same bases by the digests that the lock's image was built on, if these are ids of an engine's images and the bases are published
+   * now, with other digests.
+   */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
   /** The word of `--no-cache`, or null. */
@@ -35,11 +38,11 @@ export interface CellSources {
 export interface PlanFleetOptions {
   readonly lock: Lock | null;
   readonly only?: readonly Selection[];
-  /** Count an image that was built but never pushed as still to be built. */
+  /** An image that was built and never pushed counts as not built. */
   readonly published?: boolean;
-  /** Nothing is built anew: what was built and not pushed is to be pushed as it is. */
+  /** An image that was built and not pushed is not built again for a base that has been published since. */
   readonly asBuilt?: boolean;
-  /** Ids of the images that the engine has: one that was built, not pushed and is none of them is to be built again. Default: not asked. */
+  /** Ids of the images that the engine has. One that was built and not pushed, and is not among them, is built again. Default: not asked. */
   readonly held?: ReadonlySet<string>;
 }
 
@@ -90,7 +93,7 @@ function planCell(
 ): PlannedCell {
   const { lock } = options;
   const known = lock?.repository === matrix.repository ? (lock.images[cell.id] ?? null) : null;
-  // A digest is of one repository: a lock of another says nothing about what is in this one.
+  // The lock of another repository says nothing about the images of this one.
   const isThere =
     known !== null && (skipped !== null || repositoryOf(matrix, known) === repositoryOfCell(matrix, cell));
   const locked = isThere ? known : null;
@@ -124,7 +127,7 @@ function planCell(
     locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
   const reason = whyFollows(bases) ?? whyBuild(digest, locked, comparison, options);
   const action = reason === null ? "keep" : "build";
-  // The lock is the truth: an image that is kept has the tag that it was given.
+  // An image that is kept keeps its tag.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
   return {
     cell,
@@ -144,7 +147,7 @@ function planCell(
   };
 }
 
-/** By reference; null as long as a digest is not known. Thousands of cells share one list. */
+/** null if a digest is not known. Thousands of cells share one list. */
 const pinnedBases = oncePer((bases: readonly PlannedBase[]): BuildInputs["bases"] | null => {
   const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
   return pinned.length === bases.length ? pinned : null;
@@ -180,7 +183,7 @@ function whyBuild(
   if (locked === null) return "not in the lock";
   if (inputs === null) return "the digest of a base image is unknown";
   if (locked.inputDigest !== inputs) {
-    // A lock without the parts of its inputs knows of platform and bases only: that is not the whole answer.
+    // Without the parts of its inputs, a lock has platform and bases alone: a list of changes would not be complete.
     const changes = locked.inputs === undefined ? "" : describeChanges(comparison);
     return changes === "" ? "its inputs changed" : `its inputs changed: ${changes}`;
   }
