@@ -52,17 +52,17 @@ export async function planChosenFleet(
   world: World,
   { onProblem, writes = false, keeper = null, cell }: PlanChosenOptions,
 ): Promise<PlannedFleet> {
-  const opened = await openFleetFor(flags, world);
-  const { fleet } = opened;
-  const only = cell === undefined ? opened.only : [{ cell: findPlanned(fleet, cell).cell.id }];
-  const lock = await readLockIfPresent(lockFileOf(flags));
-  refuseAdoptedLock(lock, lockFileOf(flags));
-  if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
+  const { fleet, only: selected } = await openFleetFor(flags, world);
+  const only = cell === undefined ? selected : [{ cell: findPlanned(fleet, cell).cell.id }];
+  const lockFile = lockFileOf(flags);
+  const lock = await readLockIfPresent(lockFile);
+  refuseAdoptedLock(lock, lockFile);
+  if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFile);
   // Problems wait until the plan is there: a base that the engine has is none.
-  const missing = new Map<string, Problem>();
-  let hear: typeof onProblem | null = null;
+  const waiting = new Map<string, Problem>();
+  let isPlanned = false;
   const { findBaseDigest, readBase } = await baseLookup(flags, world, (problem, ref) =>
-    hear === null ? missing.set(ref, problem) : hear(problem),
+    isPlanned ? onProblem(problem) : waiting.set(ref, problem),
   );
   const plan = await planOpenFleet(fleet, {
     lock,
@@ -75,8 +75,8 @@ export async function planChosenFleet(
     readBase,
     ...(flags.localBases ? { findLocalBase: await localLookup(flags, world) } : {}),
   });
-  hear = onProblem;
-  for (const problem of unresolvedBases(plan, fleet, missing))
+  isPlanned = true;
+  for (const problem of unresolvedBases(plan, fleet, waiting))
     onProblem(flags.localBases ? problem : { ...problem, fix: `${problem.fix}; ${toHaveLocal}` });
   note(world, strayNotes(plan, fleet));
   if (flags.localBases) note(world, localBases(plan).map(describeLocal));
@@ -115,19 +115,19 @@ const toHaveLocal = "what the engine here has of it, build --local-bases takes";
 function unresolvedBases(
   { cells }: Plan,
   { dockerfileOf }: Fleet,
-  missing: ReadonlyMap<string, Problem>,
+  problemsByBase: ReadonlyMap<string, Problem>,
 ): readonly Problem[] {
-  const told = new Map<string, Problem>();
+  const found = new Map<string, Problem>();
   for (const { cell, bases } of cells) {
     for (const { ref, used, digest } of bases) {
-      const problem = missing.get(used);
-      if (digest !== null || problem === undefined || told.has(used)) continue;
+      const problem = problemsByBase.get(used);
+      if (digest !== null || problem === undefined || found.has(used)) continue;
       const { bases: named, basesIn: file } = dockerfileOf(cell);
-      const line = named.find((each) => each.ref === ref)?.line;
-      told.set(used, line === undefined ? problem : { ...problem, at: { file, line } });
+      const line = named.find((base) => base.ref === ref)?.line;
+      found.set(used, line === undefined ? problem : { ...problem, at: { file, line } });
     }
   }
-  return [...told.values()];
+  return [...found.values()];
 }
 
 /** Warns of files that tools leave in the build context, for cells that will be built. */
