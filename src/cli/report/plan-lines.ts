@@ -46,17 +46,17 @@ function isUntagged({ action, tag }: PlanCellJson): boolean {
   return action === "build" && tag === null;
 }
 
-function detail({ action, tag: own, repository, reason }: PlanCellJson): string {
+function detail({ action, tag, repository, reason }: PlanCellJson): string {
   // An image outside the fleet's repository has its own in front.
-  const tag = own === null || repository === undefined ? own : `${repository}:${own}`;
+  const image = tag === null || repository === undefined ? tag : `${repository}:${tag}`;
   switch (action) {
     case "build":
     case "adopt":
     case "conflict":
     case "stale":
-      return [tag, reason].filter((part) => part !== null).join("  ");
+      return [image, reason].filter((part) => part !== null).join("  ");
     case "keep":
-      return tag ?? "";
+      return image ?? "";
     default:
       return reason ?? "";
   }

@@ -61,12 +61,12 @@ export function conflictsIn(settings: CellSettings): readonly Problem[] {
 
 function merge(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
   const { template, target, context, base, args, runner, timeoutMinutes, freeDisk } = matrix;
-  const own = { template, target, context, repository: null, base, runner, timeoutMinutes, freeDisk };
+  const whole = { template, target, context, repository: null, base, runner, timeoutMinutes, freeDisk };
   // Later sources of `Object.assign` win.
   const layers = brought.map(({ settings }) => settings).reverse();
   const given = Object.fromEntries(Object.entries(args).filter(([, argument]) => argument.given));
   const merged = Object.assign({}, args, ...layers.map((settings) => settings.args), given);
-  return Object.assign(own, ...layers, { args: merged });
+  return Object.assign(whole, ...layers, { args: merged });
 }
 
 function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {

@@ -152,7 +152,7 @@ function impossible(cell: Cell, matrix: Matrix): ExpandedCell["skipped"] {
   return reason === null ? null : { why: "impossible", reason };
 }
 
-/** Whether an `exclude` of the matrix is about this cell. */
+/** True if an `exclude` of the matrix matches the cell. */
 export function isExcluded(cell: Cell, { exclude }: Pick<Matrix, "exclude">): boolean {
   return exclude.some(({ match }) => meets(cell, match));
 }
@@ -176,12 +176,12 @@ function findTwins(cells: readonly ExpandedCell[]): ReadonlyMap<Cell, Cell> {
 }
 
 function collision(cell: Cell, twin: Cell, at: Place): Problem {
-  const [own, others] = [describeAxes(cell), describeAxes(twin)];
+  const [axes, twinAxes] = [describeAxes(cell), describeAxes(twin)];
   const [message, fix] =
-    own === others
+    axes === twinAxes
       ? [`the cell ${cell.id} stands twice`, "remove it from include"]
       : [
-          `two cells have one file ${dockerfilePath(cell)}: ${others} and ${own}`,
+          `two cells have one file ${dockerfilePath(cell)}: ${twinAxes} and ${axes}`,
           "give one of the values another label",
         ];
   return { code: "CELL_COLLISION", message, fix, at };

@@ -93,15 +93,19 @@ export function standOnParents<Fleet extends Parent>(
 /** Cells with the same settings and bases share the answer. */
 function withBases(settings: CellSettings, bases: Bases): CellSettings {
   const { base } = settings;
-  const made = () => ({ ...settings, base: base && { ...base, value: bases } });
-  return remember(standingAs(settings), JSON.stringify(bases), made);
+  const standing = () => ({ ...settings, base: base && { ...base, value: bases } });
+  return remember(standingAs(settings), JSON.stringify(bases), standing);
 }
 
 const standingAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
 
 /** Finds the cells of a parent by platform, by the labels of the axes that both fleets have, and by the pins. */
-function finderOf({ pin }: ParentFleet, fleet: Parent, own: Matrix): (cell: Cell) => readonly ExpandedCell[] {
-  const names = new Set(own.axes.map(({ name }) => name));
+function finderOf(
+  { pin }: ParentFleet,
+  fleet: Parent,
+  child: Matrix,
+): (cell: Cell) => readonly ExpandedCell[] {
+  const names = new Set(child.axes.map(({ name }) => name));
   const decided = fleet.matrix.axes
     .map(({ name }) => name)
     .filter((name) => Object.hasOwn(pin, name) || names.has(name));

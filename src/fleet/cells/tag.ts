@@ -132,7 +132,7 @@ const broughtTexts = oncePer((matrix: Pick<Matrix, "axes" | "include">) => {
 
 /** Reports tags that no registry takes, and pairs of cells with one tag. */
 export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Problem[] {
-  // It stands for digests that are not known yet.
+  // A placeholder for digests that are not known yet.
   const probe: Digest = `sha256:${"0".repeat(64)}`;
   const seen = new Map<string, Cell>();
   const problems: Problem[] = [];

@@ -207,7 +207,9 @@ function checkPreferences(
       report(`prefer names an unknown axis ${JSON.stringify(name)}`, fix);
       continue;
     }
-    const labels = allValues({ axes, include }).flatMap(([own, value]) => (own === name ? value.label : []));
+    const labels = allValues({ axes, include }).flatMap(([axisName, value]) =>
+      axisName === name ? value.label : [],
+    );
     if (!labels.includes(label) && label !== none)
       report(`prefer names ${step}, which no cell has`, `${name} has ${[...new Set(labels)].join(", ")}`);
   }

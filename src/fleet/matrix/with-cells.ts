@@ -67,11 +67,11 @@ function unwanted({ axes }: Matrix, cells: readonly CellToHave[]): readonly stri
     const idle = marches.filter((march) => !has({ ...row, march }));
     const rows = marches.filter((march) => !idle.includes(march));
     const vendor = value === null ? null : vendorOf(value);
-    const own = computes.filter((compute) => compute.vendor === vendor).map(({ label }) => label);
+    const labels = computes.filter((compute) => compute.vendor === vendor).map(({ label }) => label);
     return [
       ...(idle.length === 0 ? [] : [ruleOf({ ...row, march: idle })]),
       ...rows.flatMap((march) => {
-        const out = own.filter((compute) => !has({ ...row, march, compute }));
+        const out = labels.filter((compute) => !has({ ...row, march, compute }));
         return out.length === 0 ? [] : [ruleOf({ ...row, march, compute: out })];
       }),
     ];

@@ -78,8 +78,8 @@ export function builtOnLocal(
 ): readonly PlannedBase[] | undefined {
   const then = bases.map((base) => {
     if (!images.get(base.ref)?.isOwnTag) return base;
-    const own = locked?.bases.find(({ ref, local }) => ref === base.used && local !== undefined);
-    return own?.local === undefined ? base : { ...base, digest: own.digest, local: own.local };
+    const builtOn = locked?.bases.find(({ ref, local }) => ref === base.used && local !== undefined);
+    return builtOn?.local === undefined ? base : { ...base, digest: builtOn.digest, local: builtOn.local };
   });
   return then.some((base, index) => base !== bases[index]) ? then : undefined;
 }

@@ -135,8 +135,8 @@ function strayNotes({ cells }: Plan, { folderOf }: Fleet): readonly string[] {
   const building = cells.flatMap(({ cell, action, context }) =>
     action === "build" && context !== null ? [{ dir: folderOf(cell).dir, context }] : [],
   );
-  return [...groupBy(building, ({ dir }) => dir)].flatMap(([dir, own]) => {
-    const lines = linesToHide(own.map(({ context }) => context));
+  return [...groupBy(building, ({ dir }) => dir)].flatMap(([dir, cells]) => {
+    const lines = linesToHide(cells.map(({ context }) => context));
     if (lines.length === 0) return [];
     return `warning: the images take what tools leave in the build context, and every change of it builds them again; hide it in ${dir}/.dockerignore: ${lines.join(" ")}`;
   });

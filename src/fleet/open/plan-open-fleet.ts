@@ -72,22 +72,22 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const pins = options.pins ?? options.lock;
   const pinOf = pinsOf(pins);
   const rebuildOf = rebuildsOf(pins, options.rebuild);
-  const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
+  const digestIn = oncePerText((ref) => parseImageReference(ref).digest);
   // Cells with the same Dockerfile instructions share bases and context. A cell in the lock may have pins of its own.
   const formOf = ({ cell, dockerfile }: RenderedCell): object =>
     (pins?.images[cell.id] ?? options.lock?.images[cell.id]) === undefined ? dockerfile.bases : cell;
   const forms = [...new Map(chosen.map((each) => [formOf(each), each])).values()];
-  const found = new Map<string, ReturnType<typeof findBase>>();
+  const lookups = new Map<string, ReturnType<typeof findBase>>();
   const baseOf = async (ref: string, cell: Cell): Promise<PlannedBase> => {
     const parent = parents.get(ref);
     if (parent !== undefined) return parent.base;
     const used = replace.get(ref) ?? ref;
-    const own = ownDigest(used);
-    if (own !== null) return { ref, used, digest: own };
+    const written = digestIn(used);
+    if (written !== null) return { ref, used, digest: written };
     const pin = pinOf(used, cell);
     const isOpen = pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
-    const asked = isOpen ? await remember(found, used, () => findBase(used, options)) : null;
-    const { digest = null, local } = asked ?? pin ?? {};
+    const answer = isOpen ? await remember(lookups, used, () => findBase(used, options)) : null;
+    const { digest = null, local } = answer ?? pin ?? {};
     return { ref, used, digest, ...(local && { local }) };
   };
   const configured = configReader(pins, options.readBase);
@@ -129,7 +129,7 @@ function configReader(
   readBase: ReadBase = async () => null,
 ): (base: PlannedBase, each: RenderedCell) => Promise<PlannedBase> {
   const knownOf = lockedConfigs(pins);
-  const asked = new Map<string, Promise<LockedBaseConfig | null>>();
+  const reads = new Map<string, Promise<LockedBaseConfig | null>>();
   const configOf = async (
     { ref, used, digest, local }: PlannedBase,
     { cell, dockerfile: { use, bare } }: RenderedCell,
@@ -138,7 +138,7 @@ function configReader(
     if (!use.bases.some((each) => each.ref === ref)) return null;
     const known = knownOf(used, digest, { cell, bare });
     if (known !== undefined) return known;
-    return remember(asked, `${used} ${digest} ${cell.platform}`, async () => {
+    return remember(reads, `${used} ${digest} ${cell.platform}`, async () => {
       const read = await readBase(used, digest, cell.platform);
       return read === null ? null : { onbuild: read.onbuild, env: namesIn(read.env) };
     });
@@ -171,9 +171,9 @@ function lockedConfigs(
   return (ref, digest, { cell, bare }) => {
     const found = known.get(`${ref} ${digest} ${cell.platform}`);
     if (found !== undefined) return found;
-    const own = lock?.images[cell.id];
-    const isBuilt = own?.bases.some((base) => base.ref === ref && base.digest === digest) ?? false;
-    return isBuilt && own?.inputs?.dockerfile === digestOf(bare) ? null : undefined;
+    const image = lock?.images[cell.id];
+    const isBuilt = image?.bases.some((base) => base.ref === ref && base.digest === digest) ?? false;
+    return isBuilt && image?.inputs?.dockerfile === digestOf(bare) ? null : undefined;
   };
 }
 
@@ -183,8 +183,8 @@ async function findBase(
 ): Promise<Pick<LockedBase, "digest" | "local"> | null> {
   const digest = await findBaseDigest(ref);
   if (digest !== null) return { digest };
-  const held = (await findLocalBase?.(ref)) ?? null;
-  return held === null ? null : { digest: held.id, local: held.engine };
+  const image = (await findLocalBase?.(ref)) ?? null;
+  return image === null ? null : { digest: image.id, local: image.engine };
 }
 
 /** The lock pins bases: a tag that moves changes nothing until somebody updates the bases. */
@@ -200,8 +200,8 @@ function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase 
   }
   return (ref, { id }) => {
     const image = lock?.images[id];
-    const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
-    return own ?? pins.get(ref) ?? null;
+    const ownPin = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
+    return ownPin ?? pins.get(ref) ?? null;
   };
 }
 
@@ -210,10 +210,10 @@ function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase 
  * does not go back. A cell without an entry takes the greatest word of the others, so that its steps are as new as theirs. Null if there is
  * none. Throws `USAGE` for an invalid word.
  */
-function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Cell) => string | null {
-  if (asked !== undefined && !rebuildWord.test(asked)) {
+function rebuildsOf(lock: LockPins | null, word: string | undefined): (cell: Cell) => string | null {
+  if (word !== undefined && !rebuildWord.test(word)) {
     throw usageError(
-      `${JSON.stringify(asked)} is not a valid word for a rebuild`,
+      `${JSON.stringify(word)} is not a valid word for a rebuild`,
       "write --no-cache=2026-W47: at most 64 letters, digits and . _ : -",
     );
   }
@@ -221,7 +221,7 @@ function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Ce
   const words = Object.values(images).flatMap(({ inputs }) => inputs?.rebuild ?? []);
   const last = words.sort(compareText).at(-1) ?? null;
   return ({ id }) => {
-    if (asked !== undefined) return asked;
+    if (word !== undefined) return word;
     return Object.hasOwn(images, id) ? (images[id]?.inputs?.rebuild ?? null) : last;
   };
 }

@@ -19,14 +19,14 @@ interface Replacement {
  */
 export function replacementsOf(
   fleet: Fleet,
-  asked: ReadonlyMap<string, string>,
+  fromCaller: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
   const { matrix } = fleet;
   const all = new Map<string, Replacement>([
     ...Object.entries(matrix.replaceBases).map(([ref, { value, at }]) => [ref, { used: value, at }] as const),
-    ...[...asked].map(([ref, used]) => [ref, { used, at: null }] as const),
+    ...[...fromCaller].map(([ref, used]) => [ref, { used, at: null }] as const),
   ]);
-  if (all.size === 0) return asked;
+  if (all.size === 0) return fromCaller;
   const names = replaceableBases(fleet);
   const matches = [...all].map(([old, { used, at }]) => ({
     ...{ old, used, at },
@@ -58,11 +58,11 @@ function replaceableBases({ cells, dockerfileOf, parents }: Fleet): readonly str
 /** The caller's replacements that match a base of this fleet. */
 export function replacementsFor(
   fleet: Fleet,
-  asked: ReadonlyMap<string, string>,
+  fromCaller: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
-  if (asked.size === 0) return asked;
+  if (fromCaller.size === 0) return fromCaller;
   const names = replaceableBases(fleet);
-  return new Map([...asked].filter(([old]) => names.some((ref) => matchIn(old, ref) !== null)));
+  return new Map([...fromCaller].filter(([old]) => names.some((ref) => matchIn(old, ref) !== null)));
 }
 
 /** Compares `old` with a base: the whole reference, its repository, or its registry with or without a path. Null for another image. */

@@ -51,7 +51,7 @@ export interface PlanFleetOptions {
  *
  * @param sources by cell, of every selected cell that can be built
  *
- * Throws `SELECTION_EMPTY`.
+ * Throws `SELECTION_…`.
  *
  * @example
  * const plan = planFleet(matrix, expandMatrix(matrix), sources, { lock: null });

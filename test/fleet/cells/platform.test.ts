@@ -1,21 +1,20 @@
 /** The axis of platforms, and the spellings of toolkits and targets that the field uses. */
 
 import { describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
 import { viewOf } from "../../../src/fleet/dockerfile/view.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { selectCells, parseSelections, selects } from "../../../src/fleet/cells/select.ts";
 import { formatGpuTarget } from "../../../src/hardware/gpu-target.ts";
 import { cellsOf, expand, matrixText } from "../../support/matrices.ts";
+import { problemText } from "../../support/problem-text.ts";
 
 function refusal(rest: string): string {
   try {
     expand(rest);
     return "expanded";
   } catch (error) {
-    if (error instanceof ImgmatchError) return error.problems.map(formatProblem).join("\n");
-    throw error;
+    return problemText(error);
   }
 }
 
