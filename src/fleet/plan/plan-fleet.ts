@@ -63,15 +63,17 @@ export function planFleet(
   sources: ReadonlyMap<string, CellSources>,
   options: PlanFleetOptions,
 ): Plan {
+  const { lock, only = [] } = options;
   const { tagOf } = compileTag(matrix);
-  const cells = selectCells(expanded, options.only ?? []).map((entry) =>
-    planCell(entry, sources.get(entry.cell.id), { tagOf, matrix, options }),
-  );
-  return {
-    matrix,
-    cells,
-    retired: (options.only ?? []).length > 0 ? [] : findRetired(matrix, expanded, options),
-  };
+  const cells = selectCells(expanded, only).map((entry) => {
+    const { cell, skipped } = entry;
+    const locked = lockedImageOf(entry, matrix, lock);
+    if (skipped !== null) return planSkipped(cell, skipped, locked);
+    const ownSources = sources.get(cell.id);
+    if (ownSources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
+    return planCell(cell, ownSources, { locked, tagOf, options });
+  });
+  return { matrix, cells, retired: only.length > 0 ? [] : findRetired(matrix, expanded, options) };
 }
 
 function findRetired(
@@ -86,30 +88,38 @@ function findRetired(
     .map(([cell, image]) => ({ cell, image }));
 }
 
-function planCell(
+/** The lock's image of a cell. The lock of another repository says nothing about the images of this one. */
+function lockedImageOf(
   { cell, skipped }: ExpandedCell,
-  sources: CellSources | undefined,
-  { tagOf, matrix, options }: { tagOf: TagOf; matrix: Matrix; options: PlanFleetOptions },
+  matrix: Matrix,
+  lock: Lock | null,
+): LockedImage | null {
+  const image = lock?.repository === matrix.repository ? lock.images[cell.id] : undefined;
+  if (image === undefined) return null;
+  return skipped !== null || repositoryOf(matrix, image) === repositoryOfCell(matrix, cell) ? image : null;
+}
+
+function planSkipped(
+  cell: Cell,
+  { why, reason }: NonNullable<ExpandedCell["skipped"]>,
+  locked: LockedImage | null,
 ): PlannedCell {
-  const { lock } = options;
-  const known = lock?.repository === matrix.repository ? (lock.images[cell.id] ?? null) : null;
-  // The lock of another repository says nothing about the images of this one.
-  const isThere =
-    known !== null && (skipped !== null || repositoryOf(matrix, known) === repositoryOfCell(matrix, cell));
-  const locked = isThere ? known : null;
-  if (skipped !== null) {
-    const retired = locked !== null;
-    return {
-      cell,
-      locked,
-      action: retired ? "retired" : skipped.why,
-      reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
-      tag: locked?.tag ?? null,
-      ...{ inputDigest: null, dockerfile: null, context: null, inputs: null, published: null },
-      ...{ bases: [], comparison: [], moved: [] },
-    };
-  }
-  if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
+  return {
+    cell,
+    locked,
+    action: locked === null ? why : "retired",
+    reason: locked === null ? reason : `${why}: ${reason}`,
+    tag: locked?.tag ?? null,
+    ...{ inputDigest: null, dockerfile: null, context: null, inputs: null, published: null },
+    ...{ bases: [], comparison: [], moved: [] },
+  };
+}
+
+function planCell(
+  cell: Cell,
+  sources: CellSources,
+  { locked, tagOf, options }: { locked: LockedImage | null; tagOf: TagOf; options: PlanFleetOptions },
+): PlannedCell {
   const { dockerfile, context, builtOn } = sources;
   const inputs = inputsOf(sources, cell);
   const digestOn = (bases: readonly PlannedBase[]) => {
