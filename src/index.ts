@@ -96,7 +96,7 @@ export type { InitFrom } from "./fleet/init/init-from.ts";
 export type { InitFromDefinition } from "./fleet/init/init-from-definition.ts";
 export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
 export type { SignerChoice } from "./fleet/open-signer.ts";
-export type { LocalBaseChoice } from "./fleet/open/plan-choice.ts";
+export type { LocalBaseChoice } from "./fleet/open/plan-chosen-fleet.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
 export type { ChangedFiles } from "./fleet/plan/changes.ts";
 export type { ExplainedCell } from "./fleet/plan/plan-json.ts";

@@ -66,7 +66,8 @@ export type {
   Settings,
   VersionSource,
 } from "./fleet/matrix/matrix.ts";
-export type { CellDockerfile, Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
+export type { CellDockerfile } from "./fleet/open/cell-dockerfile.ts";
+export type { Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
 export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/open/plan-open-fleet.ts";
 export type { Plan, RetiredImage } from "./fleet/plan/planned-cell.ts";
 export type { Vouching } from "./fleet/publish/publish-index.ts";

@@ -1,4 +1,4 @@
-/** `imgmatch lock`: changes of the lock that are not builds, each asked for by name. */
+/** `imgmatch lock`: changes the lock without a build. */
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { MergeLocksOptions, RemoveFromLockAnswer, RemoveFromLockOptions } from "../fleet/change-lock.ts";

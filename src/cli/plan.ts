@@ -1,4 +1,4 @@
-/** `imgmatch plan`: say for each cell what would happen to it. */
+/** `imgmatch plan`: prints the action of the next build for each cell. */
 
 import { exitCodes, problemCodes, type ExitCode, type Problem } from "../errors.ts";
 import type { ExplainedPlan, PlanOptions } from "../fleet/plan.ts";
@@ -65,7 +65,7 @@ async function planCommand(flags: PlanFlags, context: CommandContext): Promise<E
   return flags.check && isOpen ? exitCodes.failed : exitCodes.ok;
 }
 
-/** Problems are told below the answer. With `--json` nothing else is. */
+/** Problems are printed below the answer; notes at once, but not with `--json`. */
 export function keepProblems(
   problems: Problem[],
   { json = false }: JsonFlag,
@@ -77,7 +77,7 @@ export function keepProblems(
   };
 }
 
-/** One cell with its inputs, one by one. */
+/** One cell, with a line for each input. */
 function explainedLines(answer: ExplainedPlan, style: Style): readonly string[] {
   const { cell, action, reason, tag, inputs, context, contextFiles = null, moved, planned } = answer;
   const { locked } = planned;

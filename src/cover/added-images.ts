@@ -5,19 +5,13 @@ import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { CpuRequirement, Lock, LockedImage } from "../lock/lock.ts";
 import type { AccelValue, ComputeValue, MarchValue } from "../fleet/matrix/matrix.ts";
-import type { AccelInput } from "../fleet/matrix/matrix-schema.ts";
-import {
-  none,
-  type Parsed,
-  parseAccelValue,
-  parseComputeValue,
-  parseCudaValue,
-  parseMarchValue,
-  vendorOf,
-} from "../fleet/matrix/values.ts";
+import { parseComputeValue } from "../fleet/matrix/compute-values.ts";
+import type { Parsed } from "../fleet/matrix/matrix-problems.ts";
+import type { AccelInput } from "../fleet/matrix/value-schemas.ts";
+import { none, parseAccelValue, parseCudaValue, parseMarchValue, vendorOf } from "../fleet/matrix/values.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { slug } from "../oci/slug.ts";
-import { requirementOf } from "../fleet/cells/expand.ts";
+import { requirementOf } from "../fleet/cells/make-cell.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
 import { plannedImage } from "./cover-fleet.ts";
 

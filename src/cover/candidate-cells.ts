@@ -2,10 +2,12 @@
 
 import { hasGpuCode } from "../hardware/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
-import { computesBeside, isExcluded, makeCell } from "../fleet/cells/expand.ts";
+import { computesBeside, isExcluded } from "../fleet/cells/expand.ts";
+import { makeCell } from "../fleet/cells/make-cell.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
 import type { AxisValue, Matrix } from "../fleet/matrix/matrix.ts";
-import { parseComputeValue, parseMarchValue } from "../fleet/matrix/values.ts";
+import { parseComputeValue } from "../fleet/matrix/compute-values.ts";
+import { parseMarchValue } from "../fleet/matrix/values.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { compareKeys } from "../resolve/order-steps.ts";

@@ -131,7 +131,7 @@ async function readCoverFleet(
   refuseTrustWithoutRegistry(options);
   const [{ parseMatrix }, { readMatrixText }, { withVersion }] = await Promise.all([
     import("../fleet/matrix/parse-matrix.ts"),
-    import("../fleet/open/read-matrix.ts"),
+    import("../fleet/open/open-fleet.ts"),
     import("../fleet/open/find-version.ts"),
   ]);
   const text = await readMatrixText(matrix);

@@ -9,7 +9,12 @@ import { defaultEngine, requirePush } from "./build/engines/engine-choice.ts";
 import { engineTraits } from "./build/engines/engine-traits.ts";
 import type { BuildSummary, StackPreview } from "./build/fleet-builder.ts";
 import { lockFileOf } from "./open/fleet-choice.ts";
-import { type LocalBaseChoice, type PlannedFleet, planFor, planPublished } from "./open/plan-choice.ts";
+import {
+  type LocalBaseChoice,
+  type PlannedFleet,
+  planChosenFleet,
+  planPublished,
+} from "./open/plan-chosen-fleet.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import { type Publication, publishPlan, tellPublication, unpublished } from "./publication.ts";
@@ -53,7 +58,7 @@ export async function buildWith(
   checkOptions(options);
   const signer = await openSigner(options, world);
   const problems: Problem[] = [];
-  const planned = await planFor(options, world, {
+  const planned = await planChosenFleet(options, world, {
     onProblem: (problem) => {
       problems.push(problem);
       world.onEvent({ type: "problem", problem });

@@ -19,7 +19,7 @@ import type { ContextFolder } from "./build/fleet-builder.ts";
 import type { FleetChoice } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
 import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
-import { planForExport } from "./open/plan-choice.ts";
+import { planForExport } from "./open/plan-chosen-fleet.ts";
 
 /** `secret` and `ssh` are of the machine where bake runs: they need not be here. */
 export interface ExportBakeOptions

@@ -5,7 +5,7 @@ import { compareFirst, compareText, groupBy } from "../io/collections.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { CellSettings } from "./cells/cell-settings.ts";
 import type { FleetChoice } from "./open/fleet-choice.ts";
-import { planForExport } from "./open/plan-choice.ts";
+import { planForExport } from "./open/plan-chosen-fleet.ts";
 
 export interface GithubMatrixOptions extends FleetChoice, Watching {
   /** Jobs at most, more only where one job's list of cells would be too long for a command line. Default: 16. */

@@ -1,4 +1,4 @@
-/** The action of a build for each cell of a matrix, or for one with its reason. Changes nothing. */
+/** Plans a fleet: the action of the next build for each cell, or for one cell with all inputs. Changes nothing. */
 
 import { type Problem, usageError } from "../errors.ts";
 import { withUnprinted } from "../io/unprinted.ts";
@@ -8,21 +8,21 @@ import { unknownTargets } from "./cells/impossible.ts";
 import { recallContext } from "./dockerfile/context-record.ts";
 import type { FleetChoice } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
-import { type LocalBaseChoice, type PlannedFleet, planFor } from "./open/plan-choice.ts";
+import { type LocalBaseChoice, type PlannedFleet, planChosenFleet } from "./open/plan-chosen-fleet.ts";
 import { type ChangedFiles, changedFiles, explainInputs } from "./plan/changes.ts";
 import { type ExplainedCell, explainedToJson, type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { findPlanned, type Plan, type PlannedCell } from "./plan/planned-cell.ts";
 
 export interface PlanOptions extends FleetChoice, LocalBaseChoice, Watching {
-  /** Count what was built and not pushed as still to be built, and ask whether the version's index has other images. */
+  /** Plan for `build --push`: images that were built and not pushed count as not built, and the version's index is read. */
   readonly push?: boolean;
-  /** Ask registries what is published already, which bases have moved, and what the version's index holds. */
+  /** Ask registries for images that are published already, for bases that have moved, and for the version's index. */
   readonly remote?: boolean;
-  /** A cell whose inputs are to be shown one by one. */
+  /** The cell whose inputs are compared one by one. */
   readonly explain?: string;
 }
 
-/** `planned` is no part of the JSON. */
+/** The JSON does not have `planned`. */
 export type ExplainedPlan = ExplainedCell & { readonly planned: PlannedCell };
 
 /**
@@ -53,7 +53,7 @@ export async function plan(
     problems.push(problem);
     world.onEvent({ type: "problem", problem });
   };
-  const local = await planFor(options, world, { onProblem, cell: explain });
+  const local = await planChosenFleet(options, world, { onProblem, cell: explain });
   note(
     world,
     unknownTargets(local.plan.cells.flatMap(({ cell, action }) => (action === "build" ? [cell] : []))),
@@ -71,7 +71,7 @@ export async function plan(
   return withUnprinted(answer, { planned: cell });
 }
 
-/** null where the context is the same, and where this machine did not build with the one of then. */
+/** null if the context is the same, or if this machine did not build with the context of then. */
 async function changedContext(
   { root }: Fleet,
   { locked, context }: PlannedCell,

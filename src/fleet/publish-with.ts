@@ -6,7 +6,7 @@ import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { lockFileOf, openFleetFor } from "./open/fleet-choice.ts";
-import { planPublished } from "./open/plan-choice.ts";
+import { planPublished } from "./open/plan-chosen-fleet.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 import { publishPlan, tellPublication } from "./publication.ts";
 import { planIndexConflicts } from "./publish/index-conflicts.ts";

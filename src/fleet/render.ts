@@ -1,17 +1,17 @@
-/** One Dockerfile for each cell that can be built, and what of them is out of date. */
+/** Writes one Dockerfile for each cell that can be built, or checks those on disk. */
 
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { checkedCells } from "./open/check-axes.ts";
 import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";
 import { type Drift, findDrift } from "./dockerfile/drift.ts";
 import { type FleetChoice, openFleetFor } from "./open/fleet-choice.ts";
+import { checkedCells } from "./open/open-fleet.ts";
 
 export interface RenderOptions
   extends Pick<FleetChoice, "matrix" | "only" | "registry" | "buildArg">,
     Watching {
-  /** Write nothing, and answer what is out of date. */
+  /** Write nothing; answer with the Dockerfiles that are out of date. */
   readonly check?: boolean;
-  /** Remove Dockerfiles of no cell. */
+  /** Remove Dockerfiles that belong to no cell. */
   readonly prune?: boolean;
   /** Folder to write to. Default: the matrix's own. */
   readonly out?: string;
@@ -19,12 +19,12 @@ export interface RenderOptions
 
 export interface RenderAnswer {
   readonly schemaVersion: 1;
-  /** How many Dockerfiles there are. */
+  /** The number of Dockerfiles. */
   readonly rendered: number;
-  /** Dockerfiles that were missing or differed. */
+  /** Dockerfiles that were missing or different. */
   readonly written: readonly string[];
   readonly removed: readonly string[];
-  /** Dockerfiles of no cell that are still there. */
+  /** Dockerfiles that belong to no cell and are still there. */
   readonly orphans: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface RenderCheck extends Drift {
 
 /**
  * Writes the Dockerfiles that are missing or differ; with `check`, none. With a selection, Dockerfiles of other cells are no orphans. Throws
- * mistakes of the matrix.
+ * every mistake of the matrix at once, and `TEMPLATE_…`.
  *
  * @example
  * const { written } = await render({ prune: true });

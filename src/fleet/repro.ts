@@ -8,7 +8,7 @@ import { type EngineChoice, engineFor } from "./build/engines/engine-choice.ts";
 import { isReady, jobOf, type ReadyCell, unreadyProblem } from "./build/jobs.ts";
 import type { FleetChoice } from "./open/fleet-choice.ts";
 import type { Layer } from "../oci/image-layers.ts";
-import { planForExport } from "./open/plan-choice.ts";
+import { planForExport } from "./open/plan-chosen-fleet.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 
 /** `start` when the engine has answered, then a line of what its steps print each. */

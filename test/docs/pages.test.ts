@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { problemCodes } from "../../src/errors.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { parseWorkspace } from "../../src/fleet/matrix/parse-workspace.ts";
+import { parseWorkspace } from "../../src/fleet/open/workspace.ts";
 import type { HostProblem } from "../../src/host/facts.ts";
 import { isBroken } from "../../src/resolve/host-view.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";

@@ -1,4 +1,4 @@
-/** A plan for people. */
+/** Writes a plan for people. */
 
 import type { PlanCellJson, PlanJson } from "../../fleet/plan/plan-json.ts";
 import { type Action, actions } from "../../fleet/plan/planned-cell.ts";
@@ -41,22 +41,22 @@ export function summarise(counts: PlanJson["counts"]): string {
   return `${count(all, "cell")}: ${parts.join(", ")}`;
 }
 
-/** Offline there is no digest to make it of. */
+/** Without the digests of its bases a cell has no tag. */
 function isUntagged({ action, tag }: PlanCellJson): boolean {
   return action === "build" && tag === null;
 }
 
-function detail({ action, tag: own, repository, reason }: PlanCellJson): string {
-  // A cell whose image goes elsewhere says where.
-  const tag = own === null || repository === undefined ? own : `${repository}:${own}`;
+function detail({ action, tag, repository, reason }: PlanCellJson): string {
+  // An image outside the fleet's repository has its own in front.
+  const image = tag === null || repository === undefined ? tag : `${repository}:${tag}`;
   switch (action) {
     case "build":
     case "adopt":
     case "conflict":
     case "stale":
-      return [tag, reason].filter((part) => part !== null).join("  ");
+      return [image, reason].filter((part) => part !== null).join("  ");
     case "keep":
-      return tag ?? "";
+      return image ?? "";
     default:
       return reason ?? "";
   }

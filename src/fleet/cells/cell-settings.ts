@@ -1,23 +1,19 @@
-/** The sources of a cell's build, and their places: the matrix's settings, and in their place those that the cell's values bring. */
+/** The settings of a cell: those that its values bring, and else the matrix's. */
 
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
-import type { Argument, Bases, Located, Matrix, Settings, Value } from "../matrix/matrix.ts";
+import type { Located, Matrix, Settings, Value } from "../matrix/matrix.ts";
+import { mistake } from "../matrix/matrix-problems.ts";
 import { oncePer } from "./once-per.ts";
 
 /** Texts are templates until `settleCells` has rendered them. */
-export interface CellSettings {
-  readonly template: Located<string>;
-  readonly target: Located<string> | null;
-  /** null: the template's folder. */
-  readonly context: Located<string> | null;
-  /** null: the matrix's. Once settled, it is another than that. */
+export interface CellSettings
+  extends Pick<
+    Matrix,
+    "template" | "target" | "context" | "base" | "args" | "runner" | "timeoutMinutes" | "freeDisk"
+  > {
+  /** null for the matrix's. */
   readonly repository: Located<string> | null;
-  readonly base: Located<Bases> | null;
-  readonly args: Readonly<Record<string, Argument>>;
-  readonly runner: Located<readonly string[]> | null;
-  readonly timeoutMinutes: Located<number> | null;
-  readonly freeDisk: Located<boolean> | null;
 }
 
 /** The repository of the cell's image. */
@@ -28,22 +24,23 @@ export function repositoryOfCell(
   return settings.repository?.value ?? repository;
 }
 
-/** A value of an axis, or of `values:`, and the name of it. */
+/** A value that brings settings: of an axis, or a case of `values:`. */
 export interface Bringing extends Pick<Value, "settings" | "at"> {
+  /** The axis, or the name under `values:`. */
   readonly axis: string;
-  /** null of a case. */
+  /** null for a case. */
   readonly label: string | null;
 }
 
-/** Of several that bring one setting the first; `settingConflicts` says so. Thousands of cells share what few values bring. */
+/** The first value that brings a setting decides; {@link conflictsIn} reports the others. Cells with the same values share the answer. */
 export function settingsOf(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
   const { none, several } = merged(matrix);
   if (brought.length === 0) return none;
   const key = brought.map(({ settings }) => numberOf(settings)).join(" ");
   return remember(several, key, () => {
-    const made = merge(matrix, brought);
-    conflicts.set(made, settingConflicts(brought));
-    return made;
+    const settings = merge(matrix, brought);
+    conflicts.set(settings, settingConflicts(brought));
+    return settings;
   });
 }
 
@@ -57,42 +54,34 @@ const numberOf = oncePer((_: Settings) => ++lastNumber);
 
 const conflicts = new WeakMap<CellSettings, readonly Problem[]>();
 
-/** Two values of one cell that set different values of the same setting: neither goes before the other. */
+/** Values of one cell that bring different values of the same setting. */
 export function conflictsIn(settings: CellSettings): readonly Problem[] {
   return conflicts.get(settings) ?? [];
 }
 
 function merge(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
-  const own = brought.map(({ settings }) => settings);
-  const args = Object.assign({}, ...own.map(({ args: each }) => each).reverse());
-  const given = Object.fromEntries(Object.entries(matrix.args).filter(([, argument]) => argument.given));
-  const first = <Name extends keyof Settings>(name: Name) =>
-    own.find((settings) => settings[name] !== undefined)?.[name] ?? null;
-  return {
-    template: first("template") ?? matrix.template,
-    target: first("target") ?? matrix.target,
-    context: first("context") ?? matrix.context,
-    repository: first("repository"),
-    base: first("base") ?? matrix.base,
-    args: { ...matrix.args, ...args, ...given },
-    runner: first("runner") ?? matrix.runner,
-    timeoutMinutes: first("timeoutMinutes") ?? matrix.timeoutMinutes,
-    freeDisk: first("freeDisk") ?? matrix.freeDisk,
-  };
+  const { template, target, context, base, args, runner, timeoutMinutes, freeDisk } = matrix;
+  const whole = { template, target, context, repository: null, base, runner, timeoutMinutes, freeDisk };
+  // Later sources of `Object.assign` win.
+  const layers = brought.map(({ settings }) => settings).reverse();
+  const given = Object.fromEntries(Object.entries(args).filter(([, argument]) => argument.given));
+  const merged = Object.assign({}, args, ...layers.map((settings) => settings.args), given);
+  return Object.assign(whole, ...layers, { args: merged });
 }
 
 function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {
   return brought.flatMap((one, index) =>
-    brought.slice(index + 1).flatMap((other) =>
-      differing(one.settings, other.settings).map(
-        (setting): Problem => ({
-          code: "MATRIX_SCHEMA",
-          message: `${nameOf(one)} (line ${one.at.line}) and ${nameOf(other)} (line ${other.at.line}) set different values of ${setting}`,
-          fix: "remove it from one of them, exclude the pair, or set it under values: with a case for the pair",
-          at: other.at,
-        }),
+    brought
+      .slice(index + 1)
+      .flatMap((other) =>
+        differing(one.settings, other.settings).map((setting) =>
+          mistake(
+            `${nameOf(one)} (line ${one.at.line}) and ${nameOf(other)} (line ${other.at.line}) set different values of ${setting}`,
+            "remove it from one of them, exclude the pair, or set it under values: with a case for the pair",
+            other.at,
+          ),
+        ),
       ),
-    ),
   );
 }
 
@@ -115,5 +104,5 @@ function differing(
   ];
 }
 
-/** As the file writes it, where that is another word. */
+/** Settings that the matrix writes with another word. */
 const wordOf: Readonly<Partial<Record<keyof Settings, string>>> = { timeoutMinutes: "timeout" };

@@ -12,23 +12,23 @@ import type {
 import type { CellSettings } from "./cell-settings.ts";
 
 export interface Cell {
-  /** Labels joined by `_`, for example `12.8.1_8.0_x86-64-v3`; a row without GPU code that is judged has no compute part. */
+  /** Labels joined by `_`: `12.8.1_8.0_x86-64-v3`. A CPU-only row has no compute part, nor has a row with another accelerator (`vulkan`). */
   readonly id: string;
-  /** Axis → label, in the order of the matrix. `compute` is `none` in a row without GPU code that is judged. */
+  /** Axis → label, in the order of the matrix. `compute` is `none` where {@link compute} is null. */
   readonly axes: Readonly<Record<string, string>>;
   readonly platform: string;
   /** null in a matrix without an axis `cuda` or `accel`. */
   readonly accel: AccelValue | null;
-  /** null in a row without GPU code that is judged. */
+  /** null in a CPU-only row, and beside an accelerator that imgmatch does not judge. */
   readonly compute: ComputeValue | null;
   readonly march: MarchValue;
   readonly free: Readonly<Record<string, FreeValue>>;
   readonly settings: CellSettings;
-  /** The value of each axis; null for one that the cell does not have. */
+  /** Axis → value; null for an axis without a value in this cell. */
   readonly values: CellValues;
   /** The chosen cases of the matrix's `values`. */
   readonly named: Readonly<Record<string, NamedValue>>;
-  /** Why it cannot be built: no case of a value is for it. null for most cells. */
+  /** The reason if no case of a value is for this cell, which then cannot be built; null for most cells. */
   readonly unmatched: string | null;
   readonly requires: Requirement;
 }

@@ -1,4 +1,4 @@
-/** Values that depend on several axes → what they are for a cell: the first case that it meets. */
+/** Chooses the first case that a cell meets, for values that depend on several axes. */
 
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
@@ -10,7 +10,7 @@ import { formatPatterns, type Matchable, meets } from "./select.ts";
 export interface ChosenCases {
   readonly compute: ComputeValue | null;
   readonly named: Readonly<Record<string, NamedValue>>;
-  /** Why the cell cannot be built, or null. */
+  /** The reason if a value has no case for the cell, which then cannot be built. */
   readonly unmatched: string | null;
 }
 
@@ -35,7 +35,7 @@ export function chooseCases(
 
 const nothing: ChosenCases["named"] = {};
 
-/** Once for all cells that have the same on the axes that the cases name. */
+/** Cells with the same labels on the axes that the cases name share the answer. */
 function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
   const { axes, answers } = chooserOf(cases);
   let key = "";
@@ -51,7 +51,7 @@ const chooserOf = oncePer((cases: readonly Case<unknown>[]) => ({
   answers: new Map<string, { readonly met: Case<unknown> | null }>(),
 }));
 
-/** Cases that decide about no cell, once all cells are made: a slip of the pen, or one in front that takes all. */
+/** Reports the cases that decided about no cell. Call it when all cells are made. */
 export function unusedCases(matrix: Matrix): readonly Problem[] {
   const computes = new Set(
     allValues(matrix).flatMap(([, value]) => (value.kind === "compute" ? [value] : [])),

@@ -1,32 +1,20 @@
-/** Stage 2: axes → cells. */
+/** Expands the axes of a matrix into cells. */
 
-import { ImgmatchError, InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
-import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
-import { formatGpuTarget } from "../../hardware/gpu-target.ts";
-import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/lock.ts";
+import { ImgmatchError, type Place, type Problem, throwProblems } from "../../errors.ts";
+import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import { remember } from "../../io/collections.ts";
-import { slug } from "../../oci/slug.ts";
-import type {
-  AccelValue,
-  Axis,
-  AxisValue,
-  ComputeValue,
-  Exclusion,
-  MarchValue,
-  Matrix,
-  Settings,
-} from "../matrix/matrix.ts";
-import { none, vendorOf } from "../matrix/values.ts";
-import { chooseCases, unusedCases } from "./choose-cases.ts";
+import type { AccelValue, Axis, AxisValue, ComputeValue, Exclusion, Matrix } from "../matrix/matrix.ts";
+import { vendorOf } from "../matrix/values.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
-import { type Bringing, conflictsIn, settingsOf } from "./cell-settings.ts";
+import { conflictsIn } from "./cell-settings.ts";
+import { unusedCases } from "./choose-cases.ts";
 import { groupProblems } from "./groups.ts";
 import { whyImpossible } from "./impossible.ts";
-import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
+import { makeCell } from "./make-cell.ts";
 import { formatPatterns, meets } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
 
-/** A cell and, when it is not to be built, why. */
+/** A cell and, if it is not built, the reason. */
 export interface ExpandedCell {
   readonly cell: Cell;
   readonly skipped: { readonly why: "impossible" | "excluded"; readonly reason: string } | null;
@@ -35,61 +23,70 @@ export interface ExpandedCell {
 /**
  * Every cell of a matrix, in the order of its axes, included cells last.
  *
- * Throws `ImgmatchError` with every dead `exclude`, every invalid tag, and every pair
- * of cells with one tag or whose files are equal or differ only in case; and when no cell is left to build.
+ * Throws `ImgmatchError` with every `exclude` that matches no cell, every case that decides about none, every invalid tag, and every pair
+ * of cells with one tag or with files whose names are equal or differ only in case; and when no cell is left to build.
  */
 export function expandMatrix(matrix: Matrix): ExpandedCell[] {
   checkCount(matrix);
-  const problems: Problem[] = [];
-  const cells: ExpandedCell[] = [];
-  const included = new Map<Cell, Place>();
   const used = new Set<Exclusion>();
-  for (const values of combinations(matrix.axes)) {
+  const product = combinations(matrix.axes).map((values): ExpandedCell => {
     const cell = makeCell(matrix, values);
-    cells.push({ cell, skipped: skip(cell, matrix, used) });
-  }
-  for (const { at, values } of matrix.include) {
+    return { cell, skipped: skip(cell, matrix, used) };
+  });
+  const included = matrix.include.map(({ values }): ExpandedCell => {
     const cell = makeCell(matrix, values);
-    const reason = whyImpossible(cell, matrix);
-    cells.push({ cell, skipped: reason === null ? null : { why: "impossible", reason } });
-    included.set(cell, at);
-  }
-  for (const exclusion of matrix.exclude) {
-    if (used.has(exclusion)) continue;
-    const message = `no cell matches exclude ${formatPatterns(exclusion.match)}`;
-    const fix = "correct the values or remove the rule";
-    problems.push({ code: "MATRIX_EXCLUDE_UNUSED", message, fix, at: exclusion.at });
-  }
-  problems.push(...unusedCases(matrix));
+    return { cell, skipped: impossible(cell, matrix) };
+  });
+  const cells = [...product, ...included];
   const twins = findTwins(cells);
-  problems.push(...conflicts(cells));
-  for (const [cell, twin] of twins)
-    problems.push(collision(cell, twin, included.get(cell) ?? placeOf(cell, matrix)));
-  const buildable = cells.filter(({ skipped }) => skipped === null).map(({ cell }) => cell);
-  const { tagOf, problems: tagTemplateProblems } = compileTag(matrix);
-  problems.push(...tagTemplateProblems);
-  if (tagTemplateProblems.length === 0) {
-    // Cells that stand twice have one tag by nature: that is said already.
-    const unique = buildable.filter((cell) => !twins.has(cell));
-    problems.push(...tagProblems(unique, tagOf, matrix.tag.at));
-    problems.push(...groupProblems(matrix, unique, tagOf));
-  }
-  if (buildable.length === 0) {
-    problems.push({
-      code: "MATRIX_EMPTY",
-      message: `no cell is left to build: each of ${cells.length} is impossible or excluded`,
-      fix: "remove an exclude, or choose toolkits that compile for these GPUs",
-      at: matrix.axes[0]?.at ?? { file: matrix.file },
-    });
-  }
-  throwProblems(problems);
+  const placeOf = (cell: Cell) => {
+    const index = included.findIndex((each) => each.cell === cell);
+    return matrix.include[index]?.at ?? Object.values(cell.values).find((value) => value !== null)?.at;
+  };
+  throwProblems([
+    ...matrix.exclude.flatMap((exclusion) => (used.has(exclusion) ? [] : [unusedExclusion(exclusion)])),
+    ...unusedCases(matrix),
+    ...conflicts(cells),
+    ...[...twins].map(([cell, twin]) => collision(cell, twin, placeOf(cell) ?? { file: matrix.file })),
+    // Twins have one tag too: one problem is enough.
+    ...nameProblems(
+      matrix,
+      buildableCells(cells).filter((cell) => !twins.has(cell)),
+    ),
+    ...(cells.some(({ skipped }) => skipped === null) ? [] : [nothingToBuild(matrix, cells.length)]),
+  ]);
   return cells;
+}
+
+export function buildableCells(cells: readonly ExpandedCell[]): readonly Cell[] {
+  return cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
+}
+
+/** The mistakes in tags, channels and variants. */
+function nameProblems(matrix: Matrix, cells: readonly Cell[]): readonly Problem[] {
+  const { tagOf, problems } = compileTag(matrix);
+  if (problems.length > 0) return problems;
+  return [...tagProblems(cells, tagOf, matrix.tag.at), ...groupProblems(matrix, cells, tagOf)];
+}
+
+function unusedExclusion({ match, at }: Exclusion): Problem {
+  const message = `no cell matches exclude ${formatPatterns(match)}`;
+  return { code: "MATRIX_EXCLUDE_UNUSED", message, fix: "correct the values or remove the rule", at };
+}
+
+function nothingToBuild({ axes, file }: Matrix, count: number): Problem {
+  return {
+    code: "MATRIX_EMPTY",
+    message: `no cell is left to build: each of ${count} is impossible or excluded`,
+    fix: "remove an exclude, or choose toolkits that compile for these GPUs",
+    at: axes[0]?.at ?? { file },
+  };
 }
 
 // Ten times the largest fleet that is measured (bench/). A registry's index of as many images has over 100 MB.
 const mostCells = 100_000;
 
-/** Before anything is expanded: a few axes more make of thousands of cells millions, which no memory holds. */
+/** Throws before the cells are made: a few axes more make millions of them, which no memory holds. */
 function checkCount({ axes, include, file }: Matrix): void {
   const accel = axes.find((axis) => axis.kind === "accel");
   const compute = axes.find((axis) => axis.kind === "compute");
@@ -130,7 +127,7 @@ function valuesBeside(
   return axis.values.filter(({ march }) => marchPlatform(march) === platform.label);
 }
 
-/** Those of its vendor. A row without GPU code that is judged has no compute capability; without an axis of accelerators all are beside it. */
+/** The values of `compute` for the vendor of an accelerator; null stands for none. A matrix without accelerators has all values. */
 export function computesBeside(
   computes: readonly ComputeValue[],
   accel: AccelValue | null,
@@ -140,46 +137,6 @@ export function computesBeside(
   return vendor === null ? [null] : computes.filter((value) => value.vendor === vendor);
 }
 
-/** The march of a matrix that has no such axis: what every machine of the platform runs. */
-const baseline = oncePerText((platform): MarchValue => {
-  const [march] = marchesOn(platform);
-  if (march === undefined) throw new InternalError(`the hardware tables have no march of ${platform}`);
-  return { kind: "march", label: march.name, at: { file: "" }, settings: {}, data: {}, march, without: [] };
-});
-
-/** The cell of one value for each axis; null for the compute capability of a row without GPU code that is judged. */
-export function makeCell(matrix: Matrix, values: CellValues): Cell {
-  const axes: Record<string, string> = {};
-  const free: Record<string, Extract<AxisValue, { kind: "free" }>> = {};
-  const ids: string[] = [];
-  let accel: Cell["accel"] = null;
-  let listed: Cell["compute"] = null;
-  let march: MarchValue = baseline(values.platform?.label ?? "linux/amd64");
-  for (const { name } of matrix.axes) {
-    const value = values[name] ?? null;
-    axes[name] = value?.label ?? none;
-    if (value === null) continue;
-    ids.push(slug(value.label));
-    if (value.kind === "accel") accel = value;
-    else if (value.kind === "compute") listed = value;
-    else if (value.kind === "march") march = value;
-    else if (value.kind === "free") free[name] = value;
-  }
-  const platform = marchPlatform(march.march);
-  const matched = { axes, platform, accel, march, free };
-  const { compute, named, unmatched } = chooseCases(matrix, { ...matched, compute: listed });
-  return {
-    id: ids.join("_"),
-    ...matched,
-    compute,
-    settings: settingsOf(matrix, bringing(matrix, values, named)),
-    values,
-    named,
-    unmatched,
-    requires: requirementOf(march, accel, compute),
-  };
-}
-
 function skip(cell: Cell, matrix: Matrix, used: Set<Exclusion>): ExpandedCell["skipped"] {
   let reason: string | null = null;
   for (const exclusion of matrix.exclude) {
@@ -187,41 +144,27 @@ function skip(cell: Cell, matrix: Matrix, used: Set<Exclusion>): ExpandedCell["s
     used.add(exclusion);
     reason ??= exclusion.reason;
   }
-  const impossible = whyImpossible(cell, matrix);
-  if (impossible !== null) return { why: "impossible", reason: impossible };
-  return reason === null ? null : { why: "excluded", reason };
+  return impossible(cell, matrix) ?? (reason === null ? null : { why: "excluded", reason });
 }
 
-/** Whether an `exclude` of the matrix is about this cell. */
+function impossible(cell: Cell, matrix: Matrix): ExpandedCell["skipped"] {
+  const reason = whyImpossible(cell, matrix);
+  return reason === null ? null : { why: "impossible", reason };
+}
+
+/** True if an `exclude` of the matrix matches the cell. */
 export function isExcluded(cell: Cell, { exclude }: Pick<Matrix, "exclude">): boolean {
   return exclude.some(({ match }) => meets(cell, match));
 }
 
-function placeOf({ values }: Cell, { file }: Matrix): Place {
-  return Object.values(values).find((value) => value !== null)?.at ?? { file };
-}
-
-/** Those of a cell's values that bring something. */
-function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): readonly Bringing[] {
-  const found: Bringing[] = [];
-  const add = (axis: string, label: string | null, { settings, at }: Pick<Bringing, "settings" | "at">) => {
-    if (!isEmpty(settings)) found.push({ axis, label, settings, at });
-  };
-  for (const { name } of matrix.axes) if (values[name]) add(name, values[name].label, values[name]);
-  for (const { name } of matrix.values) if (named[name]) add(name, null, named[name]);
-  return found;
-}
-
-const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
-
-/** Once for each pair of values, however many cells have both. */
+/** One problem for each pair of values, however many cells have both. */
 function conflicts(cells: readonly ExpandedCell[]): readonly Problem[] {
-  const all = new Set(cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell.settings] : [])));
-  const problems = [...all].flatMap(conflictsIn);
+  const settings = new Set(buildableCells(cells).map((cell) => cell.settings));
+  const problems = [...settings].flatMap(conflictsIn);
   return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
-/** Each cell whose file an earlier one has, with that one. File systems that ignore case would write both into one file. */
+/** Cells whose file an earlier cell has, each with that cell. A file system that ignores case keeps one file of two. */
 function findTwins(cells: readonly ExpandedCell[]): ReadonlyMap<Cell, Cell> {
   const seen = new Map<string, Cell>();
   const twins = new Map<Cell, Cell>();
@@ -233,12 +176,12 @@ function findTwins(cells: readonly ExpandedCell[]): ReadonlyMap<Cell, Cell> {
 }
 
 function collision(cell: Cell, twin: Cell, at: Place): Problem {
-  const [own, others] = [describeAxes(cell), describeAxes(twin)];
+  const [axes, twinAxes] = [describeAxes(cell), describeAxes(twin)];
   const [message, fix] =
-    own === others
+    axes === twinAxes
       ? [`the cell ${cell.id} stands twice`, "remove it from include"]
       : [
-          `two cells have one file ${dockerfilePath(cell)}: ${others} and ${own}`,
+          `two cells have one file ${dockerfilePath(cell)}: ${twinAxes} and ${axes}`,
           "give one of the values another label",
         ];
   return { code: "CELL_COLLISION", message, fix, at };
@@ -248,37 +191,4 @@ function describeAxes({ axes }: Cell): string {
   return Object.entries(axes)
     .map(([axis, label]) => `${axis}=${label}`)
     .join(",");
-}
-
-/** The same values give the same object: a large fleet holds few of them. */
-export const requirementOf = oncePerHardware(
-  (march, accel, compute): Requirement => ({
-    cpu: cpuRequirement(march, accel),
-    cuda: cudaRequirement(accel, compute),
-    ...(accel === null || accel.rocm === null || compute === null
-      ? {}
-      : { rocm: { release: accel.rocm, code: compute.amdTargets } }),
-    ...(accel === null || accel.other === null ? {} : { accelerator: accel.other }),
-  }),
-);
-
-/** Features of the march less its `without`, plus what the base image's own binaries need. */
-function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null): CpuRequirement {
-  const features = new Set(marchFeatures(march, without));
-  const floor = accel?.cpuFloor ?? null;
-  // A multi-platform base has a floor per architecture; this one speaks of its own only.
-  if (floor !== null && floor.architecture === march.architecture) {
-    for (const feature of floor.features) features.add(feature);
-  }
-  return { march: march.name, features: [...features].sort() };
-}
-
-function cudaRequirement(accel: AccelValue | null, compute: ComputeValue | null): CudaRequirement | null {
-  if (accel === null || accel.toolkit === null || accel.driver === null || compute === null) return null;
-  return {
-    toolkit: accel.toolkit.release,
-    code: [...new Set(compute.targets.map(formatGpuTarget))],
-    driver: accel.driver,
-    ...(accel.require === null ? {} : { require: accel.require }),
-  };
 }

@@ -1,4 +1,4 @@
-/** Names over several cells: channels, which `promote` moves, and variants, which are published beside the version's index. */
+/** Groups of cells under one name: channels, which `promote` moves, and variants, which are published beside the version's index. */
 
 import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
 import { groupBy } from "../../io/collections.ts";
@@ -8,15 +8,15 @@ import type { Cell } from "./cell.ts";
 import { parseSelections, selects } from "./select.ts";
 import { compileName, type Named, type TagOf, versionTag } from "./tag.ts";
 
-/** A name, and the cells or images that it stands for. */
+/** The cells or images of one channel or variant. */
 export interface Group<Each extends Named> {
   readonly name: string;
   readonly members: readonly Each[];
-  /** Of its template. */
+  /** The place of the name's template. */
   readonly at: Place;
 }
 
-/** In the order of the matrix; a template that names an axis makes one for each of its values. Throws `SELECTION_INVALID`. */
+/** In the order of the matrix. A name that is a template gives a channel for each of its texts. Throws `SELECTION_INVALID`. */
 export function channelGroups<Each extends Named>(
   matrix: Matrix,
   all: readonly Each[],
@@ -55,7 +55,7 @@ function groupsOf<Each extends Named>(
   }));
 }
 
-/** Channels and variants of the matrix that cannot be: with `tagOf`, since none may have the tag of a cell. */
+/** The mistakes in channels and variants. None may have the tag of a cell, which `tagOf` tells. */
 export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: TagOf): readonly Problem[] {
   const templates = [
     ...Object.entries(matrix.channels).map(([value, { at }]) => ({ value, at, whose: `channel ${value}` })),
@@ -75,7 +75,7 @@ export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: Tag
   ];
 }
 
-/** Refuses a variant without the version in its name. The index of a version never changes: the next version could not be published. */
+/** Refuses a variant without the version in its name. Its index never changes, so the next version could not be published. */
 function moving(matrix: Matrix, template: Located<string>): readonly Problem[] {
   const whose = `variant ${template.value}`;
   if (compileName(matrix, template, { whose }).names.includes("version")) return [];
@@ -123,7 +123,7 @@ function nameProblems(
   });
 }
 
-/** A plain pull goes by the platform alone: of two images of one it would get any. */
+/** Refuses two images of one platform in a variant: a plain pull, which goes by the platform alone, would get either. */
 function crowded({ name, members, at }: Group<Cell>): readonly Problem[] {
   return [...groupBy(members, ({ platform }) => platform)].flatMap(([platform, [one, other]]): Problem[] =>
     one === undefined || other === undefined

@@ -1,4 +1,4 @@
-/** Combinations that nobody can build, or that could run nowhere: each with its reason. */
+/** Finds combinations of hardware that cannot be built, or whose image would run nowhere. */
 
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { marchCompiles, marchPlatform } from "../../hardware/cpu-marches.ts";
@@ -13,7 +13,7 @@ import type { AccelValue, ComputeValue, MarchValue, Matrix } from "../matrix/mat
 import type { Cell } from "./cell.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";
 
-/** Why this combination cannot be built or could run nowhere, or null when nothing speaks against it. */
+/** The reason why a cell cannot be built or its image would run nowhere; null where none is known. */
 export function whyImpossible(
   { march, accel, compute, unmatched }: Pick<Cell, "march" | "accel" | "compute" | "unmatched">,
   matrix: Pick<Matrix, "compiler">,
@@ -59,7 +59,7 @@ function reasonOf(
   return null;
 }
 
-/** null too where nobody knows: {@link unknownTargets} says that. */
+/** null also where nobody knows: {@link unknownTargets} reports that. */
 function whyNotCompiled(release: string, targets: readonly string[]): string | null {
   for (const target of targets) {
     const answer = rocmCompiles(release, target);
@@ -71,7 +71,7 @@ function whyNotCompiled(release: string, targets: readonly string[]): string | n
   return null;
 }
 
-/** A line for each release of ROCm among these cells with targets of which nobody knows whether it compiles for them. */
+/** A warning for each ROCm release of these cells with targets that nobody knows it to compile for. */
 export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]): readonly string[] {
   const pairs = new Map<string, Set<string>>();
   for (const { accel, compute } of cells) {
@@ -86,7 +86,7 @@ export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]
   });
 }
 
-/** The driver inside the image is the only one that it will ever meet: it has to serve the toolkit and to drive the cards. */
+/** A bundled driver is the only one that the image ever meets: it has to serve the toolkit and to drive the cards. */
 function whyBundledFails(
   toolkit: CudaToolkit,
   driver: DriverRequirement | null,

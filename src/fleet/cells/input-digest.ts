@@ -11,10 +11,10 @@ import { compareFirst, sortedEntries } from "../../io/collections.ts";
 /** Raised when the canonical form below changes. */
 const inputFormat = "imgmatch-inputs/1";
 
-/** `context` covers every path with its mode, content or link target, `builder` is the Dockerfile frontend and no machine. */
+/** `context` covers every path with its mode, content or link target. `builder` is the Dockerfile frontend. */
 export interface BuildInputs extends LockedInputs {
   readonly platform: string;
-  /** Every base image of the Dockerfile, by the reference that stands there. */
+  /** Every base image, by its reference in the Dockerfile. */
   readonly bases: readonly { readonly ref: string; readonly digest: Digest }[];
 }
 
@@ -29,7 +29,7 @@ export function inputDigest(inputs: BuildInputs): Digest {
     inputs.platform,
     inputs.bases.map(({ ref, digest }) => [ref, digest] as const).sort(compareFirst),
     inputs.builder,
-    // Last, and only where there is one: all that was ever built keeps its digest.
+    // Absent where there is none, so that images that were built before keep their digests.
     ...(inputs.rebuild === undefined ? [] : [inputs.rebuild]),
   ];
   return digestOf(JSON.stringify(canonical));

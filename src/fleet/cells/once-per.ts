@@ -1,4 +1,4 @@
-/** Results of a few values that thousands of cells share. */
+/** Remembers results that thousands of cells share. */
 
 import type { AccelValue, ComputeValue, MarchValue } from "../matrix/matrix.ts";
 import { remember } from "../../io/collections.ts";
@@ -20,13 +20,13 @@ export function oncePer<Key extends object, Made>(make: (key: Key) => Made): (ke
   };
 }
 
-/** The same for texts, as long as the function that this answers is there: for one fleet, not for a program's life. */
+/** As {@link oncePer}, for texts. Results live as long as the returned function: create it once per fleet. */
 export function oncePerText<Made>(make: (text: string) => Made): (text: string) => Made {
   const made = new Map<string, { readonly value: Made }>();
   return (text) => remember(made, text, () => ({ value: make(text) })).value;
 }
 
-/** The same for the values that say what hardware a cell is for; null for one that it does not have. */
+/** As {@link oncePer}, for the hardware values of a cell together. */
 export function oncePerHardware<Made>(
   make: (march: MarchValue, accel: AccelValue | null, compute: ComputeValue | null) => Made,
 ): typeof make {

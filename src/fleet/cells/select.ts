@@ -1,6 +1,6 @@
-/** `--only cuda=none,march=x86-64-*`: the cells that a user means. */
+/** Selects cells and images by `--only cuda=none,march=x86-64-*`. */
 
-import { ImgmatchError, type Problem } from "../../errors.ts";
+import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
@@ -12,16 +12,17 @@ import type { AccelValue, AxisPatterns } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer } from "./once-per.ts";
 
-/** The part of a cell that a pattern is compared with: its compute capabilities by their label alone. */
+/** The part of a cell that patterns are compared with. Its compute capabilities count by the label in `axes`. */
 export type Matchable = Pick<Cell, "axes" | "platform" | "accel" | "march" | "free">;
 
 /** Axis → patterns of which one must match; all axes must match. */
 export type Selection = Readonly<Record<string, readonly string[]>> | { readonly cell: string };
 
 /**
- * Parses the values of one or more `--only` options. Within one, every axis must match and an axis named twice may
- * match either way; several options select the union. A value without `=` is one or more cells' ids. `platform` counts as an axis.
- * `whose`: for messages.
+ * Parses the values of one or more `--only` options. Several options select the union. Within one, every axis must match; an axis that is
+ * named twice matches either pattern. A value without `=` is a list of cell ids. `platform` counts as an axis.
+ *
+ * @param whose the option, for messages
  */
 export function parseSelections(
   texts: readonly string[],
@@ -55,8 +56,22 @@ function invalid(message: string, fix: string): ImgmatchError {
   return new ImgmatchError({ code: "SELECTION_INVALID", message, fix });
 }
 
-/** Parts of a selection that no cell has: half of what was asked for must not be done in silence. */
-export function unmetSelections(cells: readonly Cell[], selections: readonly Selection[]): Problem[] {
+/** Without selections, all cells. Throws `SELECTION_…` for each part of a selection that no cell has. */
+export function selectCells<Entry extends { readonly cell: Cell }>(
+  entries: readonly Entry[],
+  only: readonly Selection[],
+): readonly Entry[] {
+  if (only.length === 0) return entries;
+  throwProblems(
+    unmetSelections(
+      entries.map(({ cell }) => cell),
+      only,
+    ),
+  );
+  return entries.filter(({ cell }) => isSelected(cell, only));
+}
+
+function unmetSelections(cells: readonly Cell[], selections: readonly Selection[]): Problem[] {
   return selections.flatMap((selection): Problem[] => {
     const unmet = isCellSelection(selection)
       ? unmetCell(cells, selection.cell)
@@ -106,7 +121,7 @@ function isCellSelection(selection: Selection): selection is { readonly cell: st
   return typeof selection.cell === "string";
 }
 
-/** A lock with the images alone that the values of `--only` mean, by what it keeps of them. Throws `SELECTION_…`. */
+/** The lock with only the images that the values of `--only` select, by their labels. Throws `SELECTION_…`. */
 export function selectImages(lock: Lock, texts: readonly string[]): Lock {
   const axes = Object.values(lock.images).flatMap((image) => Object.keys(image.axes));
   const selections = parseSelections(texts, [...new Set(axes)].sort());
@@ -122,7 +137,7 @@ export function selectImages(lock: Lock, texts: readonly string[]): Lock {
   });
 }
 
-/** By labels alone, as an image of the lock has them. */
+/** Compares labels alone: an image of the lock has nothing else. */
 export function selects(
   selection: Selection,
   { id, axes, platform }: Pick<Cell, "id" | "axes" | "platform">,
@@ -134,28 +149,27 @@ export function selects(
   );
 }
 
-/** Whether a cell is meant. No selections mean every cell. */
-export function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
-  const isMeant = (selection: Selection) =>
-    isCellSelection(selection) ? matchesLabel(selection.cell, cell.id) : meets(cell, selection);
-  return selections.length === 0 || selections.some(isMeant);
+function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
+  return selections.some((selection) =>
+    isCellSelection(selection) ? matchesLabel(selection.cell, cell.id) : meets(cell, selection),
+  );
 }
 
 /**
- * Whether one of the patterns meets the cell's value on an axis: by its label, or by what it is called without one
- * (`sapphirerapids` also meets `{ march: sapphirerapids, without: [waitpkg] }`). `platform` counts as an axis.
+ * Compares patterns with a cell's label on an axis, and with the value's own name: `sapphirerapids` also meets
+ * `{ march: sapphirerapids, without: [waitpkg] }`. `platform` counts as an axis.
  */
 function matchesAxis(cell: Matchable, axis: string, patterns: readonly string[]): boolean {
   const names = namesOn(cell, axis);
   return patterns.some((pattern) => names.some((name) => matchesLabel(spelled(axis, pattern), name)));
 }
 
-/** A platform as the matrix reads it: `amd64` is `linux/amd64`. */
+/** `amd64` as a platform means `linux/amd64`. */
 function spelled(axis: string, pattern: string): string {
   return axis === "platform" ? (readPlatform(pattern) ?? pattern) : pattern;
 }
 
-/** Whether all axes that are named match. */
+/** True if every axis that `match` names matches. */
 export function meets(cell: Matchable, match: AxisPatterns): boolean {
   return Object.entries(match).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
 }
@@ -182,7 +196,7 @@ function namesOn(cell: Matchable, axis: string): readonly string[] {
   }
 }
 
-/** As people call an accelerator, whatever the matrix does. */
+/** Other names of an accelerator, whatever its label is. */
 const spellingsOf = oncePer(({ toolkit, rocm, other }: AccelValue): readonly string[] => {
   if (toolkit !== null) return [toolkit.release, shortToolkit(toolkit)];
   if (rocm !== null) return [rocm, shortRocm(rocm)];

@@ -1,12 +1,13 @@
-/** Cells that are built on cells of other fleets: which on which. */
+/** Finds for each cell the cell of another fleet that it is built on. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Requirement } from "../../lock/lock.ts";
 import type { Bases, Matrix, ParentFleet } from "../matrix/matrix.ts";
+import { mistake, valueProblem } from "../matrix/matrix-problems.ts";
 import type { Cell } from "./cell.ts";
 import { type CellSettings, repositoryOfCell } from "./cell-settings.ts";
-import type { ExpandedCell } from "./expand.ts";
+import { buildableCells, type ExpandedCell } from "./expand.ts";
 import { oncePer } from "./once-per.ts";
 
 /** A fleet that others build on. */
@@ -24,17 +25,18 @@ export interface ParentCell<Fleet> {
 
 export interface StandingCells<Fleet> {
   readonly cells: readonly ExpandedCell[];
-  /** By the reference that Dockerfiles have for each. */
+  /** By the references that stand for them in Dockerfiles. */
   readonly parents: ReadonlyMap<string, ParentCell<Fleet>>;
 }
 
 /**
- * The cells with references in place of the names of other fleets. A reference is the parent's repository with its cell as the tag: it names no image,
- * and so stays the same when the parent is built anew. A cell whose parent is not to be built is not either.
+ * Puts references in place of the names of other fleets among the cells' bases. A reference is the parent's repository with its cell's id as
+ * the tag. It names no image, so that it stays the same when the parent is built anew. A cell whose parent is skipped is skipped too.
  *
  * @param fleets by the keys of the matrix's `parents`
  *
- * Throws `MATRIX_SCHEMA`, `MATRIX_VALUE_UNKNOWN`: pins that mean nothing, cells with no parent or several, and needs of a parent that its child does not declare.
+ * Throws `MATRIX_VALUE_UNKNOWN` for pins that mean nothing, and `MATRIX_SCHEMA` for cells with no parent or several, and for a parent that
+ * needs more of a host than its child declares.
  */
 export function standOnParents<Fleet extends Parent>(
   matrix: Matrix,
@@ -43,66 +45,67 @@ export function standOnParents<Fleet extends Parent>(
 ): StandingCells<Fleet> {
   const parents = new Map<string, ParentCell<Fleet>>();
   if (fleets.size === 0) return { cells, parents };
-  const named = Object.entries(matrix.parents).flatMap(([name, parent]) => {
-    const fleet = fleets.get(name);
-    return fleet === undefined
-      ? []
-      : [[name, { parent, fleet, find: finderOf(parent, fleet, matrix) }] as const];
-  });
-  throwProblems(named.flatMap(([, { parent, fleet }]) => pinProblems(parent, fleet.matrix)));
-  const finders = new Map(named);
+  const finders = new Map(
+    Object.entries(matrix.parents).flatMap(([name, parent]) => {
+      const fleet = fleets.get(name);
+      if (fleet === undefined) return [];
+      return [[name, { parent, fleet, find: finderOf(parent, fleet, matrix) }] as const];
+    }),
+  );
+  throwProblems([...finders.values()].flatMap(({ parent, fleet }) => pinProblems(parent, fleet.matrix)));
   const faults = new Map<string, Fault>();
   const standing = cells.map((entry): ExpandedCell => {
     const { cell, skipped } = entry;
-    if (skipped !== null) return entry;
-    let why: ExpandedCell["skipped"] = null;
     const { settings } = cell;
-    if (settings.base === null) return entry;
+    if (skipped !== null || settings.base === null) return entry;
+    let skippedToo: ExpandedCell["skipped"] = null;
     const bases = Object.entries(settings.base.value).map(([stage, text]): [string, string] => {
       const finder = finders.get(text);
       if (finder === undefined) return [stage, text];
       const { parent, fleet, find } = finder;
       const found = find(cell);
-      const built = found.filter((each) => each.skipped === null);
-      const [one, ...others] = built;
+      const buildable = buildableCells(found);
+      const [one] = buildable;
       const [first] = found;
       if (one === undefined && first?.skipped != null) {
-        const { why: how, reason } = first.skipped;
-        why ??= {
-          why: how,
-          reason: `its base ${first.cell.id} of ${parent.file.value} is ${how}: ${reason}`,
-        };
+        const { why, reason } = first.skipped;
+        const base = `its base ${first.cell.id} of ${parent.file.value} is ${why}`;
+        skippedToo ??= { why, reason: `${base}: ${reason}` };
         return [stage, text];
       }
-      const kind = faultOf(cell, one, others);
+      const kind = faultOf(cell, buildable);
       if (kind !== null || one === undefined) {
-        const made = { kind: kind ?? "none", parent, found: built.map((each) => each.cell), cells: [] };
-        remember(faults, `${text} ${kind}`, (): Fault => made).cells.push(cell);
+        const fault = { kind: kind ?? "none", parent, found: buildable, cells: [] };
+        remember(faults, `${text} ${kind}`, (): Fault => fault).cells.push(cell);
         return [stage, text];
       }
-      const ref = `${repositoryOfCell(fleet.matrix, one.cell)}:${one.cell.id}`;
-      parents.set(ref, { fleet, file: parent.file.value, cell: one.cell });
+      const ref = `${repositoryOfCell(fleet.matrix, one)}:${one.id}`;
+      parents.set(ref, { fleet, file: parent.file.value, cell: one });
       return [stage, ref];
     });
-    if (why !== null) return { cell, skipped: why };
+    if (skippedToo !== null) return { cell, skipped: skippedToo };
     return { cell: { ...cell, settings: withBases(settings, Object.fromEntries(bases)) }, skipped };
   });
   throwProblems([...faults.values()].map(problemOf));
   return { cells: standing, parents };
 }
 
-/** Thousands of cells share a few. */
+/** Cells with the same settings and bases share the answer. */
 function withBases(settings: CellSettings, bases: Bases): CellSettings {
   const { base } = settings;
-  const made = () => ({ ...settings, base: base && { ...base, value: bases } });
-  return remember(standingAs(settings), JSON.stringify(bases), made);
+  const standing = () => ({ ...settings, base: base && { ...base, value: bases } });
+  return remember(standingAs(settings), JSON.stringify(bases), standing);
 }
 
 const standingAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
 
-/** By the labels of the axes that both have, and of those that are pinned; the platform is always the same. */
-function finderOf({ pin }: ParentFleet, fleet: Parent, own: Matrix): (cell: Cell) => readonly ExpandedCell[] {
-  const names = new Set(own.axes.map(({ name }) => name));
+/** Finds the cells of a parent by platform, by the labels of the axes that both fleets have, and by the pins. */
+function finderOf(
+  { pin }: ParentFleet,
+  fleet: Parent,
+  child: Matrix,
+): (cell: Cell) => readonly ExpandedCell[] {
+  const names = new Set(child.axes.map(({ name }) => name));
   const decided = fleet.matrix.axes
     .map(({ name }) => name)
     .filter((name) => Object.hasOwn(pin, name) || names.has(name));
@@ -126,29 +129,25 @@ function pinProblems({ file, pin }: ParentFleet, { axes }: Matrix): readonly Pro
             `${name} of ${file.value} has no value ${JSON.stringify(label)} to pin`,
             `it has ${axis.values.map((value) => value.label).join(", ")}`,
           ];
-    return [{ code: "MATRIX_VALUE_UNKNOWN", message, fix, at: file.at }];
+    return [valueProblem(message, fix, file.at)];
   });
 }
 
 interface Fault {
   readonly kind: "none" | "several" | "needs";
   readonly parent: ParentFleet;
-  /** Those of the first cell. */
+  /** The parent's cells for the first of `cells`. */
   readonly found: readonly Cell[];
   readonly cells: Cell[];
 }
 
-function faultOf(
-  cell: Cell,
-  one: ExpandedCell | undefined,
-  others: readonly ExpandedCell[],
-): Fault["kind"] | null {
+function faultOf(cell: Cell, [one, other]: readonly Cell[]): Fault["kind"] | null {
   if (one === undefined) return "none";
-  if (others.length > 0) return "several";
-  return needsMore(one.cell.requires)(cell.requires) ? "needs" : null;
+  if (other !== undefined) return "several";
+  return needsMore(one.requires)(cell.requires) ? "needs" : null;
 }
 
-/** Whether an image on the parent needs more of a host than its cell declares: resolve would hand it to hosts that cannot run it. */
+/** True if the parent's image needs more of a host than the child declares: resolve would answer with it on hosts that cannot run it. */
 const needsMore = oncePer((parent: Requirement) =>
   oncePer((child: Requirement): boolean => {
     const has = new Set(child.cpu.features);
@@ -166,12 +165,7 @@ function problemOf({ kind, parent: { file, pin }, found, cells }: Fault): Proble
   const [first] = cells;
   const who = listed(cells);
   const [one] = found;
-  const broken = (message: string, fix: string): Problem => ({
-    code: "MATRIX_SCHEMA",
-    message,
-    fix,
-    at: file.at,
-  });
+  const broken = (message: string, fix: string) => mistake(message, fix, file.at);
   switch (kind) {
     case "none": {
       const values = Object.entries({ ...first?.axes, ...pin }).map(([axis, label]) => `${axis}=${label}`);

@@ -1,4 +1,4 @@
-/** Tags: `{{version}}-{{cell}}-{{inputs}}` → `1.12.0-12.8.1_8.0_broadwell-0c2f…`. */
+/** Renders tags: `{{version}}-{{cell}}-{{inputs}}` → `1.12.0-12.8.1_8.0_broadwell-0c2f…`. */
 
 import { remember } from "../../io/collections.ts";
 import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
@@ -17,13 +17,13 @@ import { oncePer } from "./once-per.ts";
 
 const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
 
-/** A cell's tag, or null as long as it needs an input digest that is not known yet. */
+/** A cell's tag; null if the tag needs an input digest and that is not known yet. */
 export type TagOf = (cell: Cell, inputs: Digest | null) => string | null;
 
-/** The source of a name: a cell, or the image of the lock that became of it. */
+/** A cell, or its image in the lock. */
 export type Named = Pick<Cell, "id" | "axes" | "platform" | "requires">;
 
-/** Checks the tag template's names and compiles it. */
+/** Compiles the tag template and checks the names in it. */
 export function compileTag(matrix: Matrix): { readonly tagOf: TagOf; readonly problems: readonly Problem[] } {
   const { textOf, names, problems } = compileName(matrix, matrix.tag, {
     whose: "the tag template",
@@ -39,18 +39,22 @@ export function compileTag(matrix: Matrix): { readonly tagOf: TagOf; readonly pr
 
 export interface CompiledName {
   readonly textOf: (of: Named, more?: Readonly<Record<string, string>>) => string;
-  /** That stand in the template. */
+  /** The placeholders in the template. */
   readonly names: readonly string[];
   readonly problems: readonly Problem[];
 }
 
-/** Checks and compiles what a name is made of. `more`: placeholders beside those of every name, whose texts `textOf` is given. */
+/**
+ * Compiles the template of a tag, a channel or a variant, and checks the placeholders in it.
+ *
+ * @param more further placeholders: `textOf` gets their texts
+ */
 export function compileName(
   matrix: Matrix,
   { value: template, at }: Located<string>,
   { whose, more = [] }: { readonly whose: string; readonly more?: readonly string[] },
 ): CompiledName {
-  // The same for every cell.
+  // Their texts are the same for every cell.
   const fixed = new Map([
     ["name", slug(matrix.name)],
     ["version", versionTag(matrix)],
@@ -90,7 +94,7 @@ export function versionTag({ version }: Pick<Matrix, "version">): string {
   return slug(version);
 }
 
-/** The values that a cell has for names in a template, beside the matrix's own; every axis is a name too. */
+/** Placeholders with the text that a cell has for each. Every axis is one too. */
 const placeholders = {
   cell: ({ cell }) => cell.id,
   platform: ({ cell }) => slug(cell.platform),
@@ -99,7 +103,7 @@ const placeholders = {
   "cuda.short": ({ cell }) => slug(shortAccel(cell.requires)),
 } as const satisfies Record<string, (of: { readonly cell: Named }) => string>;
 
-/** As templates have it: `cu128`, `rocm7.2`; `cpu` without an accelerator, and one that nobody judges by its name. */
+/** `cu128`, `rocm7.2`, `cpu`; an accelerator that imgmatch does not judge has its name. */
 function shortAccel({ cuda, rocm, accelerator }: Requirement): string {
   if (cuda !== null) return shortToolkit({ minor: minorOf(cuda.toolkit) });
   return rocm === undefined ? (accelerator ?? "cpu") : shortRocm(rocm.release);
@@ -111,7 +115,7 @@ function placeholderText(name: string, of: { readonly matrix: Matrix; readonly c
     : slug(broughtText(name, of) ?? of.cell.axes[name] ?? "");
 }
 
-/** An image of a lock has the label of its value alone. */
+/** Looks the value up by its label: an image of the lock has nothing else. */
 function broughtText(name: string, { matrix, cell }: { readonly matrix: Matrix; readonly cell: Named }) {
   const texts = broughtTexts(matrix).get(name);
   return texts === undefined ? null : (texts.get(cell.axes[name.slice(0, name.indexOf("."))] ?? "") ?? "");
@@ -126,8 +130,9 @@ const broughtTexts = oncePer((matrix: Pick<Matrix, "axes" | "include">) => {
   return found;
 });
 
-/** Tags that no registry takes, and pairs of cells with one tag. `probe` stands for a digest that is not known yet. */
+/** Reports tags that no registry takes, and pairs of cells with one tag. */
 export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Problem[] {
+  // A placeholder for digests that are not known yet.
   const probe: Digest = `sha256:${"0".repeat(64)}`;
   const seen = new Map<string, Cell>();
   const problems: Problem[] = [];

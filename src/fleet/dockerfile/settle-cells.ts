@@ -9,7 +9,7 @@ import type { ExpandedCell } from "../cells/expand.ts";
 import { oncePer, oncePerText } from "../cells/once-per.ts";
 import type { Bases, Located, Matrix } from "../matrix/matrix.ts";
 import { isRepository } from "../../oci/reference.ts";
-import { referenceProblems } from "../matrix/unsafe-text.ts";
+import { referenceProblems } from "../matrix/matrix-problems.ts";
 import { compileText } from "./matrix-text.ts";
 import { argumentViewOnce } from "./view.ts";
 

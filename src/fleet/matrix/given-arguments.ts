@@ -1,4 +1,4 @@
-/** Build arguments that are given beside the matrix: `--build-arg` goes before `args:`, as with docker. */
+/** Puts the build arguments of `--build-arg` before those of the matrix. */
 
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { Argument, Matrix } from "./matrix.ts";
@@ -8,9 +8,9 @@ import { unsafeIn } from "./unsafe-text.ts";
 export type GivenArguments = Readonly<Record<string, string>>;
 
 export interface WithArguments {
-  /** With the given ones among its arguments: templates as they are, and inputs of every cell. */
+  /** The given arguments among its own: they are templates and inputs of every cell too. */
   readonly matrix: Matrix;
-  /** Arguments of a build that are no input: the way to the network says nothing about an image. */
+  /** Proxies: they are no input, as the way to the network makes no other image. */
   readonly passed: GivenArguments;
 }
 
@@ -18,24 +18,20 @@ export interface WithArguments {
 const proxy = /^((HTTPS?|FTP|NO|ALL)_PROXY|(https?|ftp|no|all)_proxy)$/;
 
 /**
- * The matrix with these in place of those of the same name. Throws with everything that is wrong: `USAGE` for a name that no `ARG` can
- * have or that imgmatch itself gives a value; `MATRIX_SECRET`, `MATRIX_VALUE_UNSAFE` as for the matrix's. Shows no value of a secret.
+ * A given argument replaces the matrix's of the same name. Throws every mistake at once: `USAGE` for a name that no `ARG` can have or that
+ * imgmatch itself gives a value; `MATRIX_SECRET` and `MATRIX_VALUE_UNSAFE` as for the matrix's. No message shows the value of a secret.
  */
 export function withArguments(matrix: Matrix, given: GivenArguments): WithArguments {
   const entries = Object.entries(given);
   throwProblems(entries.flatMap(([name, value]) => problemsOf(name, value)));
   const isPassed = ([name]: readonly [string, string]) =>
     proxy.test(name) && !Object.hasOwn(matrix.args, name);
-  const own = entries.filter((entry) => !isPassed(entry));
-  const located = own.map(([name, value]): [string, Argument] => [
-    name,
-    { value, at: placeOf(name), given: true },
-  ]);
-  return {
-    matrix:
-      own.length === 0 ? matrix : { ...matrix, args: { ...matrix.args, ...Object.fromEntries(located) } },
-    passed: Object.fromEntries(entries.filter(isPassed)),
-  };
+  const args: Record<string, Argument> = { ...matrix.args };
+  for (const entry of entries) {
+    const [name, value] = entry;
+    if (!isPassed(entry)) args[name] = { value, at: placeOf(name), given: true };
+  }
+  return { matrix: { ...matrix, args }, passed: Object.fromEntries(entries.filter(isPassed)) };
 }
 
 function placeOf(name: string) {
@@ -66,8 +62,8 @@ function badName(name: string, what: string, fix: string): Problem {
 }
 
 /**
- * The values of `--build-arg`: `NAME=VALUE`, or `NAME` for what the environment has under it, which is nothing where it has none. The last
- * of one name counts. Throws `USAGE` for one without a name.
+ * Parses the values of `--build-arg`: `NAME=VALUE`, or `NAME` for the variable of the environment, which is left out where it is not set.
+ * The last of one name counts. Throws `USAGE` for one without a name.
  */
 export function parseBuildArguments(
   texts: readonly string[],

@@ -1,10 +1,11 @@
-/** `include`: single cells beside the product, one value for every axis. */
+/** Parses `include`: single cells beside the product, each with one value for every axis. */
 
 import type { Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import { vendorNames } from "../../hardware/requirement.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
-import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
+import type { MatrixInput } from "./matrix-schema.ts";
+import { kindOfAxis, valueShapes } from "./value-schemas.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { parseValue, vendorOf } from "./values.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
@@ -38,7 +39,7 @@ export function parseIncludes(
     const hasCompute = axes.some(({ kind }) => kind === "compute");
     let accel: AccelValue | null = null;
     const isAccel = ({ kind }: Axis) => kind === "accel";
-    // The accelerator first: it decides whether there is a compute capability.
+    // The accelerator comes first: it decides whether the cell has a compute capability.
     for (const axis of [...axes.filter(isAccel), ...axes.filter((each) => !isAccel(each))]) {
       const isCpuRow: boolean = accel !== null && vendorOf(accel) === null;
       const given = entry[axis.name];
@@ -76,7 +77,7 @@ export function parseIncludes(
   });
 }
 
-/** A value of the axis by its label, or a new one in the axis's own form. */
+/** `given` is the label of a value of the axis, or a new value. */
 function parseIncluded(
   axis: Axis,
   given: unknown,
@@ -86,7 +87,7 @@ function parseIncluded(
 ): AxisValue | null {
   const listed = axis.values.find(({ label }) => label === given);
   if (listed !== undefined) return listed;
-  const shape = valueSchemas[inputKind(axis.name)].safeParse(given, { reportInput: true });
+  const shape = valueShapes[kindOfAxis(axis.name)].schema.safeParse(given, { reportInput: true });
   if (!shape.success) {
     problems.push(...schemaProblems(shape.error.issues, source, path));
     return null;

@@ -1,13 +1,13 @@
-/** The shape of `matrix.yaml` for editors. Its types name no schema library, which users of imgmatch do not have. */
+/** Writes the JSON Schema of `matrix.yaml`. Apart from the zod schema, whose types users of the library cannot load. */
 
 import { z } from "zod";
 import { matrixSchema } from "./matrix-schema.ts";
 
-/** JSON Schema (draft 2020-12) of `matrix.yaml`, for editors. Numbers are allowed where YAML would read one: imgmatch takes their text. */
+/** JSON Schema (draft 2020-12) of `matrix.yaml`, for editors. It allows numbers and booleans where imgmatch takes their text. */
 export function matrixJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(matrixSchema, {
     override: ({ jsonSchema }) => {
-      // Editors resolve `version: 1.12` to a number; imgmatch reads its source text, so both are right.
+      // Editors read `version: 1.12` as a number, imgmatch as text.
       if (
         jsonSchema.type === "string" &&
         jsonSchema.pattern === undefined &&
@@ -16,7 +16,7 @@ export function matrixJsonSchema(): Record<string, unknown> {
       ) {
         Object.assign(jsonSchema, { type: ["string", "number"] });
       }
-      // And `true` to a boolean.
+      // Editors read `true` as a boolean.
       const words = jsonSchema.enum ?? [];
       const isMissing = (truth: boolean) => words.includes(String(truth)) && !words.includes(truth);
       const truths = [true, false].filter(isMissing);

@@ -1,4 +1,4 @@
-/** The checked matrix: what `matrix.yaml` says, every value parsed and with its place in the file. */
+/** The checked matrix: every value parsed, with its place in `matrix.yaml`. */
 
 import type { Digest } from "../../oci/digest.ts";
 import type { Place } from "../../errors.ts";
@@ -13,9 +13,9 @@ export interface Matrix {
   /** sha256 over the file's text with `\n` line ends. */
   readonly digest: Digest;
   readonly name: string;
-  /** Empty as long as it is to be found: see {@link versionFrom}. */
+  /** Empty until `withVersion` has found it, if {@link versionFrom} is set. */
   readonly version: string;
-  /** The source of the version; null if the file has the version itself. `openFleet` looks. */
+  /** The source of the version; null if the file has the version itself. */
   readonly versionFrom: Located<VersionSource> | null;
   /** The repository of the images: `registry/name`. */
   readonly repository: string;
@@ -26,14 +26,14 @@ export interface Matrix {
   /** null: the template's folder. */
   readonly context: Located<string> | null;
   readonly tag: Located<string>;
-  /** By the template of their names; what `promote` moves. */
+  /** The selections of channels, by their names, which may be templates. */
   readonly channels: Readonly<Record<string, Located<readonly string[]>>>;
   /** Tag templates of indexes beside the version's. */
   readonly variants: readonly Located<string>[];
   readonly target: Located<string> | null;
-  /** Build arguments, each a template: see `render/arguments.ts`. */
+  /** Build arguments, each a template. */
   readonly args: Readonly<Record<string, Argument>>;
-  /** Of the CI machines that build; null where nobody says. */
+  /** Labels of the CI machine that builds. */
   readonly runner: Located<readonly string[]> | null;
   readonly timeoutMinutes: Located<number> | null;
   readonly freeDisk: Located<boolean> | null;
@@ -41,18 +41,18 @@ export interface Matrix {
   readonly labels: Readonly<Record<string, string>>;
   /** Base images of cells whose values bring none. */
   readonly base: Located<Bases> | null;
-  /** Bases that are cells of other fleets, by the text that stands for each in {@link Bases}. */
+  /** Other fleets whose cells are bases, by the text that stands for each in {@link Bases}. */
   readonly parents: Readonly<Record<string, ParentFleet>>;
-  /** The replacements of base images, by their references in the Dockerfile. */
+  /** Replacements of base images, by their references in the Dockerfile. */
   readonly replaceBases: Readonly<Record<string, Located<string>>>;
-  /** Compiler of the base images of cells whose `cuda` or `accel` value names none; null is "not known". */
+  /** Compiler of the base images of cells whose `cuda` or `accel` value names none; null if unknown. */
   readonly compiler: Compiler | null;
   readonly prefer: readonly string[];
-  /** `least`: a plain pull may get an image that not every machine starts; undefined: it gets none then. */
+  /** `least`: a plain pull may get an image that not every machine starts. Undefined: it gets none then. */
   readonly plainPull?: "least" | undefined;
-  /** Whether images are opened when they are built. */
+  /** False: builds do not open their images. */
   readonly measure: boolean;
-  /** null where nothing is to be attested. */
+  /** null for no attestations. */
   readonly attest: Located<Attestations> | null;
   /** cuda or accel, compute, platform and march first, then the free axes in the order of the file. */
   readonly axes: readonly Axis[];
@@ -62,15 +62,15 @@ export interface Matrix {
   readonly include: readonly Inclusion[];
 }
 
-/** Attestations of each image that are made when it is pushed. No input of the image, which is the same without them. */
+/** Attestations that are made when an image is pushed. They are no input of the image. */
 export interface Attestations {
-  /** `max`: with build arguments and steps; `min`: without; null: nothing. */
+  /** `max`: with build arguments and steps; `min`: without; null: none. */
   readonly provenance: "max" | "min" | null;
-  /** null: no list of what is in the image. `generator`: the scanner's image; null is the builder's own. */
+  /** null: no list of the image's contents. `generator`: the scanner's image; null for the builder's own. */
   readonly sbom: { readonly generator: string | null } | null;
 }
 
-/** The source of a version that the matrix does not have itself. */
+/** The source of a version that is not in the matrix. */
 export type VersionSource =
   | {
       readonly from: "environment";
@@ -89,27 +89,27 @@ export interface Located<Value> {
   readonly at: Place;
 }
 
-/** `given`: by the command line, which goes before all that the matrix says. */
+/** `given`: by `--build-arg`, which goes before everything in the matrix. */
 export interface Argument extends Located<string> {
   readonly given?: true;
 }
 
-/** The compiler of a base image, so that a march that it does not know is refused before a build. */
+/** The compiler of a base image. A cell whose march it does not know is impossible. */
 export interface Compiler {
   readonly family: "gcc" | "clang";
   /** For example `12.2`. */
   readonly version: string;
 }
 
-/** Another fleet, on whose cells cells of this one are built. */
+/** Another fleet, whose cells are bases here. */
 export interface ParentFleet {
-  /** Its matrix, relative to this one. */
+  /** The path of its matrix, from this one. */
   readonly file: Located<string>;
-  /** Axis of the other fleet → label, in place of what the cell of this one has there. */
+  /** Axis of the other fleet → label. It goes before the label of this fleet's cell. */
   readonly pin: Readonly<Record<string, string>>;
 }
 
-/** Stage name → reference, or a key of the matrix's `parents`. A matrix that names one base image has the one key `""`. */
+/** Stage name → reference, or a key of the matrix's `parents`. The key is `""` if one base image is named without a stage. */
 export type Bases = Readonly<Record<string, string>>;
 
 export type Axis =
@@ -145,26 +145,26 @@ export interface Settings {
   /** The repository of the images, in place of the matrix's `registry/name`. */
   readonly repository?: Located<string>;
   readonly base?: Located<Bases>;
-  /** Beside the matrix's. */
+  /** Added to the matrix's. */
   readonly args?: Readonly<Record<string, Located<string>>>;
   /** Labels of the CI machine. */
   readonly runner?: Located<readonly string[]>;
   readonly timeoutMinutes?: Located<number>;
-  /** Whether a CI job has to make room on its disk first. */
+  /** True: a CI job makes room on its disk first. */
   readonly freeDisk?: Located<boolean>;
 }
 
-/** A value of the axis `cuda`, or of `accel`: a toolkit, a ROCm release, an accelerator that nobody judges, or none of these: the CPU-only row. */
+/** A value of the axis `cuda` or `accel`: a toolkit, a ROCm release, another accelerator; all three are null in the CPU-only row. */
 export interface AccelValue extends Value {
   readonly kind: "accel";
   readonly toolkit: CudaToolkit | null;
   /** null without a toolkit. */
   readonly driver: DriverRequirement | null;
-  /** ROCm release as the matrix writes it: `7.2`, `7.2.1`. */
+  /** ROCm release as in the matrix: `7.2`, `7.2.1`. */
   readonly rocm: string | null;
-  /** An accelerator that nobody judges: `vulkan`. */
+  /** An accelerator that imgmatch does not judge: `vulkan`. */
   readonly other: string | null;
-  /** Platforms for which the base images exist; null is "any". */
+  /** Platforms of the base images; null for any. */
   readonly platforms: readonly string[] | null;
   readonly compiler: Compiler | null;
   /** CPU level that the base images' own binaries need. */
@@ -176,11 +176,11 @@ export interface AccelValue extends Value {
 export interface ComputeValue extends Value {
   readonly kind: "compute";
   readonly vendor: GpuVendor;
-  /** SASS and PTX targets, in the order of the file; empty where they depend on the cell, and for AMD. */
+  /** SASS and PTX targets, in the order of the file. Empty if `cases` decide, and for AMD. */
   readonly targets: readonly GpuTarget[];
-  /** The same for AMD: `gfx90a:sramecc+:xnack-`, `gfx11-generic`, `amdgcnspirv`; empty for NVIDIA. */
+  /** `gfx90a:sramecc+:xnack-`, `gfx11-generic`, `amdgcnspirv`. Empty if `cases` decide, and for NVIDIA. */
   readonly amdTargets: readonly string[];
-  /** The cases that decide about them then; empty otherwise. */
+  /** The targets by the cell. Empty if they are the same for all cells. */
   readonly cases: readonly Case<ComputeValue>[];
 }
 
@@ -202,7 +202,7 @@ export interface FreeValue extends Value {
 
 export type AxisValue = AccelValue | ComputeValue | PlatformValue | MarchValue | FreeValue;
 
-/** Of several the first that a cell meets decides. */
+/** The first case that a cell meets decides. */
 export interface Case<Chosen> {
   readonly at: Place;
   /** Empty: every cell meets it. */
@@ -217,7 +217,7 @@ export interface NamedText {
 }
 
 export interface NamedValue extends Omit<Value, "label"> {
-  /** null for a case that brings settings alone. */
+  /** null for a case that only brings settings. */
   readonly value: string | readonly string[] | null;
 }
 

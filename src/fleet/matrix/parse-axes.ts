@@ -1,4 +1,4 @@
-/** `axes` of a matrix → checked axes. */
+/** Parses the `axes` of a matrix. */
 
 import type { Problem } from "../../errors.ts";
 import { marchesOn, marchPlatform } from "../../hardware/cpu-marches.ts";
@@ -8,10 +8,11 @@ import { isRecord } from "../../io/json.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import type { Axis, AxisValue } from "./matrix.ts";
-import { inputKind, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
-import { mistake } from "./unsafe-text.ts";
-import { checkAxisName, checkIsFree } from "./value-labels.ts";
-import { parseValue, valueProblem, vendorOf } from "./values.ts";
+import type { MatrixInput } from "./matrix-schema.ts";
+import { kindOfAxis, valueShapes } from "./value-schemas.ts";
+import { mistake, valueProblem } from "./matrix-problems.ts";
+import { checkAxisName, checkIsFree } from "./reserved-names.ts";
+import { parseValue, vendorOf } from "./values.ts";
 
 export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
   const axes: Axis[] = [];
@@ -23,7 +24,7 @@ export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, 
     const isList = Array.isArray(given);
     const path = ["axes", name, ...(isList ? [] : ["values"])];
     const values = parseValues(name, isList ? given : given.values, source, path, problems);
-    const kind = inputKind(name);
+    const kind = kindOfAxis(name);
     const axis = { kind: kind === "cuda" ? "accel" : kind, name, at, values } as Axis;
     if (axis.kind === "free") checkAxisName(name, at, problems);
     if (axis.kind === "free" && (isList || given.free !== "true")) checkIsFree(axis, problems);
@@ -38,7 +39,7 @@ export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, 
   return axes;
 }
 
-/** Each label once. */
+/** Reports labels that stand twice. */
 function parseValues(
   axis: string,
   inputs: readonly unknown[],
@@ -49,7 +50,7 @@ function parseValues(
   const byLabel = new Map<string, AxisValue>();
   for (const [index, input] of inputs.entries()) {
     if (input === undefined) continue;
-    // For each, the nearest known word is looked for.
+    // The search for the nearest known word is slow.
     if (problems.length > enoughProblems) break;
     const value = parseValue(axis, input, source, [...path, index], problems);
     if (value === null) continue;
@@ -65,10 +66,10 @@ function parseValues(
   return [...byLabel.values()];
 }
 
-/** Not all of them are listed. */
+/** More are not shown. */
 const enoughProblems = 200;
 
-/** GPU code without targets, or targets without an accelerator, can never be matched to a GPU. */
+/** Refuses GPU code without targets, and targets without an accelerator: no GPU runs either. */
 function checkGpuAxes(axes: readonly Axis[], problems: Problem[]): void {
   const [accel, another] = axes.filter((axis) => axis.kind === "accel");
   const compute = axes.find((axis) => axis.kind === "compute");
@@ -92,7 +93,7 @@ function checkGpuAxes(axes: readonly Axis[], problems: Problem[]): void {
 
 type AxisOfKind<Kind> = Extract<Axis, { readonly kind: Kind }>;
 
-/** A value of a vendor that the other axis does not have would make no cell, and nobody would notice. */
+/** Refuses a value of a vendor that the other axis does not have: it would make no cell, and nobody would notice. */
 function checkVendors(accel: AxisOfKind<"accel">, compute: AxisOfKind<"compute">, problems: Problem[]): void {
   for (const value of accel.values) {
     const vendor = vendorOf(value);
@@ -102,7 +103,7 @@ function checkVendors(accel: AxisOfKind<"accel">, compute: AxisOfKind<"compute">
   }
   for (const { vendor, label, at } of compute.values) {
     if (accel.values.some((value) => vendorOf(value) === vendor)) continue;
-    // With CPU-only rows alone it stands ready for the others.
+    // The axis cuda may have CPU-only rows alone, until a toolkit is added.
     if (vendor === "nvidia" && accel.name === "cuda") continue;
     const fix =
       vendor === "nvidia"
@@ -115,7 +116,7 @@ function checkVendors(accel: AxisOfKind<"accel">, compute: AxisOfKind<"compute">
   }
 }
 
-/** A platform without a march, or a march without its platform, would make no cell, and nobody would notice. */
+/** Refuses a platform without a march, and a march without its platform: it would make no cell, and nobody would notice. */
 function checkPlatforms(axes: readonly Axis[], problems: Problem[]): void {
   const platforms = axes.find((axis) => axis.kind === "platform");
   const marches = axes.find((axis) => axis.kind === "march");
@@ -135,12 +136,12 @@ function checkPlatforms(axes: readonly Axis[], problems: Problem[]): void {
   }
 }
 
-/** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
+/** The axes of a matrix that the schema refuses. Values that it refuses are undefined. */
 export function wellFormedAxes(data: unknown): MatrixInput["axes"] {
   const axes: Record<string, unknown> = {};
   const found = isRecord(data) && isRecord(data.axes) ? data.axes : {};
   for (const [name, given] of Object.entries(found)) {
-    const schema = valueSchemas[inputKind(name)];
+    const { schema } = valueShapes[kindOfAxis(name)];
     const wellFormed = (values: readonly unknown[]) => values.map((value) => schema.safeParse(value).data);
     if (Array.isArray(given)) axes[name] = wellFormed(given);
     else if (isRecord(given) && Array.isArray(given.values))

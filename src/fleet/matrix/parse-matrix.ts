@@ -1,7 +1,7 @@
-/** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
+/** Parses `matrix.yaml`, and reports every mistake with its place. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
-import { checkAxisName, checkLabels } from "./value-labels.ts";
+import { checkAxisName, checkLabels } from "./reserved-names.ts";
 import { parseIncludes } from "./include.ts";
 import type {
   Attestations,
@@ -14,14 +14,15 @@ import type {
   NamedValue,
   VersionSource,
 } from "./matrix.ts";
-import { baseProblems, mistake, referenceProblems, unsafeTextProblems } from "./unsafe-text.ts";
+import { mistake, referenceProblems, valueProblem } from "./matrix-problems.ts";
+import { unsafeTextProblems } from "./unsafe-text.ts";
 import { type MatrixInput, matrixSchema, type VersionInput } from "./matrix-schema.ts";
-import { findParents } from "./parents.ts";
+import { baseProblems, findParents } from "./base-images.ts";
 import { parseAxes, wellFormedAxes } from "./parse-axes.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
-import { allValues, none, parseCompiler, parseMatch, valueProblem } from "./values.ts";
-import { broughtBy, broughtProblems, listOf, locatedTexts, parseSettings } from "./settings.ts";
+import { allValues, none, parseCompiler } from "./values.ts";
+import { broughtBy, broughtProblems, listOf, locatedTexts, parseMatch, parseSettings } from "./settings.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { digestOf } from "../../oci/digest-of.ts";
@@ -43,7 +44,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   const checked = matrixSchema.safeParse(source.data, { reportInput: true });
   if (!checked.success) {
     problems.push(...schemaProblems(checked.error.issues, source));
-    // Axes of the right shape are checked all the same, so that one run names every mistake.
+    // Values that the schema accepts are parsed too, so that one run names every mistake.
     parseAxes({ axes: wellFormedAxes(source.data) }, source, problems);
     throwProblems(inOrder(problems));
     throw checked.error;
@@ -69,7 +70,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     ...unset,
     ...parseSettings(input, source.placeOf),
     template: located(input.template, "template"),
-    repository: declaredRepository(input),
+    repository: repositoryBelow(input.registry, input.name),
     tag: located(input.tag ?? defaultTag, "tag"),
     ...namesOf(input, source),
     labels: input.labels ?? {},
@@ -136,7 +137,7 @@ function parseExclusions(
   });
 }
 
-/** Of an `exclude` or a `when`. */
+/** The mistakes in the names of an `exclude` or a `when`. */
 function unknownAxes(
   what: string,
   names: readonly string[],
@@ -153,7 +154,7 @@ function unknownAxes(
   });
 }
 
-/** `values:`, and the axes that their cases and compute's name. */
+/** Parses `values:`. Checks the axes that cases name, those of `compute` too. */
 function parseNamedTexts(
   input: MatrixInput,
   axes: readonly Axis[],
@@ -187,7 +188,7 @@ function parseNamedTexts(
   });
 }
 
-/** A step that no cell meets would order nothing, and nobody would notice. */
+/** Refuses a step of `prefer` that no cell meets: it would order nothing, and nobody would notice. */
 function checkPreferences(
   { prefer = [] }: MatrixInput,
   { axes, include }: Pick<Matrix, "axes" | "include">,
@@ -206,14 +207,17 @@ function checkPreferences(
       report(`prefer names an unknown axis ${JSON.stringify(name)}`, fix);
       continue;
     }
-    const labels = allValues({ axes, include }).flatMap(([own, value]) => (own === name ? value.label : []));
+    const labels = allValues({ axes, include }).flatMap(([axisName, value]) =>
+      axisName === name ? value.label : [],
+    );
     if (!labels.includes(label) && label !== none)
       report(`prefer names ${step}, which no cell has`, `${name} has ${[...new Set(labels)].join(", ")}`);
   }
 }
 
 function checkReferences(input: MatrixInput, source: YamlSource, problems: Problem[]): void {
-  problems.push(...referenceProblems(declaredRepository(input), source.placeOf(["registry"])));
+  const repository = repositoryBelow(input.registry, input.name);
+  problems.push(...referenceProblems(repository, source.placeOf(["registry"])));
   problems.push(...baseProblems(input.base, source, ["base"]));
   for (const [ref, used] of Object.entries(input.replaceBases ?? {})) {
     const path = ["replaceBases", ref];
@@ -253,11 +257,12 @@ function attestationsOf(
   };
 }
 
-function declaredRepository({ registry, name }: MatrixInput): string {
+/** `registry.example.com/team/` and `app` → `registry.example.com/team/app`. */
+export function repositoryBelow(registry: string, name: string): string {
   return `${registry.replace(/(?<!\/)\/+$/, "")}/${name}`;
 }
 
-/** In the order of the file, as its author reads it. */
+/** Sorts by the place in the file. */
 function inOrder(problems: readonly Problem[]): Problem[] {
   return [...problems].sort(
     ({ at: one }, { at: other }) =>

@@ -1,8 +1,8 @@
-/** Zod's findings in the words of someone who edits a matrix, each with its place. */
+/** Turns the findings of zod into problems of the matrix. */
 
 import type { z } from "zod";
 import type { Problem } from "../../errors.ts";
-import { mistake } from "./unsafe-text.ts";
+import { mistake } from "./matrix-problems.ts";
 import { keysAt } from "./matrix-schema.ts";
 import { suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
@@ -64,7 +64,7 @@ function addFix(path: YamlPath): string {
   return `add ${String(path.at(-1))}: …`;
 }
 
-/** Of a union's branches, the one that got furthest: its first complaint lies inside the value, not about its kind. */
+/** The branch of a union whose kind of value is right: its findings lie inside the value. */
 function nearestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | null {
   const inside = branches.filter((issues) =>
     issues.every((issue) => issue.path.length > 0 || issue.code !== "invalid_type"),

@@ -1,16 +1,16 @@
-/** Secrets in a matrix: what it says ends in the image's history or labels, where everybody who can pull it reads them. */
+/** Finds secrets in a matrix: its texts end in an image's history or labels, where everybody who can pull the image reads them. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { textsIn } from "./texts.ts";
+import { textsIn } from "./unsafe-text.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
 const secretName =
   /(^|_)(TOKEN|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIALS?|APIKEY|ACCESSKEY|PRIVATEKEY|KEY|PAT)$/i;
 
-/** Keys that are there to be known: of an archive's signature, of a cache, of a sort. */
+/** Keys that are no secret: of an archive's signature, of a cache, of a sort. */
 const publicName = /(^|_)(PUBLIC|PUB|GPG|PGP|APT|RPM|SIGNING|CACHE|SORT|PRIMARY|FOREIGN|HOST)_KEY$/i;
 
-// Each service's own documentation of its token format; most were chosen so that scanners can find them.
+// Source: each service's documentation of its token format.
 const secretValues: readonly (readonly [RegExp, string])[] = [
   [/\bgh[pousr]_[A-Za-z0-9]{36,}/, "a GitHub token"],
   [/\bgithub_pat_[A-Za-z0-9_]{22,}/, "a GitHub token"],
@@ -30,11 +30,11 @@ const secretValues: readonly (readonly [RegExp, string])[] = [
     "a signed token (JWT)",
   ],
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----/, "a private key"],
-  // A scheme has a bounded length, so that a long word is not read again from each of its letters.
+  // The bound on the scheme keeps the time linear: without it a long word is read again from each of its letters.
   [/\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@]*:[^\s/@]+@/i, "a URL with a password"],
 ];
 
-/** The kind of secret that a build argument looks like, else null. An empty value gives nothing away. */
+/** The kind of secret that a build argument looks like; null for none, and for an empty value. */
 export function secretIn(name: string, value: string): string | null {
   if (value === "") return null;
   const found = secretForm(value);
@@ -42,12 +42,12 @@ export function secretIn(name: string, value: string): string | null {
   return secretName.test(name) && !publicName.test(name) ? `a secret by its name` : null;
 }
 
-/** The kind of secret whose form a text has, whatever its name, else null. */
+/** The kind of secret that a text looks like, whatever its name; null for none. */
 export function secretForm(text: string): string | null {
   return secretValues.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
-/** A secret in what `docker history` shows. `remove`: the words of the cure that come before. */
+/** A secret in `docker history`. @param remove the beginning of the fix */
 export function secretInHistory(what: string, remove = ""): Problem {
   return {
     code: "MATRIX_SECRET",
@@ -57,8 +57,8 @@ export function secretInHistory(what: string, remove = ""): Problem {
 }
 
 /**
- * Refuses arguments that look like secrets, and every other text that has the form of one: labels, `source`, values of axes. No
- * value is shown: reports end up in the logs of others.
+ * Reports arguments that look like secrets, and every other text that has the form of one: labels, `source`, values of axes. No
+ * message shows the value, as reports end in the logs of others.
  */
 export function secretProblems(
   args: Readonly<Record<string, string>> | undefined,

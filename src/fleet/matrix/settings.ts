@@ -1,25 +1,25 @@
-/** Settings that a value brings for its cells in place of the matrix's, and further texts that templates see. */
+/** Parses the settings of a matrix or of a value, and the further texts of a value, which templates see. */
 
 import type { Place, Problem } from "../../errors.ts";
 import { isRecord } from "../../io/json.ts";
 import { isSlipOf, suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import { type BaseInput, type ParentInput, type SettingsInput, valueKeys } from "./matrix-schema.ts";
-import type { Bases, Data, Located, Settings, Value } from "./matrix.ts";
-import { isParent, parentName } from "./parents.ts";
+import { type SettingsInput, type ValueKind, valueShapes } from "./value-schemas.ts";
+import type { AxisPatterns, Data, Located, Settings, Value } from "./matrix.ts";
+import { baseProblems, parseBases } from "./base-images.ts";
 import { argumentProblems } from "./secret-names.ts";
-import { baseProblems, mistake } from "./unsafe-text.ts";
+import { mistake } from "./matrix-problems.ts";
 
 type Brought = Pick<Value, "at" | "settings" | "data">;
 
-/** @param entry the value as a mapping, as the schema lets it pass; a value that is a text brings nothing */
-export function broughtBy(entry: object | string, kind: keyof typeof valueKeys, at: Place): Brought {
+/** The settings and texts of a value. A value that is a text has none. */
+export function broughtBy(entry: object | string, kind: ValueKind, at: Place): Brought {
   if (typeof entry === "string" || Array.isArray(entry)) return { at, settings: {}, data: {} };
   return { at, settings: parseSettings(entry, () => at), data: ownTexts(entry, kind) };
 }
 
-/** @param placeOf where a key of the entry is told to stand: a value's settings stand where it does */
+/** @param placeOf the place of a key, for messages: the settings of a value have the place of the value */
 export function parseSettings(entry: SettingsInput, placeOf: (path: YamlPath) => Place): Settings {
   const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = {};
   const located = <Found>(value: Found, ...path: YamlPath): Located<Found> => ({ value, at: placeOf(path) });
@@ -45,27 +45,26 @@ export function locatedTexts(
   return Object.fromEntries(entries);
 }
 
-/** One text is short for a list of it. */
+/** A text is short for a list of one. */
 export function listOf(texts: string | readonly string[]): readonly string[] {
   return typeof texts === "string" ? [texts] : texts;
 }
 
-function parseBases(input: BaseInput): Bases {
-  const textOf = (each: string | ParentInput) => (typeof each === "string" ? each : parentName(each));
-  if (typeof input === "string" || isParent(input)) return { "": textOf(input) };
-  return Object.fromEntries(Object.entries(input).map(([stage, each]) => [stage, textOf(each)]));
+/** The patterns of a `when` or an `exclude`, by axis. */
+export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
+  return Object.fromEntries(Object.entries(when).map(([axis, pattern]) => [axis, listOf(pattern)]));
 }
 
-/** A free axis's settings are texts like its others: templates see them too. */
-function ownTexts(entry: object, kind: keyof typeof valueKeys): Data {
-  const known = new Set(kind === "free" ? ["value", "label"] : Object.keys(valueKeys[kind]));
+/** The settings of a free value count as texts too: templates see them. */
+function ownTexts(entry: object, kind: ValueKind): Data {
+  const known = new Set(kind === "free" ? ["value", "label"] : valueShapes[kind].keys);
   const isText = (value: unknown) => typeof value === "string" || Array.isArray(value);
   return Object.fromEntries(
     Object.entries(entry).filter(([key, value]) => !known.has(key) && isText(value)),
   ) as Data;
 }
 
-/** Keys that templates have under the axis's name already. */
+/** Names that the template view has under the axis: `{{cuda.toolkit}}`. */
 const taken = {
   cuda: ["toolkit", "major", "minor", "short", "driver"],
   accel: ["name", "short"],
@@ -73,12 +72,12 @@ const taken = {
   platform: [],
   march: ["name", "flags", "without"],
   free: ["value"],
-} as const satisfies Readonly<Record<keyof typeof valueKeys, readonly string[]>>;
+} as const satisfies Readonly<Record<ValueKind, readonly string[]>>;
 
-/** The mistakes of a value's settings and texts, wherever it stands. */
+/** The mistakes in a value's settings and texts. */
 export function broughtProblems(
   entry: unknown,
-  kind: keyof typeof valueKeys,
+  kind: ValueKind,
   source: YamlSource,
   path: YamlPath,
 ): readonly Problem[] {
@@ -93,15 +92,14 @@ export function broughtProblems(
   ];
 }
 
-/** A key that nobody could tell from imgmatch's own: a slip of one of those, or what templates have under that name already. */
-function ownKeyProblems(key: string, kind: keyof typeof valueKeys, at: Place): readonly Problem[] {
+/** Refuses a text whose key is a slip of one of imgmatch's, or a name that the template view has. */
+function ownKeyProblems(key: string, kind: ValueKind, at: Place): readonly Problem[] {
   if (taken[kind].some((name) => name === key)) {
     const message = `${kind === "free" ? "a value" : kind} has ${key} of itself`;
     return [mistake(message, "choose another name for this text", at)];
   }
-  // A free axis's texts have always had any name.
-  const near = kind === "free" ? null : suggest(key, Object.keys(valueKeys[kind]));
-  // Too many short words are near to each other.
+  const near = kind === "free" ? null : suggest(key, valueShapes[kind].keys);
+  // Many short words are near to each other by chance.
   if (near === null || (key.length < 5 && !near.startsWith(key))) return [];
   // `cudnn` is no slip of `cuda`.
   if (near.length < 5 && !isSlipOf(key, near)) return [];

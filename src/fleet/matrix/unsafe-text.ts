@@ -4,13 +4,10 @@
  * They are refused everywhere in the matrix, so that no template has to quote for safety.
  */
 
-import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import { parseImageReference } from "../../oci/reference.ts";
-import type { BaseInput, ParentInput } from "./matrix-schema.ts";
-import { isParent } from "./parents.ts";
-import { textsIn } from "./texts.ts";
+import { mistake } from "./matrix-problems.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const unsafe = /[\u0000-\u001f\u007f\u0085\u2028\u2029\\`]|<</;
@@ -44,31 +41,16 @@ function printable(text: string): string {
   return unsafe.test(text) ? JSON.stringify(text) : text;
 }
 
-/** A mistake in a matrix or a workspace without another code. */
-export function mistake(message: string, fix: string, at: Place): Problem {
-  return { code: "MATRIX_SCHEMA", message, fix, at };
-}
-
-/** `REFERENCE_INVALID` at this place, or nothing. */
-export function referenceProblems(text: string, at: Place): Problem[] {
-  try {
-    parseImageReference(text);
-    return [];
-  } catch (error) {
-    if (error instanceof ImgmatchError) return error.problems.map((problem) => ({ ...problem, at }));
-    throw error;
+/** Every text of a YAML file with its path, in the order of the file; a key, with `isKey`, before its value. */
+export function* textsIn(
+  value: unknown,
+  path: YamlPath = [],
+): Generator<{ readonly text: string; readonly path: YamlPath; readonly isKey: boolean }> {
+  if (typeof value === "string") yield { text: value, path, isKey: false };
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, item] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    const at = [...path, key];
+    if (typeof key === "string") yield { text: key, path: at, isKey: true };
+    yield* textsIn(item, at);
   }
-}
-
-/** The base images at a path: one reference, or one per stage. A template is checked where it is rendered. */
-export function baseProblems(input: BaseInput | undefined, source: YamlSource, path: YamlPath): Problem[] {
-  if (input === undefined) return [];
-  const problemsOf = (each: string | ParentInput, at: YamlPath) =>
-    typeof each !== "string" || each.includes("{{") ? [] : referenceProblems(each, source.placeOf(at));
-  if (typeof input === "string") return problemsOf(input, path);
-  if (isParent(input)) return [];
-  const stages = Object.entries(input);
-  if (stages.length > 0) return stages.flatMap(([stage, each]) => problemsOf(each, [...path, stage]));
-  const fix = "write base: debian:bookworm-slim, or one reference per stage";
-  return [mistake("base names no image", fix, source.placeOf(path))];
 }

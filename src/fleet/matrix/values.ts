@@ -1,8 +1,6 @@
-/** One parser per kind of axis value: text of the matrix → checked value, or the problems with it. */
+/** Parses the values of axes: one parser for each kind of value. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { amdTargetNames, parseAmdTarget } from "../../hardware/amd-target.ts";
-import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
 import {
   cudaToolkits,
@@ -13,45 +11,39 @@ import {
 } from "../../hardware/cuda-toolkits.ts";
 import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
-import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
 import { isRocmRelease } from "../../hardware/rocm-releases.ts";
+import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import {
-  type AccelInput,
-  type ComputeInput,
-  type CudaInput,
-  type DriverInput,
-  type FreeInput,
-  inputKind,
-  type MarchInput,
-  type PlatformInput,
-} from "./matrix-schema.ts";
+import { parseComputeValue } from "./compute-values.ts";
 import type {
   AccelValue,
-  Case,
+  AxisValue,
   Compiler,
-  ComputeValue,
   FreeValue,
   MarchValue,
   Matrix,
-  AxisPatterns,
-  AxisValue,
   PlatformValue,
 } from "./matrix.ts";
-import { broughtBy, broughtProblems, listOf } from "./settings.ts";
-import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
+import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";
+import {
+  type AccelInput,
+  type CudaInput,
+  type DriverInput,
+  type FreeInput,
+  kindOfAxis,
+  type MarchInput,
+  type PlatformInput,
+} from "./value-schemas.ts";
+import { broughtBy, broughtProblems } from "./settings.ts";
 
-/** The name of the CPU-only row in PyTorch's wheels, and in those that follow them. */
+/** The CPU-only row in the names of PyTorch's wheels. */
 const cpu = "cpu";
 
-/** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
+/** The label of the CPU-only row, and of its compute capability. */
 export const none = "none";
-
-export type Parsed<Value> = { readonly value: Value } | { readonly problems: readonly Problem[] };
 
 export function parseCudaValue(input: CudaInput, at: Place): Parsed<AccelValue> {
   const entry = typeof input === "string" ? { toolkit: input } : input;
@@ -80,10 +72,10 @@ export function parseAccelValue(input: AccelInput, at: Place): Parsed<AccelValue
   return accelValue({ cuda, rocm, accel: word }, label, entry, broughtBy(input, "accel", at), at);
 }
 
-/** Accelerators that real definitions have, and imgmatch does not judge; others are taken too, if they are no slip of these. */
+/** Accelerators that imgmatch does not judge, from real build definitions. Other words are accepted too, if they are no slip of these. */
 const unjudged = "vulkan sycl openvino xpu musa cann hpu tpu neuron metal opencl maca l4t".split(" ");
 
-/** A fix, or null for none and for what may be an accelerator that nobody judges. */
+/** The fix for a word that is no accelerator; null for one that may be. */
 function whyNoAccelerator(word: string): string | null {
   if (word === none || unjudged.includes(word)) return null;
   const [, vendor, version] = /^(cuda|rocm)-?(\d[\d.]*)?$/.exec(word) ?? [];
@@ -103,7 +95,7 @@ type AccelEntry = Pick<
   "label" | "driver" | "platforms" | "compiler" | "cpuFloor" | "require"
 >;
 
-/** `accel`: none, or one that nobody judges. */
+/** @param accelerator one of its keys; `accel` is none, or an accelerator that imgmatch does not judge */
 function accelValue(
   { cuda, rocm, accel }: Accelerator,
   label: string,
@@ -172,7 +164,7 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
           at,
         );
       }
-      // NVIDIA's images hold the package off the path.
+      // NVIDIA's images have the package outside the loader's path.
       const onPath = input.onPath ?? "never";
       return { value: { mode: "compat", package: version, cuda, branches, onPath } };
     }
@@ -191,132 +183,18 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
   }
 }
 
-/** @param below the place of what stands further down in the entry */
-export function parseComputeValue(
-  input: ComputeInput,
-  at: Place,
-  below: (path: YamlPath) => Place = () => at,
-): Parsed<ComputeValue> {
-  if (typeof input === "string" || Array.isArray(input)) return parseTargets(input, at);
-  const { value, cases, label } = input;
-  const brought = broughtBy(input, "compute", at);
-  if (value !== undefined && cases === undefined) {
-    const parsed = parseTargets(value, at);
-    return "problems" in parsed
-      ? parsed
-      : { value: { ...parsed.value, ...brought, label: label ?? parsed.value.label } };
-  }
-  if (cases === undefined || value !== undefined || label === undefined) {
-    const fix =
-      'write { value: ["8.0", "9.0"] }, or { label: all, cases: [{ when: …, value: … }, { value: … }] }';
-    return refused("a mapping of compute has either value, or label and cases", fix, at);
-  }
-  const problems: Problem[] = [];
-  const parsed = cases.flatMap(({ when, value: chosen }, index): Case<ComputeValue>[] => {
-    const place = below(["cases", index]);
-    const targets = parseTargets(chosen, place);
-    if ("value" in targets)
-      return [{ at: place, when: parseMatch(when), chosen: { ...targets.value, ...brought, label } }];
-    problems.push(...targets.problems);
-    return [];
-  });
-  const [vendor = "nvidia", second] = new Set(parsed.map(({ chosen }) => chosen.vendor));
-  if (second !== undefined) problems.push(twoVendors(`the cases of ${JSON.stringify(label)}`, at));
-  return problems.length > 0
-    ? { problems }
-    : { value: { kind: "compute", label, ...brought, vendor, targets: [], amdTargets: [], cases: parsed } };
-}
-
-function twoVendors(what: string, at: Place): Problem {
-  const fix = "write a value for each vendor: each meets the accelerators of its own";
-  return valueProblem(`${what} are for GPUs of NVIDIA and of AMD`, fix, at);
-}
-
-/** The vendor whose GPU code the cells of a value have; null where there is none that is judged. */
+/** The vendor of the GPU code in the cells of a value; null for the CPU-only row and an accelerator that imgmatch does not judge. */
 export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">): GpuVendor | null {
   return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
 }
 
-/** Every value with the name of its axis, those of included cells last. */
+/** Every value of the axes and of included cells, with the name of its axis. */
 export function allValues({
   axes,
   include,
 }: Pick<Matrix, "axes" | "include">): readonly (readonly [axis: string, AxisValue])[] {
   const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
   return [...product, ...include.flatMap(({ values }) => Object.entries(values))];
-}
-
-/** Axis → patterns. */
-export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
-  return Object.fromEntries(Object.entries(when).map(([axis, pattern]) => [axis, listOf(pattern)]));
-}
-
-function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
-  const texts = listOf(value);
-  const problems: Problem[] = [];
-  const report = (message: string, fix: string) => problems.push(valueProblem(message, fix, at));
-  const targets: GpuTarget[] = [];
-  const amdTargets: string[] = [];
-  for (const text of texts) {
-    const amd = parseAmdTarget(text);
-    const found = readTargets(text);
-    const [first] = found ?? [];
-    if (amd !== null) amdTargets.push(amd);
-    else if (/^(gfx|amd|[gfx]{3})/i.test(text)) problems.push(unknownAmdTarget(text, at));
-    else if (found === null || first === undefined) {
-      const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes; of AMD as gfx942';
-      report(`${JSON.stringify(text)} is not a compute capability`, fix);
-    } else if (findArchitecture(first.compute) === null) {
-      const name = formatComputeCapability(first.compute);
-      report(`unknown compute capability ${name}`, "imgmatch hardware gpu lists the known ones");
-    } else {
-      targets.push(...found);
-    }
-  }
-  const names = [...targets.map(formatGpuTarget), ...amdTargets];
-  for (const twin of new Set(names.filter((name, index) => names.indexOf(name) < index))) {
-    const problem = valueProblem(`${twin} stands twice in ${JSON.stringify(texts)}`, "name it once", at);
-    problems.push({ ...problem, code: "MATRIX_DUPLICATE" });
-  }
-  if (targets.length > 0 && amdTargets.length > 0) problems.push(twoVendors(texts.join(", "), at));
-  problems.push(...unequalFeatures(amdTargets, at));
-  return problems.length > 0
-    ? { problems }
-    : {
-        value: {
-          kind: "compute",
-          label: texts.join("+"),
-          ...{ at, settings: {}, data: {} },
-          vendor: amdTargets.length > 0 ? "amd" : "nvidia",
-          targets,
-          amdTargets,
-          cases: [],
-        },
-      };
-}
-
-function unknownAmdTarget(text: string, at: Place): Problem {
-  const [name = "", ...features] = text.split(":");
-  if (amdTargetNames.includes(name)) {
-    const fix = "write :sramecc+, :sramecc-, :xnack+ or :xnack- behind a target that has the feature";
-    return valueProblem(`${name} has no ${features.join(":") || "such feature"}`, fix, at);
-  }
-  const near = suggest(name, amdTargetNames);
-  const fix = near === null ? "write it as clang does: gfx942, gfx11-generic" : `did you mean ${near}?`;
-  return valueProblem(`unknown GPU target ${JSON.stringify(name)}`, fix, at);
-}
-
-/** "Invalid offload arch combinations" of clang: in one compilation a feature is in all ids of a processor, or in none. */
-function unequalFeatures(targets: readonly string[], at: Place): readonly Problem[] {
-  const first = new Map<string, string>();
-  return targets.flatMap((target) => {
-    const name = target.split(":")[0] ?? target;
-    const known = first.get(name) ?? target;
-    first.set(name, known);
-    if (known.replace(/[+-](?=:|$)/g, "") === target.replace(/[+-](?=:|$)/g, "")) return [];
-    const fix = "name the same features in both, or write two values";
-    return [valueProblem(`clang compiles ${known} and ${target} into no one image`, fix, at)];
-  });
 }
 
 function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
@@ -350,13 +228,13 @@ function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
   return { value: { kind: "free", label, ...broughtBy(input, "free", at), value } };
 }
 
-/** `gcc 12.2`; its form is checked by the schema. */
+/** Parses `gcc 12.2`. The schema has checked its form. */
 export function parseCompiler(text: string | undefined): Compiler | null {
   const [, family, version] = /^(gcc|clang)[ -]([\d.]+)$/.exec(text ?? "") ?? [];
   return version === undefined ? null : { family: family as Compiler["family"], version };
 }
 
-/** By `inputKind` of the axis, for the shape that `valueSchemas` has of it. */
+/** By the kind of axis, as `valueShapes`. */
 const valueParsers = {
   cuda: parseCudaValue,
   accel: parseAccelValue,
@@ -368,7 +246,7 @@ const valueParsers = {
 
 type Parse = (data: unknown, at: Place, below: (path: YamlPath) => Place) => Parsed<AxisValue>;
 
-/** A value of an axis, of the shape that the schema has of it; null for one that cannot be. */
+/** @param input a value that the schema has accepted */
 export function parseValue(
   axis: string,
   input: unknown,
@@ -376,7 +254,7 @@ export function parseValue(
   path: YamlPath,
   problems: Problem[],
 ): AxisValue | null {
-  const kind = inputKind(axis);
+  const kind = kindOfAxis(axis);
   problems.push(...broughtProblems(input, kind, source, path));
   const parse = valueParsers[kind] as Parse;
   const parsed = parse(input, source.placeOf(path), (below) => source.placeOf([...path, ...below]));
@@ -389,12 +267,4 @@ function unknownMarch(name: string, at: Place): Problem {
   const near = suggestMarch(name, marchNames());
   const fix = near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`;
   return valueProblem(`unknown march ${JSON.stringify(name)}`, fix, at);
-}
-
-function refused(message: string, fix: string, at: Place) {
-  return { problems: [valueProblem(message, fix, at)] };
-}
-
-export function valueProblem(message: string, fix: string, at: Place): Problem {
-  return { code: "MATRIX_VALUE_UNKNOWN", message, fix, at };
 }

@@ -1,4 +1,4 @@
-/** A matrix of just these cells: its text with another `exclude` and `include`, and all else as it was. */
+/** Writes a matrix of just the wanted cells: its text with another `exclude` and `include`. */
 
 import { LineCounter } from "yaml";
 import { printable } from "../../printable.ts";
@@ -9,15 +9,15 @@ import { parseYamlDocument } from "../../io/yaml/yaml-document.ts";
 export interface CellToHave {
   /** Axis → label. */
   readonly axes: Readonly<Record<string, string>>;
-  /** Why, for people: a comment in front of it. */
+  /** Written as a comment above the cell. */
   readonly reason: string;
 }
 
 /**
- * Cells of the product that are not wanted are excluded, those that are no part of it included; values of the axes keep their base
- * images. A label that no axis has is written as a new value.
+ * Excludes the cells of the product that are not wanted, and includes those that are no part of it. A label that no axis has is written as a
+ * new value.
  *
- * @param text of the matrix, which has been parsed without a mistake
+ * @param text the text of `matrix`
  */
 export function withCells(text: string, matrix: Matrix, cells: readonly CellToHave[]): string {
   const document = parseYamlDocument(text, new LineCounter(), () => ({ file: matrix.file }));
@@ -51,7 +51,7 @@ function isOfProduct(axes: CellToHave["axes"], matrix: Matrix): boolean {
   });
 }
 
-/** Rules that leave only these cells of the product: for each accelerator its marches, and for each march its compute capabilities. */
+/** The `exclude` rules for hardware: for each accelerator the marches, and for each march the compute capabilities, that no cell has. */
 function unwanted({ axes }: Matrix, cells: readonly CellToHave[]): readonly string[] {
   const accels = axes.find((axis) => axis.kind === "accel");
   const computes = axes.find((axis) => axis.kind === "compute")?.values ?? [];
@@ -67,18 +67,18 @@ function unwanted({ axes }: Matrix, cells: readonly CellToHave[]): readonly stri
     const idle = marches.filter((march) => !has({ ...row, march }));
     const rows = marches.filter((march) => !idle.includes(march));
     const vendor = value === null ? null : vendorOf(value);
-    const own = computes.filter((compute) => compute.vendor === vendor).map(({ label }) => label);
+    const labels = computes.filter((compute) => compute.vendor === vendor).map(({ label }) => label);
     return [
       ...(idle.length === 0 ? [] : [ruleOf({ ...row, march: idle })]),
       ...rows.flatMap((march) => {
-        const out = own.filter((compute) => !has({ ...row, march, compute }));
+        const out = labels.filter((compute) => !has({ ...row, march, compute }));
         return out.length === 0 ? [] : [ruleOf({ ...row, march, compute: out })];
       }),
     ];
   });
 }
 
-/** Of the hardware that is left, combinations of free values that are not wanted. */
+/** The `exclude` rules for combinations of free values, on the hardware of the wanted cells. */
 function unwantedFree(matrix: Matrix, cells: readonly CellToHave[]): readonly string[] {
   const key = (axes: CellToHave["axes"]) => JSON.stringify(matrix.axes.map(({ name }) => axes[name] ?? none));
   const left = new Set(cells.map(({ axes }) => key(axes)));
@@ -109,7 +109,7 @@ function valuesOf(axes: CellToHave["axes"], matrix: Matrix): string {
       const label = axes[name];
       if (label === undefined || (kind === "compute" && label === none)) return [];
       const listed = values.some((value) => value.label === label);
-      // A list of compute capabilities has the label 8.6+8.9; PTX is no part of a list.
+      // `8.6+8.9` is the label of a list, `9.0+ptx` is one target.
       const parts = kind === "compute" && !listed ? label.split(/\+(?!ptx)/) : [label];
       return [`${name}: ${JSON.stringify(parts.length === 1 ? label : parts)}`];
     })

@@ -1,4 +1,4 @@
-/** The version of a matrix that has it from the environment or from git. */
+/** Finds the version of a matrix that takes it from the environment or from git. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { describeHead, type GitAnswer, shortHead } from "../../io/git.ts";
@@ -13,8 +13,8 @@ export interface FindVersionOptions {
 }
 
 /**
- * The matrix with its version. Throws at the place of `version`: `VERSION_UNKNOWN` where nobody tells it, `TAG_INVALID` for what no registry
- * takes as a tag, `MATRIX_SECRET` for what looks like one.
+ * The matrix with its version. Throws, with the place of `version`: `VERSION_UNKNOWN` if it cannot be found, `TAG_INVALID` if it cannot be a
+ * tag, `MATRIX_SECRET` if it looks like a secret.
  */
 export async function withVersion(matrix: Matrix, options: FindVersionOptions): Promise<Matrix> {
   const { versionFrom } = matrix;
@@ -28,7 +28,7 @@ async function findVersion(
 ): Promise<string> {
   const refuse = (code: Problem["code"], message: string, fix: string) =>
     new ImgmatchError({ code, message, fix, at });
-  // It becomes the tag of the version's index as it is: nothing of it is made into another text.
+  // The version is the tag of its index as it stands.
   const checked = (version: string, whose: string) => {
     if (isTag(version)) return version;
     throw refuse(
@@ -38,7 +38,7 @@ async function findVersion(
     );
   };
   if (source.from === "environment") {
-    // CI systems set empty what is not set.
+    // CI systems set a variable that has no value to an empty text.
     const found = env[source.name] || source.fallback;
     if (found === null)
       throw refuse(
@@ -57,7 +57,7 @@ async function findVersion(
   return checked(answer.text, "what git tells");
 }
 
-/** Whether imgmatch itself wrote this file beside the matrix: a build must not change the version of the next one. */
+/** True for the lock and rendered Dockerfiles: a build must not make the checkout dirty, and so change the next version. */
 export function isWritten(path: string): boolean {
   return path === lockPath || /^images\/[^/]+\.Dockerfile$/.test(path);
 }

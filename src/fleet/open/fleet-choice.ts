@@ -1,4 +1,4 @@
-/** The options that every command about the matrix has, turned into what the library wants. */
+/** The options of every command about a matrix, and the fleet, lock and lookups that they choose. */
 
 import { dirname, join } from "node:path";
 import { type Problem, usageError } from "../../errors.ts";
@@ -20,7 +20,7 @@ export interface FleetChoice extends RegistryAccess {
   readonly only?: readonly string[];
   /** `NAME=VALUE` or `NAME`. */
   readonly buildArg?: readonly string[];
-  /** Of `--no-cache`: its word, or false without one. */
+  /** The word of `--no-cache`; false for `--no-cache` without one. */
   readonly cache?: string | false;
   readonly replaceBase?: readonly string[];
   readonly offline?: boolean;
@@ -49,7 +49,7 @@ export function lockFileOf({ matrix = matrixPath, lock }: Pick<FleetChoice, "mat
   return lock ?? join(dirname(matrix), lockPath);
 }
 
-/** `--replace-base OLD=NEW`. */
+/** Parses `--replace-base OLD=NEW`. */
 export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<string, string> {
   return new Map(
     texts.map((text): [string, string] => {
@@ -67,7 +67,7 @@ export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<st
   );
 }
 
-/** Asks registries for the digests of bases, and what a base does when it is built on; what cannot be had is null. `onProblem` hears why. */
+/** Functions that ask registries for digests and configurations of bases. They answer null for a failure, which `onProblem` gets. */
 export async function baseLookup(
   { offline = false, ...flags }: FleetChoice,
   { env, signal }: Pick<World, "env" | "signal">,

@@ -1,4 +1,4 @@
-/** Cells of other fleets as bases: their images if these are built, and else their known facts. */
+/** Finds the images of other fleets' cells that are bases of this fleet. */
 
 import { join } from "node:path";
 import { lockPath, type Lock, type LockedImage } from "../../lock/lock.ts";
@@ -8,14 +8,13 @@ import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
 
-/** A base by its reference in Dockerfiles. */
 export interface ParentImage {
   readonly base: PlannedBase;
-  /** Published under a tag that another image of the fleet cannot have. */
+  /** True for a published image whose tag has its input digest: no other image can get the tag. */
   readonly isOwnTag: boolean;
 }
 
-/** Plans the fleets that this one is built on. @param plan makes the plan of one of them, from its lock */
+/** Plans the fleets that this one is built on, with `plan`. Answers by the reference in Dockerfiles. */
 export async function parentImages(
   { parents }: Fleet,
   plan: (fleet: Fleet, lock: Lock | null) => Promise<Plan>,
@@ -36,7 +35,7 @@ export async function parentImages(
   return images;
 }
 
-/** The locks of the fleets that a fleet is built on, and of those that these are built on. */
+/** The locks of all fleets that a fleet is built on, directly or not. */
 export async function parentLocks({ parents }: Fleet): Promise<readonly (Lock | null)[]> {
   const fleets = [...new Set([...parents.values()].map(({ fleet }) => fleet))];
   const found = await Promise.all(
@@ -68,7 +67,10 @@ function imageOf(
   };
 }
 
-/** The bases with what the lock's image was built on in their place, where that was in an engine alone and is published now; else nothing. */
+/**
+ * The bases with the digests that the lock's image was built on, where these were ids of an engine's images and the bases are published now.
+ * Undefined if there is no such base.
+ */
 export function builtOnLocal(
   bases: readonly PlannedBase[],
   images: ReadonlyMap<string, ParentImage>,
@@ -76,8 +78,8 @@ export function builtOnLocal(
 ): readonly PlannedBase[] | undefined {
   const then = bases.map((base) => {
     if (!images.get(base.ref)?.isOwnTag) return base;
-    const own = locked?.bases.find(({ ref, local }) => ref === base.used && local !== undefined);
-    return own?.local === undefined ? base : { ...base, digest: own.digest, local: own.local };
+    const builtOn = locked?.bases.find(({ ref, local }) => ref === base.used && local !== undefined);
+    return builtOn?.local === undefined ? base : { ...base, digest: builtOn.digest, local: builtOn.local };
   });
   return then.some((base, index) => base !== bases[index]) ? then : undefined;
 }

@@ -1,9 +1,8 @@
-/** The plan of a fleet: its cells and their Dockerfiles, with the digests of all bases. */
+/** Plans an open fleet: finds the digests of all bases, and compares each cell with the lock. */
 
 import { InternalError, usageError } from "../../errors.ts";
 import {
   rebuildWord,
-  type Lock,
   type LockPins,
   type LockedBase,
   type LockedBaseConfig,
@@ -18,48 +17,42 @@ import type { ContextListing } from "../dockerfile/context.ts";
 import { cellContexts, decidedUse } from "../dockerfile/cell-context.ts";
 import type { Cell } from "../cells/cell.ts";
 import { oncePer, oncePerText } from "../cells/once-per.ts";
-import { planFleet, type CellSources } from "../plan/plan-fleet.ts";
-import type { Selection } from "../cells/select.ts";
-import { checkedCells } from "./check-axes.ts";
-import type { CellDockerfile, Fleet } from "./open-fleet.ts";
+import { planFleet, type CellSources, type PlanFleetOptions } from "../plan/plan-fleet.ts";
+import type { CellDockerfile } from "./cell-dockerfile.ts";
+import { checkedCells, type Fleet } from "./open-fleet.ts";
 import { builtOnLocal, parentImages } from "./parent-images.ts";
 import { replacementsFor, replacementsOf } from "./replace-bases.ts";
 import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
 
-/** Digest of a base image's manifest or index, or null where nobody can tell. */
+/** The digest of a base image's manifest or index; null if it cannot be found. */
 export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
 
-/** The configuration of a base's image for a platform, or null where nobody can tell. */
+/** The configuration of a base's image for a platform; null if it cannot be read. */
 export type ReadBase = (
   ref: string,
   digest: Digest,
   platform: string,
 ) => Promise<Pick<ImageConfig, "env" | "onbuild"> | null>;
 
-/** The image that an engine has under this name, or null where it has none. */
+/** The image that an engine has under this name; null for none. */
 export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
 
-export interface FleetPlanOptions {
-  readonly lock: Lock | null;
-  /** The pins that decide in the lock's place which bases and which rebuild were asked for. Default: the lock. */
+export interface FleetPlanOptions extends PlanFleetOptions {
+  /** The source of base digests and of rebuild words. Default: the lock. */
   readonly pins?: LockPins;
-  readonly only?: readonly Selection[];
-  readonly published?: boolean;
-  readonly asBuilt?: boolean;
-  readonly held?: ReadonlySet<string>;
   /** Base reference → the one to build with instead. */
   readonly replaceBases?: ReadonlyMap<string, string>;
-  /** Build these cells anew, though nothing else has changed: what `build --no-cache` names. Default: what the lock says of each. */
+  /** The word of `build --no-cache`: another word than the lock's builds a cell anew. Default: the lock's word of each cell. */
   readonly rebuild?: string | undefined;
-  /** Asked once for every base that neither pins its digest itself nor stands in the lock. */
+  /** Called once for every base that has no digest in its reference or in the lock. */
   readonly findBaseDigest: FindBaseDigest;
-  /** Asked then for those whose digest is not found; the lock's local bases count as not in it. Default: no engine is asked. */
+  /** Called for a base whose digest is not found. The lock's local bases are asked for again. Default: no engine is asked. */
   readonly findLocalBase?: FindLocalBase;
-  /** Asked once for every base that decides which files a new image takes, and of which the lock says nothing. Default: nothing is read. */
+  /** Called once for every base that may decide which files a new image takes, unless the lock has its configuration. Default: not read. */
   readonly readBase?: ReadBase;
 }
 
-/** Plans a fleet. Throws `TEMPLATE_IGNORES_AXIS`. A base whose digest is found nowhere leaves its cells without input digest. */
+/** Plans a fleet. The cells of a base without a known digest have no input digest. Throws `SELECTION_…`, `TEMPLATE_IGNORES_AXIS`. */
 export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
   const replace = replacementsOf(fleet, options.replaceBases ?? new Map());
   const parents = await parentImages(fleet, (parent, lock) =>
@@ -68,7 +61,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
       ...(options.published && { published: true }),
       ...(options.held && { held: options.held }),
       replaceBases: replacementsFor(parent, options.replaceBases ?? new Map()),
-      // An image on a base that no lock of it pins has not been built.
+      // A base without a pin in the parent's lock means that the parent is not built: no registry need be asked.
       findBaseDigest: async () => null,
     }),
   );
@@ -79,22 +72,22 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const pins = options.pins ?? options.lock;
   const pinOf = pinsOf(pins);
   const rebuildOf = rebuildsOf(pins, options.rebuild);
-  const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
-  // Cells of one form share their bases and their context, but for those of which the lock says something itself.
+  const digestIn = oncePerText((ref) => parseImageReference(ref).digest);
+  // Cells with the same Dockerfile instructions share bases and context. A cell in the lock may have pins of its own.
   const formOf = ({ cell, dockerfile }: RenderedCell): object =>
     (pins?.images[cell.id] ?? options.lock?.images[cell.id]) === undefined ? dockerfile.bases : cell;
   const forms = [...new Map(chosen.map((each) => [formOf(each), each])).values()];
-  const found = new Map<string, ReturnType<typeof findBase>>();
+  const lookups = new Map<string, ReturnType<typeof findBase>>();
   const baseOf = async (ref: string, cell: Cell): Promise<PlannedBase> => {
     const parent = parents.get(ref);
     if (parent !== undefined) return parent.base;
     const used = replace.get(ref) ?? ref;
-    const own = ownDigest(used);
-    if (own !== null) return { ref, used, digest: own };
+    const written = digestIn(used);
+    if (written !== null) return { ref, used, digest: written };
     const pin = pinOf(used, cell);
     const isOpen = pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
-    const asked = isOpen ? await remember(found, used, () => findBase(used, options)) : null;
-    const { digest = null, local } = asked ?? pin ?? {};
+    const answer = isOpen ? await remember(lookups, used, () => findBase(used, options)) : null;
+    const { digest = null, local } = answer ?? pin ?? {};
     return { ref, used, digest, ...(local && { local }) };
   };
   const configured = configReader(pins, options.readBase);
@@ -115,7 +108,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   for (const each of chosen) {
     const { cell, dockerfile } = each;
     const form = shared.get(formOf(each));
-    if (form === undefined) throw new InternalError(`${cell.id} has a form that was not looked at`);
+    if (form === undefined) throw new InternalError(`${cell.id} has no bases and context`);
     const builtOn = builtOnLocal(form.bases, parents, options.lock?.images[cell.id]);
     sources.set(cell.id, { dockerfile, ...form, rebuild: rebuildOf(cell), ...(builtOn && { builtOn }) });
   }
@@ -128,15 +121,15 @@ interface RenderedCell {
 }
 
 /**
- * Adds to a base its configuration, if that decides what is taken. As long as an image's Dockerfile and base stay, so does what the
- * lock says of them: an image that was built while its base could not be read is not built again when it can.
+ * Adds to a base its configuration, if that decides which files are taken. While an image's Dockerfile and base stay, the lock decides: an
+ * image that was built while its base could not be read is not built again when it can.
  */
 function configReader(
   pins: LockPins | null,
   readBase: ReadBase = async () => null,
 ): (base: PlannedBase, each: RenderedCell) => Promise<PlannedBase> {
   const knownOf = lockedConfigs(pins);
-  const asked = new Map<string, Promise<LockedBaseConfig | null>>();
+  const reads = new Map<string, Promise<LockedBaseConfig | null>>();
   const configOf = async (
     { ref, used, digest, local }: PlannedBase,
     { cell, dockerfile: { use, bare } }: RenderedCell,
@@ -145,7 +138,7 @@ function configReader(
     if (!use.bases.some((each) => each.ref === ref)) return null;
     const known = knownOf(used, digest, { cell, bare });
     if (known !== undefined) return known;
-    return remember(asked, `${used} ${digest} ${cell.platform}`, async () => {
+    return remember(reads, `${used} ${digest} ${cell.platform}`, async () => {
       const read = await readBase(used, digest, cell.platform);
       return read === null ? null : { onbuild: read.onbuild, env: namesIn(read.env) };
     });
@@ -156,15 +149,13 @@ function configReader(
   };
 }
 
-/** Of `NAME=value`; nobody names files by `PATH`, which all have. */
+/** The names of `NAME=value`, without `PATH`: every image has it, and no `COPY` names files by it. */
 function namesIn(env: readonly string[]): readonly string[] {
   const names = env.map((each) => each.replace(/=.*$/s, "")).filter((name) => name !== "" && name !== "PATH");
   return [...new Set(names)].sort();
 }
 
-/**
- * The configuration of a base in the lock: null if an image was built on it and it was not read, undefined if the lock does not have it.
- */
+/** The configuration of a base in the lock: null if the cell was built on it while it could not be read, undefined if it is not there. */
 function lockedConfigs(
   lock: LockPins | null,
 ): (
@@ -180,9 +171,9 @@ function lockedConfigs(
   return (ref, digest, { cell, bare }) => {
     const found = known.get(`${ref} ${digest} ${cell.platform}`);
     if (found !== undefined) return found;
-    const own = lock?.images[cell.id];
-    const isBuilt = own?.bases.some((base) => base.ref === ref && base.digest === digest) ?? false;
-    return isBuilt && own?.inputs?.dockerfile === digestOf(bare) ? null : undefined;
+    const image = lock?.images[cell.id];
+    const isBuilt = image?.bases.some((base) => base.ref === ref && base.digest === digest) ?? false;
+    return isBuilt && image?.inputs?.dockerfile === digestOf(bare) ? null : undefined;
   };
 }
 
@@ -192,15 +183,15 @@ async function findBase(
 ): Promise<Pick<LockedBase, "digest" | "local"> | null> {
   const digest = await findBaseDigest(ref);
   if (digest !== null) return { digest };
-  const held = (await findLocalBase?.(ref)) ?? null;
-  return held === null ? null : { digest: held.id, local: held.engine };
+  const image = (await findLocalBase?.(ref)) ?? null;
+  return image === null ? null : { digest: image.id, local: image.engine };
 }
 
-/** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */
+/** The lock pins bases: a tag that moves changes nothing until somebody updates the bases. */
 function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase | null {
   const pins = new Map<string, LockedBase>();
   const images = Object.values(lock?.images ?? {});
-  // Bases that somebody has asked for go before those that images were built on.
+  // `lock --update-bases` wrote `nextBases`: they go before the bases that images were built on.
   for (const base of [
     ...images.flatMap(({ nextBases = [] }) => nextBases),
     ...images.flatMap(({ bases }) => bases),
@@ -209,20 +200,20 @@ function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase 
   }
   return (ref, { id }) => {
     const image = lock?.images[id];
-    const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
-    return own ?? pins.get(ref) ?? null;
+    const ownPin = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
+    return ownPin ?? pins.get(ref) ?? null;
   };
 }
 
 /**
- * The word by which each cell is built anew. The word that is asked for comes first. Else a cell keeps the word of its lock entry, so that the
- * next build does not go back. A cell without an entry takes the greatest word of the others, so that its steps are as new as theirs. Null
- * if there is none. Throws `USAGE` for what can be no word.
+ * The rebuild word of each cell. The word of `--no-cache` comes first. Else a cell keeps the word of its lock entry, so that the next build
+ * does not go back. A cell without an entry takes the greatest word of the others, so that its steps are as new as theirs. Null if there is
+ * none. Throws `USAGE` for an invalid word.
  */
-function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Cell) => string | null {
-  if (asked !== undefined && !rebuildWord.test(asked)) {
+function rebuildsOf(lock: LockPins | null, word: string | undefined): (cell: Cell) => string | null {
+  if (word !== undefined && !rebuildWord.test(word)) {
     throw usageError(
-      `${JSON.stringify(asked)} is not a valid word for a rebuild`,
+      `${JSON.stringify(word)} is not a valid word for a rebuild`,
       "write --no-cache=2026-W47: at most 64 letters, digits and . _ : -",
     );
   }
@@ -230,7 +221,7 @@ function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Ce
   const words = Object.values(images).flatMap(({ inputs }) => inputs?.rebuild ?? []);
   const last = words.sort(compareText).at(-1) ?? null;
   return ({ id }) => {
-    if (asked !== undefined) return asked;
+    if (word !== undefined) return word;
     return Object.hasOwn(images, id) ? (images[id]?.inputs?.rebuild ?? null) : last;
   };
 }

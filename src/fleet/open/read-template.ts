@@ -1,13 +1,13 @@
-/** The template of a fleet with its partials, or the Dockerfile that is used as it stands. */
+/** Reads the templates of a fleet with their partials, and the Dockerfiles that are used as they stand. */
 
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
-import { ImgmatchError, InternalError, type Place, throwProblems } from "../../errors.ts";
+import { ImgmatchError, InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { didYouMean, suggest } from "../../io/suggest.ts";
 import { liesIn } from "../../io/project-folder.ts";
-import { type ReadOptions, readExactText, readTextFile } from "../../io/files.ts";
+import { readExactText, readTextFile } from "../../io/files.ts";
 import type { GivenArguments } from "../matrix/given-arguments.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
@@ -30,19 +30,19 @@ export interface CellTemplate {
 
 export interface ReadTemplates {
   readonly templates: (cell: Cell) => CellTemplate;
-  /** The parts of it that are imgmatch's, as paths from the matrix: templates and partials, not a Dockerfile. */
+  /** Templates and partials as paths from the matrix, without Dockerfiles that are used as they stand. */
   readonly files: readonly string[];
 }
 
 export interface ReadTemplateOptions {
-  /** In place of the template's text. */
+  /** The text of every template, in place of its file's. */
   readonly text: string | undefined;
   readonly given: GivenArguments;
 }
 
 /**
- * Reads every template that the cells name, once. Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for what no Dockerfile has an `ARG` of,
- * and for what is given to templates that never name it.
+ * Reads every template that the cells name, once. Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for an argument that no Dockerfile declares
+ * with `ARG`, and for a given one that no template names.
  */
 export async function readTemplates(
   root: string,
@@ -60,18 +60,7 @@ export async function readTemplates(
   }
   const read = [...byPath.values()];
   const names = [...byPath.keys()].join(" or ");
-  if (read.every(({ declared }) => declared !== null))
-    throwProblems(
-      undeclaredArguments(args, names, new Set(read.flatMap(({ declared }) => [...(declared ?? [])]))),
-    );
-  else if (read.every(({ declared }) => declared === null))
-    throwProblems(
-      unreachedArguments(
-        Object.keys(options.given),
-        names,
-        read.flatMap(({ texts }) => texts),
-      ),
-    );
+  throwProblems(lostArguments(read, names, args, Object.keys(options.given)));
   return {
     templates: ({ id, settings }) => {
       const found = byPath.get(settings.template.value);
@@ -83,30 +72,45 @@ export async function readTemplates(
 }
 
 interface ReadTemplate extends CellTemplate {
-  /** The names of its `ARG`s; null for a template, which may make some. */
+  /** The names of its `ARG`s; null for a template, which may write any. */
   readonly declared: ReadonlySet<string> | null;
-  /** With those of its partials. */
+  /** Its text and those of its partials. */
   readonly texts: readonly string[];
   readonly files: readonly string[];
 }
 
+/** Templates beside Dockerfiles are not checked: an argument may be for either. */
+function lostArguments(
+  read: readonly ReadTemplate[],
+  names: string,
+  args: Readonly<Record<string, Located<string>>>,
+  given: readonly string[],
+): readonly Problem[] {
+  const declared = read.flatMap((each) => (each.declared === null ? [] : [each.declared]));
+  if (declared.length === read.length)
+    return undeclaredArguments(args, names, new Set(declared.flatMap((each) => [...each])));
+  if (declared.length > 0) return [];
+  return unreachedArguments(
+    given,
+    names,
+    read.flatMap(({ texts }) => texts),
+  );
+}
+
 async function readTemplate(
   root: string,
-  { value: path, at }: Located<string>,
-  other: string | undefined,
+  reference: Located<string>,
+  otherText: string | undefined,
 ): Promise<ReadTemplate> {
+  const { value: path } = reference;
   const file = join(root, path);
-  const read = (reader: typeof readExactText) =>
-    other === undefined
-      ? readReferenced(root, path, at, (options) => reader(file, inputLimits.template, options))
-      : Promise.resolve(other);
   if (!isTemplateName(path)) {
-    const text = await read(readExactText);
+    const text = otherText ?? (await readReferenced(root, reference, readExactText));
     const declared = declaredArguments(parseDockerfile(text));
     const takes = (name: string) => declared.has(name) || isPredefined(name);
     return { template: plainDockerfile(text), declared, takes, texts: [text], files: [] };
   }
-  const text = await read(readTextFile);
+  const text = otherText ?? (await readReferenced(root, reference, readTextFile));
   const partials = await readPartials(parseTemplate(text, file), (name, place) =>
     readPartial(root, path, partialFile(name), place),
   );
@@ -120,7 +124,7 @@ async function readTemplate(
   };
 }
 
-/** A link may lead to what is in the matrix's folder, and nowhere else. */
+/** A symbolic link may lead to files of the matrix's folder only. */
 async function readPartial(root: string, template: string, name: string, at: Place): Promise<PartialFile> {
   const folder = dirname(template);
   const path = join(folder, name);
@@ -144,21 +148,20 @@ async function readPartial(root: string, template: string, name: string, at: Pla
 
 async function readReferenced(
   root: string,
-  path: string,
-  at: Place,
-  read: (options: ReadOptions) => Promise<string>,
+  { value: path, at }: Located<string>,
+  read: typeof readExactText,
 ): Promise<string> {
   try {
-    return await read({ missingCode: "TEMPLATE_NOT_FOUND" });
+    return await read(join(root, path), inputLimits.template, { missingCode: "TEMPLATE_NOT_FOUND" });
   } catch (error) {
-    if (error instanceof ImgmatchError && error.code !== "TEMPLATE_NOT_FOUND") throw error;
+    if (!(error instanceof ImgmatchError) || error.code !== "TEMPLATE_NOT_FOUND") throw error;
+    const message = `the template ${path} cannot be read`;
     const fix = `${didYouMean(nearestFile(root, path))}create it, or correct template: in the matrix`;
-    throwProblems([{ code: "TEMPLATE_NOT_FOUND", message: `the template ${path} cannot be read`, fix, at }]);
-    throw error;
+    throw new ImgmatchError({ code: "TEMPLATE_NOT_FOUND", message, fix, at });
   }
 }
 
-/** The file of its folder that the name may mean, as who wrote the name would name it. */
+/** The path of the nearest name in the same folder. */
 function nearestFile(root: string, path: string): string | null {
   const files = attempt(() => readdirSync(join(root, dirname(path))), []);
   const near = suggest(basename(path), files);

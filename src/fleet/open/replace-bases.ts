@@ -1,31 +1,32 @@
-/** Other images in place of the bases that Dockerfiles name: a mirror, an equivalent. */
+/** Replaces the bases that Dockerfiles name with other images: a mirror, an equivalent. */
 
 import { type Place, type Problem, throwProblems } from "../../errors.ts";
 import { suggest } from "../../io/suggest.ts";
 import { firstOf } from "../../io/table.ts";
 import { isRepository, parseImageReference } from "../../oci/reference.ts";
+import { buildableCells } from "../cells/expand.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 interface Replacement {
   readonly used: string;
-  /** In the matrix; null for one that the caller asks for. */
+  /** Its place in the matrix; null for one of the caller. */
   readonly at: Place | null;
 }
 
 /**
- * The matrix' own replacements, and before them the caller's. Throws `USAGE` or `MATRIX_SCHEMA` for a base that no Dockerfile of the
- * whole fleet names: what it was to replace would be built with.
+ * The replacements of the caller and of the matrix, for the bases of this fleet. The caller's go first. Throws `USAGE` or `MATRIX_SCHEMA` for
+ * one that matches no base of the fleet: the base that somebody meant to replace would be used.
  */
 export function replacementsOf(
   fleet: Fleet,
-  asked: ReadonlyMap<string, string>,
+  fromCaller: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
   const { matrix } = fleet;
   const all = new Map<string, Replacement>([
     ...Object.entries(matrix.replaceBases).map(([ref, { value, at }]) => [ref, { used: value, at }] as const),
-    ...[...asked].map(([ref, used]) => [ref, { used, at: null }] as const),
+    ...[...fromCaller].map(([ref, used]) => [ref, { used, at: null }] as const),
   ]);
-  if (all.size === 0) return asked;
+  if (all.size === 0) return fromCaller;
   const names = replaceableBases(fleet);
   const matches = [...all].map(([old, { used, at }]) => ({
     ...{ old, used, at },
@@ -34,7 +35,7 @@ export function replacementsOf(
   throwProblems(
     matches.flatMap(({ old, at, found }) => (found.length > 0 ? [] : [unknownReplacement(old, at, names)])),
   );
-  // The last one counts: of the matrix before the caller's, and of each what names less first, as `docker.io` before `nvidia/cuda`.
+  // The last one counts: the matrix's stand before the caller's, and short names before long ones: `docker.io` before `nvidia/cuda`.
   const uses = matches.flatMap(({ used, at, found }) =>
     found.map(({ ref, rest, length }) => ({
       ref,
@@ -46,27 +47,25 @@ export function replacementsOf(
   return new Map(ordered.map(({ ref, used }) => [ref, used]));
 }
 
-/** Those of all its Dockerfiles, sorted. Images that another fleet builds are not among them. */
+/** The bases of all Dockerfiles, sorted, without the images of other fleets. */
 function replaceableBases({ cells, dockerfileOf, parents }: Fleet): readonly string[] {
   const refs = new Set(
-    cells.flatMap(({ cell, skipped }) =>
-      skipped === null ? dockerfileOf(cell).bases.map(({ ref }) => ref) : [],
-    ),
+    buildableCells(cells).flatMap((cell) => dockerfileOf(cell).bases.map(({ ref }) => ref)),
   );
   return [...refs].filter((ref) => !parents.has(ref)).sort();
 }
 
-/** Of what is asked for, what this fleet's bases have. */
+/** The caller's replacements that match a base of this fleet. */
 export function replacementsFor(
   fleet: Fleet,
-  asked: ReadonlyMap<string, string>,
+  fromCaller: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
-  if (asked.size === 0) return asked;
+  if (fromCaller.size === 0) return fromCaller;
   const names = replaceableBases(fleet);
-  return new Map([...asked].filter(([old]) => names.some((ref) => matchIn(old, ref) !== null)));
+  return new Map([...fromCaller].filter(([old]) => names.some((ref) => matchIn(old, ref) !== null)));
 }
 
-/** How much of a base's name this is: all of it, its repository, or a registry with or without a path. Null where it is none of these. */
+/** Compares `old` with a base: the whole reference, its repository, or its registry with or without a path. Null for another image. */
 function matchIn(old: string, ref: string): { ref: string; rest: string; length: number } | null {
   if (old === ref) return { ref, rest: "", length: Number.POSITIVE_INFINITY };
   const { registry, repository, tag, digest } = parseImageReference(ref);

@@ -1,4 +1,4 @@
-/** The matrices of a workspace, in the order in which their fleets are built: each behind those that it is built on. */
+/** Finds the matrices of a workspace (`imgmatch.workspace.yaml`), and orders them so that a fleet comes after its bases. */
 
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -6,21 +6,23 @@ import { dirname, join, normalize, relative } from "node:path";
 import { ImgmatchError, type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { readTextFile } from "../../io/files.ts";
+import { fieldsOf } from "../../io/json.ts";
 import { liesIn } from "../../io/project-folder.ts";
+import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import type { Located } from "../matrix/matrix.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
-import { mistake } from "../matrix/unsafe-text.ts";
-import { parseWorkspace } from "../matrix/parse-workspace.ts";
+import { mistake } from "../matrix/matrix-problems.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { compareText } from "../../io/collections.ts";
 
 const workspaceFile = "imgmatch.workspace.yaml";
 
 /**
- * Their paths, each once, in the order of the file and below a pattern by name. A matrix is written beside, so no link is followed
- * out of the file's folder. Throws `MATRIX_NOT_FOUND` where a line names none, `MATRIX_SCHEMA`, and `USAGE` for a pattern that names none.
+ * The paths of the matrices, each once, in the order of the file; the matches of a pattern by name. Files are written beside a matrix, so no
+ * link may lead out of the workspace. Throws `MATRIX_NOT_FOUND` for a line that names no file, `MATRIX_SCHEMA`, and `USAGE` for a folder that
+ * matches no fleet.
  *
- * @param folders of fleets, `*` standing for any characters; empty for all
+ * @param folders patterns for the folders of fleets, with `*` for any characters; empty for all
  */
 export async function findMatrices(
   file: string = workspaceFile,
@@ -34,7 +36,7 @@ export async function findMatrices(
   const problems: Problem[] = [];
   const found: string[] = [];
   for (const { value, at } of parseWorkspace(text, file)) {
-    const paths = await expand(root, partsOf(value));
+    const paths = await matchingPaths(root, partsOf(value));
     if (paths.length === 0) {
       const fix = "correct it, or run imgmatch init where it is to be";
       problems.push({ code: "MATRIX_NOT_FOUND", message: `${value} names no file`, fix, at });
@@ -46,10 +48,37 @@ export async function findMatrices(
     found.push(...paths);
   }
   throwProblems(problems);
-  return chosen([...new Set(found)], file, folders);
+  return inFolders(folders, [...new Set(found)], file);
 }
 
-function chosen(all: readonly string[], file: string, folders: readonly string[]): readonly string[] {
+/** Paths from the file, with `*` for any characters of a name. Throws `MATRIX_…` with every mistake. */
+export function parseWorkspace(text: string, file: string): readonly Located<string>[] {
+  const { source, problems } = parseYamlSource(text, file);
+  if (source.data === null) throwProblems(problems);
+  const { fleets, ...others } = fieldsOf(source.data);
+  const unknown = Object.keys(others).map((key) =>
+    mistake(`unknown key ${JSON.stringify(key)}`, "the one key here is fleets", source.placeOfKey([key])),
+  );
+  const paths: readonly unknown[] = Array.isArray(fleets) ? fleets : [];
+  const placeOf = (index: number) => source.placeOf(["fleets", index]);
+  const fix = "write fleets: [services/*/matrix.yaml]";
+  const missing =
+    paths.length === 0 ? [mistake("fleets names no matrix", fix, source.placeOf(["fleets"]))] : [];
+  const wrong = paths.flatMap((path, index) => pathProblems(path, placeOf(index)));
+  throwProblems([...problems, ...unknown, ...missing, ...wrong]);
+  return paths.map((path, index) => ({ value: String(path), at: placeOf(index) }));
+}
+
+/** Lock and Dockerfiles are written beside a matrix, so it has to be in the workspace's folder. */
+function pathProblems(path: unknown, at: Place): Problem[] {
+  if (typeof path !== "string" || path === "")
+    return [mistake("a fleet is the path of its matrix", "write services/api/matrix.yaml", at)];
+  const parts = path.split("/");
+  if (!path.startsWith("/") && !path.includes("\\") && !parts.includes("..")) return [];
+  return [mistake(`${path} leads out of the workspace`, "name matrices below the folder of this file", at)];
+}
+
+function inFolders(folders: readonly string[], all: readonly string[], file: string): readonly string[] {
   if (folders.length === 0) return all;
   const nameOf = (matrix: string) => relative(dirname(file), dirname(matrix)) || ".";
   const names = all.map(nameOf);
@@ -65,9 +94,12 @@ function partsOf(path: string): readonly string[] {
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
-/** The paths of `folder` that the parts of a pattern name. */
-async function expand(folder: string, [part = "", ...rest]: readonly string[]): Promise<readonly string[]> {
-  // Of a folder that is not there, or not to be read, nothing is named.
+/** The paths in `folder` that match the parts of a pattern. */
+async function matchingPaths(
+  folder: string,
+  [part = "", ...rest]: readonly string[],
+): Promise<readonly string[]> {
+  // A folder that is missing or unreadable has no matches.
   const items = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = items
     .filter((item) => (rest.length === 0 ? !item.isDirectory() : !item.isFile()))
@@ -75,11 +107,11 @@ async function expand(folder: string, [part = "", ...rest]: readonly string[]): 
     .filter((name) => (part.includes("*") ? !name.startsWith(".") : true) && matchesGlob(part, name))
     .sort(compareText);
   if (rest.length === 0) return names.map((name) => join(folder, name));
-  const below = await Promise.all(names.map((name) => expand(join(folder, name), rest)));
+  const below = await Promise.all(names.map((name) => matchingPaths(join(folder, name), rest)));
   return below.flat();
 }
 
-/** Else in the order that they have. A matrix with mistakes is ordered by none. Throws `MATRIX_SCHEMA` for fleets that are built on each other. */
+/** Keeps the order where it can. A matrix with mistakes counts as built on no fleet. Throws `MATRIX_SCHEMA` for fleets built on each other. */
 export async function orderFleets(matrices: readonly string[]): Promise<readonly string[]> {
   const parents = new Map(
     await Promise.all(matrices.map(async (file) => [file, await parentsOf(file)] as const)),
@@ -97,7 +129,7 @@ export async function orderFleets(matrices: readonly string[]): Promise<readonly
   return [...ordered];
 }
 
-/** @param line the matrices, each of which builds on the next; the last is one of those before */
+/** @param line matrices, each built on the next; the last one stands in it before */
 export function fleetCircle(line: readonly string[], at: Place): Problem {
   return mistake(
     `fleets are built on each other: ${line.join(" → ")}`,
@@ -114,7 +146,7 @@ async function parentsOf(file: string): Promise<readonly Located<string>[]> {
       at,
     }));
   } catch (error) {
-    // The command says what is wrong with it.
+    // The command reports it.
     if (error instanceof ImgmatchError) return [];
     throw error;
   }

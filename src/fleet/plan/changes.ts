@@ -1,6 +1,7 @@
-/** The changes since an image was built, input by input. */
+/** Compares the inputs of a cell with those that its image was built from. */
 
 import type { LockedImage, LockedInputs } from "../../lock/lock.ts";
+import type { ContextEntry } from "../dockerfile/context.ts";
 import type { InputComparison, InputName, PlannedBase, PlannedCell } from "./planned-cell.ts";
 
 export interface CurrentInputs extends LockedInputs {
@@ -8,7 +9,7 @@ export interface CurrentInputs extends LockedInputs {
   readonly bases: readonly PlannedBase[];
 }
 
-/** Every input of a cell beside what the lock says of it, in a fixed order. */
+/** Compares every input with the lock's, in a fixed order. */
 export function compareInputs(locked: LockedImage | null, now: CurrentInputs): InputComparison[] {
   const then = locked?.inputs;
   const compare = (input: InputName, was: string | null | undefined, is: string | null): InputComparison => ({
@@ -34,7 +35,7 @@ export function compareInputs(locked: LockedImage | null, now: CurrentInputs): I
   ];
 }
 
-/** `dockerfile, base debian:12`: what is known to have changed, for one line. */
+/** `dockerfile, base debian:12`: the inputs that are known to have changed, on one line. */
 export function describeChanges(changes: readonly InputComparison[]): string {
   const singular: Partial<Record<InputName, string>> = { args: "argument", bases: "base" };
   return changes
@@ -45,7 +46,7 @@ export function describeChanges(changes: readonly InputComparison[]): string {
 
 type Values = readonly (readonly [name: string, value: string | null])[];
 
-/** `then` is undefined where the lock does not say. */
+/** @param then undefined if the lock does not have them */
 function compareNamed(input: InputName, then: Values | undefined, now: Values): InputComparison[] {
   if (then === undefined) return now.map(([name, is]) => ({ input, name, was: null, is, changed: null }));
   const [before, after] = [new Map(then), new Map(now)];
@@ -55,7 +56,7 @@ function compareNamed(input: InputName, then: Values | undefined, now: Values): 
   });
 }
 
-/** Every input of a planned cell; empty for one that is not to be built. `changed` is null where nothing is known to compare with. */
+/** Every input of a planned cell; empty for an impossible or excluded cell. `changed` is null if the lock does not have the input. */
 export function explainInputs({
   cell,
   locked,
@@ -65,13 +66,8 @@ export function explainInputs({
   return inputs === null ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
 }
 
-/** A file, folder or link of a context, as far as it counts. */
-interface ContextFile {
-  readonly path: string;
-  readonly kind: string;
-  readonly mode: number;
-  readonly content: string;
-}
+/** A file, folder or link of a context. */
+type ContextFile = Omit<ContextEntry, "size">;
 
 /** Paths in the context, each list sorted. */
 export interface ChangedFiles {
@@ -81,7 +77,7 @@ export interface ChangedFiles {
   readonly removed: readonly string[];
 }
 
-/** Both sorted by path. */
+/** @param then sorted by path, as `now` */
 export function changedFiles(then: readonly ContextFile[], now: readonly ContextFile[]): ChangedFiles {
   const before = new Map(then.map((file) => [file.path, file]));
   const after = new Set(now.map(({ path }) => path));

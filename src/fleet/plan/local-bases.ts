@@ -1,4 +1,4 @@
-/** Bases that are in no registry: which, and what publishing an image on them means. Pure. */
+/** Finds base images of a plan that only an engine has, and warns of publishing images on them. */
 
 import type { Problem } from "../../errors.ts";
 import type { LocalEngine } from "../../lock/lock.ts";
@@ -15,7 +15,7 @@ export interface LocalBaseUse {
   readonly cells: readonly string[];
 }
 
-/** Of the cells that are to be built. An image that another fleet has built there is no base that only this machine knows of. */
+/** The local bases of cells that will be built. Images that another fleet of the workspace has built are not among them. */
 export function localBases({ cells }: Pick<Plan, "cells">): readonly LocalBaseUse[] {
   const uses = new Map<string, LocalBaseUse & { cells: string[] }>();
   for (const { cell, action, bases } of cells) {

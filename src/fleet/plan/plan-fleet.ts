@@ -1,6 +1,6 @@
-/** Cells and their Dockerfiles → what would happen to each. Pure: what it needs from files and registries are arguments. */
+/** Plans a fleet: compares each cell with the lock, and says build or keep. */
 
-import { InternalError, throwProblems } from "../../errors.ts";
+import { InternalError } from "../../errors.ts";
 import { repositoryOf } from "../../lock/image-repository.ts";
 import type { Lock, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
@@ -14,7 +14,7 @@ import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { type BuildInputs, inputDigest } from "../cells/input-digest.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { isSelected, type Selection, unmetSelections } from "../cells/select.ts";
+import { type Selection, selectCells } from "../cells/select.ts";
 import { compileTag, type TagOf } from "../cells/tag.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
@@ -25,7 +25,10 @@ const builderName = "dockerfile.v0";
 export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
-  /** The bases of the lock's image, if an engine alone had them and they are published now: the same bases by other digests. */
+  /**
+   * The same bases by the digests that the lock's image was built on, if these are ids of an engine's images and the bases are published
+   * now, with other digests.
+   */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
   /** The word of `--no-cache`, or null. */
@@ -35,11 +38,11 @@ export interface CellSources {
 export interface PlanFleetOptions {
   readonly lock: Lock | null;
   readonly only?: readonly Selection[];
-  /** Count an image that was built but never pushed as still to be built. */
+  /** An image that was built and never pushed counts as not built. */
   readonly published?: boolean;
-  /** Nothing is built anew: what was built and not pushed is to be pushed as it is. */
+  /** An image that was built and not pushed is not built again for a base that has been published since. */
   readonly asBuilt?: boolean;
-  /** Ids of the images that the engine has: one that was built, not pushed and is none of them is to be built again. Default: not asked. */
+  /** Ids of the images that the engine has. One that was built and not pushed, and is not among them, is built again. Default: not asked. */
   readonly held?: ReadonlySet<string>;
 }
 
@@ -48,7 +51,7 @@ export interface PlanFleetOptions {
  *
  * @param sources by cell, of every selected cell that can be built
  *
- * Throws `SELECTION_EMPTY`.
+ * Throws `SELECTION_…`.
  *
  * @example
  * const plan = planFleet(matrix, expandMatrix(matrix), sources, { lock: null });
@@ -60,15 +63,17 @@ export function planFleet(
   sources: ReadonlyMap<string, CellSources>,
   options: PlanFleetOptions,
 ): Plan {
+  const { lock, only = [] } = options;
   const { tagOf } = compileTag(matrix);
-  const cells = selectCells(expanded, options.only ?? []).map((entry) =>
-    planCell(entry, sources.get(entry.cell.id), { tagOf, matrix, options }),
-  );
-  return {
-    matrix,
-    cells,
-    retired: (options.only ?? []).length > 0 ? [] : findRetired(matrix, expanded, options),
-  };
+  const cells = selectCells(expanded, only).map((entry) => {
+    const { cell, skipped } = entry;
+    const locked = lockedImageOf(entry, matrix, lock);
+    if (skipped !== null) return planSkipped(cell, skipped, locked);
+    const ownSources = sources.get(cell.id);
+    if (ownSources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
+    return planCell(cell, ownSources, { locked, tagOf, options });
+  });
+  return { matrix, cells, retired: only.length > 0 ? [] : findRetired(matrix, expanded, options) };
 }
 
 function findRetired(
@@ -83,44 +88,38 @@ function findRetired(
     .map(([cell, image]) => ({ cell, image }));
 }
 
-/** Throws `SELECTION_EMPTY` when the selections mean no cell. */
-export function selectCells(
-  expanded: readonly ExpandedCell[],
-  only: readonly Selection[],
-): readonly ExpandedCell[] {
-  throwProblems(
-    unmetSelections(
-      expanded.map(({ cell }) => cell),
-      only,
-    ),
-  );
-  return expanded.filter(({ cell }) => isSelected(cell, only));
+/** The lock's image of a cell. The lock of another repository says nothing about the images of this one. */
+function lockedImageOf(
+  { cell, skipped }: ExpandedCell,
+  matrix: Matrix,
+  lock: Lock | null,
+): LockedImage | null {
+  const image = lock?.repository === matrix.repository ? lock.images[cell.id] : undefined;
+  if (image === undefined) return null;
+  return skipped !== null || repositoryOf(matrix, image) === repositoryOfCell(matrix, cell) ? image : null;
+}
+
+function planSkipped(
+  cell: Cell,
+  { why, reason }: NonNullable<ExpandedCell["skipped"]>,
+  locked: LockedImage | null,
+): PlannedCell {
+  return {
+    cell,
+    locked,
+    action: locked === null ? why : "retired",
+    reason: locked === null ? reason : `${why}: ${reason}`,
+    tag: locked?.tag ?? null,
+    ...{ inputDigest: null, dockerfile: null, context: null, inputs: null, published: null },
+    ...{ bases: [], comparison: [], moved: [] },
+  };
 }
 
 function planCell(
-  { cell, skipped }: ExpandedCell,
-  sources: CellSources | undefined,
-  { tagOf, matrix, options }: { tagOf: TagOf; matrix: Matrix; options: PlanFleetOptions },
+  cell: Cell,
+  sources: CellSources,
+  { locked, tagOf, options }: { locked: LockedImage | null; tagOf: TagOf; options: PlanFleetOptions },
 ): PlannedCell {
-  const { lock } = options;
-  const known = lock?.repository === matrix.repository ? (lock.images[cell.id] ?? null) : null;
-  // A digest is of one repository: a lock of another says nothing about what is in this one.
-  const isThere =
-    known !== null && (skipped !== null || repositoryOf(matrix, known) === repositoryOfCell(matrix, cell));
-  const locked = isThere ? known : null;
-  if (skipped !== null) {
-    const retired = locked !== null;
-    return {
-      cell,
-      locked,
-      action: retired ? "retired" : skipped.why,
-      reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
-      tag: locked?.tag ?? null,
-      ...{ inputDigest: null, dockerfile: null, context: null, inputs: null, published: null },
-      ...{ bases: [], comparison: [], moved: [] },
-    };
-  }
-  if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
   const { dockerfile, context, builtOn } = sources;
   const inputs = inputsOf(sources, cell);
   const digestOn = (bases: readonly PlannedBase[]) => {
@@ -138,7 +137,7 @@ function planCell(
     locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
   const reason = whyFollows(bases) ?? whyBuild(digest, locked, comparison, options);
   const action = reason === null ? "keep" : "build";
-  // The lock is the truth: an image that is kept has the tag that it was given.
+  // An image that is kept keeps its tag.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
   return {
     cell,
@@ -158,7 +157,7 @@ function planCell(
   };
 }
 
-/** By reference; null as long as a digest is not known. Thousands of cells share one list. */
+/** null if a digest is not known. Thousands of cells share one list. */
 const pinnedBases = oncePer((bases: readonly PlannedBase[]): BuildInputs["bases"] | null => {
   const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
   return pinned.length === bases.length ? pinned : null;
@@ -194,7 +193,7 @@ function whyBuild(
   if (locked === null) return "not in the lock";
   if (inputs === null) return "the digest of a base image is unknown";
   if (locked.inputDigest !== inputs) {
-    // A lock without the parts of its inputs knows of platform and bases only: that is not the whole answer.
+    // Without the parts of its inputs, a lock has platform and bases alone: a list of changes would not be complete.
     const changes = locked.inputs === undefined ? "" : describeChanges(comparison);
     return changes === "" ? "its inputs changed" : `its inputs changed: ${changes}`;
   }

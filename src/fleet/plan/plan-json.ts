@@ -1,4 +1,4 @@
-/** `imgmatch plan --json`: a contract. */
+/** Writes a plan as `imgmatch plan --json` prints it: a contract. */
 
 import type { Problem } from "../../errors.ts";
 import type { LockedImage } from "../../lock/lock.ts";
@@ -25,30 +25,24 @@ export interface PlanJson {
   readonly matrixDigest: Digest;
   readonly counts: Readonly<Record<Action, number>>;
   readonly cells: readonly PlanCellJson[];
-  /** Only where the plan cannot be carried out as it stands: bases that do not exist or cannot be asked for. */
+  /** Absent without problems. A base that does not exist, or whose registry does not answer, is one. */
   readonly problems?: readonly Pick<Problem, "code" | "message" | "fix" | "at">[];
 }
 
-/** `requires` as declared, `measured` of a cell that is kept, `digest` of the image by the lock. */
+/** `requires` is declared. `measured` and `digest` are the lock's; `measured` only of a cell that is kept. */
 export interface PlanCellJson
   extends Pick<LockedImage, "axes" | "platform" | "digest" | "requires" | "measured">,
     Pick<PlannedCell, "action" | "reason" | "tag" | "inputDigest" | "bases" | "published" | "moved"> {
   readonly cell: string;
-  /** The repository of its image, in place of the fleet's. */
+  /** Absent for the fleet's. */
   readonly repository?: string;
   readonly dockerfile: string;
-  /** Inputs that are not what they were when the lock was written; `changed` is null where the lock does not say. */
+  /** Inputs that differ from the lock's. `changed` is null if the lock does not have the input. */
   readonly changes: readonly InputComparison[];
 }
 
 export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJson {
   const { matrix, cells, retired } = plan;
-  const told = problems.map(({ code, message, fix, at }) => ({
-    code,
-    message,
-    ...(fix !== undefined && { fix }),
-    ...(at !== undefined && { at }),
-  }));
   return {
     schemaVersion: planSchemaVersion,
     name: matrix.name,
@@ -57,8 +51,12 @@ export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJ
     matrixDigest: matrix.digest,
     counts: countActions(plan),
     cells: [...cells.map(cellToJson), ...retired.map(retiredToJson)],
-    ...(told.length > 0 && { problems: told }),
+    ...(problems.length > 0 && { problems: problems.map(problemToJson) }),
   };
+}
+
+function problemToJson({ code, message, fix, at }: Problem) {
+  return { code, message, ...(fix !== undefined && { fix }), ...(at !== undefined && { at }) };
 }
 
 function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): PlanCellJson {
@@ -103,9 +101,9 @@ export function explainedToJson(
     inputDigest,
     lockedInputDigest,
     inputs,
-    // The files of the context that are sent, and whence; `whole` says why it is all of it.
+    // The files that are sent, by the instruction that takes them. `whole` is the reason for sending all.
     ...(planned.context === null ? {} : { context: takenJson(planned.context) }),
-    // Only where the context has changed, and this machine knows what it was.
+    // Known only on a machine that built with the context of then.
     ...(contextFiles === null ? {} : { contextFiles }),
     moved,
   };

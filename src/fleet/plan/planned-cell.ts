@@ -1,4 +1,4 @@
-/** A plan as data: every cell with what would happen to it. */
+/** A plan: every cell with the action of the next build. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { LocalEngine, LockedBaseConfig, LockedImage, LockedInputs } from "../../lock/lock.ts";
@@ -22,32 +22,32 @@ export const actions = [
 
 export type Action = (typeof actions)[number];
 
-/** Actions that leave something to be done by somebody: what `plan --check` fails on. */
+/** Actions on which `plan --check` fails: somebody has to do something. */
 export const openActions: readonly Action[] = ["build", "adopt", "stale", "conflict", "retired"];
 
 export interface PlannedCell {
   readonly cell: Cell;
   readonly action: Action;
-  /** Why: the inputs that changed, the rule that excludes it, the hardware that forbids it; null for `keep`. */
+  /** The inputs that changed, the rule that excludes the cell, the hardware that forbids it; null for `keep`. */
   readonly reason: string | null;
-  /** null while a base image's digest is unknown, and for cells that are not to be built. */
+  /** null while a base image's digest is unknown, and for impossible and excluded cells. */
   readonly inputDigest: Digest | null;
-  /** null as {@link inputDigest}, unless the tag template does without `{{inputs}}`. */
+  /** null if it needs an {@link inputDigest} that is null. An impossible or excluded cell has the lock's, if any. */
   readonly tag: string | null;
-  /** null for cells that are not to be built. */
+  /** null for impossible and excluded cells. */
   readonly dockerfile: RenderedFile | null;
-  /** The files for the engine; null for cells that are not to be built. */
+  /** The files for the engine; null for impossible and excluded cells. */
   readonly context: CellContext | null;
   readonly bases: readonly PlannedBase[];
-  /** The other inputs, as the lock records them; null for cells that are not to be built. */
+  /** The other inputs, as the lock records them; null for impossible and excluded cells. */
   readonly inputs: LockedInputs | null;
   /** The lock's entry of this cell. */
   readonly locked: LockedImage | null;
-  /** Each input beside what the lock says of it; empty where the lock says nothing, or nothing changed. */
+  /** Each input beside the lock's; empty if the cell is not in the lock, or nothing changed. */
   readonly comparison: readonly InputComparison[];
-  /** The digest that the registry has under the tag, if it was asked and has one. */
+  /** The digest of the tag in the registry; null if it was not asked or has no such tag. */
   readonly published: Digest | null;
-  /** Bases whose reference means another image now, where registries were asked. */
+  /** Bases whose reference means another image now. Empty if registries were not asked. */
   readonly moved: readonly MovedBase[];
 }
 
@@ -57,7 +57,7 @@ export interface MovedBase {
   readonly to: Digest;
 }
 
-/** An entry of the lock for a cell that the matrix does not have any more. */
+/** An image of the lock whose cell is no longer in the matrix. */
 export interface RetiredImage {
   /** Cell id. */
   readonly cell: string;
@@ -69,13 +69,13 @@ export interface PlannedBase {
   readonly ref: string;
   /** The reference that is pulled in its place; the same unless the user replaced it. */
   readonly used: string;
-  /** null when neither the reference, the lock nor a registry tells. Of a `local` base the engine's id of the image. */
+  /** null if neither the reference, the lock nor a registry has it. For a `local` base, the engine's id of the image. */
   readonly digest: Digest | null;
-  /** Only of a base that no registry has: the engine that has it. */
+  /** The engine that has a base which no registry has. */
   readonly local?: LocalEngine;
-  /** Only of a base that is a cell of another fleet: `digest` is null until that is built. */
+  /** The cell of another fleet that is the base. `digest` is null until it is built. */
   readonly parent?: PlannedParent;
-  /** Absent where nobody has read it. */
+  /** Absent if it was not read. */
   readonly config?: LockedBaseConfig;
 }
 
@@ -90,11 +90,11 @@ export interface PlannedParent {
 export interface Plan {
   readonly matrix: Matrix;
   readonly cells: readonly PlannedCell[];
-  /** By cell. Empty where only some cells were planned. They stay in the lock until somebody prunes it. */
+  /** Sorted by cell; empty if only some cells were planned. They stay in the lock until somebody prunes it. */
   readonly retired: readonly RetiredImage[];
 }
 
-/** Of a plan, or of cells that are not planned yet. Throws `CELL_NOT_FOUND`. */
+/** Finds a cell by its id in a plan, or in a fleet. Throws `CELL_NOT_FOUND`. */
 export function findPlanned<Found extends { readonly cell: Cell }>(
   { cells, matrix }: { readonly cells: readonly Found[]; readonly matrix: Pick<Matrix, "file"> },
   id: string,
@@ -119,16 +119,15 @@ const inputNames = [
   "rebuild",
 ] as const;
 
-/** One input of an image, then and now. */
 export type InputName = (typeof inputNames)[number];
 
-/** One input, then and now: a digest, a text, or null where there is none. */
+/** One input, in the lock (`was`) and now (`is`): a digest, a text, or null for none. */
 export interface InputComparison {
   readonly input: InputName;
-  /** The argument, or the base image's reference; null where there is one of its kind. */
+  /** The name of an argument, or the reference of a base; null for inputs of which there is one. */
   readonly name: string | null;
   readonly was: string | null;
   readonly is: string | null;
-  /** null when the lock does not say what it was. */
+  /** null if the lock does not have the input. */
   readonly changed: boolean | null;
 }

@@ -1,4 +1,4 @@
-/** The registries' part of a plan: images that are published already, and bases that have moved. Pure; asking is not done here. */
+/** Adds to a plan the answers of registries: images that are published already, and bases that have moved. */
 
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -8,7 +8,7 @@ import type { MovedBase, Plan, PlannedCell } from "./planned-cell.ts";
 export interface RegistryView {
   /** The images that the registry has under the tags of cells that are to be built, by cell. */
   readonly published: ReadonlyMap<string, PublishedImage>;
-  /** The present digests of base references. One that could not be asked is not in it, and counts as not moved. */
+  /** The present digests of base references. A base whose registry did not answer is missing, and counts as not moved. */
   readonly bases: ReadonlyMap<string, Digest>;
 }
 
@@ -16,13 +16,13 @@ export interface PublishedImage {
   readonly digest: Digest;
   /** null for an image that imgmatch did not build. */
   readonly inputs: Digest | null;
-  /** Why it is no image for the cell's platform, where it is none. */
+  /** The reason if it is no image for the cell's platform. */
   readonly isNot?: string;
 }
 
 /**
- * The plan with what registries say: a cell to build whose tag exists becomes `adopt` or `conflict`, and a cell to keep
- * one of whose bases has moved becomes `stale`. Nothing follows from `stale` until somebody updates the bases.
+ * A cell to build whose tag exists becomes `adopt` or `conflict`. A cell to keep becomes `stale` if a base has moved; a build still keeps it,
+ * until somebody updates the bases.
  */
 export function withRegistryView(plan: Plan, view: RegistryView): Plan {
   return { ...plan, cells: plan.cells.map((planned) => viewed(planned, view)) };
@@ -56,7 +56,7 @@ function viewed(planned: PlannedCell, { published, bases }: RegistryView): Plann
   return { ...planned, action: "conflict", reason, moved, published: found.digest };
 }
 
-/** The references whose meaning a plan depends on and that name no digest themselves, of bases in registries that no other fleet builds. */
+/** The references of bases that can move: those with a digest, local ones and those that another fleet builds cannot. */
 export function movableBases({ cells }: Pick<Plan, "cells">): string[] {
   const refs = cells.flatMap(({ bases }) =>
     bases.flatMap(({ used, local, parent }) => (local === undefined && parent === undefined ? [used] : [])),
@@ -64,7 +64,7 @@ export function movableBases({ cells }: Pick<Plan, "cells">): string[] {
   return [...new Set(refs)].filter((ref) => !ref.includes("@")).sort();
 }
 
-/** Moving the lock's pins of base images to what their references mean now. Pure. */
+/** A pin of the lock on a base that has moved. */
 export interface BaseUpdate {
   readonly ref: string;
   readonly from: Digest;
@@ -73,7 +73,7 @@ export interface BaseUpdate {
   readonly cells: readonly string[];
 }
 
-/** The digests that would change for these cells, by reference. Cells that the lock does not have take the present ones anyway. */
+/** The pins of these cells that would change, sorted by reference. A cell that is not in the lock has no pin. */
 export function baseUpdates(
   cells: readonly PlannedCell[],
   current: ReadonlyMap<string, Digest>,
@@ -91,7 +91,7 @@ export function baseUpdates(
   return [...updates.values()].sort((one, other) => compareText(one.ref, other.ref));
 }
 
-/** The lock with the current digests as the next bases of these cells. Images that were built stay as they were. */
+/** The lock with the current digests as `nextBases` of these cells. The rest of their images stays. */
 export function withUpdatedBases(
   lock: Lock,
   cells: readonly PlannedCell[],

@@ -3,7 +3,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { parseWorkspace } from "../../../src/fleet/matrix/parse-workspace.ts";
+import { parseWorkspace } from "../../../src/fleet/open/workspace.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { runInProcess } from "../../support/run-cli.ts";
 

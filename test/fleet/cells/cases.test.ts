@@ -1,9 +1,9 @@
 /** Values that depend on several axes: of compute, and the texts of `values:`. */
 
 import { describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
 import { formatGpuTarget } from "../../../src/hardware/gpu-target.ts";
 import { cudaEntry, expand } from "../../support/matrices.ts";
+import { problemText } from "../../support/problem-text.ts";
 
 const targets = (rest: string) =>
   Object.fromEntries(
@@ -18,8 +18,7 @@ function refusal(rest: string): string {
     expand(rest);
     return "expanded";
   } catch (error) {
-    if (error instanceof ImgmatchError) return error.problems.map(formatProblem).join("\n");
-    throw error;
+    return problemText(error);
   }
 }
 

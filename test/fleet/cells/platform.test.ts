@@ -1,21 +1,20 @@
 /** The axis of platforms, and the spellings of toolkits and targets that the field uses. */
 
 import { describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
 import { viewOf } from "../../../src/fleet/dockerfile/view.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
-import { isSelected, parseSelections, selects } from "../../../src/fleet/cells/select.ts";
+import { selectCells, parseSelections, selects } from "../../../src/fleet/cells/select.ts";
 import { formatGpuTarget } from "../../../src/hardware/gpu-target.ts";
 import { cellsOf, expand, matrixText } from "../../support/matrices.ts";
+import { problemText } from "../../support/problem-text.ts";
 
 function refusal(rest: string): string {
   try {
     expand(rest);
     return "expanded";
   } catch (error) {
-    if (error instanceof ImgmatchError) return error.problems.map(formatProblem).join("\n");
-    throw error;
+    return problemText(error);
   }
 }
 
@@ -49,7 +48,7 @@ include: [{ platform: linux/arm64, march: armv8-a }]`);
     const skipped = expand(`${axes}\nexclude: [{ platform: '${name}', reason: no }]`);
     expect(skipped.map((each) => each.skipped?.why ?? null)).toEqual([null, "excluded"]);
     const only = parseSelections([`platform=${name}`], ["platform", "march"]);
-    expect(skipped.map(({ cell }) => isSelected(cell, only))).toEqual([false, true]);
+    expect(selectCells(skipped, only)).toEqual([skipped[1]]);
     const [one] = skipped.map(({ cell }) => only.map((each) => selects(each, cell)));
     expect(one).toEqual([false]);
   });
@@ -111,9 +110,9 @@ describe("spellings", () => {
   });
 
   test("are met by patterns, whichever the matrix has", () => {
-    const cells = expand('axes: { cuda: [cpu, cu128, "12.9.1"], compute: ["9.0"] }').map(({ cell }) => cell);
+    const cells = expand('axes: { cuda: [cpu, cu128, "12.9.1"], compute: ["9.0"] }');
     const meant = (text: string) =>
-      cells.filter((cell) => isSelected(cell, parseSelections([text], ["cuda"]))).map(({ id }) => id);
+      selectCells(cells, parseSelections([text], ["cuda"])).map(({ cell }) => cell.id);
     expect(meant("cuda=cpu")).toEqual(["none"]);
     expect(meant("cuda=12.8")).toEqual(["cu128_9.0"]);
     expect(meant("cuda=cu12*")).toEqual(["cu128_9.0", "12.9.1_9.0"]);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { selectCells } from "../../../src/fleet/plan/plan-fleet.ts";
-import { parseSelections, selectImages } from "../../../src/fleet/cells/select.ts";
+import { parseSelections, selectCells, selectImages } from "../../../src/fleet/cells/select.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
 import { cudaEntry, expand } from "../../support/matrices.ts";
 

@@ -49,7 +49,7 @@ describe("the flag", () => {
 describe("a given argument", () => {
   test("goes before the matrix's, and stands beside the others", () => {
     expect(argsOf({ DEBUG: "1", LEVEL: "2" })).toEqual({ DEBUG: "1", http_proxy: "", LEVEL: "2" });
-    expect(withArguments(matrix, {}).matrix).toBe(matrix);
+    expect(withArguments(matrix, {}).matrix).toStrictEqual(matrix);
   });
 
   test("that is a proxy reaches the build and is no input, unless the matrix has it as one", () => {

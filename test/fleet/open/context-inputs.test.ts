@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { type FleetPlanOptions, planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
-import type { PlannedCell } from "../../src/fleet/plan/planned-cell.ts";
-import { makeFolder } from "../support/folders.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { type FleetPlanOptions, planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import type { PlannedCell } from "../../../src/fleet/plan/planned-cell.ts";
+import { makeFolder } from "../../support/folders.ts";
 
 const digest = `sha256:${"a".repeat(64)}` as const;
 

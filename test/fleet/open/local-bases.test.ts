@@ -2,19 +2,19 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isReady, jobOf, localBaseIds, lockedImageOf, lockOf } from "../../src/fleet/build/jobs.ts";
-import { bakePlan } from "../../src/fleet/export-bake.ts";
-import { declaredImages } from "../../src/fleet/audit/declared-image.ts";
-import { openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { type FleetPlanOptions, planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
-import type { Lock } from "../../src/lock/lock.ts";
-import { formatLock } from "../../src/lock/format-lock.ts";
-import { parseLock } from "../../src/lock/parse-lock.ts";
-import type { Digest } from "../../src/oci/digest.ts";
-import { localBases, publishedOnLocal } from "../../src/fleet/plan/local-bases.ts";
-import { movableBases, withUpdatedBases } from "../../src/fleet/plan/registry-view.ts";
-import { makeFolder } from "../support/folders.ts";
-import { matrixText } from "../support/matrices.ts";
+import { isReady, jobOf, localBaseIds, lockedImageOf, lockOf } from "../../../src/fleet/build/jobs.ts";
+import { bakePlan } from "../../../src/fleet/export-bake.ts";
+import { declaredImages } from "../../../src/fleet/audit/declared-image.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { type FleetPlanOptions, planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { formatLock } from "../../../src/lock/format-lock.ts";
+import { parseLock } from "../../../src/lock/parse-lock.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { localBases, publishedOnLocal } from "../../../src/fleet/plan/local-bases.ts";
+import { movableBases, withUpdatedBases } from "../../../src/fleet/plan/registry-view.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
 const root = makeFolder({

@@ -3,11 +3,11 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../src/errors.ts";
-import { openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
-import { makeFolder, writeIn } from "../support/folders.ts";
-import { matrixText } from "../support/matrices.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { makeFolder, writeIn } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
+import { problemText } from "../../support/problem-text.ts";
 
 const files = {
   "matrix.yaml": matrixText("axes: { march: [x86-64-v2] }"),
@@ -29,9 +29,7 @@ async function refusal(more: Readonly<Record<string, string>>, change = (_: stri
     const fleet = await openFleet(join(root, "matrix.yaml"));
     return fleet.cells.map(({ cell }) => fleet.dockerfileOf(cell).text).join("");
   } catch (error) {
-    if (error instanceof ImgmatchError)
-      return error.problems.map(formatProblem).join("\n").replaceAll(`${root}/`, "");
-    throw error;
+    return problemText(error).replaceAll(`${root}/`, "");
   }
 }
 

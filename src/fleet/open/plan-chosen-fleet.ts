@@ -1,4 +1,4 @@
-/** The fleet of a command with its plan, as its flags ask for it. */
+/** Opens and plans the fleet that the options of a command choose. */
 
 import { groupBy } from "../../io/collections.ts";
 import type { EngineName } from "../build/engines/engine-traits.ts";
@@ -21,9 +21,9 @@ import type { Selection } from "../cells/select.ts";
 import { note, type World } from "../../io/world.ts";
 import { baseLookup, type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
 
-/** Only of commands that can build on what an engine alone has. */
+/** Options of commands that can build on images of an engine. */
 export interface LocalBaseChoice {
-  /** A base that no registry has may be the engine's. */
+  /** The engine may have bases that no registry has. */
   readonly localBases?: boolean;
   readonly engine?: EngineName;
   readonly builder?: string;
@@ -36,33 +36,33 @@ export interface PlannedFleet {
   readonly findBaseDigest: FindBaseDigest;
 }
 
-export interface PlanForOptions {
-  /** Hears what keeps a base image's digest from being known. */
+export interface PlanChosenOptions {
+  /** Gets the reason if the digest of a base is not found. */
   readonly onProblem: (problem: Problem) => void;
-  /** The lock is to be written: throws where it is of another repository. */
+  /** The lock will be written: a lock of another repository is refused. */
   readonly writes?: boolean;
-  /** The engine that is to keep images that are not pushed: it is asked which of them it has. */
+  /** The engine that keeps images that are not pushed. It is asked for those that it has. */
   readonly keeper?: LocalEngine | null;
-  /** The one cell that is asked about: no registry is asked about others. */
+  /** Plan this cell alone, and ask registries only for its bases. */
   readonly cell?: string | undefined;
 }
 
-export async function planFor(
+export async function planChosenFleet(
   flags: FleetChoice & LocalBaseChoice & { readonly push?: boolean },
   world: World,
-  { onProblem, writes = false, keeper = null, cell }: PlanForOptions,
+  { onProblem, writes = false, keeper = null, cell }: PlanChosenOptions,
 ): Promise<PlannedFleet> {
-  const opened = await openFleetFor(flags, world);
-  const { fleet } = opened;
-  const only = cell === undefined ? opened.only : [{ cell: findPlanned(fleet, cell).cell.id }];
-  const lock = await readLockIfPresent(lockFileOf(flags));
-  refuseAdoptedLock(lock, lockFileOf(flags));
-  if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
-  // Until the plan is there: what an engine has is no problem.
-  const missing = new Map<string, Problem>();
-  let hear: typeof onProblem | null = null;
+  const { fleet, only: selected } = await openFleetFor(flags, world);
+  const only = cell === undefined ? selected : [{ cell: findPlanned(fleet, cell).cell.id }];
+  const lockFile = lockFileOf(flags);
+  const lock = await readLockIfPresent(lockFile);
+  refuseAdoptedLock(lock, lockFile);
+  if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFile);
+  // Problems wait until the plan is there: a base that the engine has is none.
+  const waiting = new Map<string, Problem>();
+  let isPlanned = false;
   const { findBaseDigest, readBase } = await baseLookup(flags, world, (problem, ref) =>
-    hear === null ? missing.set(ref, problem) : hear(problem),
+    isPlanned ? onProblem(problem) : waiting.set(ref, problem),
   );
   const plan = await planOpenFleet(fleet, {
     lock,
@@ -75,15 +75,15 @@ export async function planFor(
     readBase,
     ...(flags.localBases ? { findLocalBase: await localLookup(flags, world) } : {}),
   });
-  hear = onProblem;
-  for (const problem of unresolvedBases(plan, fleet, missing))
+  isPlanned = true;
+  for (const problem of unresolvedBases(plan, fleet, waiting))
     onProblem(flags.localBases ? problem : { ...problem, fix: `${problem.fix}; ${toHaveLocal}` });
   note(world, strayNotes(plan, fleet));
   if (flags.localBases) note(world, localBases(plan).map(describeLocal));
   return { fleet, only, plan, findBaseDigest };
 }
 
-/** Plans by the lock on disk. Asks no registry: only images on bases that the lock pins can have been built. */
+/** Plans the images that the lock has, to publish them. Asks no registry: images that were built have their bases in the lock. */
 export async function planPublished(
   fleet: Fleet,
   only: readonly Selection[],
@@ -103,7 +103,7 @@ export async function planPublished(
   });
 }
 
-/** `--no-cache` alone means now: each time is another. */
+/** `--no-cache` without a word means the present time. */
 function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
   if (typeof cache === "string") return cache;
   return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
@@ -111,32 +111,32 @@ function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
 
 const toHaveLocal = "what the engine here has of it, build --local-bases takes";
 
-/** The missing digests of needed bases, each at the first Dockerfile that names it. */
+/** The problems of bases that the plan needs, each with its place in the first Dockerfile that names it. */
 function unresolvedBases(
   { cells }: Plan,
   { dockerfileOf }: Fleet,
-  missing: ReadonlyMap<string, Problem>,
+  problemsByBase: ReadonlyMap<string, Problem>,
 ): readonly Problem[] {
-  const told = new Map<string, Problem>();
+  const found = new Map<string, Problem>();
   for (const { cell, bases } of cells) {
     for (const { ref, used, digest } of bases) {
-      const problem = missing.get(used);
-      if (digest !== null || problem === undefined || told.has(used)) continue;
+      const problem = problemsByBase.get(used);
+      if (digest !== null || problem === undefined || found.has(used)) continue;
       const { bases: named, basesIn: file } = dockerfileOf(cell);
-      const line = named.find((each) => each.ref === ref)?.line;
-      told.set(used, line === undefined ? problem : { ...problem, at: { file, line } });
+      const line = named.find((base) => base.ref === ref)?.line;
+      found.set(used, line === undefined ? problem : { ...problem, at: { file, line } });
     }
   }
-  return [...told.values()];
+  return [...found.values()];
 }
 
-/** Said of what is to be built: nobody waits for it of what is kept. */
+/** Warns of files that tools leave in the build context, for cells that will be built. */
 function strayNotes({ cells }: Plan, { folderOf }: Fleet): readonly string[] {
   const building = cells.flatMap(({ cell, action, context }) =>
     action === "build" && context !== null ? [{ dir: folderOf(cell).dir, context }] : [],
   );
-  return [...groupBy(building, ({ dir }) => dir)].flatMap(([dir, own]) => {
-    const lines = linesToHide(own.map(({ context }) => context));
+  return [...groupBy(building, ({ dir }) => dir)].flatMap(([dir, cells]) => {
+    const lines = linesToHide(cells.map(({ context }) => context));
     if (lines.length === 0) return [];
     return `warning: the images take what tools leave in the build context, and every change of it builds them again; hide it in ${dir}/.dockerignore: ${lines.join(" ")}`;
   });
@@ -154,7 +154,7 @@ function describeLocal({ ref, engine, id }: LocalBaseUse): string {
   return `base ${ref}: in no registry, what ${engine} has is used: ${id}`;
 }
 
-/** Asked only where a lock has something that was built and not pushed: a build with nothing to do needs no engine. */
+/** Asks the engine only if a lock has an image that was built and not pushed: a build with nothing to do needs no engine. */
 async function heldBy(
   keeper: LocalEngine | null,
   fleet: Fleet,
@@ -170,11 +170,11 @@ async function heldBy(
   return { held: await heldImages(keeper, env) };
 }
 
-/** The plan of `build --push`. Throws what keeps a base image's digest from being known. */
+/** The plan of `build --push`. Throws if the digest of a base is not found. */
 export async function planForExport(flags: FleetChoice, world: World): Promise<PlannedFleet> {
   const problems: Problem[] = [];
   const onProblem = (problem: Problem) => problems.push(problem);
-  const planned = await planFor({ ...flags, push: true }, world, { onProblem });
+  const planned = await planChosenFleet({ ...flags, push: true }, world, { onProblem });
   throwProblems(problems);
   return planned;
 }

@@ -1,4 +1,4 @@
-/** Names that a matrix gives: of its labels and its axes. */
+/** Refuses names that imgmatch uses itself: of labels and of axes. */
 
 import type { Place, Problem } from "../../errors.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
@@ -6,7 +6,7 @@ import { findMarch } from "../../hardware/cpu-marches.ts";
 import { isSlipOf } from "../../io/suggest.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
 import type { AxisOf, FreeValue } from "./matrix.ts";
-import { mistake } from "./unsafe-text.ts";
+import { mistake } from "./matrix-problems.ts";
 
 const ownLabels = new Set([
   "com.nvidia.cuda.version",
@@ -37,7 +37,7 @@ const reservedNames = new Set([
   ..."if unless each with eq else this true false null undefined constructor".split(" "),
 ]);
 
-/** Checks the name of an axis: it stands in templates, cell ids and pins. */
+/** The name of an axis stands in templates, cell ids and pins. */
 export function checkAxisName(name: string, at: Place, problems: Problem[]): void {
   if (reservedNames.has(name))
     problems.push(mistake(`the axis name ${name} is reserved`, "choose another name", at));
@@ -50,16 +50,16 @@ export function checkAxisName(name: string, at: Place, problems: Problem[]): voi
 /** The axes that hosts decide, beside the platform. */
 const hardwareNames = ["march", "cuda", "compute", "accel"];
 
-/** A letter from one of them, and words of their own. */
+/** Words that are one letter away from a hardware axis, and no slip. */
 const ownWords = new Set(["arch", "computer", "excel", "marsh"]);
 
-/** A slip of the pen makes a free axis of a hardware axis: no host decides it, and every cell would be built for the baseline. */
+/** Refuses a slip of a hardware axis: it would be a free axis, which no host decides, and every cell would be built for the baseline. */
 export function checkIsFree({ name, values, at }: AxisOf<FreeValue, string>, problems: Problem[]): void {
   const permit = `${name}: { free: true, values: […] } if a user is to pin it`;
-  const meant = ownWords.has(name) ? undefined : hardwareNames.find((word) => isSlipOf(name, word));
-  if (meant !== undefined) {
+  const near = ownWords.has(name) ? undefined : hardwareNames.find((word) => isSlipOf(name, word));
+  if (near !== undefined) {
     const message = `${JSON.stringify(name)} is no hardware axis: no host would decide it`;
-    problems.push(mistake(message, `did you mean ${meant}? Write ${permit}`, at));
+    problems.push(mistake(message, `did you mean ${near}? Write ${permit}`, at));
   } else if (values.length > 1 && values.every(({ value }) => findMarch(value) !== null)) {
     const message = `every value of ${name} is a march, and no host would decide it`;
     problems.push(mistake(message, `call the axis march, or write ${permit}`, at));

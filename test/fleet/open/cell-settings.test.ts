@@ -2,13 +2,13 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../src/errors.ts";
-import { isReady, jobOf } from "../../src/fleet/build/jobs.ts";
-import { exportGithubMatrix } from "../../src/fleet/export-github-matrix.ts";
-import { type Fleet, openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
-import { makeFolder } from "../support/folders.ts";
-import { matrixText } from "../support/matrices.ts";
+import { isReady, jobOf } from "../../../src/fleet/build/jobs.ts";
+import { exportGithubMatrix } from "../../../src/fleet/export-github-matrix.ts";
+import { type Fleet, openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
+import { problemText } from "../../support/problem-text.ts";
 
 const base = `sha256:${"b".repeat(64)}` as const;
 
@@ -23,14 +23,8 @@ async function jobsOf(root: string, args = {}) {
 
 async function refusal(files: Record<string, string>): Promise<string> {
   const root = makeFolder(files);
-  try {
-    await jobsOf(root);
-    return "planned";
-  } catch (error) {
-    if (error instanceof ImgmatchError)
-      return error.problems.map(formatProblem).join("\n").replaceAll(`${root}/`, "");
-    throw error;
-  }
+  const text = await jobsOf(root).then(() => "planned", problemText);
+  return text.replaceAll(`${root}/`, "");
 }
 
 /** As llama.cpp has them: a Dockerfile for each backend, of which a stage is a flavor. */

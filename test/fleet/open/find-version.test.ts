@@ -3,11 +3,12 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { formatProblem, ImgmatchError } from "../../src/errors.ts";
-import { openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { makeFolder, writeIn } from "../support/folders.ts";
-import { matrixText } from "../support/matrices.ts";
+import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
+import { makeFolder, writeIn } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
+import { problemText } from "../../support/problem-text.ts";
 
 const march = "axes:\n  march: [x86-64-v2]";
 const files = (version: string) => ({
@@ -21,12 +22,8 @@ async function versionOf(folder: string, env: Record<string, string> = {}): Prom
 
 async function refusal(version: string, env: Record<string, string> = {}): Promise<string> {
   const folder = makeFolder(files(version));
-  try {
-    return await versionOf(folder, env);
-  } catch (error) {
-    if (!(error instanceof ImgmatchError)) throw error;
-    return error.problems.map(formatProblem).join("\n").replaceAll(`${folder}/`, "");
-  }
+  const text = await versionOf(folder, env).catch(problemText);
+  return text.replaceAll(`${folder}/`, "");
 }
 
 function git(folder: string, ...args: readonly string[]): void {

@@ -2,15 +2,15 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isReady, jobOf, lockedImageOf, lockOf } from "../../src/fleet/build/jobs.ts";
-import { formatProblem, ImgmatchError } from "../../src/errors.ts";
-import { bakePlan } from "../../src/fleet/export-bake.ts";
-import { openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
-import { render } from "../../src/fleet/render.ts";
-import type { Digest } from "../../src/oci/digest.ts";
-import { makeFolder, writeIn } from "../support/folders.ts";
-import { matrixText } from "../support/matrices.ts";
+import { isReady, jobOf, lockedImageOf, lockOf } from "../../../src/fleet/build/jobs.ts";
+import { bakePlan } from "../../../src/fleet/export-bake.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { render } from "../../../src/fleet/render.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { makeFolder, writeIn } from "../../support/folders.ts";
+import { matrixText } from "../../support/matrices.ts";
+import { problemText } from "../../support/problem-text.ts";
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
 const dockerfile = `# syntax=docker/dockerfile:1
@@ -46,14 +46,8 @@ async function jobs(root: string, replaceBases?: ReadonlyMap<string, string>) {
 
 async function refusal(changed: Partial<Record<keyof typeof files, string>>): Promise<string> {
   const root = makeFolder({ ...files, ...changed });
-  try {
-    await planned(root);
-    return "planned";
-  } catch (error) {
-    if (error instanceof ImgmatchError)
-      return error.problems.map(formatProblem).join("\n").replaceAll(`${root}/`, "");
-    throw error;
-  }
+  const text = await planned(root).then(() => "planned", problemText);
+  return text.replaceAll(`${root}/`, "");
 }
 
 describe("the Dockerfile", () => {

@@ -3,19 +3,19 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { isReady, jobOf, unreadyProblem } from "../../src/fleet/build/jobs.ts";
-import { openFleet } from "../../src/fleet/open/open-fleet.ts";
-import { orderFleets } from "../../src/fleet/open/workspace.ts";
-import { type FleetPlanOptions, planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
-import { publishedOnLocal } from "../../src/fleet/plan/local-bases.ts";
-import type { PlannedCell } from "../../src/fleet/plan/planned-cell.ts";
-import { movableBases } from "../../src/fleet/plan/registry-view.ts";
-import type { Lock } from "../../src/lock/lock.ts";
-import { parseLock } from "../../src/lock/parse-lock.ts";
-import type { Digest } from "../../src/oci/digest.ts";
-import { makeFolder, writeIn } from "../support/folders.ts";
-import { lockPlan } from "../support/plan-lock.ts";
-import { runInProcess } from "../support/run-cli.ts";
+import { isReady, jobOf, unreadyProblem } from "../../../src/fleet/build/jobs.ts";
+import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
+import { orderFleets } from "../../../src/fleet/open/workspace.ts";
+import { type FleetPlanOptions, planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { publishedOnLocal } from "../../../src/fleet/plan/local-bases.ts";
+import type { PlannedCell } from "../../../src/fleet/plan/planned-cell.ts";
+import { movableBases } from "../../../src/fleet/plan/registry-view.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { parseLock } from "../../../src/lock/parse-lock.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { makeFolder, writeIn } from "../../support/folders.ts";
+import { lockPlan } from "../../support/plan-lock.ts";
+import { runInProcess } from "../../support/run-cli.ts";
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
 const head = (name: string) =>

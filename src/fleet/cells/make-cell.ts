@@ -1,0 +1,99 @@
+/** Makes a cell of one value for each axis. */
+
+import { InternalError } from "../../errors.ts";
+import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { formatGpuTarget } from "../../hardware/gpu-target.ts";
+import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/lock.ts";
+import { slug } from "../../oci/slug.ts";
+import type { AccelValue, AxisValue, ComputeValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
+import { none } from "../matrix/values.ts";
+import type { Cell, CellValues } from "./cell.ts";
+import { type Bringing, settingsOf } from "./cell-settings.ts";
+import { chooseCases } from "./choose-cases.ts";
+import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
+
+/** The march of a matrix without an axis `march`: every machine of the platform runs it. */
+const baseline = oncePerText((platform): MarchValue => {
+  const [march] = marchesOn(platform);
+  if (march === undefined) throw new InternalError(`the hardware tables have no march of ${platform}`);
+  return { kind: "march", label: march.name, at: { file: "" }, settings: {}, data: {}, march, without: [] };
+});
+
+/** @param values null for an axis without a value in this cell: `compute` of a CPU-only row */
+export function makeCell(matrix: Matrix, values: CellValues): Cell {
+  const axes: Record<string, string> = {};
+  const free: Record<string, Extract<AxisValue, { kind: "free" }>> = {};
+  const ids: string[] = [];
+  let accel: Cell["accel"] = null;
+  let listed: Cell["compute"] = null;
+  let march: MarchValue = baseline(values.platform?.label ?? "linux/amd64");
+  for (const { name } of matrix.axes) {
+    const value = values[name] ?? null;
+    axes[name] = value?.label ?? none;
+    if (value === null) continue;
+    ids.push(slug(value.label));
+    if (value.kind === "accel") accel = value;
+    else if (value.kind === "compute") listed = value;
+    else if (value.kind === "march") march = value;
+    else if (value.kind === "free") free[name] = value;
+  }
+  const platform = marchPlatform(march.march);
+  const matched = { axes, platform, accel, march, free };
+  const { compute, named, unmatched } = chooseCases(matrix, { ...matched, compute: listed });
+  return {
+    id: ids.join("_"),
+    ...matched,
+    compute,
+    settings: settingsOf(matrix, bringing(matrix, values, named)),
+    values,
+    named,
+    unmatched,
+    requires: requirementOf(march, accel, compute),
+  };
+}
+
+/** The values of a cell that bring settings. */
+function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): readonly Bringing[] {
+  const found: Bringing[] = [];
+  const add = (axis: string, label: string | null, { settings, at }: Pick<Bringing, "settings" | "at">) => {
+    if (!isEmpty(settings)) found.push({ axis, label, settings, at });
+  };
+  for (const { name } of matrix.axes) if (values[name]) add(name, values[name].label, values[name]);
+  for (const { name } of matrix.values) if (named[name]) add(name, null, named[name]);
+  return found;
+}
+
+const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
+
+/** The same values give the same object, so that a large fleet holds few of them. */
+export const requirementOf = oncePerHardware(
+  (march, accel, compute): Requirement => ({
+    cpu: cpuRequirement(march, accel),
+    cuda: cudaRequirement(accel, compute),
+    ...(accel === null || accel.rocm === null || compute === null
+      ? {}
+      : { rocm: { release: accel.rocm, code: compute.amdTargets } }),
+    ...(accel === null || accel.other === null ? {} : { accelerator: accel.other }),
+  }),
+);
+
+/** Features of the march less its `without`, plus what the base image's own binaries need. */
+function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null): CpuRequirement {
+  const features = new Set(marchFeatures(march, without));
+  const floor = accel?.cpuFloor ?? null;
+  // A floor counts for its own architecture: a base for several platforms has one for each.
+  if (floor !== null && floor.architecture === march.architecture) {
+    for (const feature of floor.features) features.add(feature);
+  }
+  return { march: march.name, features: [...features].sort() };
+}
+
+function cudaRequirement(accel: AccelValue | null, compute: ComputeValue | null): CudaRequirement | null {
+  if (accel === null || accel.toolkit === null || accel.driver === null || compute === null) return null;
+  return {
+    toolkit: accel.toolkit.release,
+    code: [...new Set(compute.targets.map(formatGpuTarget))],
+    driver: accel.driver,
+    ...(accel.require === null ? {} : { require: accel.require }),
+  };
+}

@@ -1,0 +1,106 @@
+/** Renders and checks the Dockerfile of each cell. */
+
+import { type Problem, throwProblems } from "../../errors.ts";
+import type { ContextFolder } from "../build/fleet-builder.ts";
+import type { Cell } from "../cells/cell.ts";
+import type { CellSettings } from "../cells/cell-settings.ts";
+import { oncePer, oncePerText } from "../cells/once-per.ts";
+import { compileArguments } from "../dockerfile/arguments.ts";
+import type { Base } from "../dockerfile/bases.ts";
+import type { ContextListing } from "../dockerfile/context.ts";
+import { missingSources } from "../dockerfile/context-inputs.ts";
+import { type ContextUse, targetUses } from "../dockerfile/context-use.ts";
+import { effectiveText } from "../dockerfile/effective-text.ts";
+import type { Instruction } from "../dockerfile/instructions.ts";
+import { type RenderedCell, type RenderedFile, renderCell } from "../dockerfile/render-cell.ts";
+import { runBases } from "../dockerfile/stages.ts";
+import { telling, writtenSecrets } from "../dockerfile/written-secrets.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import { referenceProblems } from "../matrix/matrix-problems.ts";
+import type { ReadTemplates } from "./read-template.ts";
+
+/** A rendered Dockerfile, and the facts that are read in it. */
+export interface CellDockerfile extends RenderedFile {
+  /** Base images by the names in the file. Cells with the same bases share one list. */
+  readonly bases: readonly Base[];
+  /** The file that has the lines of `bases`: the Dockerfile that is used as it stands, or the rendered one. */
+  readonly basesIn: string;
+  /** Its text without labels, and all else that makes no difference to the image. */
+  readonly effect: string;
+  /** Its use of the context. A base's `ONBUILD` and `ENV` may use more. */
+  readonly use: ContextUse;
+}
+
+/** Each cell is rendered once. For a cell the function throws all that is wrong with its Dockerfile. */
+export function compileDockerfiles(
+  matrix: Matrix,
+  templates: ReadTemplates["templates"],
+  folderOf: (cell: Cell) => ContextFolder,
+): (cell: Cell) => CellDockerfile {
+  const argumentsOf = compileArguments(matrix);
+  const checksOf = checksByContext();
+  const runBaseOf = oncePer(({ target }: CellSettings) => runBases(target?.value ?? null));
+  const useOf = oncePer(({ target }: CellSettings) => targetUses(target?.value ?? null));
+  const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrix.file }).length === 0);
+  return oncePer((cell) => {
+    const { template, takes } = templates(cell);
+    const args = argumentsOf(cell, takes);
+    return checkFile(renderCell(cell, matrix, template, args, runBaseOf(cell.settings)), cell, {
+      checks: checksOf(folderOf(cell).listing),
+      isReference,
+      useOf: useOf(cell.settings),
+    });
+  });
+}
+
+interface FileChecks {
+  readonly checks: readonly InstructionCheck[];
+  readonly isReference: (ref: string) => boolean;
+  readonly useOf: ReturnType<typeof targetUses>;
+}
+
+/** Finds the mistakes of one instruction of a file. */
+type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
+
+function checkFile(
+  { file, own, ownFile: path }: RenderedCell,
+  cell: Cell,
+  { checks, isReference, useOf }: FileChecks,
+): CellDockerfile {
+  const options = { args: file.args, platform: cell.platform };
+  const { stages, use, bases } = useOf(own, path, options);
+  const problems = bases.flatMap(({ ref, line }) =>
+    isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
+  );
+  for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
+  throwProblems(problems);
+  const effect = effectiveText(own, cell.settings.target?.value ?? null, options, stages);
+  return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effect, use });
+}
+
+/** Several instructions may name one base. */
+const uniqueByRef = oncePer((bases: readonly Base[]): readonly Base[] => [
+  ...new Map(bases.map((base) => [base.ref, base])).values(),
+]);
+
+function checksByContext(): (listing: ContextListing) => readonly InstructionCheck[] {
+  const checkSecrets = onceFaultless(telling, writtenSecrets);
+  return oncePer(({ entries }) => {
+    const paths = new Set(entries.map(({ path }) => path));
+    return [onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)), checkSecrets];
+  });
+}
+
+/** Checks instructions with these keywords. Thousands of cells share one text: a text without a fault is checked once. */
+function onceFaultless(keywords: readonly string[], check: InstructionCheck): InstructionCheck {
+  const behindOnbuild = new RegExp(`^\\s*ONBUILD\\s+(?:${keywords.join("|")})\\s`, "i");
+  const faultless = new Set<string>();
+  return (instruction, file) => {
+    const { keyword, text } = instruction;
+    const isChecked = keyword === "ONBUILD" ? behindOnbuild.test(text) : keywords.includes(keyword);
+    if (!isChecked || faultless.has(text)) return [];
+    const problems = check(instruction, file);
+    if (problems.length === 0) faultless.add(text);
+    return problems;
+  };
+}
