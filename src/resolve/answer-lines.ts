@@ -5,7 +5,7 @@ import type { Lock } from "../lock/lock.ts";
 import { isBroken, vendorOfProblem } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
-import { checkUnderstood } from "./rules/lock-entry.ts";
+import { checkUnderstood } from "./rules/image-rules.ts";
 import type { Unasked } from "./unasked.ts";
 import type { Resolution } from "./verdict.ts";
 

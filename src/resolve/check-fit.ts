@@ -13,19 +13,15 @@ import type { FitOptions } from "./resolve-options.ts";
 import { amdRule } from "./rules/amd-gpus.ts";
 import { brokenHostRule } from "./rules/broken-host.ts";
 import { cpuRule } from "./rules/cpu-instructions.ts";
-import { builtRule, understoodRule } from "./rules/lock-entry.ts";
+import { imageRules } from "./rules/image-rules.ts";
 import { nvidiaRule } from "./rules/nvidia-gpus.ts";
 import { kernelRule, platformRule } from "./rules/platform.ts";
-import type { ImageRule, ImageToFit, MisfitRule, Rule } from "./rules/rule.ts";
+import type { ImageToFit, MisfitRule, Rule } from "./rules/rule.ts";
 import { unknownFactsRule } from "./rules/unknown-facts.ts";
-import { acceleratorRule, kindRule, pinsRule } from "./rules/user-wish.ts";
 import { effortOf, type Misfit, type ReasonCode, type Verdict } from "./verdict.ts";
 import { type Trial, workingCures } from "./working-fix.ts";
 
-/** These come first. */
-const imageRules: readonly ImageRule[] = [pinsRule, kindRule, acceleratorRule, understoodRule, builtRule];
-
-/** First what no repair changes, then the host's health, then the numbers. The rules of the GPUs come last: see {@link askGpus}. */
+/** They follow the image rules. First what no repair changes, then the host's health, then the numbers. The rules of the GPUs come last: see {@link askGpus}. */
 const hostRules: readonly MisfitRule[] = [
   platformRule,
   brokenHostRule,

@@ -36,7 +36,10 @@ export function findUnasked(
   const notes = notesOf(winner, host);
   const isPlain = sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
   const unused = isPlain ? unusedBy(lock, host) : [];
-  const nearest = () => nearestWithGpuCode(lock, host, ranking, options, winner, unused);
+  const nearest = () => {
+    const vendors = new Set(unused.map(({ vendor }) => vendor));
+    return laterWithGpuCode(winner, ranking) ?? nearestOf(vendors, lock, host, ranking, options);
+  };
   return {
     ...(unused.length === 0 ? {} : { unusedGpus: unusedGpus(unused, nearest) }),
     ...(winner.fit.tier === "forward" && driver?.mode === "compat" ? { byPackage: driver.package } : {}),
@@ -56,9 +59,10 @@ function notesOf({ image: { requires } }: Candidate, host: HostFacts): readonly 
   ];
 }
 
-type UsableGpus = ReturnType<typeof unusedBy>;
-
-function unusedGpus(unused: UsableGpus, findNearest: () => UnusedGpus["nearest"]): UnusedGpus {
+function unusedGpus(
+  unused: ReturnType<typeof unusedBy>,
+  findNearest: () => UnusedGpus["nearest"],
+): UnusedGpus {
   let nearest: UnusedGpus["nearest"] | undefined;
   return {
     gpus: unused.map(({ label }) => label),
@@ -94,26 +98,27 @@ export function imagesOf<Named extends Pick<Rejection, "cell">>(
   );
 }
 
-/** The image with GPU code that comes later in the order, else the one that misses the host by the least. */
-function nearestWithGpuCode(
+/** The best image with GPU code, if one fits and comes later in the order. */
+function laterWithGpuCode(winner: Candidate, { ranked, order }: RankedImages): UnusedGpus["nearest"] {
+  const later = ranked.find(({ image }) => hasGpuCode(image.requires));
+  if (later === undefined) return null;
+  const message = `fits, and comes later: ${explainOrder(order, winner, later)}`;
+  return { cell: later.cell, code: null, message, fix: "ask for GPU code: --require-gpu" };
+}
+
+/** The image with code for GPUs of these vendors that misses the host by the least. */
+function nearestOf(
+  vendors: ReadonlySet<GpuVendor>,
   lock: Lock,
   host: HostFacts,
-  ranking: RankedImages,
+  { rejected }: RankedImages,
   options: ResolveImageOptions,
-  winner: Candidate,
-  unused: UsableGpus,
 ): UnusedGpus["nearest"] {
-  const later = ranking.ranked.find(({ image }) => hasGpuCode(image.requires));
-  if (later !== undefined) {
-    const message = `fits, and comes later: ${explainOrder(ranking.order, winner, later)}`;
-    return { cell: later.cell, code: null, message, fix: "ask for GPU code: --require-gpu" };
-  }
-  const vendors = new Set(unused.map(({ vendor }) => vendor));
-  const [nearest] = nearestFirst(lock, imagesOf(vendors, lock, ranking.rejected), host, options);
+  const [nearest] = nearestFirst(lock, imagesOf(vendors, lock, rejected), host, options);
   const [misfit] = nearest?.misfits ?? [];
   if (nearest === undefined || misfit === undefined) return null;
   const { code, message } = misfit;
-  const fix = [...new Set(nearest.misfits.map((each) => each.fix))].join("; and ");
+  const fix = [...new Set(nearest.misfits.map((one) => one.fix))].join("; and ");
   return { cell: nearest.cell, code, message, fix };
 }
 

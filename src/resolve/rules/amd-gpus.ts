@@ -10,6 +10,7 @@ import { listSome, misfit } from "../misfit.ts";
 import { type FitOptions, wantsXnack } from "../resolve-options.ts";
 import { type CodeFit, type Cure, type GpuFit, isMisfit, type Misfit, type Misfits } from "../verdict.ts";
 import { compareCodeFits } from "./gpu-code.ts";
+import { hideGpus } from "./gpu-cures.ts";
 import { because, noGpu, noneVisible } from "./gpu-presence.ts";
 import { rule } from "./rule.ts";
 
@@ -143,7 +144,6 @@ function noCode(
   gpus: readonly AmdGpuView[],
 ): Misfit {
   const { code, compute, xnack } = image;
-  const others = lacking.length < gpus.length;
   const has = code.length === 0 ? "no GPU code" : listSome(code);
   const { label, target } = gpu;
   if (target === null) {
@@ -175,7 +175,7 @@ function noCode(
   return misfit("NO_GPU_CODE", `has ${has}, none of which runs on ${label}, ${target}${reason}`, [
     ...pin,
     addTargets(lacking),
-    ...(others ? [{ text: lacking.length === 1 ? "hide this GPU" : "hide these GPUs", remedy: null }] : []),
+    ...hideGpus(lacking, gpus),
   ]);
 }
 

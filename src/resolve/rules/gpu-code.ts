@@ -8,7 +8,7 @@ import type { CudaRequirement } from "../../lock/lock.ts";
 import { compareText } from "../../io/collections.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import { addCode, someDriverOffers } from "./gpu-cures.ts";
+import { addCode, hideGpus, someDriverOffers } from "./gpu-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../verdict.ts";
 
 /** One code for each GPU, in their order, or the reason why one has none. */
@@ -27,7 +27,7 @@ export function checkGpuCode(
     if (best !== undefined) fits.push(best);
     else if (runnable[0] === undefined) {
       const lacking = gpus.filter((each) => runnableCode(targets, each).length === 0);
-      return noCode(code, toolkit, gpu, lacking, lacking.length < gpus.length);
+      return noCode(code, toolkit, gpu, lacking, gpus);
     } else ptxTooNew ??= tooNew(runnable[0], targets, toolkit, gpu, gpus, service);
   }
   return ptxTooNew ?? fits;
@@ -76,7 +76,7 @@ function noCode(
   toolkit: string,
   { label, compute }: GpuView,
   lacking: readonly GpuView[],
-  others: boolean,
+  gpus: readonly GpuView[],
 ): Misfit {
   const has = code.length === 0 ? "no GPU code" : code.join(", ");
   if (compute === null) {
@@ -89,7 +89,7 @@ function noCode(
   const number = formatComputeCapability(compute);
   return misfit("NO_GPU_CODE", `has ${has}, none of which runs on ${label}, compute capability ${number}`, [
     addCodes(toolkit, lacking),
-    ...(others ? [{ text: lacking.length === 1 ? "hide this GPU" : "hide these GPUs", remedy: null }] : []),
+    ...hideGpus(lacking, gpus),
   ]);
 }
 

@@ -66,6 +66,12 @@ export function addCode(toolkit: string, compute: ComputeCapability): Cure {
   return { text, remedy: null, adopted };
 }
 
+/** Some GPUs have code: without the others the image runs. */
+export function hideGpus(lacking: readonly unknown[], gpus: readonly unknown[]): readonly Cure[] {
+  if (lacking.length === gpus.length) return [];
+  return [{ text: lacking.length === 1 ? "hide this GPU" : "hide these GPUs", remedy: null }];
+}
+
 /** The oldest of the last branches that drive the GPUs, with the GPU. */
 function lastBranch(gpus: Gpus): { readonly branch: number; readonly label: string } | null {
   return gpus.reduce<ReturnType<typeof lastBranch>>((oldest, { label, compute }) => {

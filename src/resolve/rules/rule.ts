@@ -31,9 +31,6 @@ export function rule<Image, Asked extends keyof HostView, Answer>(
   return given;
 }
 
-/** A rule that no host changes: a wish of the user, or the state of the lock's entry. */
-export type ImageRule = (image: ImageToFit, options: FitOptions) => Misfit | null;
-
 /** Between two neighbours of these lists a rule gives one answer, so that one question for each stretch is enough. */
 export interface RuleSteps {
   /** Drivers: the answer may change at each. An unreadable version is compared with nothing. */
