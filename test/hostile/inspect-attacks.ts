@@ -134,11 +134,18 @@ export const inspectAttacks = {
     await inspectContent("x.jar", stream(mutateBytes(zip, random)), sink, archiveBudget());
   },
   layer: async (random: Random) => {
-    shown(await inspectLayer(stream(mutateBytes(pick(random, layers), random)), "layer 1"));
+    shown(
+      await inspectLayer(
+        { chunks: stream(mutateBytes(pick(random, layers), random)), digest: null },
+        "layer 1",
+      ),
+    );
   },
   /** Damage before the compression, so that it arrives. */
   packedLayer: async (random: Random) => {
-    shown(await inspectLayer(stream(gzipSync(mutateBytes(tar, random))), "layer 1"));
+    shown(
+      await inspectLayer({ chunks: stream(gzipSync(mutateBytes(tar, random))), digest: null }, "layer 1"),
+    );
   },
   image: async (random: Random) => {
     const bytes = mutateBytes(pick(random, archives), random);

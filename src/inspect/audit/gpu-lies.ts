@@ -7,7 +7,7 @@ import type { CudaRequirement, RocmRequirement } from "../../hardware/requiremen
 import { amdLibraries, amdTargets, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import { type GpuVendor, mayHideGpuCode } from "../file-inspection.ts";
-import { cudaTargets } from "../gpu/gpu-inspection.ts";
+import { cudaTargets, isPtx } from "../gpu/gpu-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";
@@ -176,10 +176,6 @@ function isUnread({ hasUnknown, vendor }: CodeOf, inspection: ImageInspection): 
   if (hasUnknown(inspection)) return true;
   const byPath = new Map(inspection.files.map((file) => [file.path, file]));
   return inspection.unopened.some(({ path, reason }) => mayHideGpuCode(byPath.get(path), reason, vendor));
-}
-
-function isPtx(target: string): boolean {
-  return target.startsWith("compute_");
 }
 
 /** True for the same name, for a suffix that runs on the same devices, and for a lone cubin of `sm_100f`, which says `sm_100`. */

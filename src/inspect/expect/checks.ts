@@ -139,10 +139,6 @@ export function ptxIsThere(from: ComputeCapability | null): Check {
   });
 }
 
-export function isPtx(target: string): boolean {
-  return target.startsWith("compute_");
-}
-
 export const noGpuCode: Check = ({ inspection }) => {
   const found = inspection.files
     .filter(holdsGpuCode)

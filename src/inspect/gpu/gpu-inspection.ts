@@ -180,7 +180,7 @@ export function gpuOf(files: readonly { readonly gpu: GpuCode | null }[]): Image
   if (codes.length === 0) return null;
   const targets = new Map<string, { files: number } & ModuleCounts>();
   for (const { targets: own, relocatable } of codes) {
-    const left = relocatable.filter(({ target }) => target.startsWith("compute_"));
+    const left = relocatable.filter(({ target }) => isPtx(target));
     for (const name of new Set([...own, ...left].map(({ target }) => target))) {
       const before = targets.get(name) ?? { files: 0, modules: 0, relocatable: 0 };
       targets.set(name, {
@@ -199,6 +199,10 @@ export function gpuOf(files: readonly { readonly gpu: GpuCode | null }[]): Image
       (a, b) => a - b,
     ),
   };
+}
+
+export function isPtx(target: string): boolean {
+  return target.startsWith("compute_");
 }
 
 /** The names of NVIDIA's targets of these files together. */

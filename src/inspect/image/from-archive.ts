@@ -9,7 +9,7 @@ import { digestOf } from "../../oci/digest-of.ts";
 import { type Chunks, createChunkReader } from "./chunks.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
 import { invalidImage } from "./invalid-image.ts";
-import { inspectBlob, type LayerInspection, normalPath } from "./layer.ts";
+import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
 import { blobPath, configParts, findManifest, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./open-layers.ts";
 import { isTar, readTar } from "./read-tar.ts";
@@ -96,7 +96,7 @@ async function readParts(
       onProgress({ layer: layers.size, layers: null, bytes });
     };
     const blob = { chunks: reader.behind(head), digest };
-    const layer = await inspectBlob(blob, `${path} of ${name}`, onBytes, inspector);
+    const layer = await inspectLayer(blob, `${path} of ${name}`, onBytes, inspector);
     if (key !== null) await cache.keep(key, layer);
     layers.set(path, layer);
   }

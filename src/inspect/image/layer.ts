@@ -32,16 +32,19 @@ export interface LayerBlob {
   readonly digest: Digest | null;
 }
 
-/** Opens a layer, and compares its digest at the end. Throws `IMAGE_INVALID`. */
-export async function inspectBlob(
+/**
+ * Opens a layer, and compares its digest at the end. Errors call it `name`. `onBytes` gets the length of every unpacked piece. Throws
+ * `IMAGE_INVALID`.
+ */
+export async function inspectLayer(
   { chunks, digest }: LayerBlob,
   name: string,
-  onBytes: (count: number) => void,
-  inspector?: FileInspector,
+  onBytes: (count: number) => void = () => {},
+  inspector = sharedInspector(),
 ): Promise<LayerInspection> {
   const blob = checked(chunks, digest, name);
   try {
-    const layer = await inspectLayer(blob.chunks, name, onBytes, inspector);
+    const layer = await inspectChunks(blob.chunks, name, onBytes, inspector);
     await blob.finish();
     return layer;
   } finally {
@@ -49,12 +52,11 @@ export async function inspectBlob(
   }
 }
 
-/** Errors call the layer `name`. `onBytes` gets the length of every unpacked piece. Throws `IMAGE_INVALID`. */
-export async function inspectLayer(
+async function inspectChunks(
   chunks: Chunks,
   name: string,
-  onBytes: (count: number) => void = () => {},
-  inspector = sharedInspector(),
+  onBytes: (count: number) => void,
+  inspector: FileInspector,
 ): Promise<LayerInspection> {
   let size = 0;
   const counted = async function* (): Chunks {

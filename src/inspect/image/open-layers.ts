@@ -3,7 +3,7 @@
 import type { Digest } from "../../oci/digest.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 import { invalidImage } from "./invalid-image.ts";
-import { inspectBlob, type LayerBlob, type LayerInspection } from "./layer.ts";
+import { inspectLayer, type LayerBlob, type LayerInspection } from "./layer.ts";
 import type { LayerCache } from "./layer-cache.ts";
 
 export async function openLayers<Layer extends { readonly digest: Digest }>(
@@ -24,7 +24,7 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
         bytes += count;
         tell();
       };
-      found = await inspectBlob(blobOf(layer, layerName), layerName, onBytes, inspector);
+      found = await inspectLayer(blobOf(layer, layerName), layerName, onBytes, inspector);
       await cache.keep(layer.digest, found);
     }
     changes += found.changes.length;

@@ -1,6 +1,6 @@
 /** Lists the folders of `/etc/ld.so.conf` and its included files, in the order of ldconfig. Source: glibc, `elf/ldconfig.c`, `parse_conf`. */
 
-export const ldConf = "/etc/ld.so.conf";
+const ldConf = "/etc/ld.so.conf";
 
 export interface LdFolder {
   readonly folder: string;

@@ -24,7 +24,7 @@ export function loaderReader(
     return (bytes) => ({ kind: "conf", lines: Buffer.from(bytes).toString("utf8").split(/\r?\n/) });
   if (path !== "etc/ld.so.cache" || size > maxCache) return null;
   return (bytes) => {
-    const libcuda = readLdCache(bytes, driverLibrary);
+    const libcuda = readLdCache(bytes);
     return libcuda === null ? null : { kind: "cache", libcuda };
   };
 }
@@ -46,10 +46,10 @@ const maxCache = 16 * 2 ** 20;
 const wordSizes: ReadonlySet<number> = new Set([0x03, 0x0a]);
 
 /**
- * The files that `/etc/ld.so.cache` names for a library, in its order (glibc, `sysdeps/generic/dl-cache.h`). null for a file that is no
+ * The files that `/etc/ld.so.cache` names for libcuda, in its order (glibc, `sysdeps/generic/dl-cache.h`). null for a file that is no
  * cache. Entries that point outside it are left out.
  */
-export function readLdCache(bytes: Uint8Array, library: string): readonly string[] | null {
+function readLdCache(bytes: Uint8Array): readonly string[] | null {
   const at =
     bytes.length > maxCache ? -1 : Buffer.from(bytes.subarray(0, maxCache)).indexOf(mark, 0, "latin1");
   // An older cache with its own mark may stand before it.
@@ -62,7 +62,7 @@ export function readLdCache(bytes: Uint8Array, library: string): readonly string
     if (!wordSizes.has(bytes[at + place + 1] ?? 0)) continue;
     const [key, value] = [u32(cache, place + 4), u32(cache, place + 8)];
     if (key >= cache.length || value >= cache.length) continue;
-    if (textAt(cache, key, 256) !== library) continue;
+    if (textAt(cache, key, 256) !== driverLibrary) continue;
     const path = textAt(cache, value, 4096);
     if (path.startsWith("/")) found.push(path);
     if (found.length >= 100) break;

@@ -201,6 +201,7 @@ describe("unknown never meets what is promised", () => {
     );
     expect(failures("sm_80 ptx", [cuda], ["/lib/x.7z"])).toEqual([]);
     expect(failures("sm_80", [{ path: "/lib/cpu.so" }], ["/lib/x.7z"])).toEqual([`sm_80: ${shut}`]);
+    expect(failures("sm_75", [cuda], ["/lib/x.7z"])).toEqual([`sm_75: ${shut}`]);
     expect(failures("!sm_70", [], ["/a", "/b"])).toEqual([
       "!sm_70: /a: unknown: encrypted, and 1 more could not be read",
     ]);

@@ -24,7 +24,7 @@ async function* inPieces(bytes: Uint8Array) {
 }
 
 async function opened(...files: readonly MadeFile[]) {
-  const layer = await inspectLayer(inPieces(makeTar(files)), "layer 1");
+  const layer = await inspectLayer({ chunks: inPieces(makeTar(files)), digest: null }, "layer 1");
   const { files: found, unopened } = filesOfLayers([layer]);
   return {
     found: found.map(({ path }) => path),
@@ -119,7 +119,7 @@ describe("a layer", () => {
     const many = async function* () {
       for (let count = 0; count < 40_000; count++) yield files;
     };
-    await expect(inspectLayer(many(), "layer 1")).rejects.toThrow(
+    await expect(inspectLayer({ chunks: many(), digest: null }, "layer 1")).rejects.toThrow(
       "layer 1: its names have more than 67108864 bytes",
     );
   });
@@ -222,7 +222,9 @@ describe("a layer without an end is refused", () => {
     const many = async function* () {
       for (let count = 0; count < 950; count++) yield Buffer.concat(names);
     };
-    await expect(inspectLayer(many(), "layer 1")).rejects.toThrow("layer 1: more than 500000 entries");
+    await expect(inspectLayer({ chunks: many(), digest: null }, "layer 1")).rejects.toThrow(
+      "layer 1: more than 500000 entries",
+    );
   });
   it("by the files of all layers together", async () => {
     const layers = Array.from({ length: 127 }, (_, index) => ({ digest: `sha256:${index}` as const }));
@@ -256,7 +258,7 @@ describe("a layer without an end is refused", () => {
       yield header;
       for (let left = size; left > 0; left -= piece.length) yield piece;
     };
-    await expect(inspectLayer(long(), "layer 1")).rejects.toThrow(
+    await expect(inspectLayer({ chunks: long(), digest: null }, "layer 1")).rejects.toThrow(
       "layer 1: unpacks to more than 1099511627776 bytes",
     );
   });

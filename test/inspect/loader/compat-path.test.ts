@@ -6,7 +6,7 @@ import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { openFromFolder } from "../../../src/inspect/image/from-folder.ts";
 import type { ImageStart } from "../../../src/inspect/image/open-layers.ts";
 import { inspectionOf } from "../../../src/inspect/inspection.ts";
-import { readLdCache } from "../../../src/inspect/loader/loader-record.ts";
+import { loaderReader } from "../../../src/inspect/loader/loader-record.ts";
 import { ldFolders } from "../../../src/inspect/loader/ld-conf.ts";
 import { pathSettings } from "../../../src/inspect/loader/shell-path.ts";
 import { makeFolder } from "../../support/folders.ts";
@@ -159,13 +159,14 @@ describe("the libcuda of the real loader", needs(whyNoGcc(), whyNotRoot), () => 
     const paths = [...printed.matchAll(/^\tlibcuda\.so\.1 \(.*=> (\S+)$/gm)].map(([, path]) => path);
     const bytes = execFileSync("cat", [join(root, "etc/ld.so.cache")]);
     expect(paths.length).toBe(2);
-    expect(readLdCache(bytes, "libcuda.so.1")).toEqual(paths);
+    const read = (cache: Buffer) => loaderReader("etc/ld.so.cache", cache.length)?.(cache);
+    expect(read(bytes)).toEqual({ kind: "cache", libcuda: paths });
     for (const end of [0, 10, 47, 60, bytes.length - 1])
-      expect(() => readLdCache(bytes.subarray(0, end), "libcuda.so.1")).not.toThrow();
+      expect(() => read(bytes.subarray(0, end))).not.toThrow();
     const wild = Buffer.from(bytes);
     wild.fill(0xff, 48, 48 + 24);
     wild.writeUInt32LE(0xffffffff, 20);
-    expect(() => readLdCache(wild, "libcuda.so.1")).not.toThrow();
+    expect(() => read(wild)).not.toThrow();
   });
 
   const entry = (script: string) => ({ files: { "entry.sh": script }, command: ["/entry.sh"] });

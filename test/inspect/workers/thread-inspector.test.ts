@@ -68,7 +68,9 @@ describe("what is found", () => {
       const pieces = async function* () {
         for (let at = 0; at < tar.length; at += MiB) yield tar.subarray(at, at + MiB);
       };
-      return JSON.stringify(await inspectLayer(pieces(), "layer 1", () => {}, inspector));
+      return JSON.stringify(
+        await inspectLayer({ chunks: pieces(), digest: null }, "layer 1", () => {}, inspector),
+      );
     };
     const alone = await layer(inThisThread);
     expect(alone.match(/"checksums"/g)?.length).toBeGreaterThan(10);
@@ -119,7 +121,9 @@ describe("what goes wrong in a thread", () => {
     const pieces = async function* () {
       yield tar;
     };
-    await expect(inspectLayer(pieces(), "layer 1", () => {}, failing)).rejects.toThrow("layer.tar:7");
+    await expect(
+      inspectLayer({ chunks: pieces(), digest: null }, "layer 1", () => {}, failing),
+    ).rejects.toThrow("layer.tar:7");
   });
 
   it("is the end of that file alone where the thread dies", async () => {
