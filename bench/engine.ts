@@ -12,7 +12,6 @@ import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";
 import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { measure } from "./measure.ts";
 import { median, openedBuilds } from "./opened-builds.ts";
-import { pulumiBuilds } from "./pulumi-builds.ts";
 import { line, seconds } from "./report.ts";
 import { writeFiles } from "./write-files.ts";
 
@@ -35,7 +34,6 @@ export async function builds(): Promise<void> {
     await coldBuild({ folder, env, api, registry: registry.host });
     await noOp({ folder, env, api, registry: registry.host });
     await openedBuilds({ folder, env, registry: registry.host, platform, march });
-    await pulumiBuilds({ folder, env, registry: registry.host, platform, march });
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await engine.stop();

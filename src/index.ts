@@ -19,19 +19,19 @@ export { version } from "./version.ts";
 // A team builds
 export { adopt } from "./fleet/adopt.ts";
 export { audit } from "./fleet/audit.ts";
-export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/change-lock.ts";
+export { build } from "./fleet/build.ts";
+export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/lock.ts";
 export { exportBake } from "./fleet/export-bake.ts";
 export { exportGithubMatrix } from "./fleet/export-github-matrix.ts";
 export { init } from "./fleet/init.ts";
 export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export { plan } from "./fleet/plan.ts";
+export { publish } from "./fleet/publish.ts";
 export { render } from "./fleet/render.ts";
 export { repro } from "./fleet/repro.ts";
 export { verify } from "./fleet/verify.ts";
 export { promote } from "./cover/promote.ts";
 export { inspect } from "./inspect/inspect-subjects.ts";
-export { build } from "./pulumi/build.ts";
-export { publish } from "./pulumi/publish.ts";
 
 // A node asks
 export { hardware } from "./hardware/hardware.ts";
@@ -78,19 +78,19 @@ export type { Violation } from "./cover/policies.ts";
 export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
 export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
-export type { BuildOptions, BuildPreview } from "./fleet/build-with.ts";
+export type { BuildOptions } from "./fleet/build.ts";
 export type { LayerDifference, ReproReport } from "./fleet/repro.ts";
 export type { BuiltImage } from "./fleet/build/engine.ts";
 export type { EngineChoice } from "./fleet/build/engines/engine-choice.ts";
 export type { EngineName } from "./fleet/build/engines/engine-traits.ts";
-export type { BuildSummary, StackPreview } from "./fleet/build/fleet-builder.ts";
 export type {
   BuildEvent,
+  BuildSummary,
   BuiltCell,
   CellResult,
   FailedCell,
   InterruptedCell,
-} from "./fleet/build/schedule.ts";
+} from "./fleet/build/built-cell.ts";
 export type { Cell } from "./fleet/cells/cell.ts";
 export type {
   ChangeLockOptions,
@@ -100,7 +100,7 @@ export type {
   RemoveFromLockOptions,
   RemovedImages,
   UpdateBasesAnswer,
-} from "./fleet/change-lock.ts";
+} from "./fleet/lock.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";
 export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
 export type { ExportBakeOptions } from "./fleet/export-bake.ts";
@@ -122,7 +122,7 @@ export type {
   MarchValue,
   Value,
 } from "./fleet/matrix/matrix.ts";
-export type { SignerChoice } from "./fleet/open-signer.ts";
+export type { SignerChoice } from "./fleet/publish/open-signer.ts";
 export type { LocalBaseChoice } from "./fleet/open/plan-choice.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
 export type { ChangedFiles } from "./fleet/plan/changes.ts";
@@ -147,8 +147,8 @@ export type {
   Publication,
   PublicationEvent,
   SignaturesEvent,
-} from "./fleet/publication.ts";
-export type { PublishOptions } from "./fleet/publish-with.ts";
+} from "./fleet/publish/publication.ts";
+export type { PublishOptions } from "./fleet/publish.ts";
 export type { NativeImage } from "./lock/format-fleet-index.ts";
 export type { PublishedIndex } from "./fleet/publish/publish-index.ts";
 export type { Sweep } from "./fleet/publish/sweep.ts";
@@ -157,7 +157,7 @@ export type { ChannelDrift, RegistryDrift, Verification } from "./fleet/publish/
 export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
 export type { ReproAnswer, ReproEvent, ReproOptions } from "./fleet/repro.ts";
-export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run-build.ts";
+export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run/run-plan.ts";
 export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
 export type { ComputeCapability } from "./hardware/compute-capability.ts";
 export type { CpuArchitecture, March } from "./hardware/cpu-marches.ts";

@@ -52,7 +52,7 @@ export type { CpuDistance } from "./cover/native-distance.ts";
 export type { Violation } from "./cover/policies.ts";
 export type { SuggestOptions, SuggestedCell, Suggestion } from "./cover/suggestion.ts";
 export type { Place, Problem, ProblemCode } from "./errors.ts";
-export type { ContextFolder, FleetSources } from "./fleet/build/fleet-builder.ts";
+export type { ContextFolder, FleetSources } from "./fleet/build/jobs.ts";
 export type { Cell, CellValues } from "./fleet/cells/cell.ts";
 export type { CellSettings } from "./fleet/cells/cell-settings.ts";
 export type { ExpandedCell } from "./fleet/cells/expand.ts";

@@ -1,7 +1,6 @@
 /** The images of a fleet that exists are opened, and what is declared of them compared with what their files show. */
 
 import { ImgmatchError, type Problem, usageError } from "../errors.ts";
-import { engineArchive, engineLayers } from "../inspect/image/from-engine.ts";
 import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
 import { groupBy } from "../io/collections.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
@@ -10,6 +9,7 @@ import { repositoryOf } from "../lock/image-repository.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import type { ImageEffect } from "../inspect/audit/audit-image.ts";
 import { type DeclaredImage, imageAuditor } from "./audit/image-examiner.ts";
+import { dockerHolder } from "./audit/open-built.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import type { Lock, LockedImage, Measured } from "../lock/lock.ts";
 import { parseImageReference, withDigest } from "../oci/reference.ts";
@@ -157,11 +157,7 @@ async function auditImages(
     cache: folderCache(cacheFolder(env)),
     declared: (cell) => declared.get(cell) ?? null,
     // For images that were built and never pushed.
-    holder: {
-      save: ({ id }) => engineArchive(env, id, signal),
-      layers: remote ? null : ({ id }) => engineLayers(env, id, signal),
-      push: null,
-    },
+    holder: { ...dockerHolder(env), ...(remote && { layers: null }) },
   });
   const cells: AuditedCell[] = [];
   for (const { cell, locked } of wanted) {

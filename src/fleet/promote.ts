@@ -1,6 +1,9 @@
 /** The images of one version under another: what was tried as 1.1.0-rc1 is what 1.1.0 is. */
 
+import { dirname } from "node:path";
 import { ImgmatchError, usageError } from "../errors.ts";
+import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../io/limits.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { fetchFleet } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
@@ -15,15 +18,23 @@ import {
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
-import { type ChannelEvent, type Publication, type PromotionEvent, tellPublication } from "./publication.ts";
+import { parseMatrix } from "./matrix/parse-matrix.ts";
+import { withVersion } from "./open/find-version.ts";
+import { lockFileOf, matrixPath } from "./open/fleet-choice.ts";
+import {
+  type ChannelEvent,
+  type Publication,
+  type PromotionEvent,
+  tellPublication,
+} from "./publish/publication.ts";
 import {
   type ChannelChoice,
   type ChannelMeans,
+  type ChannelFleet,
   promoteChannels,
-  readChannelFleet,
-} from "./promote-channels.ts";
+} from "./publish/promote-channels.ts";
 import { promoteIndex } from "./publish/publish-plan-index.ts";
-import { openSigner, type SignerChoice, fleetSignerFor } from "./open-signer.ts";
+import { openSigner, type SignerChoice, fleetSignerFor } from "./publish/open-signer.ts";
 
 export interface PromoteOptions
   extends RegistryAccess,
@@ -133,4 +144,12 @@ function foreign(from: ImageReference, repository: string | null): ImgmatchError
 function referenceOf(from: string, lock: Pick<Lock, "repository"> | null): ImageReference {
   if (from.includes("/") || lock === null) return parseImageReference(from);
   return withTag(parseImageReference(lock.repository), versionTag({ version: from }));
+}
+
+async function readChannelFleet(choice: ChannelChoice, { env }: Pick<World, "env">): Promise<ChannelFleet> {
+  const { matrix: file = matrixPath } = choice;
+  const text = await readTextFile(file, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
+  const matrix = await withVersion(parseMatrix(text, file), { root: dirname(file), env });
+  const lockFile = lockFileOf(choice);
+  return { matrix, lock: await readLock(lockFile), lockFile };
 }

@@ -1,10 +1,18 @@
 /** The arguments of an ImageFleet, and the wait for those that its plan has to know. */
 
 import type { Input, Output, Resource } from "@pulumi/pulumi";
-import type { RegistryLogin } from "./component.ts";
 import { pulumi } from "./packages.ts";
 import { type ProviderName, providerNames } from "./stack-images.ts";
 import { type ImgmatchError, usageError } from "../errors.ts";
+
+/** Login for the registry that the fleet is pushed to. Without it the provider takes the logins of `docker login`. */
+export interface RegistryLogin {
+  /** Default: the host of the matrix's registry. */
+  readonly server?: Input<string>;
+  readonly username: Input<string>;
+  /** Always a secret in the state, also when it is given as plain text. */
+  readonly password: Input<string>;
+}
 
 /**
  * An `Input` may come from a resource of the same program: the plan waits for it. While a preview does not know it, the images are there

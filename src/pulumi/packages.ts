@@ -1,13 +1,19 @@
-/** Pulumi's own packages, which whoever uses it installs beside imgmatch. */
+/** Loads Pulumi's packages, which a user installs beside imgmatch. */
 
 import { createRequire } from "node:module";
 import { ImgmatchError } from "../errors.ts";
-import { installPackages } from "./install-packages.ts";
 
 const load = createRequire(import.meta.url);
 
+/** In the versions of package.json. */
+const install = (provider: string) =>
+  `npm install @pulumi/pulumi@3 ${provider} (with --global where imgmatch was installed so)`;
+
+export const installDocker = install("@pulumi/docker@5");
+export const installDockerBuild = install("@pulumi/docker-build@0");
+
 // Required and not imported: where one is missing, an import would end the program before imgmatch can say how to install it.
-export const pulumi = packageOf<typeof import("@pulumi/pulumi")>("@pulumi/pulumi", installPackages);
+export const pulumi = packageOf<typeof import("@pulumi/pulumi")>("@pulumi/pulumi", installDocker);
 
 /** Throws `ENGINE_NOT_FOUND` where it is not installed, with `fix` as what installs it. */
 export function packageOf<Package>(name: string, fix: string): Package {

@@ -3,16 +3,14 @@
 import { dirname, join, resolve as resolvePath } from "node:path";
 import type { ComponentResourceOptions, Input } from "@pulumi/pulumi";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
-import type { Examiner } from "../fleet/build/publisher.ts";
 import { sourceDateEpoch } from "../fleet/build/source-date-epoch.ts";
 import { parseSelections } from "../fleet/cells/select.ts";
 import { checkedCells } from "../fleet/open/check-axes.ts";
 import { declaredImages } from "../fleet/audit/declared-image.ts";
+import type { Examine } from "../fleet/audit/image-examiner.ts";
 import { type Fleet, openFleet, openFleetText } from "../fleet/open/open-fleet.ts";
 import { planOpenFleet } from "../fleet/open/plan-open-fleet.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
-import { registryPublisher } from "../fleet/publish/publish-image.ts";
-import { requireAttestable } from "../fleet/attest-build.ts";
 import { readRevision } from "../io/git.ts";
 import { fieldsOf } from "../io/json.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
@@ -27,10 +25,16 @@ import type { CredentialStore } from "../oci/registry/credential.ts";
 import { dockerCredentials } from "../oci/registry/credentials.ts";
 import { proxyFromEnv } from "../oci/registry/proxy.ts";
 import { isLoopback } from "../oci/registry/registry-endpoint.ts";
-import { awaitArgs, type AwaitedArgs, awaitValue, type ImageFleetArgs, type PlainArgs } from "./args.ts";
-import { checkMeans } from "./check-means.ts";
-import type { RegistryLogin } from "./component.ts";
-import { type CellsAlone, findPublished, type PreparedFleet, readyCells } from "./prepare-stack.ts";
+import {
+  awaitArgs,
+  type AwaitedArgs,
+  awaitValue,
+  type ImageFleetArgs,
+  type PlainArgs,
+  type RegistryLogin,
+} from "./args.ts";
+import { checkMeans } from "./means.ts";
+import { type CellsAlone, findAllPublished, type PreparedFleet, readyCells } from "./prepared-fleet.ts";
 import type { GivenNow } from "./providers/provider.ts";
 import { readStack, type StackView } from "./stack-view.ts";
 
@@ -63,7 +67,7 @@ async function prepareAwaited(
   const { args, secret, resources, secrets } = awaited;
   const push = given.push ?? true;
   const [fleet, root] = await open(given, args);
-  requireAttestable(fleet.matrix, { attests: "nobody" }, fleet);
+  refuseAttestations(fleet.matrix);
   const only = parseSelections(
     args.only,
     fleet.matrix.axes.map((axis) => axis.name),
@@ -105,17 +109,16 @@ async function prepareAwaited(
     unknown === null
       ? createRegistryClient({ credentials: login.credentials, proxy: proxyFromEnv(env), plainHttp })
       : null;
-  const publisher = push && registry !== null ? registryPublisher(registry) : null;
   return {
     plan,
     fleet,
     cells,
     push,
-    publisher,
+    registry,
     secret,
     resources,
-    published: publisher === null ? null : await findPublishedAs(login, cells, repository, publisher),
-    examiner: registry === null ? null : await examinerFor(plan, registry),
+    published: push && registry !== null ? await findPublishedAs(login, cells, repository, registry) : null,
+    examine: registry === null ? null : await examinerFor(plan, registry),
     given: { login: login.given, secrets },
     revision: await readRevision(fleet.root, env),
     epoch: sourceDateEpoch(env),
@@ -143,26 +146,28 @@ async function open(
   return [await openFleetText(text, join(root, "matrix.yaml"), options), root];
 }
 
-/** null where the matrix wants its images shut. */
-async function examinerFor(plan: Plan, registry: RegistryClient): Promise<Examiner | null> {
-  if (!plan.matrix.measure) return null;
-  const [{ imageExaminer }, { engineArchive, engineLayers }, { cacheFolder, folderCache }] =
-    await Promise.all([
-      import("../fleet/audit/image-examiner.ts"),
-      import("../inspect/image/from-engine.ts"),
-      import("../inspect/image/layer-cache.ts"),
-    ]);
-  const { env } = process;
-  return imageExaminer({
-    declared: declaredImages(plan),
-    registry,
-    holder: {
-      save: ({ id }, { signal }) => engineArchive(env, id, signal),
-      layers: ({ id }, { signal }) => engineLayers(env, id, signal),
-      push: null,
-    },
-    cache: folderCache(cacheFolder(env)),
+/** A provider gives an image its tag before imgmatch knows the digest. Throws `ATTEST_UNSUPPORTED`. */
+function refuseAttestations({ attest }: Fleet["matrix"]): void {
+  if (attest === null) return;
+  throw new ImgmatchError({
+    code: "ATTEST_UNSUPPORTED",
+    message: "an ImageFleet gives images their tags unattested",
+    fix: "build with imgmatch build, or leave out attest",
+    at: attest.at,
   });
+}
+
+/** null where the matrix wants its images shut. */
+async function examinerFor(plan: Plan, registry: RegistryClient): Promise<Examine | null> {
+  if (!plan.matrix.measure) return null;
+  const [{ imageExaminer }, { dockerHolder }, { cacheFolder, folderCache }] = await Promise.all([
+    import("../fleet/audit/image-examiner.ts"),
+    import("../fleet/audit/open-built.ts"),
+    import("../inspect/image/layer-cache.ts"),
+  ]);
+  const { env } = process;
+  const cache = folderCache(cacheFolder(env));
+  return imageExaminer({ declared: declaredImages(plan), registry, holder: dockerHolder(env), cache });
 }
 
 interface Logins {
@@ -216,9 +221,9 @@ function baseLookup({ credentials, own }: Logins, { env, plainHttp, onProblem }:
   });
 }
 
-async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof findPublished>) {
+async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof findAllPublished>) {
   try {
-    return await findPublished(...asked);
+    return await findAllPublished(...asked);
   } catch (error) {
     if (own === null || !(error instanceof ImgmatchError)) throw error;
     const [first, ...rest] = error.problems;

@@ -67,9 +67,6 @@ export type ProviderName = keyof typeof readers;
 
 export const providerNames = Object.keys(readers) as readonly ProviderName[];
 
-/** Type of the resources that `imgmatch build --engine pulumi` has. */
-export const imageType = readers.docker.type;
-
 /** By resource name: the images of one provider, from a map of URN → outputs. */
 export function stackImages(
   outputs: Readonly<Record<string, unknown>>,

@@ -24,18 +24,18 @@ import {
   pulumiPrograms,
   resourcesOf,
   whyNoDockerBuild,
-  whyNoPulumi,
+  whyNoDockerPlugin,
 } from "./support/pulumi.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
 
 const parts = inject("stack");
 const whyNotLong = "two minutes more (IMGMATCH_LONG=1)";
 const engineEnv = parts.available ? parts.engineEnv : {};
-const reason = parts.available ? (whyNoPulumi ?? whyNoBusybox) : parts.reason;
+const reason = parts.available ? whyNoBusybox : parts.reason;
 const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64-v2", "x86-64-v3"];
 
 const providers = {
-  docker: { imageType: "docker:index/image:Image", reason },
+  docker: { imageType: "docker:index/image:Image", reason: reason ?? whyNoDockerPlugin },
   "docker-build": {
     imageType: "docker-build:index:Image",
     reason: isLong ? (reason ?? whyNoDockerBuild(engineEnv)) : whyNotLong,

@@ -1,8 +1,8 @@
 /** The report of a build and of publishing as they go: lines of JSON, or text for people on this terminal. */
 
 import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
-import type { PublicationEvent } from "../../fleet/publication.ts";
-import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run-build.ts";
+import type { PublicationEvent } from "../../fleet/publish/publication.ts";
+import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run/run-plan.ts";
 import { count } from "../../io/table.ts";
 import type { Notice } from "../../io/world.ts";
 import type { CommandContext } from "../command-context.ts";

@@ -1,7 +1,7 @@
 /** A build as it goes: one reporter per kind of reader, each a function from events to text. */
 
-import type { BuildEvent, CellResult } from "../../fleet/build/schedule.ts";
-import type { SummaryEvent } from "../../fleet/run-build.ts";
+import type { BuildEvent, CellResult } from "../../fleet/build/built-cell.ts";
+import type { SummaryEvent } from "../../fleet/run/run-plan.ts";
 import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
 import { printable } from "../../printable.ts";
 import { annotation } from "./annotation.ts";

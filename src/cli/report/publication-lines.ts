@@ -1,6 +1,6 @@
 /** The report of `build`, `publish` and `promote` on a written index and on signatures: lines of JSON, or for people. */
 
-import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publication.ts";
+import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publish/publication.ts";
 import type { NativeImage } from "../../lock/format-fleet-index.ts";
 import { count } from "../../io/table.ts";
 import { printableReport } from "../../printable.ts";

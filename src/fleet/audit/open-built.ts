@@ -4,7 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
+import { engineArchive, engineLayers } from "../../inspect/image/from-engine.ts";
 import { remember } from "../../io/collections.ts";
+import type { Environment } from "../../io/world.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
@@ -14,11 +16,22 @@ import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LayerCache } from "../../inspect/image/layer-cache.ts";
 import type { OpenedImage, OpenOptions } from "../../inspect/image/open-layers.ts";
 
+/** The engine that has the images. */
 export interface ImageHolder {
   readonly save: Engine["save"];
   /** null where no engine is to be asked for a base. */
   readonly layers: Engine["layers"] | null;
+  /** null where a push to a loopback address does not come to this machine. */
   readonly push: Engine["push"] | null;
+}
+
+/** The Docker Engine of this machine, for images that were built before. */
+export function dockerHolder(env: Environment): ImageHolder {
+  return {
+    save: ({ id }, { signal }) => engineArchive(env, id, signal),
+    layers: ({ id }, { signal }) => engineLayers(env, id, signal),
+    push: null,
+  };
 }
 
 export interface BuiltOpenerOptions {

@@ -8,7 +8,7 @@ import { openPlainFile } from "../../io/plain-file.ts";
 import { isTemporaryName } from "../../io/write-file.ts";
 import { lockPath } from "../../lock/lock.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import type { ContextFolder, FleetSources } from "../build/fleet-builder.ts";
+import type { ContextFolder, FleetSources } from "../build/jobs.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import { expandMatrix } from "../cells/expand.ts";
