@@ -15,7 +15,7 @@ const baseMiB = 1500;
 const cells = 4;
 const turns = 3;
 
-export interface OpenedBuilds {
+interface OpenedBuilds {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   /** Host of a registry. */

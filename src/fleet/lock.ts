@@ -1,4 +1,4 @@
-/** Changes of the lock that are not builds, each asked for by name. */
+/** Changes a lock without a build: moves bases, removes images, merges locks. */
 
 import { throwProblems, type Problem, usageError } from "../errors.ts";
 import { withUnprinted } from "../io/unprinted.ts";

@@ -65,7 +65,7 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
     this.registerOutputs({ references: this.references, lock: this.lock });
   }
 
-  /** Whoever depends on the component waits for this, so for all images. */
+  /** Dependents of the component wait for this, so for all images. */
   protected override async initialize(): Promise<FleetData> {
     // Pulumi ends a program that does nothing but read files and ask registries.
     const done = pulumi.runtime.rpcKeepAlive();
@@ -95,8 +95,8 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
    * @param host what `imgmatch probe --json` prints on that host
    */
   resolve(host: Input<HostFacts>, options: Input<ResolveImageOptions> = {}): Output<Resolution> {
-    const asked = [pulumi.output(host as Input<unknown>), pulumi.output(options)] as const;
-    return pulumi.all([this.lock, ...asked]).apply(([lock, facts, chosen]) => {
+    const inputs = [pulumi.output(host as Input<unknown>), pulumi.output(options)] as const;
+    return pulumi.all([this.lock, ...inputs]).apply(([lock, facts, chosen]) => {
       try {
         return resolveImage(lock, checkedFacts(facts), chosen);
       } catch (error) {
@@ -106,7 +106,7 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
   }
 }
 
-/** They come from a configuration or from another program: whatever the types say, anything may stand there. */
+/** They come from a configuration or another program, which may hold anything, whatever the types say. */
 function checkedFacts(facts: unknown): HostFacts {
   return parseHostFacts(JSON.stringify(facts) ?? "null", "host");
 }

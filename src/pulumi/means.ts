@@ -38,8 +38,7 @@ export async function checkMeans({
 }
 
 /**
- * The means of each image's build; `names` are those of the secrets, `first` says that no other is built before it, so that it writes the
- * caches that all share. Throws `USAGE` for an agent that is not there.
+ * The means of each image's build; `names` are those of the secrets. The `first` image that is built writes the caches that all share. Throws `USAGE` for an agent that is not there.
  */
 export function meansOf(
   given: ImageFleetArgs,

@@ -1,6 +1,7 @@
 /** Loads Pulumi's packages, which a user installs beside imgmatch. */
 
 import { createRequire } from "node:module";
+import type { Output, Resource } from "@pulumi/pulumi";
 import { ImgmatchError } from "../errors.ts";
 
 const load = createRequire(import.meta.url);
@@ -15,7 +16,19 @@ export const installDockerBuild = install("@pulumi/docker-build@0");
 // Required and not imported: where one is missing, an import would end the program before imgmatch can say how to install it.
 export const pulumi = packageOf<typeof import("@pulumi/pulumi")>("@pulumi/pulumi", installDocker);
 
-/** Throws `ENGINE_NOT_FOUND` where it is not installed, with `fix` as what installs it. */
+/** The parts of an Output that the SDK's types hide. A preview may not know the value. */
+export interface HiddenOutput<T> {
+  readonly isKnown: Promise<boolean>;
+  readonly isSecret: Promise<boolean>;
+  promise(): Promise<T>;
+  allResources(): Promise<Set<Resource>>;
+}
+
+export function hiddenOutput<T>(output: Output<T>): HiddenOutput<T> {
+  return output as unknown as HiddenOutput<T>;
+}
+
+/** Throws `ENGINE_NOT_FOUND` if the package is not installed. */
 export function packageOf<Package>(name: string, fix: string): Package {
   try {
     return load(name) as Package;

@@ -1,4 +1,4 @@
-/** The fleet of a Pulumi program before its first resource: what is asked for, the plan, what the registry has. */
+/** Prepares the fleet of a Pulumi program before its first resource: arguments, plan, and the images that the registry has. */
 
 import { dirname, join, resolve as resolvePath } from "node:path";
 import type { ComponentResourceOptions, Input } from "@pulumi/pulumi";
@@ -86,7 +86,7 @@ async function prepareAwaited(
   const problems: Problem[] = [];
   const lookUp = baseLookup(login, { env, plainHttp, onProblem: (problem) => problems.push(problem) });
   const lockFile = given.lock ?? join(root, lockPath);
-  // One that is named and is not there would leave the bases unpinned in silence.
+  // A named lock must exist: without it the bases would not be pinned.
   const lock = await (given.lock === undefined ? readLockIfPresent(lockFile) : readLock(lockFile));
   refuseAdoptedLock(lock, lockFile);
   const pins = lock === null && !args.updateBases ? pinsIn(stack.lockOf(name)) : null;
@@ -141,7 +141,7 @@ async function open(
     return [await openFleet(file, options), dirname(file)];
   }
   const root = resolvePath(folder);
-  // JSON is YAML: problems are told with lines of this text.
+  // JSON is YAML: problems name lines of this text.
   const text = `${JSON.stringify(matrix, null, 2)}\n`;
   return [await openFleetText(text, join(root, "matrix.yaml"), options), root];
 }
@@ -174,13 +174,13 @@ interface Logins {
   readonly credentials: CredentialStore;
   /** The host that the program gives a login for; null for none. */
   readonly own: string | null;
-  /** Of the program's: whom it names where. */
+  /** Host and user name of the program's login; null without one. */
   readonly given: GivenNow["login"];
   /** In a preview the login may come from a resource that is yet to be made. */
   readonly unknown: CellsAlone["unknown"] | null;
 }
 
-/** The login of the program for the host of its images, for whatever is asked of that host; those of `docker login` for others. */
+/** The login of the program for the host of its images; for other hosts that of `docker login`. */
 async function loginFor(
   login: Input<RegistryLogin> | undefined,
   repository: string,
@@ -246,7 +246,7 @@ const flags: readonly (readonly [RegExp, string])[] = [
   [/\brun imgmatch build --push to make one\b/g, "leave `lock` away"],
 ];
 
-/** The same problems with next steps for who has written a program. */
+/** The same problems with next steps for the author of a program. */
 function inProgramWords(error: unknown): unknown {
   if (!(error instanceof ImgmatchError)) return error;
   const [first, ...rest] = error.problems;
@@ -254,12 +254,12 @@ function inProgramWords(error: unknown): unknown {
 }
 
 function inWords(problem: Problem): Problem {
-  const told = (text: string) => flags.reduce((now, [flag, words]) => now.replace(flag, words), text);
+  const inProgram = (text: string) => flags.reduce((now, [flag, words]) => now.replace(flag, words), text);
   const { fix, message } = problem;
-  return { ...problem, message: told(message), ...(fix === undefined ? {} : { fix: told(fix) }) };
+  return { ...problem, message: inProgram(message), ...(fix === undefined ? {} : { fix: inProgram(fix) }) };
 }
 
-/** The same problem of a host that the program itself gives a login for: `docker login` would change nothing. */
+/** The same problem with the program's own login as its cure: for its host, `docker login` changes nothing. */
 function aboutLogin(problem: Problem): Problem {
   if (!problem.fix?.includes("docker login")) return problem;
   const fix =
@@ -267,7 +267,7 @@ function aboutLogin(problem: Problem): Problem {
   return { ...problem, fix };
 }
 
-/** null where there is no lock. A base without a digest is none that is pinned: it is asked for. */
+/** The pins of a lock; null where there is none. A base without a digest is not pinned. */
 function pinsIn(lock: unknown): LockPins | null {
   const images = Object.entries(fieldsOf(fieldsOf(lock).images)).map(([cell, image]) => {
     const { bases, inputs, platform } = fieldsOf(image);

@@ -22,7 +22,7 @@ export interface PreparedFleet {
   readonly fleet: FleetSources;
   readonly cells: readonly ReadyCell[];
   readonly push: boolean;
-  /** By cell: what the registry has of the same inputs; null where it was not asked. */
+  /** Cell → the image of the same inputs that the registry has; null where it was not asked. */
   readonly published: ReadonlyMap<string, PublishedImage> | null;
   /** null in a preview of a registry or a login that does not exist yet. */
   readonly registry: RegistryClient | null;
@@ -39,21 +39,21 @@ export interface PreparedFleet {
   /** The images that the stack has, by resource name. */
   readonly known: ReadonlyMap<string, StackImage>;
   readonly given: GivenNow;
-  /** Whether anything of it is a secret of the program. */
+  /** One of the values is a secret of the program. */
   readonly secret: boolean;
   /** The resources that the program has made for the fleet, such as its registry: they stay as long as the images do. */
   readonly resources: readonly Resource[];
 }
 
-/** The part that a preview knows of a fleet whose registry or bases do not exist yet. */
+/** All that a preview knows of a fleet whose registry or bases do not exist yet. */
 export interface CellsAlone extends Pick<PreparedFleet, "push" | "secret" | "resources"> {
-  /** By id. */
+  /** Ids. */
   readonly cells: readonly string[];
   /** The unknown value: everything made of it is unknown too. */
   readonly unknown: Output<unknown>;
 }
 
-/** Cells that are to be in the stack: those that the matrix builds. Throws `BASE_UNRESOLVED` for all that cannot be. */
+/** The cells of the stack: those that the matrix builds. Throws `BASE_UNRESOLVED` for all that cannot be. */
 export function readyCells(plan: Plan): readonly ReadyCell[] {
   const { cells } = plan;
   requireOneRepository(plan);

@@ -19,12 +19,12 @@ import { parseImageReference } from "../oci/reference.ts";
 import type { ImageFleetArgs, RegistryLogin } from "./args.ts";
 import { meansOf } from "./means.ts";
 import { imageOpener, type MadeImage, nothing } from "./open-images.ts";
-import { pulumi } from "./packages.ts";
+import { hiddenOutput, pulumi } from "./packages.ts";
 import type { CellsAlone, PreparedFleet } from "./prepared-fleet.ts";
 import type { GivenNow, ImageMeans, ImageProvider, ServerLogin } from "./providers/provider.ts";
 import { type CellPart, dockerfileName, partOf, resourceName, timesBuilt } from "./stack-cells.ts";
 import type { StackImage } from "./stack-images.ts";
-import { type OpenStaging, openStaging, stageBuild, stagedTime } from "./stage.ts";
+import { openStaging, type Staging, stagedTime } from "./stage.ts";
 
 export interface FleetData {
   readonly references: Output<Readonly<Record<string, string>>>;
@@ -40,7 +40,7 @@ export interface FleetComponent {
   readonly provider: ImageProvider;
 }
 
-/** In a preview: that there will be images, and nothing of them. */
+/** Registers, in a preview, images of which nothing is known. */
 export function announceImages(
   fleet: FleetComponent,
   { cells, push, resources, unknown }: CellsAlone,
@@ -87,12 +87,12 @@ export async function registerImages(fleet: FleetComponent, prepared: PreparedFl
   };
 }
 
-/** The digest; null for one that the stack has from another machine, and the registry too: what it was built from is not here. */
+/** The digest; null for an image that the stack built on another machine and the registry has: its context is not here. */
 async function registerImage(
   fleet: FleetComponent,
   planned: ReadyCell,
   prepared: PreparedFleet,
-  staging: OpenStaging,
+  staging: Staging,
   { imageName, part, own, means }: Registration,
 ): Promise<Output<string> | null> {
   const {
@@ -110,10 +110,10 @@ async function registerImage(
   const again = (built ?? 0) + (part === "lost" ? 1 : 0);
   // An image that is kept is compared by its old paths: the provider reads them again.
   const mtime = part === "keep" && own !== null ? stagedTime(own.path ?? "") : (epoch ?? 0);
-  const files = await stageBuild(
+  const files = await staging.stage(
     { ...request, dockerfile },
     dockerfileName(cell.id, inputDigest, again),
-    staging.of(mtime),
+    mtime,
   );
   const path = (absolute: string) =>
     (baseDir === null ? absolute : relative(baseDir, absolute)).replaceAll("\\", "/");
@@ -175,11 +175,8 @@ function made(
 ): Output<Readonly<Record<string, MadeImage>>> {
   if (pulumi.runtime.isDryRun()) return pulumi.all(images) as Output<Readonly<Record<string, MadeImage>>>;
   const each = Object.entries(images).map(async ([id, image]) => {
-    const { isKnown, promise } = image as unknown as {
-      readonly isKnown: Promise<boolean>;
-      promise(): Promise<MadeImage>;
-    };
-    return [id, (await isKnown) ? await promise.call(image) : nothing] as const;
+    const inner = hiddenOutput(image);
+    return [id, (await inner.isKnown) ? await inner.promise() : nothing] as const;
   });
   return pulumi.output(Promise.all(each).then((all) => Object.fromEntries(all)));
 }
@@ -211,7 +208,7 @@ function lockOfImages(
   const { matrix } = plan;
   const images = cells.map((planned): [string, LockedImage] => {
     const image = made[planned.cell.id] ?? nothing;
-    // No time: an output that changes with every update would never be settled.
+    // Without a time: an output must not change with every update.
     return [
       planned.cell.id,
       {

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openStaging, stageBuild } from "../../src/pulumi/stage.ts";
+import { openStaging } from "../../src/pulumi/stage.ts";
 import { readContext } from "../../src/fleet/dockerfile/context.ts";
 import { makeFolder, writeIn } from "../support/folders.ts";
 
@@ -20,10 +20,10 @@ const dockerfile = "FROM scratch\nCOPY . /all\n";
 async function stage(contextDir: string, folder: string) {
   const context = await readContext(contextDir, { file: "matrix.yaml" });
   return () =>
-    stageBuild(
+    openStaging(folder, false).stage(
       { contextDir, contextFiles: context.entries, contextDigest: context.digest, dockerfile },
       "a.Dockerfile",
-      openStaging(folder, false).of(0),
+      0,
     );
 }
 const contexts = (folder: string) =>

@@ -1,4 +1,4 @@
-/** The part of an image that is its base's, asked of the base's registry, and of the engine if that does not answer. */
+/** Finds the part of an image that is its base's: by the base's registry or, if that fails, by the engine's copy. */
 
 import type { BuildWatch } from "../build/engine.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
@@ -78,7 +78,7 @@ async function localOrigin(
   });
 }
 
-/** Of the engine's copy of exactly this digest; null where it has none. */
+/** The diff ids of the engine's copy of exactly this digest; null where it has none. */
 async function heldDiffIds(
   { layers }: Pick<ImageHolder, "layers">,
   base: ImageReference,

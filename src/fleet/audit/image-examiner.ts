@@ -40,7 +40,7 @@ export interface DeclaredImage extends Omit<AuditRequest, "base"> {
 }
 
 export interface ExaminerOptions extends BuiltOpenerOptions {
-  /** By cell id; null where nobody knows what it was built on. */
+  /** The declaration of a cell's image; null if its base is unknown. */
   readonly declared: (cell: string) => DeclaredImage | null;
   /** Called for each image that was opened and is as declared. */
   readonly onEffect?: (cell: string, effect: ImageEffect) => void;

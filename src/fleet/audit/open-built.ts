@@ -1,4 +1,4 @@
-/** A built image, opened at its engine: its own layers where the base's are known, else all of it. */
+/** Opens a built image at its engine: its own layers if the base's are known, else all of them. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -26,17 +26,17 @@ export interface BuiltCell {
   readonly differs: boolean;
   /** The manifest in the registry; null when it was not pushed. */
   readonly digest: Digest | null;
-  /** null also where nobody has asked the registry for it. */
+  /** null also where the registry was not asked. */
   readonly manifest: LockedManifest | null;
-  /** null also where nobody has asked the registry for them. */
+  /** null also where the registry was not asked. */
   readonly blobs: StoredBlobs | null;
-  /** How long the engine worked at what the lock names; null where that is somebody else's. */
+  /** The engine's time for this image; null where others built it. */
   readonly buildMs: number | null;
   /** null when it was adopted without being built. */
   readonly image: BuiltImage | null;
-  /** The measurement of its files; null if it was not opened. */
+  /** What its files need; null if it was not opened. */
   readonly measured: Measured | null;
-  /** Absent where nothing was attested of it here. */
+  /** Absent if this build did not attest it. */
   readonly attested?: LockedAttestation | undefined;
   readonly warnings: readonly Problem[];
   /** The log file; null when there is none or it is not whole. */
@@ -118,7 +118,7 @@ export function lockedImageOf(
   };
 }
 
-/** Of the first build of these inputs that this lock knows: a push later on finds every step of it in the engine's cache. */
+/** The time of the first build of these inputs that this lock knows: a later push finds every step in the engine's cache. */
 function buildSecondsOf({ locked, inputDigest }: ReadyCell, buildMs: number | null) {
   const known = locked?.inputDigest === inputDigest ? locked.buildSeconds : undefined;
   const buildSeconds = known ?? (buildMs === null ? undefined : Math.ceil(buildMs / 1000));

@@ -55,7 +55,7 @@ export type ReadyCell = PlannedCell & {
   readonly context: CellContext;
 };
 
-/** Whether everything that goes into the image is known; if not, the bases whose digests are missing. */
+/** All inputs of the image are known. */
 export function isReady(planned: PlannedCell): planned is ReadyCell {
   return (
     planned.inputDigest !== null &&

@@ -24,7 +24,7 @@ import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 
 export interface PushedBuild {
   readonly cell: string;
-  /** By digest. */
+  /** Names the image by its digest. */
   readonly reference: ImageReference;
   readonly digest: Digest;
   readonly startedAt: Date;
@@ -39,7 +39,7 @@ export interface AttesterOptions extends Pick<Engine, "attests"> {
   /** The engine's description. */
   readonly builder: string;
   readonly origin: BuildOrigin;
-  /** Of statements that imgmatch writes; null: they are attached without a signature. */
+  /** Signs the statements of imgmatch; null: they are attached without a signature. */
   readonly signer: StatementSigner | null;
 }
 

@@ -49,7 +49,7 @@ export interface ChannelMeans {
 
 interface Move {
   readonly name: string;
-  /** With the images of the channel alone. */
+  /** Has the images of the channel alone. */
   readonly fleet: Lock;
   readonly losses: readonly string[];
 }
@@ -61,8 +61,8 @@ export interface ChannelFleet {
 }
 
 /**
- * Moves them one by one, and writes each into the lock. Nothing is moved where one of them may not be: `CHANNEL_LOSS`, `INDEX_INCOMPLETE`.
- * `version`: null for what the lock has.
+ * Moves the chosen channels one by one, and writes each into the lock. Throws `CHANNEL_LOSS` or `INDEX_INCOMPLETE` before the first move.
+ * `version`: null for the lock's own images.
  */
 export async function promoteChannels(
   own: ChannelFleet,
@@ -114,7 +114,7 @@ function chosenChannels(
   { channel }: ChannelChoice,
 ): readonly Omit<Move, "losses">[] {
   const fleet = version ?? lock;
-  // Without those that only stay in the lock for machines that run them.
+  // The lock also has images that the matrix no longer builds.
   const built = expandMatrix(matrix).flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
   const published = Object.entries(version?.images ?? {}).map(([id, image]) => ({ ...image, id }));
   const groups = channelGroups<Named>(matrix, version === null ? built : published);
@@ -163,7 +163,7 @@ function lossOf({ name, fleet, losses }: Move): readonly Problem[] {
   ];
 }
 
-/** The lock of the channel's present images; null if it is new, or if no lock can be made of its content. */
+/** The lock of the channel's present images; null for a new channel and for content that is no image of a known fleet. */
 async function servedBy(name: string, lock: Lock, { registry, fetch }: ChannelMeans): Promise<Lock | null> {
   const repository = parseImageReference(lock.repository);
   const manifest = await registry.readManifest(withTag(repository, name));
@@ -179,7 +179,7 @@ async function servedBy(name: string, lock: Lock, { registry, fetch }: ChannelMe
   return single(await fetch(withTag(repository, versionTag(known))));
 }
 
-/** GitHub Actions, "Default environment variables"; GitLab, "Predefined CI/CD variables"; else who git says, or the system. */
+/** GitHub Actions, "Default environment variables"; GitLab, "Predefined CI/CD variables"; else the name of git or of the system. */
 async function whoMoves(folder: string, { env }: Pick<World, "env">): Promise<string> {
   const inCi = env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN;
   if (inCi) return inCi;

@@ -1,4 +1,4 @@
-/** The result for a version's index, and for the signatures on its images: for `build`, `publish` and `promote`. */
+/** Writes the indexes of a plan, and reports indexes and signatures: for `build`, `publish` and `promote`. */
 
 import type { Problem } from "../../errors.ts";
 import { levelNeeded } from "../../hardware/cpu-marches.ts";
@@ -28,7 +28,7 @@ export interface SignaturesEvent extends SignedImages {
 export interface IndexEvent extends PublishedIndex {
   readonly schemaVersion: 1;
   readonly type: "index";
-  /** With its digest. */
+  /** Has the digest. */
   readonly reference: string;
   /** Cells that it lacks, because the registry does not have their images. */
   readonly missing: readonly string[];
@@ -38,10 +38,10 @@ export interface ChannelEvent extends LockedChannel {
   readonly schemaVersion: 1;
   readonly type: "channel";
   readonly channel: string;
-  /** With its digest. */
+  /** Has the digest. */
   readonly reference: string;
   readonly how: "created" | "moved" | "unchanged";
-  /** That it names. */
+  /** How many images it names. */
   readonly images: number;
   /** The losses of hosts by the move, which `allowLoss` allowed. */
   readonly losses: readonly string[];
@@ -53,17 +53,17 @@ export type PublicationEvent = { readonly type: "publish" } | SignaturesEvent | 
 export type PromotionEvent = PublicationEvent | ChannelEvent;
 
 export interface Publication {
-  /** null where nothing was to be signed. */
+  /** null if nothing was signed. */
   readonly signatures: SignaturesEvent | null;
-  /** null where none was written. */
+  /** null if none was written. */
   readonly index: IndexEvent | null;
-  /** Of each variant of the matrix. */
+  /** One for each variant of the matrix. */
   readonly variants: readonly IndexEvent[];
 }
 
 export const unpublished: Publication = { signatures: null, index: null, variants: [] };
 
-/** The indexes of a plan. The lock learns which variants there are, so that `verify` looks for them. */
+/** Writes the indexes of a plan. The lock gets the names of the variants, so that `verify` looks for them. */
 export async function publishPlan(
   plan: Plan,
   lockFile: string,
@@ -83,7 +83,7 @@ export async function publishPlan(
   return tellPublication(written, signing, world);
 }
 
-/** Tells what was signed and written. An index that lacks cells is a problem, `INDEX_INCOMPLETE`. */
+/** Reports signatures and indexes as events. An index that lacks cells is a problem, `INDEX_INCOMPLETE`. */
 export function tellPublication(
   written: PlanIndex | null,
   signing: FleetSigner | null,
@@ -107,7 +107,7 @@ export function tellPublication(
   return { signatures, index: index ?? null, variants };
 }
 
-/** `BASELINE_MISSING` for a platform whose images runtimes do not see, since not every machine of it starts one of them. */
+/** `BASELINE_MISSING` for a platform whose images are hidden from runtimes, because none starts on every machine. */
 function withheldProblem({ platform, withheld }: NativeImage): readonly Problem[] {
   if (withheld === undefined) return [];
   const [, architecture = ""] = platform.split("/");

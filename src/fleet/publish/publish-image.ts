@@ -130,7 +130,7 @@ async function findExisting(query: FindRequest): Promise<FoundImage | null> {
   const found = await registry.findManifest(reference);
   if (found === null) return null;
   const { digest, mediaType, size } = found;
-  // By digest, so that what is compared is what is adopted, whatever happens to the tag meanwhile.
+  // Read by digest: the tag may move meanwhile.
   const image = await findImageConfig(registry, withDigest(reference, found.digest), platform);
   if (image === null) {
     // Removed since, or a tag of nothing: which is still no place for something else.

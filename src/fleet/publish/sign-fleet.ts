@@ -1,4 +1,4 @@
-/** Signs what a run publishes: each image before it has its tag, then all that an index is to name, each once. */
+/** Signs what a run publishes: each image before it has its tag, then all that an index will name, each once. */
 
 import type { Digest } from "../../oci/digest.ts";
 import type { ImageReference } from "../../oci/reference.ts";
@@ -9,16 +9,16 @@ import { type SignedImages, signImages, type SignOptions } from "../../trust/sig
 import type { TrustedSigner } from "../../trust/trusted-signers.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
-  /** Further signers of an image that is under a name already: one of each list. Asked for if the signer itself has not signed. */
+  /** Other accepted signers of an image that has its tag already: one of each list. Called if our signer has not signed it. */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
 }
 
 /** `vouch` signs what is not signed yet, and puts back what another signer's write has dropped. */
 export interface FleetSigner extends Vouching {
   readonly signer: Signer;
-  /** Signs what was pushed, by digest, before it has its name. */
+  /** Signs what was pushed, by digest, before it has its tag. */
   readonly sign: (pushed: Digest, place: ImageReference) => Promise<void>;
-  /** Throws with exit code 6 where nobody who counts has signed what is under the name already. */
+  /** Throws with exit code 6 if no accepted signer has signed the image that has the tag already. */
   readonly requireSigned: (image: ImageReference, digest: Digest) => Promise<void>;
   readonly done: () => SignedImages;
 }

@@ -1,4 +1,4 @@
-/** Asking registries about a plan: which of its tags exist, and which bases have moved. */
+/** Asks registries about a plan: which of its tags exist, and which bases have moved. */
 
 import pLimit from "p-limit";
 import { groupBy } from "../../io/collections.ts";

@@ -1,4 +1,4 @@
-/** The machine and the sources of a build, as git and the CI's variables tell: provenance has them beside the inputs. */
+/** Reads the machine and the sources of a build from git and the CI's variables, for its provenance. */
 
 import { askGit, shortHead } from "../../io/git.ts";
 import type { BuildOrigin } from "../../trust/provenance/write-provenance.ts";
@@ -6,16 +6,16 @@ import { isWritten } from "../open/find-version.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** `folder`: of the matrix. Unknown members are null. */
+/** `folder` has the matrix. Unknown members are null. */
 export async function readOrigin(
   folder: string,
   env: Env,
 ): Promise<Omit<BuildOrigin, "revision" | "program">> {
-  // Somebody else has said which commit it is: what this folder's git says is about another one, perhaps.
-  const isSaid = env.IMGMATCH_REVISION !== undefined;
+  // The environment names the commit: the git of this folder may be at another one.
+  const isNamed = env.IMGMATCH_REVISION !== undefined;
   const [remote, head] = await Promise.all([
     askGit(folder, ["config", "--get", "remote.origin.url"], { timeoutMs: 5_000 }),
-    isSaid ? null : shortHead(folder, isWritten),
+    isNamed ? null : shortHead(folder, isWritten),
   ]);
   return {
     remote: remote.ok ? plainRemote(remote.text.trim()) : null,

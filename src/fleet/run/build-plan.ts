@@ -2,17 +2,20 @@
 
 import type { LockedImage } from "../../lock/lock.ts";
 import { updateLock } from "../../lock/update-lock.ts";
-import { type BuildSummary, type CellResult, lockedImageOf, withImages } from "../build/built-cell.ts";
-import type { Engine } from "../build/engine.ts";
+import {
+  type Builder,
+  type BuildSummary,
+  type CellResult,
+  lockedImageOf,
+  withImages,
+} from "../build/built-cell.ts";
 import { type FleetSources, isReady, jobOf, type ReadyCell, unreadyProblem } from "../build/jobs.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { buildJobs, type BuildJobsOptions } from "./build-jobs.ts";
 
 /** Without `publishing` the images stay in the engine. */
-export interface BuildPlanOptions extends Omit<BuildJobsOptions, "engine" | "onBuilt"> {
-  readonly engine: Pick<Engine, "build" | "push" | "keeper">;
-  /** The engine's description, for the lock. */
-  readonly builder: string;
+export interface BuildPlanOptions extends Omit<BuildJobsOptions, "onBuilt"> {
+  readonly builder: Builder;
   readonly lockFile: string;
   /** Commit of the sources, for a label; empty where there is none. */
   readonly revision: string;
@@ -26,7 +29,7 @@ export async function buildPlan(
   options: BuildPlanOptions,
 ): Promise<BuildSummary> {
   const { matrix } = plan;
-  const { engine, builder, lockFile, revision, publishing, now } = options;
+  const { builder, lockFile, revision, publishing, now } = options;
   const wanted = plan.cells.filter(({ action }) => action === "build");
   const ready = new Map(wanted.filter(isReady).map((planned) => [planned.cell.id, planned]));
   const jobs = [...ready.values()].map((planned) =>
@@ -36,10 +39,9 @@ export async function buildPlan(
     ...options,
     onBuilt: async (finished) => {
       const created = now().toISOString();
-      const made = { described: builder, keeper: engine.keeper };
       const images = finished.map(({ job: { cell }, built }): [string, LockedImage] => [
         cell,
-        lockedImageOf(ready.get(cell) as ReadyCell, built, made, created),
+        lockedImageOf(ready.get(cell) as ReadyCell, built, builder, created),
       ]);
       await updateLock(lockFile, (lock) => withImages(lock, matrix, Object.fromEntries(images)), {
         repository: matrix.repository,

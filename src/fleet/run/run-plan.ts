@@ -14,7 +14,8 @@ import { declaredImages } from "../audit/declared-image.ts";
 import { imageExaminer } from "../audit/image-examiner.ts";
 import { unusedAxes } from "../audit/unused-axes.ts";
 import type { BuildEvent, BuildSummary, CellResult } from "../build/built-cell.ts";
-import { type EngineChoice, engineFor } from "../build/engines/engine-choice.ts";
+import { defaultEngine, type EngineChoice, engineFor } from "../build/engines/engine-choice.ts";
+import { engineTraits } from "../build/engines/engine-traits.ts";
 import { sourceDateEpoch } from "../build/source-date-epoch.ts";
 import type { BuildContext } from "../dockerfile/context.ts";
 import { recordContext } from "../dockerfile/context-record.ts";
@@ -110,16 +111,17 @@ async function buildCells(
   const registry = await registryFor(choice, { env });
   requireAttestable(plan.matrix, engine, fleet);
   for (const context of builtContexts(plan)) await recordContext(fleet.root, context);
-  const [builder, revision] = [await engine.describe(), await readRevision(fleet.root, env)];
+  const [described, revision] = [await engine.describe(), await readRevision(fleet.root, env)];
   const epoch = sourceDateEpoch(env);
   const attester = async () =>
     imageAttester(plan, {
-      ...{ registry, builder, attests: engine.attests, signer: signing?.signer ?? null },
+      ...{ registry, attests: engine.attests, builder: described, signer: signing?.signer ?? null },
       origin: { program: version, ...(await readOrigin(fleet.root, env)), revision },
     });
   const attest = push && plan.matrix.attest !== null ? await attester() : null;
   return buildPlan(plan, fleet, {
-    ...{ engine, builder, revision, concurrency, onEvent, drain: signal },
+    ...{ engine, revision, concurrency, onEvent, drain: signal },
+    builder: { described, keeper: engineTraits[choice.engine ?? defaultEngine].keeper },
     publishing: push ? { registry, signing, attest } : null,
     examine: plan.matrix.measure
       ? imageExaminer({
@@ -154,7 +156,7 @@ function unusedIn({ cells }: Plan, effects: ReadonlyMap<string, ImageEffect>): r
   return unusedAxes(made).map(({ problem }) => problem);
 }
 
-/** Each once, of the cells that are to be built. */
+/** The contexts of the cells that will be built, each once. */
 function builtContexts({ cells }: Plan): readonly BuildContext[] {
   const contexts = cells.flatMap(({ action, context }) =>
     action === "build" && context !== null ? [[context.digest, context] as const] : [],

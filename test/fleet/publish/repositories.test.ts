@@ -64,7 +64,6 @@ async function build(root: string, registry: MemoryRegistry): Promise<Lock> {
   const opened = await plan(root);
   const inputs = new Map<string, string>();
   const engine: BuildPlanOptions["engine"] = {
-    keeper: "docker",
     build: async ({ cell, labels }) => {
       inputs.set(cell, labels["dev.imgmatch.inputs"] ?? "");
       return { id: cell, size: 1 };
@@ -74,7 +73,8 @@ async function build(root: string, registry: MemoryRegistry): Promise<Lock> {
   };
   const lockFile = join(root, "images/imgmatch.lock.json");
   const { results } = await buildPlan(opened.plan, opened.fleet, {
-    ...{ engine, builder: "test", lockFile },
+    ...{ engine, lockFile },
+    builder: { described: "test", keeper: "docker" },
     publishing: { registry, settleMs, attest: null, signing: null },
     examine: null,
     onEvent: () => {},

@@ -1,4 +1,4 @@
-/** Advice about an engine and its place: it has its own disk, and its own list of registries to trust. */
+/** Advice about an engine: it has its own disk, and its own list of registries to trust. */
 
 export interface Advice {
   /** For a registry that it does not trust; null when the words are about something else. `host`: the registry, if known. */

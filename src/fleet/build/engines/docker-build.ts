@@ -8,7 +8,7 @@ import type { Environment } from "../../../io/world.ts";
 import type { BuildRequest, BuildWatch } from "../engine.ts";
 import { cacheReference } from "./cache.ts";
 import type { BuildFailure } from "./docker/build-output.ts";
-import { runProgram } from "./program.ts";
+import { lastLineOf, runProgram } from "./program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
 import { nothingMore, type StageContext, withTemporaryFolder } from "./staged-context.ts";
 import type { StepOptions } from "./step-options.ts";
@@ -33,9 +33,9 @@ export interface DockerBuildMeans extends BuildClient {
 }
 
 export interface DockerBuilt {
-  /** Of the image's configuration, where it is told. */
+  /** Digest of the image's configuration, if the program says it. */
   readonly config: Digest | null;
-  /** By which an engine knows the image: what BuildKit calls its digest. */
+  /** The engine's id of the image: BuildKit calls it the digest. */
   readonly digest: Digest | null;
   readonly failure: BuildFailure | null;
 }
@@ -71,7 +71,7 @@ export async function runDockerBuild(
           ...buildFlags(request, given),
           ...cacheFrom.flatMap((from) => ["--cache-from", cacheReference(from, request.cell)]),
           ...more,
-          // By its name alone, which with docker 20.10 is what BuildKit keeps the files under.
+          // The name alone: docker 20.10 has BuildKit keep the files under this text.
           basename(context),
         ],
         { env, cwd: dirname(context), signal, onLine: onLog },
@@ -131,10 +131,7 @@ const keptLines = 12;
 /** @param lastLines of standard error, the last one last */
 export function plainFailure(lastLines: readonly string[]): BuildFailure {
   const last = lastLines.findLast((line) => /^(ERROR|error): /.test(line));
-  const message = (last ?? lastLines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(
-    /^(ERROR|error): /,
-    "",
-  );
+  const message = (last ?? lastLineOf(lastLines)).replace(/^(ERROR|error): /, "");
   // The failing step again, between two rules: ` > [2/3] RUN make:` and its last lines with their seconds.
   const start = lastLines.findLastIndex((line) => /^ > .*:$/.test(line));
   if (start < 0) return { step: null, message, lastLines: [] };

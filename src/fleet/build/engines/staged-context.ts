@@ -1,5 +1,5 @@
 /**
- * A folder with exactly the files of a build context, for engines that take a folder: what `.dockerignore` and imgmatch
+ * Copies exactly the files of a build context into a folder, for engines that take a folder: files that `.dockerignore` and imgmatch
  * leave out must not reach an image, and modes and times must be the same on every machine.
  */
 

@@ -46,7 +46,7 @@ interface Means extends DockerBuildMeans {
 
 interface Made {
   readonly request: BuildRequest;
-  /** Of an image that was built without cache, read at once. */
+  /** Only of an image that was built without cache. */
   readonly layers?: readonly Layer[];
 }
 
@@ -90,14 +90,12 @@ export async function createBuildxEngine({
   const { imageOf, madeOf } = createOrigins();
   const uncached: string[] = [];
   return {
-    name: "buildx",
     isHere: false,
-    keeper: null,
     attests: facts.attests && (engineOf === null || (await engineOf().then(hasContentStore, () => false))),
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
     async build(request, watch) {
       if (request.noCache && engineOf === null) {
-        // Asked for later it could be another build's layer: the builder's cache then has both.
+        // Read now: later the builder's cache could answer with the layers of another build.
         const { id, layers } = await archived(request, watch);
         return imageOf(id, { request, layers });
       }
