@@ -9,11 +9,11 @@ import type { Digest } from "../oci/digest.ts";
 import { parseImageReference, withDigest, withTag } from "../oci/reference.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { pulumi } from "./packages.ts";
-import type { PreparedFleet, PublishedImage } from "./prepared-fleet.ts";
+import type { PreparedFleet, RegistryImage } from "./prepared-fleet.ts";
 import { withoutStack } from "./program-error.ts";
 
 /** An image of the stack, as the lock records it. */
-export interface MadeImage extends Pick<PublishedImage, "manifest" | "blobs"> {
+export interface MadeImage extends Pick<RegistryImage, "manifest" | "blobs"> {
   /** null in the engine alone. */
   readonly digest: Digest | null;
   /** null where it was not opened. */
@@ -32,7 +32,7 @@ export const nothing: MadeImage = { digest: null, manifest: null, blobs: null, m
 export function imageOpener({ plan, examine, registry, push }: PreparedFleet, warn: (text: string) => void) {
   const { repository } = plan.matrix;
   const signal = new AbortController().signal;
-  async function open(planned: ReadyCell, published: PublishedImage | null): Promise<MadeImage> {
+  async function open(planned: ReadyCell, published: RegistryImage | null): Promise<MadeImage> {
     const image: MadeImage = { ...nothing, ...published };
     if (examine === null) return image;
     const { locked } = planned;
@@ -57,7 +57,7 @@ export function imageOpener({ plan, examine, registry, push }: PreparedFleet, wa
     throw withoutStack(error);
   };
   return {
-    published: (planned: ReadyCell, image: PublishedImage) => open(planned, image).catch(orWithoutStack),
+    published: (planned: ReadyCell, image: RegistryImage) => open(planned, image).catch(orWithoutStack),
     built: (planned: ReadyCell, repoDigest: string) => built(planned, repoDigest).catch(orWithoutStack),
   };
 }
@@ -73,7 +73,7 @@ async function readBack(
   repository: string,
   repoDigest: string,
   registry: RegistryClient,
-): Promise<PublishedImage> {
+): Promise<RegistryImage> {
   const reference = withTag(parseImageReference(repository), tag);
   const ours = digestIn(repoDigest);
   const found = await findPublished({ registry, reference, platform, inputDigest, ours });

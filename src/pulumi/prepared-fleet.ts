@@ -13,7 +13,7 @@ import type { GivenNow } from "./providers/provider.ts";
 import type { StackImage } from "./stack-images.ts";
 
 /** An image in the registry; without a manifest where the lock does not say it. */
-export type PublishedImage = Omit<FoundImage, "manifest"> & {
+export type RegistryImage = Omit<FoundImage, "manifest"> & {
   readonly manifest: FoundImage["manifest"] | null;
 };
 
@@ -23,7 +23,7 @@ export interface PreparedFleet {
   readonly cells: readonly ReadyCell[];
   readonly push: boolean;
   /** Cell → the image of the same inputs that the registry has; null where it was not asked. */
-  readonly published: ReadonlyMap<string, PublishedImage> | null;
+  readonly published: ReadonlyMap<string, RegistryImage> | null;
   /** null in a preview of a registry or a login that does not exist yet. */
   readonly registry: RegistryClient | null;
   /** Opens an image in the registry or, without a push, in the engine; null leaves it shut. */
@@ -82,10 +82,10 @@ export async function findAllPublished(
   cells: readonly ReadyCell[],
   repository: string,
   registry: RegistryClient,
-): Promise<Map<string, PublishedImage>> {
+): Promise<Map<string, RegistryImage>> {
   const limit = pLimit(8);
   const conflicts = new Map<ReadyCell, readonly Problem[]>();
-  const look = async (planned: ReadyCell): Promise<PublishedImage | null> => {
+  const look = async (planned: ReadyCell): Promise<RegistryImage | null> => {
     const { cell, tag, inputDigest, action, locked } = planned;
     if (action === "keep" && locked?.digest)
       return { digest: locked.digest, manifest: locked.manifest ?? null, blobs: locked.blobs ?? null };

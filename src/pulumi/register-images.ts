@@ -42,18 +42,18 @@ export interface FleetComponent {
 
 /** Registers, in a preview, images of which nothing is known. */
 export function announceImages(
-  fleet: FleetComponent,
+  component: FleetComponent,
   { cells, push, resources, unknown }: CellsAlone,
 ): FleetData {
-  const { name, provider } = fleet;
+  const { name, provider } = component;
   const later = <T>() => unknown.apply((value) => value as T);
-  const options = { ...optionsFor(fleet, resources), ...provider.options(null, nothingGiven) };
+  const options = { ...optionsFor(component, resources), ...provider.options(null, nothingGiven) };
   for (const id of cells) provider.announce(resourceName(name, id), push, later, options);
   return { references: later(), lock: later() };
 }
 
-export async function registerImages(fleet: FleetComponent, prepared: PreparedFleet): Promise<FleetData> {
-  const { parent, name, args, provider } = fleet;
+export async function registerImages(component: FleetComponent, prepared: PreparedFleet): Promise<FleetData> {
+  const { parent, name, args, provider } = component;
   const { plan, cells, published, push, known } = prepared;
   const open = imageOpener(prepared, (text) => pulumi.log.warn(text, parent));
   const staging = openStaging(prepared.workDir, provider.ignoreFiles);
@@ -64,16 +64,17 @@ export async function registerImages(fleet: FleetComponent, prepared: PreparedFl
   for (const planned of cells) {
     const { id } = planned.cell;
     const imageName = `${plan.matrix.repository}:${planned.tag}`;
-    const found = published?.get(id) ?? null;
-    const own = known.get(resourceName(name, id)) ?? null;
-    const asked = published === null ? undefined : (found?.digest ?? null);
-    const part = partOf({ planned, imageName, published: asked, known: own, push });
+    const inRegistry = published?.get(id) ?? null;
+    const inStack = known.get(resourceName(name, id)) ?? null;
+    const digestThere = published === null ? undefined : (inRegistry?.digest ?? null);
+    const part = partOf({ planned, imageName, published: digestThere, known: inStack, push });
     if (part === "lost") lost.push(imageName);
     const isBuilt = part === "register" || part === "lost";
-    const image = { imageName, part, own, means: means(id, isBuilt && building++ === 0) };
-    const digest = part === "adopt" ? null : await registerImage(fleet, planned, prepared, staging, image);
-    if (found !== null && (digest === null || push))
-      images[id] = pulumi.output(open.published(planned, found));
+    const image = { imageName, part, inStack, means: means(id, isBuilt && building++ === 0) };
+    const digest =
+      part === "adopt" ? null : await registerImage(component, planned, prepared, staging, image);
+    if (inRegistry !== null && (digest === null || push))
+      images[id] = pulumi.output(open.published(planned, inRegistry));
     else if (digest !== null) images[id] = digest.apply((repoDigest) => open.built(planned, repoDigest));
   }
   if (lost.length > 0) pulumi.log.warn(lostText(lost), parent);
@@ -89,27 +90,23 @@ export async function registerImages(fleet: FleetComponent, prepared: PreparedFl
 
 /** The digest; null for an image that the stack built on another machine and the registry has: its context is not here. */
 async function registerImage(
-  fleet: FleetComponent,
+  component: FleetComponent,
   planned: ReadyCell,
   prepared: PreparedFleet,
   staging: Staging,
-  { imageName, part, own, means }: Registration,
+  { imageName, part, inStack, means }: Registration,
 ): Promise<Output<string> | null> {
-  const {
-    name,
-    args: { registry },
-    provider,
-  } = fleet;
+  const { name, args, provider } = component;
   const { plan, revision, epoch, push, baseDir, resources } = prepared;
   const { cell, inputDigest } = planned;
   const { request } = jobOf(planned, { ...prepared.fleet, matrix: plan.matrix, revision, push });
   const dockerfile = provider.labels
     ? request.dockerfile
     : withLabels(request.dockerfile, request.labels, cell);
-  const built = own === null ? null : timesBuilt(own.dockerfile, cell.id, inputDigest);
+  const built = inStack === null ? null : timesBuilt(inStack.dockerfile, cell.id, inputDigest);
   const again = (built ?? 0) + (part === "lost" ? 1 : 0);
-  // An image that is kept is compared by its old paths: the provider reads them again.
-  const mtime = part === "keep" && own !== null ? stagedTime(own.path ?? "") : (epoch ?? 0);
+  // The provider reads the old paths of an image that is kept.
+  const mtime = part === "keep" && inStack !== null ? stagedTime(inStack.path ?? "") : (epoch ?? 0);
   const files = await staging.stage(
     { ...request, dockerfile },
     dockerfileName(cell.id, inputDigest, again),
@@ -117,22 +114,23 @@ async function registerImage(
   );
   const path = (absolute: string) =>
     (baseDir === null ? absolute : relative(baseDir, absolute)).replaceAll("\\", "/");
-  const isHere = own !== null && (own.path === null || existsSync(resolve(baseDir ?? "", own.path)));
+  const isHere =
+    inStack !== null && (inStack.path === null || existsSync(resolve(baseDir ?? "", inStack.path)));
   if (part === "keep" && !isHere && prepared.published?.has(cell.id)) return null;
-  const { labels, platform, target, args } = request;
+  const { labels, platform, target } = request;
   const context = { context: path(files.context), dockerfile: path(files.dockerfile) };
   const epochArg = epoch === null ? {} : { SOURCE_DATE_EPOCH: String(epoch) };
-  const login = registryOf(registry, plan.matrix.repository);
+  const login = registryOf(args.registry, plan.matrix.repository);
   return provider.make(
     resourceName(name, cell.id),
     {
       ...{ imageName, labels, platform, target, push, login, means },
       ...context,
-      args: { ...epochArg, ...args },
+      args: { ...epochArg, ...request.args },
     },
     {
-      ...optionsFor(fleet, resources),
-      ...provider.options(part === "keep" && isHere ? own : null, prepared.given),
+      ...optionsFor(component, resources),
+      ...provider.options(part === "keep" && isHere ? inStack : null, prepared.given),
     },
   );
 }
@@ -151,7 +149,7 @@ function optionsFor(
 interface Registration {
   readonly imageName: string;
   readonly part: CellPart;
-  readonly own: StackImage | null;
+  readonly inStack: StackImage | null;
   readonly means: ImageMeans;
 }
 

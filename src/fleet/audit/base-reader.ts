@@ -7,26 +7,22 @@ import { remember } from "../../io/collections.ts";
 import { parseJson } from "../../io/json.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
-import type { RegistryClient } from "../../oci/registry/client.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
-import type { LayerCache } from "../../inspect/image/layer-cache.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import { diffIdsOf, manifestParts } from "../../inspect/image/manifest.ts";
 import type { OpenedImage } from "../../inspect/image/open-layers.ts";
-import type { ImageHolder } from "./open-built.ts";
+import type { ImageHolder, OpenerOptions } from "./open-built.ts";
 import { type BaseOrigin, sharedLayers } from "../../inspect/audit/origin.ts";
-
-type Registry = Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
 
 /**
  * Asks for the layers of each base once. If an image's layers are not those of its base (a builder wrote them anew), the base is
  * opened too. Throws `IMAGE_NOT_FOUND`, and errors of registry and base.
  */
-export function createBaseReader(
-  registry: Registry,
-  cache: LayerCache,
-  holder: Pick<ImageHolder, "layers">,
-): (
+export function createOriginReader({
+  registry,
+  cache,
+  holder,
+}: OpenerOptions): (
   base: ImageReference | LockedLocal | null,
   image: OpenedImage,
   platform: string,
@@ -91,7 +87,7 @@ async function heldDiffIds(
 }
 
 async function readDiffIds(
-  registry: Registry,
+  registry: OpenerOptions["registry"],
   base: ImageReference,
   platform: string,
 ): Promise<readonly string[] | null> {

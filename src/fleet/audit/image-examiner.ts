@@ -12,8 +12,8 @@ import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LockedLocal, Measured } from "../../lock/lock.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import type { BuildWatch, BuiltImage } from "../build/engine.ts";
-import { createBaseReader, isLocal } from "./base-reader.ts";
-import { type BuiltOpenerOptions, builtImageOpener } from "./open-built.ts";
+import { createOriginReader, isLocal } from "./base-reader.ts";
+import { type OpenerOptions, builtImageOpener } from "./open-built.ts";
 
 /** An image in an engine, or in a registry by its digest. */
 export interface ExaminedImage {
@@ -39,7 +39,7 @@ export interface DeclaredImage extends Omit<AuditRequest, "base"> {
   readonly base: ImageReference | LockedLocal | null;
 }
 
-export interface ExaminerOptions extends BuiltOpenerOptions {
+export interface ExaminerOptions extends OpenerOptions {
   /** The declaration of a cell's image; null if its base is unknown. */
   readonly declared: (cell: string) => DeclaredImage | null;
   /** Called for each image that was opened and is as declared. */
@@ -69,7 +69,7 @@ export function imageAuditor(
   options: Omit<ExaminerOptions, "onEffect">,
 ): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
   const { declared, registry, holder, cache } = options;
-  const originOn = createBaseReader(registry, cache, holder);
+  const originOn = createOriginReader(options);
   const openBuilt = builtImageOpener(options);
   return async ({ cell, image }, watch) => {
     const about = declared(cell);

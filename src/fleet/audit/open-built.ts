@@ -34,7 +34,7 @@ export function dockerHolder(env: Environment): ImageHolder {
   };
 }
 
-export interface BuiltOpenerOptions {
+export interface OpenerOptions {
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
   readonly holder: ImageHolder;
   readonly cache: LayerCache;
@@ -53,7 +53,7 @@ const slack = 64 * 2 ** 20;
 
 /** Throws what the engine throws, and `IMAGE_INVALID`. */
 export function builtImageOpener(
-  options: BuiltOpenerOptions,
+  options: OpenerOptions,
 ): (subject: BuiltSubject, watch: BuildWatch) => Promise<OpenedImage> {
   const { registry, holder, cache } = options;
   const bases = new Map<string, Promise<KnownBase | null>>();
@@ -83,7 +83,7 @@ interface KnownBase {
 }
 
 async function knownBase(
-  registry: BuiltOpenerOptions["registry"],
+  registry: OpenerOptions["registry"],
   base: ImageReference,
   options: OpenOptions,
 ): Promise<KnownBase | null> {
@@ -124,7 +124,7 @@ interface PushMeans {
 }
 
 async function openByPush(
-  registry: BuiltOpenerOptions["registry"],
+  registry: OpenerOptions["registry"],
   { push, cache, maxBytes }: PushMeans,
   { cell, image, platform }: BuiltSubject,
   { signal, onLog }: BuildWatch,

@@ -60,14 +60,14 @@ export interface BuildRequest {
   /** Ids of the images that the Dockerfile names as `localBaseName` does: the engine has them, or the build fails with `BASE_UNRESOLVED`. */
   readonly localBases?: readonly Digest[];
   /** For an engine that {@link Engine.attests}; others ignore it. */
-  readonly attest?: AskedAttestations;
+  readonly attest?: RequestedAttestations;
   /** Local names for the result, `repository:tag`. */
   readonly tags: readonly string[];
 }
 
-export interface AskedAttestations extends Attestations {
+export interface RequestedAttestations extends Attestations {
   /** Build arguments that no Dockerfile needs: provenance of mode `max` repeats them. */
-  readonly said: Readonly<Record<string, string>>;
+  readonly extraArgs: Readonly<Record<string, string>>;
 }
 
 export interface BuildWatch {

@@ -98,9 +98,9 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const repository = repositoryOfCell(matrix, cell);
   const target = cell.settings.target?.value ?? null;
   const isLocal = ({ local }: PlannedBase) => local !== undefined;
-  const [held, pulled] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
-  const digests = new Map(pulled.map(({ ref, digest }) => [ref, requiredDigest(digest)]));
-  const local = new Map(held.map(({ ref, digest }) => [ref, localBaseName(requiredDigest(digest))]));
+  const [localBases, pulledBases] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
+  const digests = new Map(pulledBases.map(({ ref, digest }) => [ref, requiredDigest(digest)]));
+  const local = new Map(localBases.map(({ ref, digest }) => [ref, localBaseName(requiredDigest(digest))]));
   const replacements = new Map(
     bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
   );
@@ -109,7 +109,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const run = bases.find(({ ref }) => ref === runBase);
   const pinned = pinBases(file.text, digests, replacements, { ...variables, local });
   const rebuild = planned.inputs?.rebuild;
-  const said = { [attestedArgs.cell]: cell.id, [attestedArgs.matrix]: matrix.digest };
+  const extraArgs = { [attestedArgs.cell]: cell.id, [attestedArgs.matrix]: matrix.digest };
   return {
     cell: cell.id,
     inputDigest,
@@ -131,10 +131,10 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
         [describingArgs.baseDigest]: run === undefined || isLocal(run) ? "" : (run.digest ?? ""),
       },
       labels: { [inputsLabel]: inputDigest },
-      ...(held.length === 0
+      ...(localBases.length === 0
         ? {}
-        : { localBases: [...new Set(held.map(({ digest }) => requiredDigest(digest)))] }),
-      ...(matrix.attest === null ? {} : { attest: { ...matrix.attest.value, said } }),
+        : { localBases: [...new Set(localBases.map(({ digest }) => requiredDigest(digest)))] }),
+      ...(matrix.attest === null ? {} : { attest: { ...matrix.attest.value, extraArgs } }),
       tags: [`${repository}:${tag}`],
     },
   };

@@ -8,7 +8,7 @@ export interface Advice {
 }
 
 /** The kinds of builders: a Docker Engine, a separate BuildKit, or Podman and Buildah. */
-export type Builder = keyof typeof places;
+type Builder = keyof typeof places;
 
 /** `ca`: the certificates that imgmatch itself was given, which `--ca` tells no engine but Podman. */
 export function adviceFor(builder: Builder, ca = "CA.pem"): Advice {

@@ -85,16 +85,6 @@ function withFolders(entries: readonly ContextEntry[]): ContextEntry[] {
     .map(({ entry }) => entry);
 }
 
-export function notSendable(path: string, why: string): ImgmatchError {
-  const fix = "restore or remove it, or correct the matrix's context";
-  return new ImgmatchError({
-    code: "CONTEXT_NOT_FOUND",
-    message: `cannot be sent to the engine: ${why}`,
-    fix,
-    at: { file: path },
-  });
-}
-
 const types = { file: "file", link: "symlink", folder: "directory" } as const satisfies Record<
   ContextItem["type"],
   TarHeader["type"]
@@ -161,7 +151,12 @@ export function contextTar(source: ContextSource): Readable {
 
 function* items({ contextDir, contextFiles, dockerfile, mtime }: ContextSource): Generator<ContextItem> {
   if (contextFiles.some(({ path }) => path === dockerfileName)) {
-    throw notSendable(dockerfileName, "imgmatch sends its Dockerfile under this name");
+    throw new ImgmatchError({
+      code: "CONTEXT_NOT_FOUND",
+      message: "cannot be sent to the engine: imgmatch sends its Dockerfile under this name",
+      fix: "rename it, or correct the matrix's context",
+      at: { file: dockerfileName },
+    });
   }
   yield textItem(dockerfileName, Buffer.from(dockerfile, "utf8"), mtime);
   yield* contextItems(contextDir, contextFiles, mtime);

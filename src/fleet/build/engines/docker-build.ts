@@ -26,7 +26,7 @@ export const noAttestations = {
 } as const;
 
 export interface DockerBuildMeans extends BuildClient {
-  readonly given: StepOptions;
+  readonly stepOptions: StepOptions;
   readonly cacheFrom: readonly string[];
   readonly stage: StageContext;
   readonly shared: SharedFailures;
@@ -41,7 +41,7 @@ export interface DockerBuilt {
 }
 
 export async function runDockerBuild(
-  { env, command, given, cacheFrom, stage, shared }: DockerBuildMeans,
+  { env, command, stepOptions, cacheFrom, stage, shared }: DockerBuildMeans,
   request: BuildRequest,
   more: readonly string[],
   { signal, onLog }: BuildWatch,
@@ -68,7 +68,7 @@ export async function runDockerBuild(
             "--file",
             dockerfile,
           ],
-          ...buildFlags(request, given),
+          ...buildFlags(request, stepOptions),
           ...cacheFrom.flatMap((from) => ["--cache-from", cacheReference(from, request.cell)]),
           ...more,
           // The name alone: docker 20.10 has BuildKit keep the files under this text.
@@ -109,10 +109,10 @@ export function buildFlags(
   ];
 }
 
-type Asked = Pick<BuildRequest, "attest">;
+type Attested = Pick<BuildRequest, "attest">;
 
 /** `type=provenance,mode=max`, `type=sbom,generator=…` (docker/buildx, docs/reference/buildx_build.md, --attest). */
-export function attestValues({ attest }: Asked): readonly string[] {
+export function attestValues({ attest }: Attested): readonly string[] {
   if (attest === undefined) return [];
   const { provenance, sbom } = attest;
   return [
@@ -121,9 +121,9 @@ export function attestValues({ attest }: Asked): readonly string[] {
   ];
 }
 
-/** The request's build arguments and, where provenance repeats them, those that say which cell it is. */
-export function argsWithSaid({ args, attest }: Asked & Pick<BuildRequest, "args">): BuildRequest["args"] {
-  return attest?.provenance === "max" ? { ...args, ...attest.said } : args;
+/** The request's build arguments and, where provenance repeats them, those that name the cell. */
+export function argsWithExtra({ args, attest }: Attested & Pick<BuildRequest, "args">): BuildRequest["args"] {
+  return attest?.provenance === "max" ? { ...args, ...attest.extraArgs } : args;
 }
 
 const keptLines = 12;

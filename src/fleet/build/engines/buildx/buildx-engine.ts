@@ -17,7 +17,7 @@ import { pushFailure, retryPush } from "../push-failure.ts";
 import { createRewriting, sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import {
-  argsWithSaid,
+  argsWithExtra,
   attestValues,
   type DockerBuildMeans,
   type DockerBuilt,
@@ -56,7 +56,7 @@ export async function createBuildxEngine({
   builder,
   cache = noCache,
   ca,
-  ...given
+  ...stepOptions
 }: BuildxOptions): Promise<Engine> {
   const chosen = builder === undefined ? [] : ["--builder", builder];
   const facts = await inspectBuilder(env, builder);
@@ -67,7 +67,7 @@ export async function createBuildxEngine({
     env: { ...env, ...noAttestations },
     command: ["buildx", "build", ...chosen],
     cacheFrom: cache.from,
-    given,
+    stepOptions,
     stage: createStaging(epoch ?? 0),
     shared: createSharedFailures(),
     withLocalBases: localBasesOf(facts, engineOf),
@@ -199,9 +199,9 @@ async function buildx(
   watch: BuildWatch,
   writes: Writes = {},
 ): Promise<DockerBuilt> {
-  const said = { ...request, args: argsWithSaid(request) };
+  const attested = { ...request, args: argsWithExtra(request) };
   const built = await means.withLocalBases(request.localBases ?? [], () =>
-    runDockerBuild(means, said, more, watch),
+    runDockerBuild(means, attested, more, watch),
   );
   const { failure } = built;
   if (failure === null) return built;

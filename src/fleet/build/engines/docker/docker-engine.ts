@@ -74,7 +74,7 @@ export async function createDockerEngine({
       ? byApi(api, { shared, mtime, cacheFrom, network, why: found.why, pull: pullBases(api, credentials) })
       : byClient({
           ...found.client,
-          ...{ shared, cacheFrom, stage: createStaging(mtime), given: { secrets, ssh, network } },
+          ...{ shared, cacheFrom, stage: createStaging(mtime), stepOptions: { secrets, ssh, network } },
         });
   // moby/buildkit, "Inline cache": the frontend's argument, which no Dockerfile sees. It honours SOURCE_DATE_EPOCH since 0.11 (Docker 23).
   const inline: Readonly<Record<string, string>> = cache.to.length > 0 ? { BUILDKIT_INLINE_CACHE: "1" } : {};

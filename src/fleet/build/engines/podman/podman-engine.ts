@@ -34,14 +34,14 @@ import { createScratch, findPodman, findPodmanImage, imageOfLine, type Podman } 
 /** `ca`: beside the certificates that it trusts already. */
 export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
 
-export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): Promise<Engine> {
+export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOptions): Promise<Engine> {
   const usable = await withAuthority(await withReadableConfig(env), ca);
   const advice = adviceFor("containers", ca);
   const podman = await findPodman(usable);
   const { program, version } = podman;
   const epoch = sourceDateEpoch(env);
   const uncached: string[] = [];
-  const means = { podman, given, stage: createStaging(epoch ?? 0), epoch, uncached, advice };
+  const means = { podman, stepOptions, stage: createStaging(epoch ?? 0), epoch, uncached, advice };
   return {
     isHere: true,
     attests: false,
@@ -117,7 +117,7 @@ function configOfPodman([image]: readonly PodmanImage[]) {
 
 interface Means {
   readonly podman: Podman;
-  readonly given: StepOptions;
+  readonly stepOptions: StepOptions;
   readonly stage: StageContext;
   readonly epoch: number | null;
   /** Gets the images of builds without cache, also of those that fail. */
@@ -126,7 +126,7 @@ interface Means {
 }
 
 async function build(
-  { podman, given, stage, epoch, uncached, advice }: Means,
+  { podman, stepOptions, stage, epoch, uncached, advice }: Means,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
@@ -157,7 +157,7 @@ async function build(
         ...(namesSteps ? [] : ["--iidfile", idFile]),
         ...(mayHide ? ["--ignorefile", ignoreFile] : []),
         ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
-        ...buildFlags(request, given),
+        ...buildFlags(request, stepOptions),
         ...request.tags.flatMap((tag) => ["--tag", tag]),
         context,
       ],
