@@ -37,7 +37,7 @@ const freeFix =
 /**
  * `AUDIT_AXIS_UNUSED` for each axis. A hardware axis: cells whose own files have nothing of what it asks for, and cells that differ in it while
  * their programs and libraries are the same, byte for byte, or all their layers are. A free axis: cells of the same layers and settings, as data
- * and environment may be all that it is for. A cell that nobody could read is in none of them.
+ * and environment may be all that it is for. A cell that could not be opened is in none of them.
  */
 export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const plain = made.filter(({ effect }) => effect.ignoresMarch).map(({ cell }) => cell.id);

@@ -34,7 +34,7 @@ export interface BuiltCell {
   readonly buildMs: number | null;
   /** null when it was adopted without being built. */
   readonly image: BuiltImage | null;
-  /** What its files need; null if it was not opened. */
+  /** The needs of its files; null if it was not opened. */
   readonly measured: Measured | null;
   /** Absent if this build did not attest it. */
   readonly attested?: LockedAttestation | undefined;

@@ -19,7 +19,7 @@ export interface Engine {
    */
   build(request: BuildRequest, watch: BuildWatch): Promise<BuiltImage>;
   /**
-   * Pushes under a name that nobody looks for and answers the manifest's digest as the registry has it.
+   * Pushes under a transient name, and answers the digest of the manifest in the registry.
    * Giving it its real tag is not the engine's work: see `publish/publish-image.ts`.
    */
   push(image: BuiltImage, to: ImageReference, watch: BuildWatch): Promise<Digest>;

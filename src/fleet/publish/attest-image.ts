@@ -140,7 +140,7 @@ function unsupported({ value, at }: Located<Attestations>): Problem[] {
   ];
 }
 
-/** Mode `max` repeats every build argument, and what is attested can be read by all who can pull. */
+/** Mode `max` repeats every build argument, and everybody who can pull can read it. */
 function leaks({ value, at }: Located<Attestations>, args: Readonly<Record<string, string>>): Problem[] {
   if (value.provenance !== "max") return [];
   const names = Object.keys(args).filter((name) => /\/\/[^/@]*@/.test(args[name] ?? ""));

@@ -68,7 +68,7 @@ export async function readCurrentIndex({
   try {
     return { digest: stored.top.digest, index: parseFleetIndex(stored, reference) };
   } catch (error) {
-    // An index of imgmatch that is damaged: only who replaces it may go on.
+    // A damaged index of imgmatch stops everything but a replacement.
     if (!replace || !(error instanceof ImgmatchError)) throw error;
     const index = { name: "", version: "", repository: null, prefer: [], entries: new Map() };
     return { digest: stored.top.digest, index };

@@ -43,14 +43,14 @@ export interface PublishRequest extends ImageName {
 }
 
 export interface Published extends FoundImage {
-  /** `adopted`: the tag holds an image of the same inputs that somebody else has put there. */
+  /** `adopted`: the tag holds another publisher's image of the same inputs. */
   readonly how: "pushed" | "adopted";
   /** Adopted, though the same inputs gave other bytes here: the build is not reproducible. */
   readonly differs: boolean;
 }
 
 /**
- * Finds the image of the same inputs under the tag, when nobody may write something else there any more; null when there is no such
+ * Finds the image of the same inputs under the tag, once no publisher may write something else there any more; null when there is no such
  * tag. Throws `TAG_CONFLICT` when it holds other inputs, `REGISTRY_…` when the registry fails.
  */
 export async function findPublished(request: FindRequest): Promise<FoundImage | null> {
@@ -95,7 +95,7 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   }
 }
 
-/** The image that somebody else has put there, and whether it is the one that was built here. */
+/** Another publisher's image, compared with the one that was built here. */
 async function adopted(
   { registry, reference, platform, image, watch }: PublishRequest,
   found: FoundImage,

@@ -46,7 +46,7 @@ export interface PlanIndex {
 /**
  * Publishes the index of every image that the plan keeps and the registry has. Images that are not built yet are left out and
  * named: an index must not say of an image what the matrix no longer says.
- * Images of other repositories are copied into the fleet's first. The index of each variant follows that of the version, so that whoever finds the one finds the other.
+ * Images of other repositories are copied into the fleet's first. The index of each variant is written after that of the version.
  * Throws as `publishIndex` does, `TAG_COLLISION` when an image has the version alone as its tag.
  */
 export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): Promise<PlanIndex> {

@@ -69,8 +69,8 @@ export interface VerifyLockOptions extends Pace {
 }
 
 /**
- * Asks for every tag of the lock. Healing is the one case in which imgmatch gives a tag another content: the lock is the
- * truth, somebody asked for it, and what the tag held before is in the answer.
+ * Asks for every tag of the lock. Only `heal` gives a tag another content: the lock is the truth, and the answer has the content from
+ * before.
  * Throws `REGISTRY_…` when the registry fails: a registry that does not answer has not lost anything.
  */
 export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promise<Verification> {

@@ -100,7 +100,7 @@ export function tarStream(entries: Iterable<ContextItem>): Readable {
 async function fill(controller: TarPackController, entries: Iterable<ContextItem>): Promise<void> {
   for (const entry of entries) {
     const body = controller.add(headerOf(entry)).getWriter();
-    // The stream's own end is what tells of a failure: these promises would be rejections that nobody reads.
+    // The stream reports a failure itself; this promise must not be an unhandled rejection.
     body.closed.catch(() => {});
     if (entry.content !== null) {
       for await (const chunk of entry.content()) {
