@@ -11,7 +11,6 @@ import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";
 import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { measure } from "./measure.ts";
 import { openedBuilds } from "./opened-builds.ts";
-import { pulumiBuilds } from "./pulumi-builds.ts";
 import { line, median, seconds } from "./report.ts";
 import { type BuildPlace, platform, writeProject } from "./project.ts";
 import { readContext } from "../test/support/context-entries.ts";
@@ -34,7 +33,6 @@ export async function builds(): Promise<void> {
     await coldBuild(place, api);
     await noOp(place, api);
     await openedBuilds(place);
-    await pulumiBuilds(place);
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await engine.stop();

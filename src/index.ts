@@ -19,19 +19,19 @@ export { version } from "./version.ts";
 // A team builds
 export { adopt } from "./fleet/adopt.ts";
 export { audit } from "./fleet/audit.ts";
-export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/change-lock.ts";
+export { build } from "./fleet/build.ts";
+export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/lock.ts";
 export { exportBake } from "./fleet/export-bake.ts";
 export { exportGithubMatrix } from "./fleet/export-github-matrix.ts";
 export { init } from "./fleet/init.ts";
 export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export { plan } from "./fleet/plan.ts";
+export { publish } from "./fleet/publish.ts";
 export { render } from "./fleet/render.ts";
 export { repro } from "./fleet/repro.ts";
 export { verify } from "./fleet/verify.ts";
 export { promote } from "./cover/promote.ts";
 export { inspect } from "./inspect/inspect-subjects.ts";
-export { build } from "./pulumi/build.ts";
-export { publish } from "./pulumi/publish.ts";
 
 // A node asks
 export { hardware } from "./hardware/hardware.ts";
@@ -62,19 +62,19 @@ export type * from "./types.ts";
 export type { CoverOptions } from "./cover/cover.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
 export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
-export type { BuildOptions, BuildPreview } from "./fleet/build-with.ts";
+export type { BuildOptions } from "./fleet/build.ts";
 export type { LayerDifference, ReproReport } from "./fleet/repro.ts";
 export type { BuiltImage } from "./fleet/build/engine.ts";
 export type { EngineChoice } from "./fleet/build/engines/engine-choice.ts";
 export type { EngineName } from "./fleet/build/engines/engine-traits.ts";
-export type { BuildSummary, StackPreview } from "./fleet/build/fleet-builder.ts";
 export type {
   BuildEvent,
+  BuildSummary,
   BuiltCell,
   CellResult,
   FailedCell,
   InterruptedCell,
-} from "./fleet/build/schedule.ts";
+} from "./fleet/build/built-cell.ts";
 export type {
   ChangeLockOptions,
   MergeLocksAnswer,
@@ -83,7 +83,7 @@ export type {
   RemoveFromLockOptions,
   RemovedImages,
   UpdateBasesAnswer,
-} from "./fleet/change-lock.ts";
+} from "./fleet/lock.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";
 export type { ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions } from "./fleet/export-github-matrix.ts";
@@ -95,7 +95,7 @@ export type { Edit } from "./fleet/init/draft.ts";
 export type { InitFrom } from "./fleet/init/init-from.ts";
 export type { InitFromDefinition } from "./fleet/init/init-from-definition.ts";
 export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
-export type { SignerChoice } from "./fleet/open-signer.ts";
+export type { SignerChoice } from "./fleet/publish/open-signer.ts";
 export type { LocalBaseChoice } from "./fleet/open/plan-chosen-fleet.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
 export type { ChangedFiles } from "./fleet/plan/changes.ts";
@@ -111,15 +111,15 @@ export type {
   Publication,
   PublicationEvent,
   SignaturesEvent,
-} from "./fleet/publication.ts";
-export type { PublishOptions } from "./fleet/publish-with.ts";
+} from "./fleet/publish/publication.ts";
+export type { PublishOptions } from "./fleet/publish.ts";
 export type { Sweep } from "./fleet/publish/sweep.ts";
 export type { IndexVerification } from "./fleet/publish/verify-lock.ts";
 export type { ChannelDrift, RegistryDrift, Verification } from "./fleet/publish/verify-lock.ts";
 export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
 export type { ReproAnswer, ReproEvent, ReproOptions } from "./fleet/repro.ts";
-export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run-build.ts";
+export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run/run-plan.ts";
 export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
 export type { HardwareReport } from "./hardware/describe-hardware.ts";
 export type { ReportRow, ReportTable } from "./hardware/report-table.ts";

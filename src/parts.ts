@@ -37,7 +37,7 @@ export type * from "./types.ts";
 export type { CatalogRequest } from "./host/catalog.ts";
 export type { CoverQuestion } from "./cover/cover-report.ts";
 export type { SuggestOptions } from "./cover/suggestion.ts";
-export type { ContextFolder, FleetSources } from "./fleet/build/fleet-builder.ts";
+export type { ContextFolder, FleetSources } from "./fleet/build/jobs.ts";
 export type { CellValues } from "./fleet/cells/cell.ts";
 export type { CellSettings } from "./fleet/cells/cell-settings.ts";
 export type { ExpandedCell } from "./fleet/cells/expand.ts";

@@ -1,8 +1,7 @@
 /** `imgmatch build`: build what the lock does not have, and write the lock. */
 
 import { type ExitCode, exitCodes, type Problem, problemCodes } from "../errors.ts";
-import type { BuildOptions } from "../fleet/build-with.ts";
-import type { StackPreview } from "../fleet/build/fleet-builder.ts";
+import type { BuildOptions } from "../fleet/build.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import {
@@ -65,27 +64,15 @@ type BuildFlags = BuildOptions & BuildListenerFlags;
 
 async function buildCommand(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   const onEvent = listenerFor(flags, context, { summary: true });
-  if (flags.dryRun) return previewCommand({ ...flags, dryRun: true }, context);
-  const { build: buildFleet } = await import("../pulumi/build.ts");
+  const { build: buildFleet } = await import("../fleet/build.ts");
+  if (flags.dryRun) {
+    const problems: Problem[] = [];
+    const world = { ...context, onEvent: keepProblems(problems, flags, context) };
+    const plan = await buildFleet({ ...flags, dryRun: true }, world);
+    print(context, flags, plan, (style) => reportPlan(plan, style));
+    for (const problem of problems) tellProblem(problem, context);
+    const [first] = problems;
+    return first === undefined ? exitCodes.ok : problemCodes[first.code];
+  }
   return exitCodeOf(await buildFleet(flags, { ...context, onEvent }));
-}
-
-async function previewCommand(
-  flags: BuildFlags & { readonly dryRun: true },
-  context: CommandContext,
-): Promise<ExitCode> {
-  const { build: buildFleet } = await import("../pulumi/build.ts");
-  const problems: Problem[] = [];
-  const onEvent = keepProblems(problems, flags, context);
-  const answer = await buildFleet(flags, { ...context, onEvent });
-  const stacks = (answer.stacks ?? []).map(describePreview).join("");
-  print(context, flags, answer, (style) => reportPlan(answer, style) + stacks);
-  for (const problem of problems) tellProblem(problem, context);
-  const [first] = problems;
-  return first === undefined ? exitCodes.ok : problemCodes[first.code];
-}
-
-function describePreview({ stack, changes }: StackPreview): string {
-  const parts = Object.entries(changes).map(([operation, count]) => `${count} ${operation}`);
-  return `stack ${stack}: ${parts.join(", ") || "nothing"}\n`;
 }

@@ -1,7 +1,7 @@
 /** `imgmatch lock`: changes the lock without a build. */
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
-import type { MergeLocksOptions, RemoveFromLockAnswer, RemoveFromLockOptions } from "../fleet/change-lock.ts";
+import type { MergeLocksOptions, RemoveFromLockAnswer, RemoveFromLockOptions } from "../fleet/lock.ts";
 import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { count } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -52,7 +52,7 @@ async function lockCommand(flags: LockFlags, context: CommandContext): Promise<E
 }
 
 async function updateBasesCommand(flags: LockFlags, context: CommandContext): Promise<void> {
-  const { updateBases } = await import("../fleet/change-lock.ts");
+  const { updateBases } = await import("../fleet/lock.ts");
   const answer = await updateBases(flags, context);
   const { checked, updates } = answer;
   print(context, flags, answer, () =>
@@ -64,7 +64,7 @@ async function updateBasesCommand(flags: LockFlags, context: CommandContext): Pr
 }
 
 async function pruneCommand(flags: LockFlags, context: CommandContext): Promise<void> {
-  const { pruneLock } = await import("../fleet/change-lock.ts");
+  const { pruneLock } = await import("../fleet/lock.ts");
   const answer = await pruneLock(flags, context);
   const { removed } = answer;
   print(context, flags, answer, () => removed);
@@ -73,7 +73,7 @@ async function pruneCommand(flags: LockFlags, context: CommandContext): Promise<
 }
 
 async function mergeCommand(flags: MergeLocksOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
-  const { mergeLocks } = await import("../fleet/change-lock.ts");
+  const { mergeLocks } = await import("../fleet/lock.ts");
   const answer = await mergeLocks(flags);
   const { out, locks, images } = answer;
   print(context, flags, answer, () => [
@@ -86,7 +86,7 @@ async function removeCommand(
   flags: RemoveFromLockOptions & JsonFlag,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { removeFromLock } = await import("../fleet/change-lock.ts");
+  const { removeFromLock } = await import("../fleet/lock.ts");
   const answer = await removeFromLock(flags);
   const { removed } = answer;
   print(context, flags, answer, () => removed);

@@ -4,7 +4,7 @@ import { exitCodes, problemCodes, type ExitCode, type Problem } from "../errors.
 import type { ExplainedPlan, PlanOptions } from "../fleet/plan.ts";
 import type { ChangedFiles } from "../fleet/plan/changes.ts";
 import { openActions, type InputComparison } from "../fleet/plan/planned-cell.ts";
-import type { FleetBuildEvent } from "../fleet/run-build.ts";
+import type { FleetBuildEvent } from "../fleet/run/run-plan.ts";
 import type { Notice } from "../io/world.ts";
 import { formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";

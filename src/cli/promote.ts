@@ -2,7 +2,7 @@
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { PromoteOptions } from "../cover/promote.ts";
-import type { PromotionEvent } from "../fleet/publication.ts";
+import type { PromotionEvent } from "../fleet/publish/publication.ts";
 import type { Notice } from "../io/world.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

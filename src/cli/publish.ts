@@ -1,7 +1,7 @@
 /** `imgmatch publish`: push what was built and not pushed, and write one image index for the version. */
 
 import type { ExitCode } from "../errors.ts";
-import type { PublishOptions } from "../fleet/publish-with.ts";
+import type { PublishOptions } from "../fleet/publish.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import {
@@ -45,6 +45,6 @@ async function publishCommand(
   context: CommandContext,
 ): Promise<ExitCode> {
   const onEvent = listenerFor(flags, context, { summary: false });
-  const { publish: publishFleet } = await import("../pulumi/publish.ts");
+  const { publish: publishFleet } = await import("../fleet/publish.ts");
   return exitCodeOf(await publishFleet(flags, { ...context, onEvent }));
 }

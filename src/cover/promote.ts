@@ -2,7 +2,7 @@
 
 import { usageError } from "../errors.ts";
 import { type PromoteOptions as OfFleet, type Promotion, promoteWith } from "../fleet/promote.ts";
-import type { PromotionEvent } from "../fleet/publication.ts";
+import type { PromotionEvent } from "../fleet/publish/publication.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { groupBy } from "../io/collections.ts";
 import { count, firstOf } from "../io/table.ts";

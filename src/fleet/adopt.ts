@@ -1,4 +1,4 @@
-/** Images that others built become rows of a lock. They keep their tags, and stay where they are or are copied. */
+/** Writes images that others built into a lock. They keep their tags, and stay where they are or are copied. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { acceleratorOf, adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts";
@@ -36,12 +36,13 @@ export interface AdoptOptions extends OpenChoice, Statement, RegistryAccess, Wat
   readonly axis?: readonly string[];
   /** `{pytorch}-cuda*-{flavor}`: axes out of each tag. */
   readonly tagPattern?: string;
-  /** Of a lock that is not there yet. Default: the last part of the repository, and `1`. */
+  /** Name of a new lock. Default: the last part of the repository. */
   readonly name?: string;
+  /** Version of a new lock. Default: `1`. */
   readonly fleetVersion?: string;
 }
 
-/** `copy`: of each image before it is copied. */
+/** `copy`: before each image is copied. */
 export type AdoptEvent = OpenEvent | { readonly type: "copy"; readonly from: string; readonly to: string };
 
 export interface AdoptAnswer {
@@ -117,7 +118,7 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
   return { schemaVersion: 1, lock: lockFile, adopted };
 }
 
-/** Throws `USAGE` for what has a tag or a digest. */
+/** Throws `USAGE` for a name with a tag or a digest. */
 function repositoryNamed(name: string): string {
   const reference = parseImageReference(name);
   if (reference.tag === null && reference.digest === null) return formatRepository(reference);
@@ -134,7 +135,7 @@ async function adoptOne(
 ): Promise<Adoption> {
   const { registry, platform, statement } = means;
   const found = await registry.findManifest(reference);
-  // By digest, so that what is opened is what is locked, whatever happens to the tag meanwhile.
+  // Opened by digest: the tag may move meanwhile.
   const opened = found && (await openFromRegistry(registry, withDigest(reference, found.digest), means));
   if (found === null || opened === null)
     throw new ImgmatchError({
@@ -158,7 +159,7 @@ async function adoptOne(
     image: {
       axes: { ...acceleratorOf(requires), march: marchOf(requires, statement), ...axes },
       tag,
-      // It is not known what it was made of: only that the same digest is the same image.
+      // Its inputs are unknown: the digest stands for them.
       inputDigest: found.digest,
       digest: found.digest,
       ...(isIndex ? {} : { manifest: { mediaType: found.mediaType, size: found.size } }),
@@ -172,7 +173,7 @@ async function adoptOne(
   };
 }
 
-/** As a matrix labels it. */
+/** The label of the march, as a matrix writes it. */
 function marchOf({ cpu }: Requirement, { without = [] }: Statement): string {
   return [cpu.march, ...without.map((feature) => `no-${feature}`)].join("-");
 }
@@ -226,7 +227,7 @@ function withRows(
   const images = { ...known?.images, ...Object.fromEntries(rows.map(({ cell, image }) => [cell, image])) };
   return {
     schemaVersion: lockSchemaVersion,
-    // There is no matrix: it is the digest of nothing.
+    // There is no matrix: the digest of the empty text.
     matrixDigest: digestOf(""),
     repository,
     ...(known?.prefer === undefined ? {} : { prefer: known.prefer }),

@@ -1,7 +1,6 @@
-/** The images of a fleet that exists are opened, and what is declared of them compared with what their files show. */
+/** Opens the images of a lock, and compares their files with their declarations. */
 
 import { ImgmatchError, type Problem, usageError } from "../errors.ts";
-import { engineArchive, engineLayers } from "../inspect/image/from-engine.ts";
 import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
 import { groupBy } from "../io/collections.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
@@ -10,6 +9,7 @@ import { repositoryOf } from "../lock/image-repository.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import type { ImageEffect } from "../inspect/audit/audit-image.ts";
 import { type DeclaredImage, imageAuditor } from "./audit/image-examiner.ts";
+import { dockerHolder } from "./audit/open-built.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import type { Lock, LockedImage, Measured } from "../lock/lock.ts";
 import { parseImageReference, withDigest } from "../oci/reference.ts";
@@ -21,11 +21,11 @@ import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from ".
 import { planOpenFleet } from "./open/plan-open-fleet.ts";
 
 export interface AuditOptions extends Omit<FleetChoice, "cache" | "offline">, Watching<AuditEvent> {
-  /** Asks the registry alone: what was never pushed is left out. */
+  /** Ask the registry alone, and leave out images that were never pushed. */
   readonly remote?: boolean;
 }
 
-/** Before each image is opened: how many were. */
+/** Sent before each image is opened; `done` were opened before. */
 export interface AuditEvent {
   readonly type: "image";
   readonly cell: string;
@@ -37,7 +37,7 @@ export interface AuditAnswer {
   readonly schemaVersion: 1;
   /** In the order of the matrix, or of the lock where others built the images. */
   readonly cells: readonly AuditedCell[];
-  /** Cells of images that were never pushed and not asked for. */
+  /** Cells that were left out: their images were never pushed. */
   readonly unpublished: readonly string[];
 }
 
@@ -48,9 +48,9 @@ export interface AuditedCell {
   readonly measured: Measured | null;
   /** `AUDIT_…`: declared and not true. */
   readonly lies: readonly Problem[];
-  /** To be looked at by somebody. */
+  /** For a person to look at. */
   readonly notes: readonly Problem[];
-  /** Why it was not opened; null where it was. */
+  /** The reason why it was not opened; null if it was. */
   readonly failure: Problem | null;
 }
 
@@ -93,12 +93,12 @@ async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswe
       return effect === undefined ? [] : [{ cell, effect }];
     }),
   );
-  const of = groupBy(
+  const unusedByCell = groupBy(
     unused.flatMap(({ problem, cells }) => cells.map((cell) => ({ cell, problem }))),
     ({ cell }) => cell,
   );
   const cells = answer.cells.map((found) => {
-    const more = of.get(found.cell)?.map(({ problem }) => problem) ?? [];
+    const more = unusedByCell.get(found.cell)?.map(({ problem }) => problem) ?? [];
     return { ...found, lies: [...found.lies, ...more] };
   });
   return { ...answer, cells };
@@ -157,11 +157,7 @@ async function auditImages(
     cache: folderCache(cacheFolder(env)),
     declared: (cell) => declared.get(cell) ?? null,
     // For images that were built and never pushed.
-    holder: {
-      save: ({ id }) => engineArchive(env, id, signal),
-      layers: remote ? null : ({ id }) => engineLayers(env, id, signal),
-      push: null,
-    },
+    holder: { ...dockerHolder(env), ...(remote && { layers: null }) },
   });
   const cells: AuditedCell[] = [];
   for (const { cell, locked } of wanted) {

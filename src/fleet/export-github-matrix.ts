@@ -63,7 +63,7 @@ export interface Machine {
   readonly runner?: readonly string[];
   /** Minutes that the job may take. */
   readonly timeout?: number;
-  /** Whether the job has to make room on its disk first. */
+  /** The job has to make room on its disk first. */
   readonly freeDisk?: boolean;
 }
 

@@ -1,6 +1,9 @@
-/** The images of one version under another: what was tried as 1.1.0-rc1 is what 1.1.0 is. */
+/** Writes the images of one version under another, so that 1.1.0 is what was tried as 1.1.0-rc1; or moves channels. */
 
+import { dirname } from "node:path";
 import { ImgmatchError, usageError } from "../errors.ts";
+import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../io/limits.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { fetchFleet } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
@@ -15,15 +18,23 @@ import {
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
-import { type ChannelEvent, type Publication, type PromotionEvent, tellPublication } from "./publication.ts";
+import { parseMatrix } from "./matrix/parse-matrix.ts";
+import { withVersion } from "./open/find-version.ts";
+import { lockFileOf, matrixPath } from "./open/fleet-choice.ts";
+import {
+  type ChannelEvent,
+  type Publication,
+  type PromotionEvent,
+  tellPublication,
+} from "./publish/publication.ts";
 import {
   type ChannelChoice,
   type ChannelMeans,
+  type ChannelFleet,
   promoteChannels,
-  readChannelFleet,
-} from "./promote-channels.ts";
+} from "./publish/promote-channels.ts";
 import { promoteIndex } from "./publish/publish-plan-index.ts";
-import { openSigner, type SignerChoice, fleetSignerFor } from "./open-signer.ts";
+import { openSigner, type SignerChoice, fleetSignerFor } from "./publish/open-signer.ts";
 
 export interface PromoteOptions
   extends RegistryAccess,
@@ -42,11 +53,11 @@ export interface PromoteOptions
 }
 
 export interface Promotion extends Publication {
-  /** That were moved, or were there already. */
+  /** The channels that were moved, or held the images already. */
   readonly channels: readonly ChannelEvent[];
 }
 
-/** The function `promote` of the command of that name, with what judges the move of a channel. */
+/** The command `promote`. `lossesOf` judges the move of a channel. */
 export async function promoteWith(
   lossesOf: ChannelMeans["lossesOf"],
   options: PromoteOptions,
@@ -55,7 +66,7 @@ export async function promoteWith(
   const world = worldOf(options, given);
   const choice = choiceOf(options);
   const signer = await openSigner(options, world);
-  // Not ended by an interruption: what is announced must be taken back.
+  // Without the signal: an interruption waits until what is announced is taken back.
   const registry = await registryFor(options, { env: world.env });
   const fetching = {
     connect: async () => registry,
@@ -63,12 +74,12 @@ export async function promoteWith(
     now: () => new Date(),
     tell: (line: string) => note(world, [line]),
   };
-  /** Throws where it may not be signed with ours. */
+  /** Throws if our signer must not sign this version. */
   const read = async (from: ImageReference) => {
     const trust = await signatureTrustFor(options, world);
     const { lock: fleet, repository } = await fetchFleet(from, { ...fetching, trust });
     const signing = await fleetSignerFor(signer, fleet.repository, registry, options, world);
-    // Whoever may write the version that it comes from chooses what is signed: our own of another repository is not meant for here.
+    // A version of ours that somebody copied here from another repository must not be signed for this one.
     if (signing !== null && repository !== from.repository) throw foreign(from, repository);
     await signing?.requireVouched(fleet.matrixDigest);
     return { fleet, signing };
@@ -129,8 +140,16 @@ function foreign(from: ImageReference, repository: string | null): ImgmatchError
   });
 }
 
-/** `lock` is not asked where `from` is a reference. */
+/** `from` is a reference, or a version of the lock's repository. */
 function referenceOf(from: string, lock: Pick<Lock, "repository"> | null): ImageReference {
   if (from.includes("/") || lock === null) return parseImageReference(from);
   return withTag(parseImageReference(lock.repository), versionTag({ version: from }));
+}
+
+async function readChannelFleet(choice: ChannelChoice, { env }: Pick<World, "env">): Promise<ChannelFleet> {
+  const { matrix: file = matrixPath } = choice;
+  const text = await readTextFile(file, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
+  const matrix = await withVersion(parseMatrix(text, file), { root: dirname(file), env });
+  const lockFile = lockFileOf(choice);
+  return { matrix, lock: await readLock(lockFile), lockFile };
 }

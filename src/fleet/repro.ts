@@ -1,4 +1,4 @@
-/** Whether a cell builds the same image again: twice without cache, and the layers compared. */
+/** Builds a cell twice without cache, and compares the layers. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { readRevision } from "../io/git.ts";
@@ -11,7 +11,7 @@ import type { Layer } from "../oci/image-layers.ts";
 import { planForExport } from "./open/plan-chosen-fleet.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 
-/** `start` when the engine has answered, then a line of what its steps print each. */
+/** `start` when the engine has answered, then a `log` for each line that the steps print. */
 export type ReproEvent =
   | { readonly type: "start"; readonly cell: string }
   | { readonly type: "log"; readonly cell: string; readonly line: string };
@@ -26,7 +26,7 @@ export interface ReproOptions
 
 export interface ReproReport {
   readonly reproducible: boolean;
-  /** Of the first build. */
+  /** How many the first build has. */
   readonly layers: number;
   /** null when all layers are equal. */
   readonly difference: LayerDifference | null;

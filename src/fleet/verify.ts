@@ -1,4 +1,4 @@
-/** Whether the registry holds what the lock says, whether who may has signed it, and whether what was attested says the same. */
+/** Compares a fleet in its registry with the lock: digests, signatures, provenance. */
 
 import { withUnprinted } from "../io/unprinted.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
@@ -25,12 +25,12 @@ export interface VerifyOptions extends RegistryAccess, SignatureDemands, Watchin
   readonly provenance?: boolean;
 }
 
-/** `adopted` is no part of the JSON: whether others built the images. */
+/** `adopted` is no part of the JSON: others built the images. */
 export interface VerifyAnswer extends Verification {
   readonly schemaVersion: 1;
-  /** With `sweep`. */
+  /** Present with `sweep`. */
   readonly swept?: Sweep;
-  /** With `provenance`. */
+  /** Present with `provenance`. */
   readonly provenance?: ProvenanceVerification;
   /** The signatures, if one is asked for. */
   readonly signed?: SignedLock;
@@ -48,13 +48,13 @@ export async function verify(asked: VerifyOptions = {}, given?: Partial<World>):
   const world = worldOf(asked, given);
   const lock = await readLock(asked.lock ?? lockPath);
   const registry = await registryFor(asked, world);
-  // Before anything is changed: what nobody has signed is not healed.
+  // Before any change: an image that no accepted signer has signed is not healed.
   const trust = await signatureTrustFor(asked, world);
   const signed = trust === null ? null : await verifySigned(lock, { registry, trust });
   const repository = parseImageReference(lock.repository);
   const tags = Object.values(lock.images).map(({ tag }) => tag);
   const keep = new Set([...tags, ...Object.keys(lock.channels ?? {})]);
-  // First, so that what is told is what is there afterwards.
+  // Before the verification, which then reports what is left.
   const swept = asked.sweep ? await sweepAll(lock, { registry, keep }) : null;
   const verification = await verifyLock(lock, { registry, heal: asked.heal ?? false });
   const provenance = asked.provenance

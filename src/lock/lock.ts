@@ -105,7 +105,7 @@ export interface LockedImage {
   readonly size: number | null;
   /** Bytes of configuration and layers in the registry, by the first 16 digits of their digests. Written at the push or by `adopt`. */
   readonly blobs?: StoredBlobs;
-  /** Wall time of the first build of these inputs, in whole seconds; with Pulumi including the push. Absent where another build or others made the image. */
+  /** Wall time of the first build of these inputs, in whole seconds. Absent where another build, a Pulumi program or others made the image. */
   readonly buildSeconds?: number;
 }
 

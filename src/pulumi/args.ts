@@ -1,10 +1,18 @@
-/** The arguments of an ImageFleet, and the wait for those that its plan has to know. */
+/** The arguments of an ImageFleet; waits for those of its plan. */
 
 import type { Input, Output, Resource } from "@pulumi/pulumi";
-import type { RegistryLogin } from "./component.ts";
-import { pulumi } from "./packages.ts";
+import { hiddenOutput, pulumi } from "./packages.ts";
 import { type ProviderName, providerNames } from "./stack-images.ts";
 import { type ImgmatchError, usageError } from "../errors.ts";
+
+/** Login for the registry that the fleet is pushed to. Without it the provider takes the logins of `docker login`. */
+export interface RegistryLogin {
+  /** Default: the host of the matrix's registry. */
+  readonly server?: Input<string>;
+  readonly username: Input<string>;
+  /** Always a secret in the state, also when it is given as plain text. */
+  readonly password: Input<string>;
+}
 
 /**
  * An `Input` may come from a resource of the same program: the plan waits for it. While a preview does not know it, the images are there
@@ -68,7 +76,7 @@ export interface ImageFleetArgs {
 /** Arguments that only `docker-build` takes. */
 const meansNames = ["cacheFrom", "cacheTo", "secrets", "ssh", "builder"] as const;
 
-/** In plain values, as far as the plan needs them. */
+/** The arguments of the plan, as plain values. */
 export interface PlainArgs {
   readonly matrix: string | Readonly<Record<string, unknown>>;
   readonly only: readonly string[];
@@ -85,16 +93,16 @@ export interface AwaitedArgs {
   readonly args: PlainArgs;
   /** The arguments that a preview does not know yet: everything made of them is unknown too. */
   readonly unknown: Output<unknown> | null;
-  /** Whether any of it is a secret. */
+  /** One of the values is a secret. */
   readonly secret: boolean;
-  /** Those that the values come from. */
+  /** The resources that the values come from. */
   readonly resources: readonly Resource[];
 }
 
-/** Waits for all that the plan is made of. Throws `USAGE` for what has to be known and is not. */
+/** Waits for the arguments of the plan. Throws `USAGE` for one that a preview has to know and does not. */
 export async function awaitArgs(given: ImageFleetArgs): Promise<AwaitedArgs> {
   refuseOutputs(given);
-  refuseOfProvider(given);
+  refuseForProvider(given);
   const [matrix, only, publishTo, args, rebuild, replaceBases, updateBases, plainHttp] = await Promise.all([
     awaitValue<PlainArgs["matrix"]>(given.matrix),
     awaitValue<readonly string[]>(given.only ?? []),
@@ -136,16 +144,10 @@ export interface AwaitedValue<T> {
   readonly resources: readonly Resource[];
 }
 
-/** The plain value of an input, with all inputs in it, secrets too. Nothing made of it may go to an output unless it says so. */
+/** The plain value of an input, with all inputs in it, also secrets: an output that is made of a secret must be one too. */
 export async function awaitValue<T>(input: unknown): Promise<AwaitedValue<T>> {
-  const output = pulumi.output(input) as Output<unknown>;
-  // The parts of an Output that its types leave out.
-  const inner = output as unknown as {
-    readonly isKnown: Promise<boolean>;
-    readonly isSecret: Promise<boolean>;
-    promise(): Promise<T>;
-    allResources(): Promise<Set<Resource>>;
-  };
+  const output = pulumi.output(input) as Output<T>;
+  const inner = hiddenOutput(output);
   const [isKnown, isSecret, value, resources] = await Promise.all([
     inner.isKnown,
     inner.isSecret,
@@ -162,7 +164,7 @@ function notKnown(name: "matrix" | "only"): ImgmatchError {
   );
 }
 
-/** Their types say so, for who has types: an Output is true whatever is in it. */
+/** JavaScript programs have no types, and an Output is true whatever its value is. */
 function refuseOutputs(given: ImageFleetArgs): void {
   for (const name of ["folder", "push", "lock", "provider", "ssh", "builder"] as const) {
     const value: unknown = given[name];
@@ -174,8 +176,8 @@ function refuseOutputs(given: ImageFleetArgs): void {
   }
 }
 
-/** Throws for arguments that the chosen provider cannot heed: left out in silence they would be missed much later. */
-function refuseOfProvider(given: ImageFleetArgs): void {
+/** Throws for arguments that the chosen provider does not have: silence would be noticed much later. */
+function refuseForProvider(given: ImageFleetArgs): void {
   const { provider = "docker" } = given;
   if (!providerNames.includes(provider)) {
     throw usageError(

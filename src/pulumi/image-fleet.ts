@@ -12,20 +12,22 @@
  */
 
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
-import { FleetImages } from "./component.ts";
-import { pulumi } from "./packages.ts";
-import { withoutStack } from "./events.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { parseHostFacts } from "../host/parse-facts.ts";
-import type { ImageFleetArgs } from "./args.ts";
-import { prepareFleet } from "./prepare-fleet.ts";
+import type { Lock } from "../lock/lock.ts";
 import { type ResolveImageOptions, resolveImage } from "../resolve/resolve-image.ts";
 import type { Resolution } from "../resolve/verdict.ts";
+import type { ImageFleetArgs } from "./args.ts";
+import { pulumi } from "./packages.ts";
+import { prepareFleet } from "./prepare-fleet.ts";
+import { withoutStack } from "./program-error.ts";
+import { imageProviders } from "./providers/providers.ts";
+import { announceImages, type FleetData, registerImages } from "./register-images.ts";
+import { fleetType } from "./stack-view.ts";
 
-export type { RegistryLogin } from "./component.ts";
 export type { HostFacts } from "../host/facts.ts";
 export type { Lock, LockedImage } from "../lock/lock.ts";
-export type { ImageFleetArgs } from "./args.ts";
+export type { ImageFleetArgs, RegistryLogin } from "./args.ts";
 export type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 export type { Resolution } from "../resolve/verdict.ts";
 
@@ -42,14 +44,48 @@ export type { Resolution } from "../resolve/verdict.ts";
  *
  * The program fails with an `ImgmatchError` that names every problem.
  */
-export class ImageFleet extends FleetImages {
+export class ImageFleet extends pulumi.ComponentResource<FleetData> {
+  /** Cell id → `repository@sha256:…` of every image in the registry. */
+  readonly references: Output<Readonly<Record<string, string>>>;
+  /** The lock of exactly these cells, as `imgmatch build` writes it. */
+  readonly lock: Output<Lock>;
+  readonly #name: string;
+  readonly #args: ImageFleetArgs;
+  readonly #options: ComponentResourceOptions;
+
   constructor(name: string, args: ImageFleetArgs, options: ComponentResourceOptions = {}) {
-    const { registry, provider = "docker", cacheFrom, cacheTo, secrets, ssh, builder } = args;
-    const means = { cacheFrom, cacheTo, secrets, ssh, builder };
-    const prepare = () => prepareFleet(name, args, options.dependsOn);
-    super(name, { prepare, provider, registry, means }, options);
+    super(fleetType, name, {}, options);
+    this.#name = name;
+    this.#args = args;
+    this.#options = options;
+    const data = this.getData();
+    this.references = pulumi.output(data.then(({ references }) => references));
+    this.lock = pulumi.output(data.then(({ lock }) => lock));
     // The outputs that pin the bases of the next update; `pulumi stack export` and others of this stack read them too.
     this.registerOutputs({ references: this.references, lock: this.lock });
+  }
+
+  /** Dependents of the component wait for this, so for all images. */
+  protected override async initialize(): Promise<FleetData> {
+    // Pulumi ends a program that does nothing but read files and ask registries.
+    const done = pulumi.runtime.rpcKeepAlive();
+    try {
+      // The base class calls this in its constructor, before the fields above are set.
+      await Promise.resolve();
+      const [name, args, options] = [this.#name, this.#args, this.#options];
+      const prepared = await prepareFleet(name, args, options.dependsOn);
+      const provider = imageProviders[args.provider ?? "docker"]();
+      const fleet = { parent: this, name, args, options, provider };
+      const data =
+        "unknown" in prepared ? announceImages(fleet, prepared) : await registerImages(fleet, prepared);
+      return prepared.secret
+        ? { references: pulumi.secret(data.references), lock: pulumi.secret(data.lock) }
+        : data;
+    } catch (error) {
+      throw withoutStack(error);
+    } finally {
+      done?.();
+    }
   }
 
   /**
@@ -59,8 +95,8 @@ export class ImageFleet extends FleetImages {
    * @param host what `imgmatch probe --json` prints on that host
    */
   resolve(host: Input<HostFacts>, options: Input<ResolveImageOptions> = {}): Output<Resolution> {
-    const asked = [pulumi.output(host as Input<unknown>), pulumi.output(options)] as const;
-    return pulumi.all([this.lock, ...asked]).apply(([lock, facts, chosen]) => {
+    const inputs = [pulumi.output(host as Input<unknown>), pulumi.output(options)] as const;
+    return pulumi.all([this.lock, ...inputs]).apply(([lock, facts, chosen]) => {
       try {
         return resolveImage(lock, checkedFacts(facts), chosen);
       } catch (error) {
@@ -70,7 +106,7 @@ export class ImageFleet extends FleetImages {
   }
 }
 
-/** They come from a configuration or from another program: whatever the types say, anything may stand there. */
+/** They come from a configuration or another program, which may hold anything, whatever the types say. */
 function checkedFacts(facts: unknown): HostFacts {
   return parseHostFacts(JSON.stringify(facts) ?? "null", "host");
 }

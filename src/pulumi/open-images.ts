@@ -1,55 +1,86 @@
-/** The images of a Pulumi program, opened once they are there: what their files showed stands in the lock that it gives. */
+/** Reads back and opens the images of a stack: the lock that the program gets says what their files need. */
 
+import { ImgmatchError, wholeMessage } from "../errors.ts";
+import type { ReadyCell } from "../fleet/build/jobs.ts";
+import { findPublished } from "../fleet/publish/publish-image.ts";
 import type { Measured } from "../lock/lock.ts";
 import { measuredOf } from "../lock/needed-requirement.ts";
-import { parseImageReference, withDigest } from "../oci/reference.ts";
-import { wholeMessage } from "../errors.ts";
-import type { ReadyCell } from "../fleet/build/jobs.ts";
-import type { PreparedFleet, PublishedImage } from "./prepare-stack.ts";
-import { withoutStack } from "./events.ts";
+import type { Digest } from "../oci/digest.ts";
+import { parseImageReference, withDigest, withTag } from "../oci/reference.ts";
+import type { RegistryClient } from "../oci/registry/client.ts";
+import { pulumi } from "./packages.ts";
+import type { PreparedFleet, RegistryImage } from "./prepared-fleet.ts";
+import { withoutStack } from "./program-error.ts";
 
-/** The lock's facts about an image of the stack. */
-export interface MadeImage {
+/** An image of the stack, as the lock records it. */
+export interface MadeImage extends Pick<RegistryImage, "manifest" | "blobs"> {
   /** null in the engine alone. */
-  readonly digest: PublishedImage["digest"] | null;
-  readonly manifest: PublishedImage["manifest"];
-  readonly blobs: PublishedImage["blobs"];
-  /** null where nobody has opened it. */
+  readonly digest: Digest | null;
+  /** null where it was not opened. */
   readonly measured: Measured | null;
 }
 
 export const nothing: MadeImage = { digest: null, manifest: null, blobs: null, measured: null };
 
 /**
- * Opens an image after the provider has built it and, where it pushes, published it: its one step does both. The answer throws
- * `AUDIT_…` for a lie, so that the program ends without references and without a lock; tag and resource are there then.
+ * `published` opens an image that the registry has, `built` one that the provider has built and, where it pushes, published: its one
+ * step does both. Each throws `AUDIT_…` for a lie, so that the program ends without references and without a lock; tag and resource are
+ * there then.
  *
  * The lock's measurement of the same image counts, if it has one.
  */
-export function imageOpener(
-  { plan, examiner }: PreparedFleet,
-  warn: (text: string) => void,
-): (planned: ReadyCell, published: PublishedImage | null) => Promise<MadeImage> {
+export function imageOpener({ plan, examine, registry, push }: PreparedFleet, warn: (text: string) => void) {
   const { repository } = plan.matrix;
   const signal = new AbortController().signal;
-  return async (planned, published) => {
+  async function open(planned: ReadyCell, published: RegistryImage | null): Promise<MadeImage> {
     const image: MadeImage = { ...nothing, ...published };
-    if (examiner === null) return image;
+    if (examine === null) return image;
     const { locked } = planned;
     const known = published !== null && locked?.digest === published.digest ? measuredOf(locked) : undefined;
     if (known !== undefined) return { ...image, measured: known };
-    const name = `${repository}:${planned.tag}`;
     const subject =
       published === null
-        ? { id: name, size: null }
+        ? { id: `${repository}:${planned.tag}`, size: null }
         : withDigest(parseImageReference(repository), published.digest);
-    const found = await examiner
-      .examine({ cell: planned.cell.id, image: subject }, { signal, onLog: () => {} })
-      .catch((error: unknown) => {
-        throw withoutStack(error);
-      });
+    const found = await examine({ cell: planned.cell.id, image: subject }, { signal, onLog: () => {} });
     for (const { code, message, details } of found.warnings)
       warn(`${planned.cell.id}: ${code}: ${wholeMessage({ message, details: details ?? [] })}`);
     return { ...image, measured: found.measured };
+  }
+  async function built(planned: ReadyCell, repoDigest: string): Promise<MadeImage> {
+    if (!push) return open(planned, null);
+    // In a preview the digest is that of the last update.
+    if (registry === null || pulumi.runtime.isDryRun()) return { ...nothing, digest: digestIn(repoDigest) };
+    return open(planned, await readBack(planned, repository, repoDigest, registry));
+  }
+  const orWithoutStack = (error: unknown) => {
+    throw withoutStack(error);
   };
+  return {
+    published: (planned: ReadyCell, image: RegistryImage) => open(planned, image).catch(orWithoutStack),
+    built: (planned: ReadyCell, repoDigest: string) => built(planned, repoDigest).catch(orWithoutStack),
+  };
+}
+
+/** The digest in `repository@sha256:…`, or the whole of an engine's own id. */
+function digestIn(repoDigest: string): Digest {
+  return repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
+}
+
+/** The image that the registry has under the tag that was just pushed. Throws `REGISTRY_FAILED` if it has none. */
+async function readBack(
+  { cell: { platform }, tag, inputDigest }: ReadyCell,
+  repository: string,
+  repoDigest: string,
+  registry: RegistryClient,
+): Promise<RegistryImage> {
+  const reference = withTag(parseImageReference(repository), tag);
+  const ours = digestIn(repoDigest);
+  const found = await findPublished({ registry, reference, platform, inputDigest, ours });
+  if (found !== null) return found;
+  throw new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `the registry of ${repository}:${tag} does not have it right after it was pushed`,
+    fix: "run the same update again; if it stays, check the registry's storage and clean-up rules",
+  });
 }

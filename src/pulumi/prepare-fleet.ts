@@ -1,17 +1,15 @@
-/** The fleet of a Pulumi program before its first resource: what is asked for, the plan, what the registry has. */
+/** Prepares the fleet of a Pulumi program before its first resource: arguments, plan, and the images that the registry has. */
 
 import { dirname, join, resolve as resolvePath } from "node:path";
 import type { ComponentResourceOptions, Input } from "@pulumi/pulumi";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
-import type { Examiner } from "../fleet/build/publisher.ts";
 import { sourceDateEpoch } from "../fleet/build/source-date-epoch.ts";
 import { parseSelections } from "../fleet/cells/select.ts";
 import { declaredImages } from "../fleet/audit/declared-image.ts";
+import type { Examine } from "../fleet/audit/image-examiner.ts";
 import { checkedCells, type Fleet, openFleet, openFleetText } from "../fleet/open/open-fleet.ts";
 import { planOpenFleet } from "../fleet/open/plan-open-fleet.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
-import { registryPublisher } from "../fleet/publish/publish-image.ts";
-import { requireAttestable } from "../fleet/attest-build.ts";
 import { readRevision } from "../io/git.ts";
 import { fieldsOf } from "../io/json.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
@@ -26,10 +24,16 @@ import type { CredentialStore } from "../oci/registry/credential.ts";
 import { dockerCredentials } from "../oci/registry/credentials.ts";
 import { proxyFromEnv } from "../oci/registry/proxy.ts";
 import { isLoopback } from "../oci/registry/registry-endpoint.ts";
-import { awaitArgs, type AwaitedArgs, awaitValue, type ImageFleetArgs, type PlainArgs } from "./args.ts";
-import { checkMeans } from "./check-means.ts";
-import type { RegistryLogin } from "./component.ts";
-import { type CellsAlone, findPublished, type PreparedFleet, readyCells } from "./prepare-stack.ts";
+import {
+  awaitArgs,
+  type AwaitedArgs,
+  awaitValue,
+  type ImageFleetArgs,
+  type PlainArgs,
+  type RegistryLogin,
+} from "./args.ts";
+import { checkMeans } from "./means.ts";
+import { type CellsAlone, findAllPublished, type PreparedFleet, readyCells } from "./prepared-fleet.ts";
 import type { GivenNow } from "./providers/provider.ts";
 import { readStack, type StackView } from "./stack-view.ts";
 
@@ -62,7 +66,7 @@ async function prepareAwaited(
   const { args, secret, resources, secrets } = awaited;
   const push = given.push ?? true;
   const [fleet, root] = await open(given, args);
-  requireAttestable(fleet.matrix, { attests: "nobody" }, fleet);
+  refuseAttestations(fleet.matrix);
   const only = parseSelections(
     args.only,
     fleet.matrix.axes.map((axis) => axis.name),
@@ -81,7 +85,7 @@ async function prepareAwaited(
   const problems: Problem[] = [];
   const lookUp = baseLookup(login, { env, plainHttp, onProblem: (problem) => problems.push(problem) });
   const lockFile = given.lock ?? join(root, lockPath);
-  // One that is named and is not there would leave the bases unpinned in silence.
+  // A named lock must exist: without it the bases would not be pinned.
   const lock = await (given.lock === undefined ? readLockIfPresent(lockFile) : readLock(lockFile));
   refuseAdoptedLock(lock, lockFile);
   const pins = lock === null && !args.updateBases ? pinsIn(stack.lockOf(name)) : null;
@@ -104,17 +108,16 @@ async function prepareAwaited(
     unknown === null
       ? createRegistryClient({ credentials: login.credentials, proxy: proxyFromEnv(env), plainHttp })
       : null;
-  const publisher = push && registry !== null ? registryPublisher(registry) : null;
   return {
     plan,
     fleet,
     cells,
     push,
-    publisher,
+    registry,
     secret,
     resources,
-    published: publisher === null ? null : await findPublishedAs(login, cells, repository, publisher),
-    examiner: registry === null ? null : await examinerFor(plan, registry),
+    published: push && registry !== null ? await findPublishedAs(login, cells, repository, registry) : null,
+    examine: registry === null ? null : await examinerFor(plan, registry),
     given: { login: login.given, secrets },
     revision: await readRevision(fleet.root, env),
     epoch: sourceDateEpoch(env),
@@ -137,44 +140,46 @@ async function open(
     return [await openFleet(file, options), dirname(file)];
   }
   const root = resolvePath(folder);
-  // JSON is YAML: problems are told with lines of this text.
+  // JSON is YAML: problems name lines of this text.
   const text = `${JSON.stringify(matrix, null, 2)}\n`;
   return [await openFleetText(text, join(root, "matrix.yaml"), options), root];
 }
 
-/** null where the matrix wants its images shut. */
-async function examinerFor(plan: Plan, registry: RegistryClient): Promise<Examiner | null> {
-  if (!plan.matrix.measure) return null;
-  const [{ imageExaminer }, { engineArchive, engineLayers }, { cacheFolder, folderCache }] =
-    await Promise.all([
-      import("../fleet/audit/image-examiner.ts"),
-      import("../inspect/image/from-engine.ts"),
-      import("../inspect/image/layer-cache.ts"),
-    ]);
-  const { env } = process;
-  return imageExaminer({
-    declared: declaredImages(plan),
-    registry,
-    holder: {
-      save: ({ id }, { signal }) => engineArchive(env, id, signal),
-      layers: ({ id }, { signal }) => engineLayers(env, id, signal),
-      push: null,
-    },
-    cache: folderCache(cacheFolder(env)),
+/** A provider gives an image its tag before imgmatch knows the digest. Throws `ATTEST_UNSUPPORTED`. */
+function refuseAttestations({ attest }: Fleet["matrix"]): void {
+  if (attest === null) return;
+  throw new ImgmatchError({
+    code: "ATTEST_UNSUPPORTED",
+    message: "an ImageFleet gives images their tags unattested",
+    fix: "build with imgmatch build, or leave out attest",
+    at: attest.at,
   });
+}
+
+/** null where the matrix wants its images shut. */
+async function examinerFor(plan: Plan, registry: RegistryClient): Promise<Examine | null> {
+  if (!plan.matrix.measure) return null;
+  const [{ imageExaminer }, { dockerHolder }, { cacheFolder, folderCache }] = await Promise.all([
+    import("../fleet/audit/image-examiner.ts"),
+    import("../fleet/audit/open-built.ts"),
+    import("../inspect/image/layer-cache.ts"),
+  ]);
+  const { env } = process;
+  const cache = folderCache(cacheFolder(env));
+  return imageExaminer({ declared: declaredImages(plan), registry, holder: dockerHolder(env), cache });
 }
 
 interface Logins {
   readonly credentials: CredentialStore;
   /** The host that the program gives a login for; null for none. */
   readonly own: string | null;
-  /** Of the program's: whom it names where. */
+  /** Host and user name of the program's login; null without one. */
   readonly given: GivenNow["login"];
   /** In a preview the login may come from a resource that is yet to be made. */
   readonly unknown: CellsAlone["unknown"] | null;
 }
 
-/** The login of the program for the host of its images, for whatever is asked of that host; those of `docker login` for others. */
+/** The login of the program for the host of its images; for other hosts that of `docker login`. */
 async function loginFor(
   login: Input<RegistryLogin> | undefined,
   repository: string,
@@ -215,9 +220,9 @@ function baseLookup({ credentials, own }: Logins, { env, plainHttp, onProblem }:
   });
 }
 
-async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof findPublished>) {
+async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof findAllPublished>) {
   try {
-    return await findPublished(...asked);
+    return await findAllPublished(...asked);
   } catch (error) {
     if (own === null || !(error instanceof ImgmatchError)) throw error;
     const [first, ...rest] = error.problems;
@@ -240,7 +245,7 @@ const flags: readonly (readonly [RegExp, string])[] = [
   [/\brun imgmatch build --push to make one\b/g, "leave `lock` away"],
 ];
 
-/** The same problems with next steps for who has written a program. */
+/** The same problems with next steps for the author of a program. */
 function inProgramWords(error: unknown): unknown {
   if (!(error instanceof ImgmatchError)) return error;
   const [first, ...rest] = error.problems;
@@ -248,12 +253,12 @@ function inProgramWords(error: unknown): unknown {
 }
 
 function inWords(problem: Problem): Problem {
-  const told = (text: string) => flags.reduce((now, [flag, words]) => now.replace(flag, words), text);
+  const inProgram = (text: string) => flags.reduce((now, [flag, words]) => now.replace(flag, words), text);
   const { fix, message } = problem;
-  return { ...problem, message: told(message), ...(fix === undefined ? {} : { fix: told(fix) }) };
+  return { ...problem, message: inProgram(message), ...(fix === undefined ? {} : { fix: inProgram(fix) }) };
 }
 
-/** The same problem of a host that the program itself gives a login for: `docker login` would change nothing. */
+/** The same problem with the program's own login as its cure: for its host, `docker login` changes nothing. */
 function aboutLogin(problem: Problem): Problem {
   if (!problem.fix?.includes("docker login")) return problem;
   const fix =
@@ -261,7 +266,7 @@ function aboutLogin(problem: Problem): Problem {
   return { ...problem, fix };
 }
 
-/** null where there is no lock. A base without a digest is none that is pinned: it is asked for. */
+/** The pins of a lock; null where there is none. A base without a digest is not pinned. */
 function pinsIn(lock: unknown): LockPins | null {
   const images = Object.entries(fieldsOf(fieldsOf(lock).images)).map(([cell, image]) => {
     const { bases, inputs, platform } = fieldsOf(image);

@@ -1,4 +1,4 @@
-/** The part of each cell in a stack, from three views of it: the plan, the registry and the stack's state. Pure. */
+/** Decides the part of each cell in a stack from the plan, the registry and the stack's state. Pure. */
 
 import type { Digest } from "../oci/digest.ts";
 import type { ReadyCell } from "../fleet/build/jobs.ts";

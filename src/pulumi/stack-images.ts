@@ -1,4 +1,4 @@
-/** The images in a stack's state, for each provider. Pure. */
+/** Reads the images in a stack's state, for each provider. Pure. */
 
 import { fieldsOf } from "../io/json.ts";
 
@@ -10,7 +10,7 @@ export interface StackImage {
   readonly dockerfile: string;
   /** The Dockerfile's path as the program gave it, which the provider reads again; null where the state does not tell. */
   readonly path: string | null;
-  /** Whether it was pushed. */
+  /** It was pushed. */
   readonly pushed: boolean;
   /** The login that it was pushed with; null if that was not the program's. */
   readonly login: { readonly server: string; readonly username: string } | null;
@@ -67,22 +67,27 @@ export type ProviderName = keyof typeof readers;
 
 export const providerNames = Object.keys(readers) as readonly ProviderName[];
 
-/** Type of the resources that `imgmatch build --engine pulumi` has. */
-export const imageType = readers.docker.type;
-
-/** By resource name: the images of one provider, from a map of URN → outputs. */
+/** Resource name → image, for the images of one provider, from a map of URN → outputs. */
 export function stackImages(
   outputs: Readonly<Record<string, unknown>>,
   provider: ProviderName,
 ): ReadonlyMap<string, StackImage> {
   const { type: wanted, read } = readers[provider];
-  const images = new Map<string, StackImage>();
-  for (const [urn, value] of Object.entries(outputs)) {
+  return new Map(
+    resourcesOfType(outputs, wanted).flatMap(({ name, outputs }) => {
+      const image = read(outputs);
+      return image === null ? [] : [[name, image] as const];
+    }),
+  );
+}
+
+/** The resources of a type, also below components. A URN is `urn:pulumi:stack::project::types::name`; a name may hold `::` itself. */
+export function resourcesOfType(outputs: Readonly<Record<string, unknown>>, wanted: string) {
+  return Object.entries(outputs).flatMap(([urn, value]) => {
     const [, type = "", ...name] = urn.split("::").slice(1);
-    const image = type === wanted || type.endsWith(`$${wanted}`) ? read(value) : null;
-    if (image !== null) images.set(name.join("::"), image);
-  }
-  return images;
+    const isWanted = type === wanted || type.endsWith(`$${wanted}`);
+    return isWanted ? [{ name: name.join("::"), outputs: value }] : [];
+  });
 }
 
 function text(value: unknown): string | null {

@@ -1,16 +1,17 @@
-/** The state of the stack from before this update: a program cannot ask for its state in another way. */
+/** Reads the stack's state from before this update: a program cannot ask for its state in another way. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ComponentResourceOptions, Output, Resource } from "@pulumi/pulumi";
-import { type ProviderName, type StackImage, stackImages } from "./stack-images.ts";
-import { pulumi } from "./packages.ts";
+import { fieldsOf } from "../io/json.ts";
+import { type ProviderName, resourcesOfType, type StackImage, stackImages } from "./stack-images.ts";
+import { hiddenOutput, pulumi } from "./packages.ts";
 
 export interface StackView {
-  /** By resource name. */
+  /** Resource name → image. */
   readonly images: ReadonlyMap<string, StackImage>;
   /** The lock that a fleet of this name has left as its output; undefined where there is none, or none that can be read. */
   readonly lockOf: (fleet: string) => unknown;
-  /** Not known while something that it was to wait for is yet to be made: only in a preview. */
+  /** The unknown value, in a preview in which a dependency does not exist yet; else null. */
   readonly unknown: Output<unknown> | null;
 }
 
@@ -23,14 +24,7 @@ const token = "pulumi:pulumi:readStackResourceOutputs";
 
 type Outputs = Readonly<Record<string, { readonly outputs?: unknown } | undefined>>;
 
-/** As the SDK makes it; its types hide these. */
-type StackOutput = Output<unknown> & {
-  readonly isKnown: Promise<boolean>;
-  readonly isSecret: Promise<boolean>;
-  promise(): Promise<unknown>;
-};
-
-/** Waits until all that is named is there, with what is below it. */
+/** Waits for the dependencies and their children. */
 export async function readStack(
   provider: ProviderName,
   dependsOn: ComponentResourceOptions["dependsOn"],
@@ -40,14 +34,15 @@ export async function readStack(
   const given = pulumi.output(dependsOn as unknown) as Output<unknown>;
   const named = given.apply((all) => [all ?? [], ...resources].flat()) as unknown as Output<Resource[]>;
   const { there, known } = await whenWritten(async () => {
-    const output = pulumi.runtime.invokeOutput(token, { stackName }, { dependsOn: named }) as StackOutput;
-    // A rejection that nobody looks at would end the program.
-    const [known] = await Promise.allSettled([output.isKnown, output.isSecret]);
+    const output = pulumi.runtime.invokeOutput<unknown>(token, { stackName }, { dependsOn: named });
+    const { isKnown, isSecret } = hiddenOutput(output);
+    // An unhandled rejection would end the program.
+    const [known] = await Promise.allSettled([isKnown, isSecret]);
     if (known.status === "rejected") throw known.reason;
     return { there: output, known: known.value };
   });
   const read = known
-    ? await there.promise()
+    ? await hiddenOutput(there).promise()
     : await whenWritten(() => pulumi.runtime.invoke(token, { stackName }));
   const { outputs = {} } = read as { readonly outputs?: Outputs };
   const plain = Object.fromEntries(
@@ -62,14 +57,14 @@ export async function readStack(
 }
 
 /**
- * Whether Pulumi is about to replace the provider that it makes by itself: docker-build's has the engine's address among its
+ * Pulumi is about to replace the provider that it makes by itself: docker-build's has the engine's address among its
  * inputs, from the configuration or the environment of this update, and calls another one another provider.
  */
 function isReplaced(outputs: Readonly<Record<string, unknown>>, provider: ProviderName): boolean {
   if (provider !== "docker-build") return false;
   const hosts = Object.entries(outputs)
     .filter(([urn]) => /::pulumi:providers:docker-build::default/.test(urn))
-    .map(([, value]) => (value as { readonly host?: unknown } | undefined)?.host ?? "");
+    .map(([, value]) => fieldsOf(value).host ?? "");
   const now = new pulumi.Config("docker-build").get("host") || process.env.DOCKER_HOST || "";
   return hosts.length > 0 && !hosts.includes(now);
 }
@@ -98,10 +93,6 @@ async function whenWritten<Value>(ask: () => Promise<Value>): Promise<Value> {
 }
 
 function lockIn(outputs: Readonly<Record<string, unknown>>, fleet: string): unknown {
-  for (const [urn, value] of Object.entries(outputs)) {
-    const [, type = "", ...name] = urn.split("::").slice(1);
-    if (name.join("::") !== fleet || (type !== fleetType && !type.endsWith(`$${fleetType}`))) continue;
-    return (value as { readonly lock?: unknown } | undefined)?.lock;
-  }
-  return undefined;
+  const found = resourcesOfType(outputs, fleetType).find(({ name }) => name === fleet);
+  return fieldsOf(found?.outputs).lock;
 }

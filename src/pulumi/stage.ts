@@ -1,6 +1,4 @@
-/**
- * The files that the provider of Pulumi reads: a folder for each build context, with the Dockerfiles of all cells that are built from it.
- */
+/** Writes the files that a provider reads: a folder for each build context, with the Dockerfiles of its cells. */
 
 import { rmSync } from "node:fs";
 import {
@@ -32,10 +30,10 @@ import { digestOf } from "../oci/digest-of.ts";
 import { remember } from "../io/collections.ts";
 import { withoutOwnFolder } from "./context-root.ts";
 
-/** Folder inside the context for the Dockerfiles of all cells. Only the one of the build is sent. */
+/** Folder inside the context for the Dockerfiles of all cells. A build sends its own alone. */
 const dockerfiles = ".imgmatch";
 
-/** The files of the context once more, for what copies or mounts all of it: there are no Dockerfiles among them. */
+/** The files of the context once more, without Dockerfiles, for instructions that copy or mount all of it. */
 const filesAlone = `${dockerfiles}/context`;
 
 export interface StagedBuild {
@@ -44,51 +42,52 @@ export interface StagedBuild {
   readonly dockerfile: string;
 }
 
+/** The staging of one update. */
 export interface Staging {
-  /** Whether whoever reads the context heeds a Dockerfile's own .dockerignore. */
-  readonly ignoreFiles: boolean;
+  /** Copies a build's context, once for each content and time, and writes its Dockerfile. `mtime`: seconds since 1970, for every file. */
+  readonly stage: (request: StagedRequest, name: string, mtime: number) => Promise<StagedBuild>;
+  /** Says that no build of this update reads its contexts any more: an update with another content may remove them. */
+  readonly end: () => void;
+}
+
+interface Means {
   /** For everything that is staged. */
   readonly folder: string;
-  /** Of every file, in seconds since 1970. */
-  readonly mtime: number;
+  /** The provider heeds a Dockerfile's own .dockerignore. */
+  readonly ignoreFiles: boolean;
   /** The contexts that this update has staged. */
   readonly staged: Map<string, Promise<string>>;
   /** Ends the use of each context that it has staged. */
   readonly ends: (() => void)[];
 }
 
-/** The staging of one update. */
-export interface OpenStaging {
-  readonly of: (mtime: number) => Staging;
-  /** No build of this update reads its contexts any more: the next one of another content may remove them. */
-  readonly end: () => void;
-}
-
-export function openStaging(folder: string, ignoreFiles: boolean): OpenStaging {
-  const [staged, ends]: [Staging["staged"], Staging["ends"]] = [new Map(), []];
+export function openStaging(folder: string, ignoreFiles: boolean): Staging {
+  const means: Means = { folder, ignoreFiles, staged: new Map(), ends: [] };
   return {
-    of: (mtime) => ({ folder, mtime, staged, ends, ignoreFiles }),
+    stage: (request, name, mtime) => stageBuild(request, name, mtime, means),
     end: () => {
-      for (const end of ends.splice(0)) end();
+      for (const end of means.ends.splice(0)) end();
     },
   };
 }
 
 type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
+type StagedRequest = Context & Pick<BuildRequest, "dockerfile">;
 
 /**
- * Copies the context once for each content and writes the Dockerfile into it: the provider gives a Dockerfile that lies
- * outside a random name inside, which then changes whatever copies the whole context.
+ * The Dockerfile lies in the context: the provider copies one from outside under a random name, which would change each image that copies the
+ * whole context.
  */
-export async function stageBuild(
-  request: Context & Pick<BuildRequest, "dockerfile">,
+async function stageBuild(
+  request: StagedRequest,
   name: string,
-  { folder, mtime, staged, ends, ignoreFiles }: Staging,
+  mtime: number,
+  { folder, staged, ends, ignoreFiles }: Means,
 ): Promise<StagedBuild> {
   const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));
   try {
     const context = await remember(staged, `${digest} ${mtime}`, () =>
-      stageContext({ folder, mtime, ends }, digest, request),
+      stageContext({ folder, ends }, mtime, digest, request),
     );
     const text = ignoreFiles
       ? request.dockerfile
@@ -98,10 +97,10 @@ export async function stageBuild(
       await remember(staged, `${digest} ${mtime} alone`, () =>
         stageFilesAlone(context, mtime, request.contextFiles),
       );
-    // Another provider's may be of the same inputs.
+    // The two providers have different texts for the same inputs.
     const dockerfile = join(context, dockerfiles, ...(ignoreFiles ? ["plain"] : []), name);
     await writeOnce(dockerfile, text);
-    // Goes before the context's own .dockerignore, which has done its work when the files were chosen.
+    // It goes before the context's own .dockerignore, by which the files were chosen already.
     const hidden = takesAll ? `${dockerfiles}/*\n!${filesAlone}\n` : `${dockerfiles}\n`;
     await writeOnce(`${dockerfile}.dockerignore`, hidden);
     return { context, dockerfile };
@@ -123,7 +122,8 @@ async function writeOnce(path: string, text: string): Promise<void> {
 }
 
 async function stageContext(
-  { folder, mtime, ends }: Omit<Staging, "staged" | "ignoreFiles">,
+  { folder, ends }: Pick<Means, "folder" | "ends">,
+  mtime: number,
   digest: Digest,
   { contextDir, contextFiles }: Context,
 ): Promise<string> {
@@ -133,7 +133,7 @@ async function stageContext(
   ends.push(await useContext(contexts, name));
   await removeUnused(contexts, name);
   const context = join(contexts, mtime === 0 ? name : `${name}-${mtime}`);
-  // An older run's, or somebody else's: only what is what was hashed may become an image.
+  // A copy of an earlier run must have exactly the files that were hashed.
   if (await isWhole(context, contextFiles, [dockerfiles])) return context;
   await rm(context, { recursive: true, force: true });
   return madeWhole(context, mtime, async (partial) => {
@@ -144,7 +144,7 @@ async function stageContext(
   });
 }
 
-/** Linked to those that are there: the provider's archive then has their bytes once. */
+/** Makes hard links to the files of the context: the provider's archive then has their bytes once. */
 async function stageFilesAlone(
   context: string,
   mtime: number,
@@ -168,31 +168,32 @@ async function stageFilesAlone(
   });
 }
 
-/** A folder that is filled beside its place, gets its times and is renamed into place when it is whole. */
+/** Fills a folder beside its place, sets its times, and renames it into place when it is whole. */
 async function madeWhole(
   folder: string,
   mtime: number,
   fill: (partial: string) => Promise<readonly string[]>,
 ): Promise<string> {
   await mkdir(dirname(folder), { recursive: true });
-  const partial = await mkdtemp(join(dirname(folder), `${basename(folder)}-partial-`));
+  const made = await mkdtemp(join(dirname(folder), basename(folder) + partial));
   try {
-    const paths = await fill(partial);
+    const paths = await fill(made);
     // A new entry changes a folder's time, so from the end.
-    for (const path of [...paths].reverse()) await lutimes(join(partial, path), mtime, mtime);
-    await chmod(partial, 0o755);
+    for (const path of [...paths].reverse()) await lutimes(join(made, path), mtime, mtime);
+    await chmod(made, 0o755);
     // If another process was first, it has compared its copy as this one has.
-    await rename(partial, folder).catch(ignoring("ENOTEMPTY", "EEXIST"));
+    await rename(made, folder).catch(ignoring("ENOTEMPTY", "EEXIST"));
     return folder;
   } finally {
-    await rm(partial, { recursive: true, force: true });
+    await rm(made, { recursive: true, force: true });
   }
 }
 
+/** In the name of a folder that is not whole yet, or that is removed. */
+const partial = "-partial-";
+
 /** `<context>~<owner>`: a process that builds from the context. */
 const mark = "~";
-
-const partial = "-partial-";
 
 const marks = new Set<string>();
 
@@ -200,7 +201,7 @@ process.once("exit", () => {
   for (const path of marks) rmSync(path, { force: true });
 });
 
-/** Says that this process builds from a context, until it calls the answer or ends. */
+/** Marks a context as used by this process, until the answer is called or the process ends. */
 async function useContext(contexts: string, name: string): Promise<() => void> {
   const path = join(contexts, `${name}${mark}${ownedName()}`);
   marks.add(path);
@@ -212,23 +213,23 @@ async function useContext(contexts: string, name: string): Promise<() => void> {
 }
 
 /**
- * Removes all contexts but this one and those that a living process uses, and what killed processes have left. An image that
- * a stack keeps has the inputs of now, so the context of now: no stack needs an older one.
+ * Removes all contexts but this one and those that a living process uses, and the remains of killed processes. An image that
+ * a stack keeps has the present inputs, so the present context: no stack needs an older one.
  */
 async function removeUnused(contexts: string, current: string): Promise<void> {
   const names = await readdir(contexts);
   const used = new Set([current]);
-  for (const name of names.filter((each) => each.includes(mark))) {
+  for (const name of names.filter((name) => name.includes(mark))) {
     const path = join(contexts, name);
     const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: 0 }));
     if (isLeft(name, mtimeMs)) await rm(path, { force: true });
     else used.add(name.slice(0, name.indexOf(mark)));
   }
-  for (const name of names.filter((each) => !each.includes(mark))) {
+  for (const name of names.filter((name) => !name.includes(mark))) {
     // `<digest>` or `<digest>-<seconds>`, and while it is made `…-partial-<random>`.
     const [digest = ""] = name.split("-");
     if (used.has(digest)) continue;
-    // Out of the way first: who still reads it must find nothing rather than a part.
+    // Renamed first: a reader must find nothing rather than a part.
     const gone = join(contexts, `${digest}${partial}${ownedName()}`);
     await rename(join(contexts, name), gone).catch(ignoring("ENOENT"));
     await rm(gone, { recursive: true, force: true });

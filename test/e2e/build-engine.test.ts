@@ -7,13 +7,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { BuildRequest, Engine } from "../../src/fleet/build/engine.ts";
 import { createDockerEngine } from "../../src/fleet/build/engines/docker/docker-engine.ts";
-import { type BuildEvent, type BuildJob, buildFleet } from "../../src/fleet/build/schedule.ts";
+import type { BuildEvent } from "../../src/fleet/build/built-cell.ts";
+import type { BuildJob } from "../../src/fleet/build/jobs.ts";
+import { buildJobs } from "../../src/fleet/run/build-jobs.ts";
 import { connectDocker } from "../../src/oci/engine/api.ts";
 import type { ContextEntry } from "../../src/fleet/dockerfile/context.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
-import { publishImage, registryPublisher } from "../../src/fleet/publish/publish-image.ts";
+import { publishImage } from "../../src/fleet/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { dockerCredentials } from "../../src/oci/registry/credentials.ts";
 import { readImageConfig } from "../../src/oci/registry/platform-image.ts";
@@ -207,10 +209,10 @@ describe("Docker engine", needs(reason), () => {
     const recorded: string[] = [];
     const events: BuildEvent[] = [];
     const run = () =>
-      buildFleet(jobs, {
+      buildJobs(jobs, {
         engine,
-        examiner: null,
-        publisher: registryPublisher(registry),
+        examine: null,
+        publishing: { registry, attest: null, signing: null },
         concurrency: 2,
         logFolder: join(folder, "logs"),
         onEvent: (event) => events.push(event),
@@ -218,7 +220,7 @@ describe("Docker engine", needs(reason), () => {
           void recorded.push(...finished.map(({ job, built }) => `${job.cell} ${built.digest}`)),
       });
 
-    const { cells } = await run();
+    const cells = await run();
     expect(cells.map(({ cell, status }) => `${cell} ${status}`)).toEqual([
       "one built",
       "two failed",
@@ -238,12 +240,12 @@ describe("Docker engine", needs(reason), () => {
 
     events.length = 0;
     const again = await run();
-    expect(again.cells.map((cell) => (cell.status === "built" ? cell.how : cell.status))).toEqual([
+    expect(again.map((cell) => (cell.status === "built" ? cell.how : cell.status))).toEqual([
       "adopted",
       "failed",
       "adopted",
     ]);
-    expect(again.cells.map((cell) => cell.status === "built" && cell.digest)).toEqual(
+    expect(again.map((cell) => cell.status === "built" && cell.digest)).toEqual(
       cells.map((cell) => cell.status === "built" && cell.digest),
     );
     expect(events.filter(({ type }) => type === "push")).toEqual([]);

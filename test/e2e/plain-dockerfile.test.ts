@@ -2,7 +2,6 @@
 
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { capture } from "../../demo/process.ts";
-import { findParts } from "../../src/pulumi/missing-parts.ts";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
@@ -12,17 +11,12 @@ import { createProject, type Project } from "./support/project.ts";
 const stack = inject("stack");
 const noStack = stack.available ? null : stack.reason;
 const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64", "x86-64-v2"];
-const noPulumi = await findParts(process.env).then(
-  () => null,
-  (error: unknown) => (error instanceof Error ? error.message : String(error)),
-);
 const long = isLong ? null : "docker alone has CI's time (IMGMATCH_LONG=1)";
 
 const engines = [
   { name: "docker", engine: "docker", missing: noStack },
   { name: "podman", engine: "podman", missing: long ?? noStack ?? whyNoProgram("podman") },
   { name: "buildah", engine: "podman", missing: long ?? noStack ?? whyNoProgram("buildah") },
-  { name: "pulumi", engine: "pulumi", missing: long ?? noStack ?? noPulumi },
 ] as const;
 
 describe.each(engines)("a Dockerfile as it stands, by $name", ({ name, engine, missing }) => {

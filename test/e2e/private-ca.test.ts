@@ -5,8 +5,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { findParts } from "../../src/pulumi/missing-parts.ts";
-import { ImgmatchError } from "../../src/errors.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
@@ -20,10 +18,6 @@ import { needs } from "../support/needs.ts";
 import { whyNoOpenssl } from "../support/programs.ts";
 
 const stack = inject("stack");
-const whyNoPulumi = await findParts(process.env).then(
-  () => null,
-  (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
-);
 const engineEnv = stack.available ? stack.engineEnv : {};
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 const address = outsideAddress();
@@ -123,7 +117,6 @@ describe("Private authority", needs(reason), () => {
       engine: ["--engine", "buildx", "--builder", "default"],
       missing: whyNoBuildx(engineEnv),
     },
-    { name: "pulumi", engine: ["--engine", "pulumi"], missing: whyNoPulumi },
   ];
   it.for(engines)(
     "$name: told what to do, and works when that is done",

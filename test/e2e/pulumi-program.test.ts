@@ -1,7 +1,7 @@
 /** ImageFleet in programs, on real parts: pulumi programs, both plug-ins, an engine, a builder and registries. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as docker from "@pulumi/docker";
@@ -12,7 +12,9 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi/image-fleet.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
+import { readImageConfig } from "../../src/oci/registry/platform-image.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoGcc } from "../support/programs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { isLong } from "./support/long.ts";
 import { createProject, type Project } from "./support/project.ts";
@@ -24,18 +26,30 @@ import {
   pulumiPrograms,
   resourcesOf,
   whyNoDockerBuild,
-  whyNoPulumi,
+  whyNoDockerPlugin,
 } from "./support/pulumi.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
+import { servedBlobs } from "./support/served-blobs.ts";
 
 const parts = inject("stack");
 const whyNotLong = "two minutes more (IMGMATCH_LONG=1)";
 const engineEnv = parts.available ? parts.engineEnv : {};
-const reason = parts.available ? (whyNoPulumi ?? whyNoBusybox) : parts.reason;
+const reason = parts.available ? whyNoBusybox : parts.reason;
 const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64-v2", "x86-64-v3"];
 
+const whyNoX86 = process.arch === "arm64" ? "no x86-64 CPU" : null;
+
+/** A library for Haswell that never asks the CPU. */
+function compileBeyond(folder: string): void {
+  const source =
+    "void fma3(float *a, const float *b, int n) { for (int i = 0; i < n; i++) a[i] += b[i] * b[i]; }";
+  const to = join(folder, "templates/app/libapp.so");
+  const options = ["-O3", "-march=haswell", "-shared", "-fPIC", "-x", "c", "-", "-o", to];
+  execFileSync("gcc", options, { input: source });
+}
+
 const providers = {
-  docker: { imageType: "docker:index/image:Image", reason },
+  docker: { imageType: "docker:index/image:Image", reason: reason ?? whyNoDockerPlugin },
   "docker-build": {
     imageType: "docker-build:index:Image",
     reason: isLong ? (reason ?? whyNoDockerBuild(engineEnv)) : whyNotLong,
@@ -79,6 +93,8 @@ for (const { program, provider, imageType, reason: missing } of machines) {
         });
         return { references: fleet.references, lock: fleet.lock };
       });
+    const lockIn = ({ lock }: { readonly [name: string]: { readonly value: unknown } }) =>
+      parseLock(JSON.stringify(lock?.value), "lock");
     const dropFromRegistry = async (reference: string) => {
       const [name = "", digest] = reference.split("@");
       const { status } = await fetch(`http://${name.replace("/", "/v2/")}/manifests/${digest}`, {
@@ -117,40 +133,151 @@ for (const { program, provider, imageType, reason: missing } of machines) {
       expect(component?.outputs.references).toEqual(first.outputs.references?.value);
       expect(component?.outputs.lock).toEqual(first.outputs.lock?.value);
       // What a StackReference gives another program is a lock.
-      const lock = parseLock(JSON.stringify(first.outputs.lock?.value), "lock");
-      expect(Object.keys(lock.images)).toEqual(marches);
+      expect(Object.keys(lockIn(first.outputs).images)).toEqual(marches);
     });
 
-    it("publishes to a registry that another resource of the program makes, which a preview does not know yet", async () => {
-      const made = project("program-same");
-      const stack = await inlineStack(made.folder, "dev", async () => {
-        // Stands for whatever makes a registry: its address is known when it is there.
-        const volume = new docker.Volume("registry-data");
-        const publishTo = volume.mountpoint.apply(async () => {
-          if (registries.length === 0) registries.push(await startRegistry());
-          return `${registries[0]?.host}/team`;
-        });
-        const fleet = new ImageFleet(
-          "fleet",
-          { ...means(), matrix: join(made.folder, "matrix.yaml"), publishTo },
-          { dependsOn: [volume] },
+    it("locks what `imgmatch build` locks, but for what each build has anew, and labels its images as it does", async () => {
+      const made = project("program-same-inputs");
+      const lock = lockIn((await (await stackOf(made)).up()).outputs);
+      const ran = await made.run("build", "--push", "--registry", `${registry}/built`);
+      expect(ran.status, ran.stderr).toBe(0);
+      const own = ({ images }: Lock) =>
+        Object.entries(images).map(
+          ([cell, { digest, manifest, builder, created, size, blobs, buildSeconds, ...rest }]) => [
+            cell,
+            { ...rest, blobs: Object.keys(blobs ?? {}).length },
+          ],
         );
-        return { references: fleet.references };
-      });
-      const { changeSummary } = await stack.preview();
-      expect(changeSummary).toEqual({ create: 5 });
-      expect(registries).toEqual([]);
-      const { outputs, summary } = await stack.up();
-      expect(summary.resourceChanges).toEqual({ create: 5 });
-      const references = Object.values(outputs.references?.value as Record<string, string>);
-      expect(references).toHaveLength(2);
-      for (const reference of references) {
-        expect(reference).toContain(`${registries[0]?.host}/team/program-same@sha256:`);
-        expect(await client.findManifest(parseImageReference(reference))).not.toBeNull();
+      expect(own(lock)).toEqual(own(made.lock()));
+      for (const [cell, image] of Object.entries(lock.images)) {
+        const reference = parseImageReference(`${lock.repository}@${image.digest}`);
+        const labels = (await readImageConfig(client, reference, image.platform))?.config.labels;
+        expect(labels?.["dev.imgmatch.inputs"], cell).toBe(image.inputDigest);
+        expect(JSON.parse(labels?.["dev.imgmatch.requires"] ?? ""), cell).toEqual(image.requires);
+        expect(image.blobs, cell).toEqual(await servedBlobs(lock.repository, image.digest ?? ""));
       }
-      expect((await stack.up()).summary.resourceChanges).toEqual({ same: 5 });
-      expect((await stack.destroy()).summary.result).toBe("succeeded");
     });
+
+    it("gives every instruction the build context that `imgmatch build` gives", async () => {
+      const made = project("program-context", `base: scratch\naxes:\n  march: [${marches[0]}]`);
+      await addBusybox(join(made.folder, "templates"));
+      made.write("templates/lib/deep/file", "file\n");
+      made.write("templates/.hidden", "hidden\n");
+      symlinkSync("lib/deep/file", join(made.folder, "templates/link"));
+      chmodSync(join(made.folder, "templates/lib/deep/file"), 0o700);
+      const find = "busybox find /all /any /list /mounted";
+      made.write(
+        "templates/app.Dockerfile.hbs",
+        `FROM {{base}}\nCOPY bin /bin\nCOPY . /all/\nCOPY * /any/\nCOPY ["lib", "./", "/list/"]\n` +
+          `RUN --mount=type=bind,target=/mounted (${find} -exec busybox stat -c '%n %F %a %u' {} + && ${find} ! -type d -exec busybox stat -c '%n %s %Y' {} +) > /seen\n`,
+      );
+      const seenIn = (reference: string) => {
+        const command = ["run", "--rm", "--network", "none", reference, "/bin/busybox", "cat", "/seen"];
+        return execFileSync("docker", command, { encoding: "utf8" }).trim().split("\n").sort();
+      };
+      process.env.SOURCE_DATE_EPOCH = "1700000000";
+      try {
+        const { outputs } = await (await stackOf(made)).up();
+        const [reference = ""] = Object.values(outputs.references?.value as Record<string, string>);
+        const seen = seenIn(reference);
+        const ran = await made.run("build", "--registry", `${registry}/built`);
+        expect(ran.status, ran.stderr).toBe(0);
+        const [image] = Object.values(made.lock().images);
+        expect(seen).toEqual(seenIn(`${made.lock().repository}:${image?.tag}`));
+        for (const folder of ["all", "list", "mounted"]) {
+          expect(seen).toContain(`/${folder}/lib/deep/file regular file 755 0`);
+          expect(seen).toContain(`/${folder}/link symbolic link 777 0`);
+        }
+        expect(seen).toContain("/any/.hidden regular file 644 0");
+        expect(seen).toContain("/all/content 6 1700000000");
+        expect(seen.join("\n")).not.toMatch(/imgmatch|Dockerfile/);
+      } finally {
+        delete process.env.SOURCE_DATE_EPOCH;
+      }
+    });
+
+    it("opens its images: the lock says what the files showed", needs(whyNoX86), async () => {
+      const lock = lockIn((await (await stackOf(project("program-opened"))).up()).outputs);
+      expect(lock.images[marches[1] ?? ""]?.measured?.cpu.unused).toContain("avx2");
+    });
+
+    it.each([
+      ["before anybody sees it, where nothing is pushed", false],
+      ["after its push, as the provider does both in one step", true],
+    ])(
+      "ends at an image that is not what it is declared to be: %s",
+      needs(whyNoX86 ?? whyNoGcc()),
+      async (_, push) => {
+        const liar = project(`program-liar-${push}`, "base: scratch\naxes:\n  march: [x86-64-v2]");
+        liar.write(
+          "templates/app.Dockerfile.hbs",
+          "FROM {{base}}\nCOPY app /app\nENV MARCH={{march.name}}\n",
+        );
+        liar.write("templates/app/.keep", "");
+        compileBeyond(liar.folder);
+        const stack = await stackOf(liar, () => ({ push }));
+        await expect(stack.up()).rejects.toThrow(
+          /AUDIT_CPU_BEYOND_MARCH: \/app\/libapp\.so has code for avx/,
+        );
+        expect((await stack.outputs()).lock).toBeUndefined();
+        const tags: string[] = [];
+        for await (const tag of client.listTags(parseImageReference(liar.repository))) tags.push(tag);
+        expect(tags).toHaveLength(push ? 1 : 0);
+      },
+    );
+
+    it("replaces what a template changes, and refuses a tag that holds something else", async () => {
+      const made = project("program-conflict");
+      const stack = await stackOf(made);
+      await stack.up();
+      const template = made.read("templates/app.Dockerfile.hbs");
+      made.write(
+        "templates/app.Dockerfile.hbs",
+        `${template}{{#if (eq march.name "${marches[0]}")}}\nENV FIRST=1\n{{/if}}\n`,
+      );
+      expect((await stack.up()).summary.resourceChanges).toEqual({ replace: 1, same: 3 });
+      const axes = `base: scratch\naxes:\n  march: [${marches.join(", ")}]`;
+      made.matrix(axes, { tag: "{{version}}-{{cell}}" });
+      expect((await stack.up()).summary.resourceChanges).toEqual({ replace: 2, same: 2 });
+      made.write("templates/content", "other inputs\n");
+      await expect(stack.up()).rejects.toThrow(/TAG_CONFLICT[\s\S]*TAG_CONFLICT/);
+    });
+
+    const whyNoVolume = provider === "docker" ? null : whyNoDockerPlugin;
+    it(
+      "publishes to a registry that another resource of the program makes, which a preview does not know yet",
+      needs(whyNoVolume),
+      async () => {
+        const made = project("program-same");
+        const stack = await inlineStack(made.folder, "dev", async () => {
+          // Stands for whatever makes a registry: its address is known when it is there.
+          const volume = new docker.Volume("registry-data");
+          const publishTo = volume.mountpoint.apply(async () => {
+            if (registries.length === 0) registries.push(await startRegistry());
+            return `${registries[0]?.host}/team`;
+          });
+          const fleet = new ImageFleet(
+            "fleet",
+            { ...means(), matrix: join(made.folder, "matrix.yaml"), publishTo },
+            { dependsOn: [volume] },
+          );
+          return { references: fleet.references };
+        });
+        const { changeSummary } = await stack.preview();
+        expect(changeSummary).toEqual({ create: 5 });
+        expect(registries).toEqual([]);
+        const { outputs, summary } = await stack.up();
+        expect(summary.resourceChanges).toEqual({ create: 5 });
+        const references = Object.values(outputs.references?.value as Record<string, string>);
+        expect(references).toHaveLength(2);
+        for (const reference of references) {
+          expect(reference).toContain(`${registries[0]?.host}/team/program-same@sha256:`);
+          expect(await client.findManifest(parseImageReference(reference))).not.toBeNull();
+        }
+        expect((await stack.up()).summary.resourceChanges).toEqual({ same: 5 });
+        expect((await stack.destroy()).summary.result).toBe("succeeded");
+      },
+    );
 
     it("builds all images again that the registry has lost, as the preview says", async () => {
       const made = project("program-lost");

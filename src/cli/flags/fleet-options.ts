@@ -10,7 +10,7 @@ const progressNames = ["auto", "plain", "tty", "quiet"] as const;
 export type ProgressName = (typeof progressNames)[number];
 
 // Named here and not read from the table: help waits for no engine.
-const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies readonly EngineName[];
+const engineNames = ["docker", "buildx", "podman"] as const satisfies readonly EngineName[];
 
 /** Adds the flags of a matrix, its lock and a choice of its cells. */
 export function withFleet(command: Command): Command {
@@ -90,8 +90,7 @@ export function withEngine(command: Command): Command {
     .option(
       "--network <name>",
       "Run the steps in this network: default, none or host; podman: any network that it has",
-    )
-    .option("--stack <name>", "With --engine pulumi: use this stack (default: imgmatch)");
+    );
 }
 
 export const secretOption =

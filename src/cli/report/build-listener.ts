@@ -1,8 +1,8 @@
 /** Reports the events of build and publish as lines of JSON or as text, and chooses the exit code. */
 
 import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
-import type { PublicationEvent } from "../../fleet/publication.ts";
-import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run-build.ts";
+import type { PublicationEvent } from "../../fleet/publish/publication.ts";
+import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run/run-plan.ts";
 import { count } from "../../io/table.ts";
 import type { Notice } from "../../io/world.ts";
 import type { CommandContext } from "../command-context.ts";

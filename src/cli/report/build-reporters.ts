@@ -1,7 +1,7 @@
 /** Reporters of a running build: each turns events into text for one kind of reader. */
 
-import type { BuildEvent, CellResult } from "../../fleet/build/schedule.ts";
-import type { SummaryEvent } from "../../fleet/run-build.ts";
+import type { BuildEvent, CellResult } from "../../fleet/build/built-cell.ts";
+import type { SummaryEvent } from "../../fleet/run/run-plan.ts";
 import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
 import { printable } from "../../printable.ts";
 import { annotation } from "./annotation.ts";

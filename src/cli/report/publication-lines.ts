@@ -1,6 +1,6 @@
 /** Reports the index, the channels and the signatures that `build`, `publish` and `promote` write. */
 
-import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publication.ts";
+import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publish/publication.ts";
 import type { NativeImage } from "../../lock/format-fleet-index.ts";
 import { count } from "../../io/table.ts";
 import { printableReport } from "../../printable.ts";

@@ -1,4 +1,4 @@
-/** The part of an image that is its base's, asked of the base's registry, and of the engine if that does not answer. */
+/** Finds the part of an image that is its base's: by the base's registry or, if that fails, by the engine's copy. */
 
 import type { BuildWatch } from "../build/engine.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
@@ -7,26 +7,22 @@ import { remember } from "../../io/collections.ts";
 import { parseJson } from "../../io/json.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
-import type { RegistryClient } from "../../oci/registry/client.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
-import type { LayerCache } from "../../inspect/image/layer-cache.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import { diffIdsOf, manifestParts } from "../../inspect/image/manifest.ts";
 import type { OpenedImage } from "../../inspect/image/open-layers.ts";
-import type { ImageHolder } from "./open-built.ts";
+import type { ImageHolder, OpenerOptions } from "./open-built.ts";
 import { type BaseOrigin, sharedLayers } from "../../inspect/audit/origin.ts";
-
-type Registry = Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
 
 /**
  * Asks for the layers of each base once. If an image's layers are not those of its base (a builder wrote them anew), the base is
  * opened too. Throws `IMAGE_NOT_FOUND`, and errors of registry and base.
  */
-export function createBaseReader(
-  registry: Registry,
-  cache: LayerCache,
-  holder: Pick<ImageHolder, "layers">,
-): (
+export function createOriginReader({
+  registry,
+  cache,
+  holder,
+}: OpenerOptions): (
   base: ImageReference | LockedLocal | null,
   image: OpenedImage,
   platform: string,
@@ -78,7 +74,7 @@ async function localOrigin(
   });
 }
 
-/** Of the engine's copy of exactly this digest; null where it has none. */
+/** The diff ids of the engine's copy of exactly this digest; null where it has none. */
 async function heldDiffIds(
   { layers }: Pick<ImageHolder, "layers">,
   base: ImageReference,
@@ -91,7 +87,7 @@ async function heldDiffIds(
 }
 
 async function readDiffIds(
-  registry: Registry,
+  registry: OpenerOptions["registry"],
   base: ImageReference,
   platform: string,
 ): Promise<readonly string[] | null> {

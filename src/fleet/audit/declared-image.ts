@@ -1,4 +1,4 @@
-/** The declaration of each cell's image in a plan, for the code that opens them. */
+/** Says what a plan declares of each cell's image, for the code that opens it. */
 
 import type { DeclaredImage } from "./image-examiner.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
@@ -33,7 +33,7 @@ function originOf(bases: readonly PlannedBase[], ref: string): ImageReference | 
   return local === undefined ? withDigest(parseImageReference(used), digest) : { engine: local, id: digest };
 }
 
-/** Of a base for several platforms, the floor of another one says nothing. */
+/** The floor of the base, if it is of the cell's architecture. */
 function floorOf({ cell: { accel, march } }: Pick<PlannedCell, "cell">): readonly string[] {
   const floor = accel?.cpuFloor ?? null;
   return floor !== null && floor.architecture === march.march.architecture ? floor.features : [];

@@ -1,59 +1,75 @@
-/** The examiner that opens images: what they do without goes into the lock, and what is not true of them fails the cell. */
+/** Opens built images: the lock records what their files need, and a declaration that is not true fails the cell. */
 
 import pLimit from "p-limit";
-import type { BuildWatch } from "../build/engine.ts";
-import type { ExaminedImage, Examination, Examiner } from "../build/publisher.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
-import type { LockedLocal } from "../../lock/lock.ts";
-import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import {
   type AuditRequest,
   auditImage,
   type ImageAudit,
   type ImageEffect,
 } from "../../inspect/audit/audit-image.ts";
-import { createBaseReader, isLocal } from "./base-reader.ts";
-import { type BuiltOpenerOptions, builtImageOpener } from "./open-built.ts";
+import { openFromRegistry } from "../../inspect/image/from-registry.ts";
+import type { LockedLocal, Measured } from "../../lock/lock.ts";
+import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import type { BuildWatch, BuiltImage } from "../build/engine.ts";
+import { createOriginReader, isLocal } from "./base-reader.ts";
+import { type OpenerOptions, builtImageOpener } from "./open-built.ts";
+
+/** An image in an engine, or in a registry by its digest. */
+export interface ExaminedImage {
+  readonly cell: string;
+  readonly image: BuiltImage | ImageReference;
+}
+
+export interface Examination {
+  readonly measured: Measured | null;
+  readonly warnings: readonly Problem[];
+}
+
+export const unexamined: Examination = { measured: null, warnings: [] };
+
+/**
+ * Throws `AUDIT_…` for what the matrix declares and the image's files show to be untrue. An image that cannot be opened is a warning, and
+ * never a failure.
+ */
+export type Examine = (subject: ExaminedImage, watch: BuildWatch) => Promise<Examination>;
 
 export interface DeclaredImage extends Omit<AuditRequest, "base"> {
   /** The base of the build, by digest or by an engine's id; null for `scratch`. */
   readonly base: ImageReference | LockedLocal | null;
 }
 
-export interface ExaminerOptions extends BuiltOpenerOptions {
-  /** By cell id; null where nobody knows what it was built on. */
+export interface ExaminerOptions extends OpenerOptions {
+  /** The declaration of a cell's image; null if its base is unknown. */
   readonly declared: (cell: string) => DeclaredImage | null;
-  /** Told of each image that was opened and is no lie. */
+  /** Called for each image that was opened and is as declared. */
   readonly onEffect?: (cell: string, effect: ImageEffect) => void;
 }
 
 /** Opens one image after the other: of images on one base, the first opens it for all. */
-export function imageExaminer(options: ExaminerOptions): Examiner {
+export function imageExaminer(options: ExaminerOptions): Examine {
   const one = pLimit(1);
   const audit = imageAuditor(options);
-  return {
-    examine: (subject, watch) =>
-      one(async () => {
+  return (subject, watch) =>
+    one(async () => {
+      watch.signal.throwIfAborted();
+      const found = await audit(subject, watch).catch((error: unknown) => {
         watch.signal.throwIfAborted();
-        const found = await audit(subject, watch).catch((error: unknown) => {
-          watch.signal.throwIfAborted();
-          return notOpened(error);
-        });
-        if (!("lies" in found)) return found;
-        throwProblems(found.lies);
-        options.onEffect?.(subject.cell, found.effect);
-        for (const line of summaryOf(found)) watch.onLog(line);
-        return { measured: found.measured, warnings: found.notes };
-      }),
-  };
+        return notOpened(error);
+      });
+      if (!("lies" in found)) return found;
+      throwProblems(found.lies);
+      options.onEffect?.(subject.cell, found.effect);
+      for (const line of summaryOf(found)) watch.onLog(line);
+      return { measured: found.measured, warnings: found.notes };
+    });
 }
 
 export function imageAuditor(
   options: Omit<ExaminerOptions, "onEffect">,
 ): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
   const { declared, registry, holder, cache } = options;
-  const originOn = createBaseReader(registry, cache, holder);
+  const originOn = createOriginReader(options);
   const openBuilt = builtImageOpener(options);
   return async ({ cell, image }, watch) => {
     const about = declared(cell);

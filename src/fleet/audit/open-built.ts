@@ -1,10 +1,12 @@
-/** A built image, opened at its engine: its own layers where the base's are known, else all of it. */
+/** Opens a built image at its engine: its own layers if the base's are known, else all of them. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
+import { engineArchive, engineLayers } from "../../inspect/image/from-engine.ts";
 import { remember } from "../../io/collections.ts";
+import type { Environment } from "../../io/world.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
@@ -14,14 +16,25 @@ import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LayerCache } from "../../inspect/image/layer-cache.ts";
 import type { OpenedImage, OpenOptions } from "../../inspect/image/open-layers.ts";
 
+/** The engine that has the images. */
 export interface ImageHolder {
   readonly save: Engine["save"];
   /** null where no engine is to be asked for a base. */
   readonly layers: Engine["layers"] | null;
+  /** null where a push to a loopback address does not come to this machine. */
   readonly push: Engine["push"] | null;
 }
 
-export interface BuiltOpenerOptions {
+/** The Docker Engine of this machine, for images that were built before. */
+export function dockerHolder(env: Environment): ImageHolder {
+  return {
+    save: ({ id }, { signal }) => engineArchive(env, id, signal),
+    layers: ({ id }, { signal }) => engineLayers(env, id, signal),
+    push: null,
+  };
+}
+
+export interface OpenerOptions {
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
   readonly holder: ImageHolder;
   readonly cache: LayerCache;
@@ -40,7 +53,7 @@ const slack = 64 * 2 ** 20;
 
 /** Throws what the engine throws, and `IMAGE_INVALID`. */
 export function builtImageOpener(
-  options: BuiltOpenerOptions,
+  options: OpenerOptions,
 ): (subject: BuiltSubject, watch: BuildWatch) => Promise<OpenedImage> {
   const { registry, holder, cache } = options;
   const bases = new Map<string, Promise<KnownBase | null>>();
@@ -70,7 +83,7 @@ interface KnownBase {
 }
 
 async function knownBase(
-  registry: BuiltOpenerOptions["registry"],
+  registry: OpenerOptions["registry"],
   base: ImageReference,
   options: OpenOptions,
 ): Promise<KnownBase | null> {
@@ -111,7 +124,7 @@ interface PushMeans {
 }
 
 async function openByPush(
-  registry: BuiltOpenerOptions["registry"],
+  registry: OpenerOptions["registry"],
   { push, cache, maxBytes }: PushMeans,
   { cell, image, platform }: BuiltSubject,
   { signal, onLog }: BuildWatch,

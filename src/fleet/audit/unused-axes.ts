@@ -1,4 +1,4 @@
-/** Axes that made no difference to the images that were built: one image under several names, of which some promise what it is not. Pure. */
+/** Finds axes that made no difference to the images that were built: some of the names of such an image promise what it is not. Pure. */
 
 import type { Problem } from "../../errors.ts";
 import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
@@ -11,7 +11,7 @@ import { alikeCells, alikeFlavors, type Pair } from "../dockerfile/ignored-axes.
 
 export interface UnusedAxis {
   readonly problem: Problem;
-  /** Ids of all cells that it is about. */
+  /** Ids of the cells that do not differ in it. */
   readonly cells: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const freeFix =
 /**
  * `AUDIT_AXIS_UNUSED` for each axis. A hardware axis: cells whose own files have nothing of what it asks for, and cells that differ in it while
  * their programs and libraries are the same, byte for byte, or all their layers are. A free axis: cells of the same layers and settings, as data
- * and environment may be all that it is for. A cell that nobody could read is in none of them.
+ * and environment may be all that it is for. A cell that could not be opened is in none of them.
  */
 export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const plain = made.filter(({ effect }) => effect.ignoresMarch).map(({ cell }) => cell.id);
@@ -45,7 +45,7 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const targets = [...new Set(uncompiled.flatMap(({ effect }) => effect.uncompiled))].sort(compareGpuTargets);
   const without = uncompiled.map(({ cell }) => cell.id);
   const none = new Set<string>();
-  const told = { march: new Set(plain), compute: new Set(without), cuda: none, accel: none };
+  const reported = { march: new Set(plain), compute: new Set(without), cuda: none, accel: none };
   const codes = new Map(
     made.flatMap(({ cell, effect: { code, layers } }) => {
       const files = code ?? layers;
@@ -59,7 +59,7 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   );
   const flavors = alikeFlavors([...wholes.keys()], (cell) => wholes.get(cell) ?? "");
   const alike = alikeCells([...codes.keys()], (cell) => codes.get(cell) ?? "").filter(
-    ({ axis, one, other }) => !told[axis].has(one.id) && !told[axis].has(other.id),
+    ({ axis, one, other }) => !reported[axis].has(one.id) && !reported[axis].has(other.id),
   );
   return [
     ...unused(

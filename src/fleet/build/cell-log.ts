@@ -12,7 +12,7 @@ import { writeFailed } from "../../io/system-error.ts";
 export interface CellLog {
   readonly path: string;
   write(line: string): void;
-  /** With a last line. Answers its path, or null when not everything could be written. */
+  /** Writes a last line. Answers the path, or null when not everything could be written. */
   close(last: string | null): Promise<string | null>;
 }
 
@@ -32,7 +32,7 @@ export async function openCellLog(folder: string, cell: string): Promise<CellLog
   let whole = true;
   try {
     makeFolderFor(path);
-    // Whatever is there, a link too, is removed and not written through.
+    // A link of this name is removed and not written through.
     await rm(path, { force: true });
     const stream = createWriteStream(path, { flags: "wx" });
     await new Promise((resolve, reject) => stream.once("open", resolve).once("error", reject));

@@ -1,19 +1,15 @@
 /** The interface of an engine that builds one image. Each engine is one folder of `build/engines/` and one line of its table. */
 
 import type { ContextEntry } from "../dockerfile/context.ts";
-import type { LocalEngine } from "../../lock/lock.ts";
 import type { Attestations } from "../matrix/matrix.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { Layer } from "../../oci/image-layers.ts";
 import type { ImageReference } from "../../oci/reference.ts";
 
 export interface Engine {
-  readonly name: string;
-  /** Whether what it pushes to a loopback address comes to this machine. */
+  /** A push of it to a loopback address comes to this machine. */
   readonly isHere: boolean;
-  /** The engine that can run its images without a push; null if they stay on a builder. */
-  readonly keeper: LocalEngine | null;
-  /** Whether what it pushes has the attestations that its request asks for: then it is an index, with the image in it. */
+  /** It attests what it pushes, as the request asks: then it pushes an index with the image in it. */
   readonly attests: boolean;
   /** For the lock and for people: `docker 28.2.2`. Throws `ENGINE_UNREACHABLE` when nothing answers. */
   describe(): Promise<string>;
@@ -23,7 +19,7 @@ export interface Engine {
    */
   build(request: BuildRequest, watch: BuildWatch): Promise<BuiltImage>;
   /**
-   * Pushes under a name that nobody looks for and answers the manifest's digest as the registry has it.
+   * Pushes under a transient name, and answers the digest of the manifest in the registry.
    * Giving it its real tag is not the engine's work: see `publish/publish-image.ts`.
    */
   push(image: BuiltImage, to: ImageReference, watch: BuildWatch): Promise<Digest>;
@@ -33,13 +29,13 @@ export interface Engine {
    */
   save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
   /**
-   * The layers of an image that this engine has just built, the base's first; also of one that it holds under the name that stands as
-   * `id`. Throws where it does not.
+   * The layers of an image that this engine has just built, the base's first; also of an image that it has under the name in `id`. Throws
+   * where it has none.
    */
   layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
   /**
-   * Looks which images the engine has, and answers what removes those that builds without cache have added since; nothing
-   * for an engine that keeps no images. Images with a name and images in use stay. An image that cannot be removed is told to `onLog`.
+   * Notes the engine's images. The answer removes those that builds without cache have added since; it does nothing for an engine that
+   * keeps no images. Images with a name and images in use stay. `onLog` gets a line about an image that cannot be removed.
    */
   scratch(onLog: BuildWatch["onLog"]): Promise<() => Promise<void>>;
 }
@@ -53,7 +49,7 @@ export interface BuildRequest {
   readonly contextDir: string;
   /** The files to send, as they were hashed: a file whose content is another when it is read again is refused. */
   readonly contextFiles: readonly ContextEntry[];
-  /** Digest over the context: engines may keep what was sent under it. Without it everything is sent each time. */
+  /** Digest of the context. An engine may keep a context under it; without it, the context is sent each time. */
   readonly contextDigest?: Digest;
   readonly platform: string;
   readonly target: string | null;
@@ -63,15 +59,15 @@ export interface BuildRequest {
   readonly noCache?: boolean;
   /** Ids of the images that the Dockerfile names as `localBaseName` does: the engine has them, or the build fails with `BASE_UNRESOLVED`. */
   readonly localBases?: readonly Digest[];
-  /** Heeded by an engine that {@link Engine.attests}. */
-  readonly attest?: AskedAttestations;
+  /** For an engine that {@link Engine.attests}; others ignore it. */
+  readonly attest?: RequestedAttestations;
   /** Local names for the result, `repository:tag`. */
   readonly tags: readonly string[];
 }
 
-export interface AskedAttestations extends Attestations {
+export interface RequestedAttestations extends Attestations {
   /** Build arguments that no Dockerfile needs: provenance of mode `max` repeats them. */
-  readonly said: Readonly<Record<string, string>>;
+  readonly extraArgs: Readonly<Record<string, string>>;
 }
 
 export interface BuildWatch {
@@ -82,6 +78,6 @@ export interface BuildWatch {
 export interface BuiltImage {
   /** The engine's own id of the image, `sha256:…` of its configuration. */
   readonly id: string;
-  /** Bytes, or null where the engine does not tell. */
+  /** Bytes, or null where the engine does not say. */
   readonly size: number | null;
 }

@@ -1,25 +1,48 @@
-/** Planned cells → build jobs, and what they make → entries of the lock. */
+/** Turns planned cells into build jobs. */
 
 import { ImgmatchError, InternalError, type Problem } from "../../errors.ts";
-import { type LocalEngine, type Lock, type LockedImage, lockSchemaVersion } from "../../lock/lock.ts";
 import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
-import { type Digest, isDigest } from "../../oci/digest.ts";
+import type { Digest } from "../../oci/digest.ts";
 import { localBaseName } from "../../oci/local-base.ts";
-import { parseImageReference, withTag } from "../../oci/reference.ts";
+import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
+import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
+import type { ExpandedCell } from "../cells/expand.ts";
 import { pinBases } from "../dockerfile/bases.ts";
+import type { CellContext } from "../dockerfile/cell-context.ts";
+import type { ContextListing } from "../dockerfile/context.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
-import type { CellContext } from "../dockerfile/cell-context.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
-import type { BuiltImage } from "./engine.ts";
-import type { FleetSources } from "./fleet-builder.ts";
-import type { BuildJob, BuiltCell } from "./schedule.ts";
+import type { PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
+import type { BuildRequest } from "./engine.ts";
+
+export interface BuildJob {
+  readonly cell: string;
+  readonly request: BuildRequest;
+  /** The reference to push to, with tag; null to leave it in the engine. */
+  readonly reference: ImageReference | null;
+  readonly inputDigest: Digest;
+}
+
+export interface ContextFolder {
+  readonly dir: string;
+  readonly listing: ContextListing;
+}
+
+export interface FleetSources {
+  /** Folder of the matrix file; every relative path starts here. */
+  readonly root: string;
+  readonly cells: readonly ExpandedCell[];
+  folderOf(cell: Cell): ContextFolder;
+  /** Values for `ARG`s of every build that are no input of its image: proxies. */
+  readonly passedArgs?: Readonly<Record<string, string>>;
+}
 
 export interface JobOptions extends Pick<FleetSources, "folderOf" | "passedArgs"> {
   readonly matrix: Matrix;
+  /** Commit of the sources, for a label; empty where there is none. */
   readonly revision: string;
   readonly push: boolean;
 }
@@ -32,7 +55,7 @@ export type ReadyCell = PlannedCell & {
   readonly context: CellContext;
 };
 
-/** Whether everything that goes into the image is known; if not, the bases whose digests are missing. */
+/** All inputs of the image are known. */
 export function isReady(planned: PlannedCell): planned is ReadyCell {
   return (
     planned.inputDigest !== null &&
@@ -75,9 +98,9 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const repository = repositoryOfCell(matrix, cell);
   const target = cell.settings.target?.value ?? null;
   const isLocal = ({ local }: PlannedBase) => local !== undefined;
-  const [held, pulled] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
-  const digests = new Map(pulled.map(({ ref, digest }) => [ref, required(digest)]));
-  const local = new Map(held.map(({ ref, digest }) => [ref, localBaseName(required(digest))]));
+  const [localBases, pulledBases] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
+  const digests = new Map(pulledBases.map(({ ref, digest }) => [ref, requiredDigest(digest)]));
+  const local = new Map(localBases.map(({ ref, digest }) => [ref, localBaseName(requiredDigest(digest))]));
   const replacements = new Map(
     bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
   );
@@ -86,7 +109,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const run = bases.find(({ ref }) => ref === runBase);
   const pinned = pinBases(file.text, digests, replacements, { ...variables, local });
   const rebuild = planned.inputs?.rebuild;
-  const said = { [attestedArgs.cell]: cell.id, [attestedArgs.matrix]: matrix.digest };
+  const extraArgs = { [attestedArgs.cell]: cell.id, [attestedArgs.matrix]: matrix.digest };
   return {
     cell: cell.id,
     inputDigest,
@@ -108,91 +131,18 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
         [describingArgs.baseDigest]: run === undefined || isLocal(run) ? "" : (run.digest ?? ""),
       },
       labels: { [inputsLabel]: inputDigest },
-      ...(held.length === 0 ? {} : { localBases: idsOf(held) }),
-      ...(matrix.attest === null ? {} : { attest: { ...matrix.attest.value, said } }),
+      ...(localBases.length === 0
+        ? {}
+        : { localBases: [...new Set(localBases.map(({ digest }) => requiredDigest(digest)))] }),
+      ...(matrix.attest === null ? {} : { attest: { ...matrix.attest.value, extraArgs } }),
       tags: [`${repository}:${tag}`],
     },
   };
 }
 
-export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] {
-  const building = cells.filter((planned) => planned.action === "build" && isReady(planned));
-  return idsOf(building.flatMap(({ bases }) => bases.filter(({ local }) => local !== undefined)));
-}
-
-function idsOf(held: readonly PlannedBase[]): readonly Digest[] {
-  return [...new Set(held.map(({ digest }) => required(digest)))];
-}
-
-function required(digest: Digest | null): Digest {
+export function requiredDigest(digest: Digest | null): Digest {
   if (digest === null) throw new InternalError("a ready cell has a base without digest");
   return digest;
-}
-
-/** The builder as the lock names it, and the engine of this machine that keeps the image, if one does. */
-export interface Builder {
-  readonly described: string;
-  readonly keeper: LocalEngine | null;
-}
-
-/** The lock's entry of a cell that was just built. `created` is RFC 3339. */
-export function lockedImageOf(
-  planned: ReadyCell,
-  built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested">,
-  { described, keeper }: Builder,
-  created: string,
-): LockedImage {
-  const { cell, tag, inputDigest, bases, inputs } = planned;
-  return {
-    axes: cell.axes,
-    platform: cell.platform,
-    ...(cell.settings.repository && { repository: cell.settings.repository.value }),
-    tag,
-    inputDigest,
-    digest: built.digest,
-    ...(built.digest === null ? localOf(built.image, keeper) : {}),
-    ...(built.manifest === null ? {} : { manifest: built.manifest }),
-    requires: cell.requires,
-    ...(built.measured === null ? {} : { measured: built.measured }),
-    ...(built.attested && { attested: built.attested }),
-    bases: bases.map(({ used, digest, local, config }) => ({
-      ref: used,
-      digest: required(digest),
-      ...(local && { local }),
-      ...(config && { config }),
-    })),
-    ...(inputs === null ? {} : { inputs }),
-    builder: described,
-    created,
-    size: built.image?.size ?? null,
-    ...(built.blobs === null ? {} : { blobs: built.blobs }),
-    ...buildSecondsOf(planned, built.buildMs),
-  };
-}
-
-/** Of the first build of these inputs that this lock knows: a push later on finds every step of it in the engine's cache. */
-function buildSecondsOf({ locked, inputDigest }: ReadyCell, buildMs: number | null) {
-  const known = locked?.inputDigest === inputDigest ? locked.buildSeconds : undefined;
-  const buildSeconds = known ?? (buildMs === null ? undefined : Math.ceil(buildMs / 1000));
-  return buildSeconds === undefined ? {} : { buildSeconds };
-}
-
-function localOf(image: BuiltImage | null, keeper: LocalEngine | null): Pick<LockedImage, "local"> {
-  return keeper !== null && isDigest(image?.id) ? { local: { engine: keeper, id: image.id } } : {};
-}
-
-/** A lock of these images, with what the matrix says of all of them. */
-export function lockOf(matrix: Matrix, images: Lock["images"]): Lock {
-  return {
-    schemaVersion: lockSchemaVersion,
-    name: matrix.name,
-    version: matrix.version,
-    repository: matrix.repository,
-    matrixDigest: matrix.digest,
-    ...(matrix.prefer.length === 0 ? {} : { prefer: matrix.prefer }),
-    ...(matrix.plainPull && { plainPull: matrix.plainPull }),
-    images,
-  };
 }
 
 /** Steps see it in their environment; the image has it in its history alone. */

@@ -2,7 +2,7 @@
 
 import type { BuildRequest } from "../build/engine.ts";
 import type { EngineChoice } from "../build/engines/engine-choice.ts";
-import { argsWithSaid, attestValues } from "../build/engines/docker-build.ts";
+import { argsWithExtra, attestValues } from "../build/engines/docker-build.ts";
 
 /** A target of the bake file reference (docker/buildx, docs/bake-reference.md). */
 export interface BakeTarget {
@@ -52,7 +52,7 @@ function bakeTarget(
   return {
     context: literal(context),
     "dockerfile-inline": literal(dockerfile),
-    args: literals(argsWithSaid(request)),
+    args: literals(argsWithExtra(request)),
     labels: literals(labels),
     tags: tags.map(literal),
     platforms: [platform],

@@ -8,24 +8,24 @@ import { type ImageReference, withTag } from "../../oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";
 import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again.ts";
 
-/** One publisher's own. While it stands, its publisher may write the tag. */
+/** A publisher's own transient tag. While it stands, this publisher may write the target. */
 export interface Announcement {
   readonly target: ImageReference;
-  /** Its place, or null. A name is used once: a late write of before must not hide a new announcement. */
+  /** The transient tag, or null. Each name is used once: a late write of an earlier one must not hide a new announcement. */
   standsAt: ImageReference | null;
   /** A write whose answer was lost may take effect until then, by `performance.now()`. */
   busyUntil: number;
 }
 
-/** Under a transient tag that stands no more, in a registry that cannot remove tags. */
+/** The content of a withdrawn transient tag in a registry that cannot remove tags. */
 export const left = emptyIndex("left");
 
-/** Of whatever tag, by whatever publisher. */
+/** Matches the transient tags of all publishers. */
 export function isTransientTag(tag: string): boolean {
   return /^imgmatch-[0-9a-f]{16}-[0-9a-f]{8}$/.test(tag);
 }
 
-/** Of the tag as a hash: a tag may be as long as the whole name is allowed to be. */
+/** A new transient tag. It has a hash of the target's tag, which may be as long as any tag can be. */
 export function transientTag({ tag }: ImageReference): string {
   return `imgmatch-${hashOf(tag)}-${randomBytes(4).toString("hex")}`;
 }
@@ -34,7 +34,7 @@ export function silent(target: ImageReference): Announcement {
   return { target, standsAt: null, busyUntil: 0 };
 }
 
-/** Puts an empty index there that no other has: to delete it by its digest takes nothing else with it. */
+/** Writes an empty index that nobody else has: deleting it by its digest removes nothing else. */
 export async function announce(
   registry: RegistryClient,
   own: Announcement,
@@ -45,7 +45,7 @@ export async function announce(
   own.standsAt = name;
 }
 
-/** Whether another publisher may still write the tag: one whose announcement holds something else than the tag does. */
+/** Another publisher may still write the tag: its announcement holds something else than the tag does. */
 export async function othersStand(
   registry: RegistryClient,
   own: Announcement,
@@ -61,13 +61,13 @@ export async function othersStand(
 }
 
 /**
- * Never throws: a tag that stays costs later publishers of the same tag the time to settle, and nothing else. It is given
- * something worthless before it is removed, since some registries remove a manifest with all its tags.
+ * Removes the transient tag. Never throws: a tag that stays costs later publishers of the same target the time to settle, and nothing
+ * else. It gets an empty index before it is removed, since some registries remove a manifest with all its tags.
  */
 export async function retire(
   registry: RegistryClient,
   own: Announcement,
-  options: TryOptions = {},
+  options: TryOptions,
 ): Promise<void> {
   const name = own.standsAt;
   if (name === null) return;
@@ -77,11 +77,11 @@ export async function retire(
   await registry.removeTag(name).catch(ignore);
 }
 
-/** At the end, also after a failure: as long as an own write may still take effect, the others are to know. */
+/** Ends an announcement, also after a failure. It stands as long as a write of its publisher may still take effect. */
 export async function withdraw(
   registry: RegistryClient,
   own: Announcement,
-  options: TryOptions = {},
+  options: TryOptions,
 ): Promise<void> {
   const { sleep = waitFor, signal } = options;
   while (own.standsAt !== null && performance.now() < own.busyUntil) {
@@ -90,7 +90,7 @@ export async function withdraw(
       () => false,
       () => true,
     );
-    // Somebody wants it to end now: left standing, it tells the others as much.
+    // Aborted: the announcement stays, so that others know of the write.
     if (isOver || signal?.aborted) return;
   }
   await retire(registry, own, options);

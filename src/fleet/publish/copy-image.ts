@@ -1,4 +1,4 @@
-/** An image from one repository into another, byte for byte: every platform of it, what is attached to it, and the tag last. */
+/** Copies an image into another repository, byte for byte: every platform, the attachments, and the tag last. */
 
 import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
@@ -30,7 +30,7 @@ export interface CopyImageOptions extends Pace {
   readonly registry: RegistryClient & BlobCopier & ReferrersReader;
 }
 
-/** Each holds two pieces of 16 MiB. */
+/** Blobs at one time: each has two pieces of 16 MiB in memory. */
 const atOnce = 2;
 
 const maxManifests = 1000;
@@ -166,22 +166,21 @@ function invalid(from: ImageReference, what: string): ImgmatchError {
   });
 }
 
-/** Attachments go with their image: signatures, provenance, SBOMs. */
 interface CopyAttachmentsOptions extends Pick<Pace, "signal" | "sleep"> {
   readonly registry: Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
     ReferrersReader;
-  /** Brings what a manifest names, but for other manifests, into the other repository. */
+  /** Copies the blobs that a manifest names. */
   readonly copyParts: (manifest: Manifest) => Promise<void>;
 }
 
-/** Of cosign 1 and 2 (sigstore/cosign, specs/SIGNATURE_SPEC.md): under `sha256-<hex>` and one of these. */
+/** cosign 1 and 2 tag attachments `sha256-<hex>.<ending>` (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
 const tagEndings = ["sig", "att", "sbom"];
 
 const mostAttachments = 1000;
 
 /**
- * Copies what names one of these manifests as its subject, and what names that in turn. A tag that holds something else there stays. Throws
- * what the registries throw.
+ * Copies signatures, provenance and SBOMs: manifests that name one of these as their subject, and those that name them in turn. A tag that
+ * holds something else in the other repository stays. Throws what the registries throw.
  */
 async function copyAttachments(
   from: ImageReference,

@@ -1,4 +1,4 @@
-/** Published images → entries of an index: each with the type and size of its manifest. */
+/** Makes entries of an index from published images: each with the type and size of its manifest. */
 
 import pLimit from "p-limit";
 import { type Problem, throwProblems } from "../../errors.ts";
@@ -12,7 +12,7 @@ export interface DescribeRequest {
   readonly registry: RegistryClient;
   readonly reference: ImageReference;
   readonly images: ReadonlyMap<string, IndexedImage>;
-  /** The manifests that their builds have noted. Default: none, and the registry is asked about each. */
+  /** The manifests that the lock has. Default: none, and the registry is asked about each. */
   readonly manifests?: ReadonlyMap<string, ManifestDescriptor> | undefined;
 }
 
@@ -27,8 +27,8 @@ const atOnce = 16;
 const fewImages = 32;
 
 /**
- * An index is not asked: who can write its tag writes there what they like. Of many images those whose tag the registry lists are taken
- * as the lock describes them: a page of tags stands for a thousand questions. Throws `REGISTRY_FAILED`, with every image that is gone.
+ * The present index is no source: whoever can write its tag can write anything there. Of many images, those whose tag the registry lists are
+ * taken as the lock describes them: a page of tags saves a thousand questions. Throws `REGISTRY_FAILED`, with every image that is gone.
  */
 export async function describeImages(request: DescribeRequest): Promise<DescribedImages> {
   const { images, manifests = new Map<string, ManifestDescriptor>() } = request;

@@ -1,4 +1,4 @@
-/** The differences between the index of a version and a fleet: found before anything is built for it. */
+/** Finds the differences between the index of a version and a fleet, before anything is built for it. */
 
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../../errors.ts";
@@ -68,7 +68,7 @@ export async function readCurrentIndex({
   try {
     return { digest: stored.top.digest, index: parseFleetIndex(stored, reference) };
   } catch (error) {
-    // An index of imgmatch that is damaged: only who replaces it may go on.
+    // A damaged index of imgmatch stops everything but a replacement.
     if (!replace || !(error instanceof ImgmatchError)) throw error;
     const index = { name: "", version: "", repository: null, prefer: [], entries: new Map() };
     return { digest: stored.top.digest, index };
@@ -175,8 +175,8 @@ const beforePush =
   "raise the version of the matrix; or, where this version is to have other images on purpose, as for a rebuild on newer bases, give --replace-index to this build --push and to publish";
 
 /**
- * The same for who pushes and asks for no index yet: one problem for all cells. A tag that is no index is taken by somebody who wants none,
- * and a registry that does not answer keeps nobody from building: `tell` hears of it.
+ * The conflicts of a push without an index: one problem for all cells. None where the version's tag is no index, which then has no
+ * publisher. A registry that does not answer stops no build: `tell` gets a line.
  */
 export async function pushConflicts(
   plan: Plan,
@@ -196,7 +196,7 @@ export async function pushConflicts(
   }
 }
 
-/** None where the version's tag is no index: it is taken by somebody who wants none. */
+/** No conflicts where the version's tag is no index: then nobody publishes one there. */
 export async function withoutTaken(conflicts: Promise<Problem[]>): Promise<Problem[]> {
   return conflicts.catch((error: unknown) => {
     if (error instanceof ImgmatchError && error.code === "INDEX_CONFLICT") return [];

@@ -1,4 +1,4 @@
-/** A channel's tag → the images that it is to name: written among others who may do the same, then recorded in the registry. */
+/** Writes a channel's tag, and records the move in the registry. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { canonical } from "../../io/canonical-json.ts";
@@ -21,7 +21,7 @@ import { digestsOf } from "./publish-index.ts";
 import { namedImages, type PlanIndexOptions } from "./publish-plan-index.ts";
 import { settleTag, type Writing } from "./settle-tag.ts";
 
-/** Attached to what a channel was moved to: who has moved it, when, and from where. */
+/** Type of the record that is attached to a channel's new content: by whom it was moved, when, and from where. */
 const channelRecordType = "application/vnd.imgmatch.channel.v1+json";
 
 export interface ChannelMove {
@@ -41,8 +41,8 @@ export interface MovedChannel {
 }
 
 /**
- * Gives a channel's tag an index of these images, or, where it is one, the image itself, and records that. Throws `TAG_CONFLICT` where the
- * tag holds what nobody has recorded, unless `replace`; `IMAGE_NOT_FOUND`, `REGISTRY_…`.
+ * Gives a channel's tag an index of these images, or the image itself if there is only one, and records that. Throws `TAG_CONFLICT` where
+ * the tag holds something that the lock does not record, unless `replace`; `IMAGE_NOT_FOUND`, `REGISTRY_…`.
  */
 export async function moveChannel(
   { name, fleet, known, by, at }: ChannelMove,

@@ -1,7 +1,7 @@
 /**
- * Which images of a fleet container runtimes see in its index. A runtime knows a platform, at best the level of its CPU, and no
- * GPU: so it sees one image for each platform, and one for each level of x86-64. It may take each image that it sees, and containerd from 2.1 on
- * fetches all that it sees of its platform; everything else is for `resolve`.
+ * Chooses the images of a fleet that container runtimes see in its index. A runtime knows a platform, at best the level of its CPU, and no
+ * GPU: so it sees one image for each platform, and one for each level of x86-64. It may take any image that it sees, and containerd from 2.1
+ * on fetches all that it sees of its platform. The other images are for `resolve`.
  */
 
 import { hasGpuCode } from "../../hardware/requirement.ts";
@@ -50,7 +50,7 @@ export function plainImages(index: ShownFleet): readonly NativeImage[] {
   return nativeImages(index).flatMap((native): NativeImage[] => {
     const { platform } = native;
     const [first, second] = cells.get(platform) ?? [];
-    // Of one image no level of the CPU is asked for.
+    // One image needs no choice by the level of the CPU.
     return first !== undefined && second === undefined ? [{ platform, cell: first[0] }] : [native];
   });
 }

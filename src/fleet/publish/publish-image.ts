@@ -1,37 +1,64 @@
-/** Giving a built image its tag, once and for all, in a registry that has no conditional write. */
+/** Gives a built image its tag, once and for all, in a registry that has no conditional write. */
 
 import { ImgmatchError } from "../../errors.ts";
+import type { LockedManifest } from "../../lock/lock.ts";
 import { inputsLabel } from "../../oci/build-words.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
+import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
+import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
 import { retryPush } from "../build/engines/push-failure.ts";
-import type {
-  FindRequest,
-  FoundImage,
-  Published,
-  Publisher,
-  PublishRequest as PublisherRequest,
-} from "../build/publisher.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
-/** The question about a tag: whether it holds the image that would be built. */
-interface ExistingQuery extends FindRequest, Pick<Pace, "settleMs" | "sleep"> {
-  readonly registry: RegistryClient;
+/** A published image, as the lock records it. */
+export interface FoundImage {
+  readonly digest: Digest;
+  readonly manifest: LockedManifest;
+  readonly blobs: StoredBlobs | null;
 }
 
-export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" | "sleep"> {
+/** The tag that an image of these inputs is to have. */
+interface ImageName extends Pick<Pace, "settleMs" | "sleep"> {
   readonly registry: RegistryClient;
+  readonly reference: ImageReference;
+  readonly platform: string;
+  readonly inputDigest: Digest;
 }
 
-async function adoptImage(request: ExistingQuery): Promise<FoundImage | null> {
+export interface FindRequest extends ImageName {
+  /** Digest of what would be put there, where it is known: for the message of a conflict. */
+  readonly ours?: Digest;
+  readonly signal?: AbortSignal;
+}
+
+export interface PublishRequest extends ImageName {
+  readonly engine: Pick<Engine, "push">;
+  readonly image: BuiltImage;
+  readonly watch: BuildWatch;
+  /** Called with the digest of what was pushed, before it has its tag. If it throws, nothing gets the tag. */
+  readonly beforeTag?: (pushed: Digest) => Promise<void>;
+}
+
+export interface Published extends FoundImage {
+  /** `adopted`: the tag holds another publisher's image of the same inputs. */
+  readonly how: "pushed" | "adopted";
+  /** Adopted, though the same inputs gave other bytes here: the build is not reproducible. */
+  readonly differs: boolean;
+}
+
+/**
+ * Finds the image of the same inputs under the tag, once no publisher may write something else there any more; null when there is no such
+ * tag. Throws `TAG_CONFLICT` when it holds other inputs, `REGISTRY_…` when the registry fails.
+ */
+export async function findPublished(request: FindRequest): Promise<FoundImage | null> {
   return settleTag({ ...request, look: () => findExisting(request), next: () => null });
 }
 
 /**
- * Looks, pushes under a transient tag `imgmatch-<hash of the tag>-<random>`, has what was pushed examined, tags, and
+ * Looks, pushes under a transient tag `imgmatch-<hash of the tag>-<random>`, calls `beforeTag`, tags, and
  * looks again until it is settled. By the transient tag all publishers of the tag, of the same inputs or not, see who else may still write; see
  * {@link settleTag}. The loser of a race thereby has the winner's digest, or fails with `TAG_CONFLICT`. A publisher whose
  * write takes effect later than `settleMs` after its last look can still win; no registry offers what would prevent that.
@@ -39,12 +66,12 @@ async function adoptImage(request: ExistingQuery): Promise<FoundImage | null> {
  * At the end the transient tag holds an empty index, and is removed where the registry allows that. A killed publisher
  * leaves its own; such a tag costs later publishers of the same tag `settleMs`.
  *
- * Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails, and what `examine` throws.
+ * Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails, and what `beforeTag` throws.
  */
 export async function publishImage(request: PublishRequest): Promise<Published> {
   const { engine, registry, image, reference, watch, sleep } = request;
   const { signal } = watch;
-  const before = await adoptImage({ ...request, signal });
+  const before = await findPublished({ ...request, signal });
   if (before !== null) return adopted(request, before, null);
 
   const announced = withTag(reference, transientTag(reference));
@@ -54,7 +81,7 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
     const manifest = await registry.readManifest(withDigest(reference, pushed));
     if (manifest === null) throw failed(reference, `does not have ${pushed} right after it was pushed`);
     // However long it takes: the tag is looked at again before it is written.
-    await request.examine?.(withDigest(reference, pushed));
+    await request.beforeTag?.(pushed);
     const query = { ...request, signal, ours: manifest.digest };
     const look = () => findExisting(query);
     const next = (held: FoundImage | null) => (held === null ? { manifest } : null);
@@ -68,7 +95,7 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   }
 }
 
-/** The image that somebody else has put there, and whether it is the one that was built here. */
+/** Another publisher's image, compared with the one that was built here. */
 async function adopted(
   { registry, reference, platform, image, watch }: PublishRequest,
   found: FoundImage,
@@ -98,12 +125,12 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
  * The image under the tag when it was made of the same inputs, null when there is no such tag.
  * Throws `TAG_CONFLICT`, with both digests, when the tag holds anything else: an existing tag is never given another content.
  */
-async function findExisting(query: ExistingQuery): Promise<FoundImage | null> {
+async function findExisting(query: FindRequest): Promise<FoundImage | null> {
   const { registry, reference, platform, inputDigest } = query;
   const found = await registry.findManifest(reference);
   if (found === null) return null;
   const { digest, mediaType, size } = found;
-  // By digest, so that what is compared is what is adopted, whatever happens to the tag meanwhile.
+  // Read by digest: the tag may move meanwhile.
   const image = await findImageConfig(registry, withDigest(reference, found.digest), platform);
   if (image === null) {
     // Removed since, or a tag of nothing: which is still no place for something else.
@@ -123,7 +150,7 @@ async function findExisting(query: ExistingQuery): Promise<FoundImage | null> {
 }
 
 function conflict(
-  { reference, inputDigest, ours }: ExistingQuery,
+  { reference, inputDigest, ours }: FindRequest,
   theirs: Digest,
   what: string,
 ): ImgmatchError {
@@ -134,11 +161,4 @@ function conflict(
     message: `${tag} already holds ${theirs} ${what}; ${mine} has inputs ${inputDigest}`,
     fix: "put {{inputs}} into the matrix's tag, raise its version, or remove the tag from the registry if nobody uses it",
   });
-}
-
-export function registryPublisher(registry: RegistryClient, pace: Pick<Pace, "settleMs"> = {}): Publisher {
-  return {
-    find: (request) => adoptImage({ ...pace, ...request, registry }),
-    publish: (request) => publishImage({ ...pace, ...request, registry }),
-  };
 }

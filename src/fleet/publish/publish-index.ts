@@ -1,4 +1,4 @@
-/** Writing a version's index, in a registry that has no conditional write and may have other publishers of the same version. */
+/** Writes a version's index, in a registry that has no conditional write and may have other publishers of the same version. */
 
 import { ImgmatchError, InternalError, type Problem, throwProblems } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -32,11 +32,11 @@ export interface IndexRequest extends DescribeRequest, Pace {
 
 export interface Vouching {
   /**
-   * Signs, or says otherwise that it stands behind these digests: the images and, last, the index, which the registry has by digest and no
-   * tag names yet. So whoever asks for the tag and for a signature never finds the one without the other. May be called again.
+   * Signs these digests: the images and, last, the index, which the registry has by digest and no tag names yet. So a signed index never
+   * has its tag before its signature. May be called again.
    */
   readonly vouch: (digests: readonly Digest[]) => Promise<void>;
-  /** Throws where nobody who counts has vouched for this index, which has images of others: they are not vouched for with ours then. */
+  /** Throws if no accepted signer has signed this index, which has images of others: ours must not vouch for them. */
   readonly requireVouched: (index: Digest) => Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   try {
     await announce(registry, own, { signal, sleep });
     const settled = await settle(request, look, mine, own);
-    // It may be another publisher's, with ours in it.
+    // It may be another publisher's index that has our images.
     await vouchFor(settled, request);
     const how = replace && before !== null ? "replaced" : "written";
     const { digest, index } = settled;
@@ -155,7 +155,7 @@ async function vouchFor(current: CurrentIndex, request: IndexRequest): Promise<v
   await request.vouching.vouch(digestsOf(current.digest, current.index));
 }
 
-/** Throws for images of others that nobody has vouched for: any writer of the tag may have put them there. */
+/** Throws for images of others that no accepted signer has signed: any writer of the tag may have put them there. */
 async function requireVouched({ digest, index }: CurrentIndex, request: IndexRequest): Promise<void> {
   const { images, reference, name, version, vouching } = request;
   if ([...index.entries.keys()].every((cell) => images.has(cell))) return;
@@ -172,7 +172,7 @@ async function requireVouched({ digest, index }: CurrentIndex, request: IndexReq
   await vouching?.requireVouched(digest);
 }
 
-/** Of an image with attestations both: the index names the image inside, and `resolve` answers what the lock has. Last the index's own. */
+/** The digests that an index names, and last its own. Of an image with attestations two: the index names the image inside, the lock the outer index. */
 export function digestsOf(digest: Digest, { entries }: Pick<FleetIndex, "entries">): readonly Digest[] {
   const images = [...entries.values()].flatMap(({ image, descriptor }) => [image.digest, descriptor.digest]);
   return [...new Set(images), digest];

@@ -1,4 +1,4 @@
-/** The images of a plan, of a lock, or of another version → the index of their version. */
+/** Writes the index of a version from a plan, from a lock, or from another version. */
 
 import { ImgmatchError, type Problem, throwProblems, usageError } from "../../errors.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
@@ -39,14 +39,14 @@ export interface PlanIndex {
   /** Build arguments that missing cells have otherwise in the lock: they were built with them, and this plan is without. */
   readonly otherArgs?: readonly string[];
   readonly published: PublishedIndex;
-  /** Of the matrix, each with its own index. */
+  /** The variants of the matrix, each with its own index. */
   readonly variants?: readonly Omit<PlanIndex, "variants" | "otherArgs">[];
 }
 
 /**
  * Publishes the index of every image that the plan keeps and the registry has. Images that are not built yet are left out and
  * named: an index must not say of an image what the matrix no longer says.
- * Images of other repositories are copied into the fleet's first. The index of each variant follows that of the version, so that whoever finds the one finds the other.
+ * Images of other repositories are copied into the fleet's first. The index of each variant is written after that of the version.
  * Throws as `publishIndex` does, `TAG_COLLISION` when an image has the version alone as its tag.
  */
 export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): Promise<PlanIndex> {
@@ -105,7 +105,7 @@ export function sameArguments(names: readonly string[] = []): string {
     : `, or give the build arguments that the lock's images were built with: --build-arg ${names.join(", ")}`;
 }
 
-/** The same from a lock alone: for images that others built, of which there is no matrix. */
+/** Writes the index from a lock alone: for images that others built, which have no matrix. */
 export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Promise<PlanIndex> {
   const reference = withTag(parseImageReference(lock.repository), versionTag(lock));
   const fix = "give the lock another version: imgmatch adopt --fleet-version";
@@ -130,7 +130,7 @@ export async function promoteIndex(from: Lock, to: string, options: PlanIndexOpt
   return writeIndex({ ...from, version: to }, reference, { images }, options);
 }
 
-/** With them the version would not be what was tried. */
+/** Cells that would make the new version differ from the one that was tried. */
 function foreignCells(
   { entries }: FleetIndex,
   { images, version }: Lock,

@@ -1,4 +1,4 @@
-/** Writing one tag among others who may do the same: look, decide, write, look again, until it is settled. */
+/** Writes one tag among publishers that may write it too: look, decide, write, look again, until it is settled. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -116,7 +116,7 @@ function tagWrite<Held extends { readonly digest: Digest }>(
   const sent: Digest[] = [];
   let failures = 0;
 
-  /** Whether the registry has accepted it. Throws what is no use trying again. */
+  /** Answers whether the registry has accepted it. Throws if another try is no use. */
   async function write(
     { manifest, parts = [], before }: Writing,
     held: Held | null,

@@ -1,4 +1,4 @@
-/** Asking registries about a plan: which of its tags exist, and which bases have moved. */
+/** Asks registries about a plan: which of its tags exist, and which bases have moved. */
 
 import pLimit from "p-limit";
 import { groupBy } from "../../io/collections.ts";
@@ -26,7 +26,7 @@ export interface SurveyOptions {
 export async function surveyRegistries(plan: Plan, options: SurveyOptions): Promise<RegistryView> {
   const limit = pLimit(atOnce);
   const [published, bases] = await Promise.all([
-    findPublished(plan, options.registry, limit),
+    surveyTags(plan, options.registry, limit),
     Promise.all(
       movableBases(plan).map((ref) => limit(async () => [ref, await options.findBaseDigest(ref)] as const)),
     ),
@@ -37,7 +37,7 @@ export async function surveyRegistries(plan: Plan, options: SurveyOptions): Prom
   };
 }
 
-async function findPublished(
+async function surveyTags(
   { matrix, cells }: Plan,
   registry: RegistryClient,
   limit: ReturnType<typeof pLimit>,

@@ -1,4 +1,4 @@
-/** Removing the transient tags that killed publishers have left. */
+/** Removes the transient tags that killed publishers left. */
 
 import pLimit from "p-limit";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
@@ -16,24 +16,19 @@ export interface SweepOptions {
   readonly registry: RegistryClient;
   /** Tags that stay, whatever they look like: those of the lock. */
   readonly keep: ReadonlySet<string>;
-  /** Tags at one time. Default: 8. */
-  readonly concurrency?: number;
 }
 
 /**
- * Each tag is given an empty index first, which nothing that was ever published has as its manifest; then the tag is removed, or,
- * where the registry removes manifests alone, that index. So no published image can go with it. While nobody publishes there: a
- * publisher's own tag is how others see it. Throws `REGISTRY_…`.
+ * Writes an empty index to each tag first, which no image shares; then removes the tag or, in a registry that removes manifests alone,
+ * that index. So no published image goes with it. Call it while nobody publishes: other publishers need the tag of a running one.
+ * Throws `REGISTRY_…`.
  */
-export async function sweep(
-  repository: ImageReference,
-  { registry, keep, concurrency = 8 }: SweepOptions,
-): Promise<Sweep> {
+export async function sweep(repository: ImageReference, { registry, keep }: SweepOptions): Promise<Sweep> {
   const tags: string[] = [];
   for await (const tag of registry.listTags(repository))
     if (isTransientTag(tag) && !keep.has(tag)) tags.push(tag);
   tags.sort();
-  const limit = pLimit(concurrency);
+  const limit = pLimit(8);
   const gone = await Promise.all(
     tags.map((tag) => limit(() => removeOne(registry, withTag(repository, tag)))),
   );

@@ -1,4 +1,4 @@
-/** Whether a registry still holds, under every tag of a lock, exactly the locked digest, and its version's index says the same. */
+/** Compares the tags and the indexes in a registry with a lock. */
 
 import pLimit from "p-limit";
 import type { Problem } from "../../errors.ts";
@@ -32,21 +32,21 @@ export interface RegistryDrift {
    * `lost`: the manifest is gone, whatever the tag holds.
    */
   readonly finding: (typeof findings)[number];
-  /** By the lock. */
+  /** The lock's digest. */
   readonly digest: Digest;
   /** The digest under the tag, or null. */
   readonly found: Digest | null;
-  /** Whether the tag was given the locked digest again. */
+  /** The tag was given the locked digest again. */
   readonly healed: boolean;
 }
 
-/** The same of a channel, by its last move. */
+/** A channel that does not hold the digest of its last move. */
 export interface ChannelDrift extends Omit<RegistryDrift, "cell"> {
   readonly channel: string;
 }
 
 export interface IndexVerification {
-  /** An `INDEX_CONFLICT` for each of its entries that is not as the lock says, cells of other publishers aside, or is no cell's. */
+  /** An `INDEX_CONFLICT` for each entry of an index that differs from the lock or is no cell's; cells of other publishers are none. */
   readonly conflicts: readonly Problem[];
 }
 
@@ -56,9 +56,9 @@ export interface Verification extends IndexVerification {
   readonly intact: number;
   /** Cells that were built and never pushed: there is nothing to look for. */
   readonly unpublished: readonly string[];
-  /** By cell. */
+  /** Sorted by cell. */
   readonly drift: readonly RegistryDrift[];
-  /** By name. */
+  /** Sorted by name. */
   readonly channels: readonly ChannelDrift[];
 }
 
@@ -66,18 +66,16 @@ export interface VerifyLockOptions extends Pace {
   readonly registry: RegistryClient;
   /** Give each tag its digest again, where the registry still has that manifest. */
   readonly heal?: boolean;
-  /** Questions at one time. Default: 16. */
-  readonly concurrency?: number;
 }
 
 /**
- * Asks for every tag of the lock. Healing is the one case in which imgmatch gives a tag another content: the lock is the
- * truth, somebody asked for it, and what the tag held before is in the answer.
+ * Asks for every tag of the lock. Only `heal` gives a tag another content: the lock is the truth, and the answer has the content from
+ * before.
  * Throws `REGISTRY_…` when the registry fails: a registry that does not answer has not lost anything.
  */
 export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promise<Verification> {
-  const { registry, heal = false, concurrency = 16 } = options;
-  const limit = pLimit(concurrency);
+  const { registry, heal = false } = options;
+  const limit = pLimit(16);
   const home = parseImageReference(lock.repository);
   const images = sortedEntries(lock.images);
   const unpublished = images.filter(([, { digest }]) => digest === null).map(([cell]) => cell);
@@ -115,7 +113,7 @@ function named<Name extends object, Found>(name: Name, found: Found | null): (Na
   return found === null ? null : { ...name, ...found };
 }
 
-/** Whether the tag holds the manifest when nobody writes it any more; somebody else's later write is not fought. */
+/** Writes the tag once, and answers whether it holds the manifest then. A later write of another publisher stays. */
 async function healTag(
   tag: ImageReference,
   manifest: Manifest,
@@ -129,8 +127,8 @@ async function healTag(
 }
 
 /**
- * Of the version's index, of each variant's, and of each channel that was moved to this version. Finds nothing where a tag holds no index of a fleet, or one of
- * another format. Throws `INDEX_INVALID` where one is damaged.
+ * Verifies the index of the version, of each variant, and of each channel that was moved to this version. A tag without an index of a
+ * fleet, or with one of another format, has no problem. Throws `INDEX_INVALID` where one is damaged.
  */
 async function verifyIndexes(lock: Lock, registry: RegistryClient): Promise<readonly Problem[]> {
   const channels = Object.entries(lock.channels ?? {}).filter(([, { version }]) => version === lock.version);
@@ -154,7 +152,7 @@ function goneIndex({ repository }: Lock, name: string): Problem {
   };
 }
 
-/** Of a channel that is one image. */
+/** A channel that holds one image must hold an image of the lock. */
 function strayImage({ images, repository }: Lock, name: string, digest: Digest): readonly Problem[] {
   if (Object.values(images).some((image) => image.digest === digest)) return [];
   const message = `${repository}:${name} was moved to ${digest}, which is no image of the lock`;
@@ -179,7 +177,7 @@ async function verifyIndex(
     if (image !== null) entries.set(cell, { image });
   }
   return [
-    // Not every lock tells what is preferred.
+    // Not every lock has `prefer`.
     ...indexConflicts(index, { prefer: index.prefer, entries }, reference),
     ...(await misnamedImages([...index.entries], reference, registry)),
     ...strangers(stored, reference),

@@ -1,4 +1,4 @@
-/** Whether somebody who may has signed what a lock says: the index of its version, and each image that it does not name. */
+/** Verifies the signatures of a lock: on the index of its version, and on each image that this index does not name. */
 
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
@@ -38,7 +38,7 @@ export async function verifySigned(
   });
   const others = images.filter(({ cell, digest }) => fleet?.lock.images[cell]?.digest !== digest);
   const judges = new Map<string, Promise<IndexTrust>>();
-  // If nothing is asked of its own repository, the fleet's vouches: the index's copy lies there.
+  // A repository without demands of its own has those of the fleet's: the image's copy lies there.
   const judgeOf = ({ registry: host, repository: path }: ImageReference) =>
     remember(judges, `${host}/${path}`, async () => {
       const own = await trust(withTag({ ...repository, registry: host, repository: path }, versionTag(lock)));

@@ -2,8 +2,7 @@
 
 import type { ImageArgs, Platform, types } from "@pulumi/docker-build";
 import { inlineCache } from "../../fleet/build/engines/cache.ts";
-import { installDockerBuild } from "../install-packages.ts";
-import { packageOf } from "../packages.ts";
+import { installDockerBuild, packageOf } from "../packages.ts";
 import type { StackImage } from "../stack-images.ts";
 import type { GivenNow, ImageBuild, ImageMeans, ImageProvider } from "./provider.ts";
 

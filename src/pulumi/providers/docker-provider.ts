@@ -1,12 +1,11 @@
 /** `docker.Image` of `@pulumi/docker`: builds by the Docker Engine, whose BuildKit gets the context as an archive. */
 
 import type { types } from "@pulumi/docker";
-import { installPackages } from "../install-packages.ts";
-import { packageOf } from "../packages.ts";
+import { installDocker, packageOf } from "../packages.ts";
 import type { ImageProvider } from "./provider.ts";
 
 export function dockerProvider(): ImageProvider {
-  const docker = packageOf<typeof import("@pulumi/docker")>("@pulumi/docker", installPackages);
+  const docker = packageOf<typeof import("@pulumi/docker")>("@pulumi/docker", installDocker);
   return {
     builder: "pulumi docker.Image",
     labels: false,

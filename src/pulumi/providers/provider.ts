@@ -1,9 +1,9 @@
-/** The interface of a stack's image maker: a provider of Pulumi, with the resource that it has for one image. */
+/** The interface of a provider that builds the images of a stack, each as one resource. */
 
 import type { CustomResourceOptions, Output } from "@pulumi/pulumi";
 import type { StackImage } from "../stack-images.ts";
 
-/** One image as every provider is told of it. */
+/** One image, for every provider. */
 export interface ImageBuild {
   /** `repository:tag` */
   readonly imageName: string;
@@ -29,7 +29,6 @@ export interface ServerLogin {
   readonly password: Output<string>;
 }
 
-/** Of one image. */
 export interface ImageMeans {
   /** References. */
   readonly cacheFrom: Output<readonly string[]>;
@@ -45,7 +44,7 @@ export interface ImageMeans {
 export interface ImageSecrets {
   /** null where a preview does not know them. */
   readonly names: readonly string[] | null;
-  /** By name, secret. */
+  /** Name → secret value. */
   readonly values: Output<Readonly<Record<string, string>>>;
 }
 
@@ -55,7 +54,7 @@ export interface SshAgent {
   readonly paths: readonly string[];
 }
 
-/** Values of the program that change without another image. null for those that it does not give, or that a preview does not know. */
+/** Values of the program that may change without another image; null if it has none, or if a preview does not know them. */
 export interface GivenNow {
   readonly login: { readonly server: string; readonly username: string } | null;
   /** Names. */
@@ -65,13 +64,13 @@ export interface GivenNow {
 export interface ImageProvider {
   /** For the lock: what built the images. */
   readonly builder: string;
-  /** Whether it sets labels; else they stand in the Dockerfile. */
+  /** It sets labels; else they stand in the Dockerfile. */
   readonly labels: boolean;
-  /** Whether a Dockerfile's own .dockerignore hides files of the context, as where BuildKit takes it as a folder. */
+  /** It heeds a Dockerfile's own .dockerignore, as BuildKit does with a context that comes as a folder. */
   readonly ignoreFiles: boolean;
-  /** The resource of one image; the answer has its digest: see `digestIn`. */
+  /** Registers the resource of one image. The answer is `repository@sha256:…`, or an id or digest alone. */
   make(name: string, build: ImageBuild, options: CustomResourceOptions): Output<string>;
-  /** In a preview: that there will be an image. `later` is an unknown value of any type. */
+  /** Registers, in a preview, an image of which nothing is known. `later` is an unknown value of any type. */
   announce(name: string, push: boolean, later: <T>() => Output<T>, options: CustomResourceOptions): void;
   /** How each of its resources is registered. `kept`: what the stack has and must not change, but for rotated credentials. */
   options(kept: StackImage | null, given: GivenNow): CustomResourceOptions;

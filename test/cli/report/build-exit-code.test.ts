@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { exitCodeOf } from "../../../src/cli/report/build-listener.ts";
 import type { ProblemCode } from "../../../src/errors.ts";
-import type { IndexEvent } from "../../../src/fleet/publication.ts";
+import type { IndexEvent } from "../../../src/fleet/publish/publication.ts";
 
 const failed = (code: ProblemCode) => ({
   status: "failed" as const,

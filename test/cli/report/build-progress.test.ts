@@ -1,8 +1,8 @@
 /** What people see of a running build: on a terminal, in a log, with --progress. */
 
 import { describe, expect, test, vi } from "vitest";
-import type { BuildEvent, BuiltCell } from "../../../src/fleet/build/schedule.ts";
-import type { SummaryEvent } from "../../../src/fleet/run-build.ts";
+import type { BuildEvent, BuiltCell } from "../../../src/fleet/build/built-cell.ts";
+import type { SummaryEvent } from "../../../src/fleet/run/run-plan.ts";
 import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
 import { listenerFor } from "../../../src/cli/report/build-listener.ts";
 import type { CommandContext } from "../../../src/cli/command-context.ts";

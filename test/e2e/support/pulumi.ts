@@ -3,25 +3,24 @@
 import { execFileSync } from "node:child_process";
 import { delimiter, dirname } from "node:path";
 import * as automation from "@pulumi/pulumi/automation/index.js";
-import { findParts } from "../../../src/pulumi/missing-parts.ts";
-import { ImgmatchError } from "../../../src/errors.ts";
 import { findProgram } from "../../../src/io/run-program.ts";
 import { whyNoBuildkitd, whyNoBuildx } from "./buildkitd.ts";
 import { whyNot } from "../../support/programs.ts";
 
-/** null where all of it is there. */
-export const whyNoPulumi = await findParts(process.env).then(
-  () => whyNot("pulumi", ["version"], { install: "curl -fsSL https://get.pulumi.com | sh" }),
-  (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
-);
+const noProgram = whyNot("pulumi", ["version"], { install: "curl -fsSL https://get.pulumi.com | sh" });
+
+function noPlugin(name: string): string | null {
+  const program = `pulumi-resource-${name}`;
+  if (findProgram(program, process.env) !== null) return null;
+  return `no ${program} in PATH (pulumi plugin install resource ${name})`;
+}
+
+/** null where a fleet can be built by `provider: "docker"`. */
+export const whyNoDockerPlugin = noProgram ?? noPlugin("docker");
 
 /** null where a fleet can be built by `provider: "docker-build"`: pulumi, this plug-in, and a BuildKit of the tests' own. */
 export function whyNoDockerBuild(env: Readonly<Record<string, string>>): string | null {
-  const missing = whyNot("pulumi", ["version"], { install: "curl -fsSL https://get.pulumi.com | sh" });
-  if (missing !== null) return missing;
-  if (findProgram("pulumi-resource-docker-build", process.env) === null)
-    return "no pulumi-resource-docker-build in PATH (pulumi plugin install resource docker-build)";
-  return whyNoBuildkitd() ?? whyNoBuildx(env);
+  return noProgram ?? noPlugin("docker-build") ?? whyNoBuildkitd() ?? whyNoBuildx(env);
 }
 
 /** The pulumi of PATH, and those of other generations beside it: their states, events and messages are not the same. */

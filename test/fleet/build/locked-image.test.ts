@@ -1,7 +1,8 @@
 /** What the lock says of a cell that was just built: its size in the registry, and how long its first build took. */
 
 import { expect, it } from "vitest";
-import { lockedImageOf, type ReadyCell } from "../../../src/fleet/build/jobs.ts";
+import { lockedImageOf } from "../../../src/fleet/build/built-cell.ts";
+import type { ReadyCell } from "../../../src/fleet/build/jobs.ts";
 import type { LockedImage } from "../../../src/lock/lock.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 

@@ -36,17 +36,20 @@ describe("bake file", () => {
   });
 
   it("asks for the attestations that the matrix asks for, and for no other", () => {
-    const said = { IMGMATCH_CELL: "a" };
+    const extraArgs = { IMGMATCH_CELL: "a" };
     const attestOf = (attest: BuildRequest["attest"]) => {
       const { target } = bakeFile([request("a", attest === undefined ? {} : { attest })], here);
       return [target.a?.attest, target.a?.args];
     };
-    expect(attestOf({ provenance: "max", sbom: { generator: "example.com/scan:1" }, said })).toEqual([
+    expect(attestOf({ provenance: "max", sbom: { generator: "example.com/scan:1" }, extraArgs })).toEqual([
       ["type=provenance,mode=max", "type=sbom,generator=example.com/scan:1"],
-      said,
+      extraArgs,
     ]);
-    expect(attestOf({ provenance: "min", sbom: null, said })).toEqual([["type=provenance,mode=min"], {}]);
-    expect(attestOf({ provenance: null, sbom: { generator: null }, said })).toEqual([
+    expect(attestOf({ provenance: "min", sbom: null, extraArgs })).toEqual([
+      ["type=provenance,mode=min"],
+      {},
+    ]);
+    expect(attestOf({ provenance: null, sbom: { generator: null }, extraArgs })).toEqual([
       ["type=provenance,disabled=true", "type=sbom"],
       {},
     ]);

@@ -60,20 +60,20 @@ describe("publishImage", () => {
     expect([...registry.tags]).toEqual([["1.0", digest]]);
   });
 
-  it("has what was pushed examined before the tag is written, and leaves nothing where that fails", async () => {
+  it("tells what was pushed before the tag is written, and leaves nothing where that fails", async () => {
     const registry = createMemoryRegistry();
     const lie = new Error("code beyond the march");
-    const seen: [string | null, readonly string[]][] = [];
-    const look = async ({ digest }: { readonly digest: Digest | null }) => {
+    const seen: [Digest, readonly string[]][] = [];
+    const look = async (digest: Digest) => {
       seen.push([digest, [...registry.tags.keys()]]);
     };
-    const examine: PublishRequest["examine"] = async (pushed) => {
-      await look(pushed);
+    const lying = async (digest: Digest) => {
+      await look(digest);
       throw lie;
     };
-    await expect(publishImage(request(registry, "a", { examine }))).rejects.toBe(lie);
+    await expect(publishImage(request(registry, "a", { beforeTag: lying }))).rejects.toBe(lie);
     expect(registry.tags.size).toBe(0);
-    const { digest } = await publishImage(request(registry, "a", { examine: look }));
+    const { digest } = await publishImage(request(registry, "a", { beforeTag: look }));
     expect([...registry.tags]).toEqual([["1.0", digest]]);
     expect(seen).toEqual([
       [digest, [expect.stringMatching(/^imgmatch-/)]],
@@ -84,10 +84,10 @@ describe("publishImage", () => {
   it("adopts what others have tagged while it was being examined", async () => {
     const registry = createMemoryRegistry();
     let theirs: Digest | null = null;
-    const examine = async () => {
+    const beforeTag = async () => {
       theirs = (await publishImage(request(registry, "quick"))).digest;
     };
-    const { how, digest } = await publishImage(request(registry, "slow", { examine }));
+    const { how, digest } = await publishImage(request(registry, "slow", { beforeTag }));
     expect([how, digest]).toEqual(["adopted", theirs]);
     expect([...registry.tags]).toEqual([["1.0", theirs]]);
   });

@@ -6,7 +6,7 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import type { Problem } from "../../../src/errors.ts";
 import type { Notice } from "../../../src/io/world.ts";
-import { type PublicationEvent, tellPublication } from "../../../src/fleet/publication.ts";
+import { type PublicationEvent, tellPublication } from "../../../src/fleet/publish/publication.ts";
 import { isTransientTag } from "../../../src/fleet/publish/announcement.ts";
 import { type IndexRequest, publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import type { Manifest, ManifestDescriptor } from "../../../src/oci/registry/client.ts";

@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
-import { cellBuilder } from "../../../src/fleet/build/cell-builder.ts";
 import { isReady, jobOf } from "../../../src/fleet/build/jobs.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
@@ -12,17 +11,17 @@ import { planToJson } from "../../../src/fleet/plan/plan-json.ts";
 import { withRegistryView } from "../../../src/fleet/plan/registry-view.ts";
 import { pushConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
 import { moveChannel } from "../../../src/fleet/publish/move-channel.ts";
-import { registryPublisher } from "../../../src/fleet/publish/publish-image.ts";
 import { publishPlanIndex } from "../../../src/fleet/publish/publish-plan-index.ts";
 import { surveyRegistries } from "../../../src/fleet/publish/survey.ts";
 import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
+import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/build-plan.ts";
 import { fetchLock } from "../../../src/lock/fetch-lock.ts";
 import { readLock } from "../../../src/lock/lock-file.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
 import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { formatImageReference, parseImageReference } from "../../../src/oci/reference.ts";
-import { requireOneRepository } from "../../../src/pulumi/prepare-stack.ts";
+import { readyCells } from "../../../src/pulumi/prepared-fleet.ts";
 import { findCell } from "../../../src/resolve/find-cell.ts";
 import { referenceOf } from "../../../src/resolve/resolve-image.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
@@ -64,26 +63,21 @@ const settleMs = 10;
 async function build(root: string, registry: MemoryRegistry): Promise<Lock> {
   const opened = await plan(root);
   const inputs = new Map<string, string>();
-  const engine: Parameters<typeof cellBuilder>[0] = {
-    isHere: true,
-    keeper: "docker",
-    attests: false,
-    describe: async () => "test",
+  const engine: BuildPlanOptions["engine"] = {
     build: async ({ cell, labels }) => {
       inputs.set(cell, labels["dev.imgmatch.inputs"] ?? "");
       return { id: cell, size: 1 };
     },
     push: async ({ id }, { repository, tag }) =>
       registry.pushImage(tag ?? "", { "dev.imgmatch.inputs": inputs.get(id) ?? "" }, id, repository),
-    save: () => expect.unreachable(),
-    layers: async () => expect.unreachable(),
   };
-  const builder = cellBuilder(engine);
   const lockFile = join(root, "images/imgmatch.lock.json");
-  const { results } = await builder.build(opened.plan, opened.fleet, {
-    publisher: registryPublisher(registry, { settleMs }),
-    examiner: null,
-    lockFile,
+  const { results } = await buildPlan(opened.plan, opened.fleet, {
+    ...{ engine, lockFile },
+    builder: { described: "test", keeper: "docker" },
+    publishing: { registry, settleMs, attest: null, signing: null },
+    examine: null,
+    onEvent: () => {},
     logFolder: join(root, "logs"),
     concurrency: 1,
     revision: "",
@@ -246,7 +240,7 @@ axes: { march: [x86-64-v2], flavor: [plain] }`),
 
   it("is refused by a stack of Pulumi, which has one login", async () => {
     const { plan: planned } = await plan(makeFolder(files()));
-    expect(() => requireOneRepository(planned)).toThrow(`${rocm} goes to ${fleetHome}-rocm`);
+    expect(() => readyCells(planned)).toThrow(`${rocm} goes to ${fleetHome}-rocm`);
   });
 
   it.each(["a b", "$(id)", "team/app:1", "Team/App", 7, ""])("of a lock is not %j", async (repository) => {

@@ -5,12 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  contextTar,
-  dockerfileName,
-  notSendable,
-  tarStream,
-} from "../../../src/fleet/build/engines/context-archive.ts";
+import { ImgmatchError } from "../../../src/errors.ts";
+import { contextTar, dockerfileName, tarStream } from "../../../src/fleet/build/engines/context-archive.ts";
 import type { ContextEntry } from "../../../src/fleet/dockerfile/context.ts";
 import { contextEntries } from "../../support/context-entries.ts";
 
@@ -147,7 +143,7 @@ describe("context as a tar", () => {
   it("hands on what a file's content throws", async () => {
     const content = async function* () {
       yield Buffer.from("ab");
-      throw notSendable("big", "gone");
+      throw new ImgmatchError({ code: "CONTEXT_NOT_FOUND", message: "gone" });
     };
     const reading = buffer(tarStream([{ ...sample, size: 4, content }]));
     await expect(reading).rejects.toMatchObject({ code: "CONTEXT_NOT_FOUND" });

@@ -1,4 +1,4 @@
-/** Advice about an engine and its place: it has its own disk, and its own list of registries to trust. */
+/** Advice about an engine: it has its own disk, and its own list of registries to trust. */
 
 export interface Advice {
   /** For a registry that it does not trust; null when the words are about something else. `host`: the registry, if known. */
@@ -8,7 +8,7 @@ export interface Advice {
 }
 
 /** The kinds of builders: a Docker Engine, a separate BuildKit, or Podman and Buildah. */
-export type Builder = keyof typeof places;
+type Builder = keyof typeof places;
 
 /** `ca`: the certificates that imgmatch itself was given, which `--ca` tells no engine but Podman. */
 export function adviceFor(builder: Builder, ca = "CA.pem"): Advice {

@@ -1,4 +1,4 @@
-/** The references of build caches to read and to write: with `{cell}`, so that each cell has its own. */
+/** References of build caches; with `{cell}` each cell has its own. */
 
 import { createHash } from "node:crypto";
 import { usageError } from "../../../errors.ts";
@@ -31,7 +31,7 @@ export function cacheReference(pattern: string, cell: string): string {
   return pattern.replaceAll("{cell}", tagPart(cell));
 }
 
-/** Whether all cells would write the same. */
+/** A cache that all cells would write. */
 export function isShared(reference: string): boolean {
   return reference !== inlineCache && !reference.includes("{cell}");
 }

@@ -85,16 +85,6 @@ function withFolders(entries: readonly ContextEntry[]): ContextEntry[] {
     .map(({ entry }) => entry);
 }
 
-export function notSendable(path: string, why: string): ImgmatchError {
-  const fix = "restore or remove it, or correct the matrix's context";
-  return new ImgmatchError({
-    code: "CONTEXT_NOT_FOUND",
-    message: `cannot be sent to the engine: ${why}`,
-    fix,
-    at: { file: path },
-  });
-}
-
 const types = { file: "file", link: "symlink", folder: "directory" } as const satisfies Record<
   ContextItem["type"],
   TarHeader["type"]
@@ -110,7 +100,7 @@ export function tarStream(entries: Iterable<ContextItem>): Readable {
 async function fill(controller: TarPackController, entries: Iterable<ContextItem>): Promise<void> {
   for (const entry of entries) {
     const body = controller.add(headerOf(entry)).getWriter();
-    // The stream's own end is what tells of a failure: these promises would be rejections that nobody reads.
+    // The stream reports a failure itself; this promise must not be an unhandled rejection.
     body.closed.catch(() => {});
     if (entry.content !== null) {
       for await (const chunk of entry.content()) {
@@ -161,7 +151,12 @@ export function contextTar(source: ContextSource): Readable {
 
 function* items({ contextDir, contextFiles, dockerfile, mtime }: ContextSource): Generator<ContextItem> {
   if (contextFiles.some(({ path }) => path === dockerfileName)) {
-    throw notSendable(dockerfileName, "imgmatch sends its Dockerfile under this name");
+    throw new ImgmatchError({
+      code: "CONTEXT_NOT_FOUND",
+      message: "cannot be sent to the engine: imgmatch sends its Dockerfile under this name",
+      fix: "rename it, or correct the matrix's context",
+      at: { file: dockerfileName },
+    });
   }
   yield textItem(dockerfileName, Buffer.from(dockerfile, "utf8"), mtime);
   yield* contextItems(contextDir, contextFiles, mtime);

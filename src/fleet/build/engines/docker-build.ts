@@ -8,7 +8,7 @@ import type { Environment } from "../../../io/world.ts";
 import type { BuildRequest, BuildWatch } from "../engine.ts";
 import { cacheReference } from "./cache.ts";
 import type { BuildFailure } from "./docker/build-output.ts";
-import { runProgram } from "./program.ts";
+import { lastLineOf, runProgram } from "./program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
 import { nothingMore, type StageContext, withTemporaryFolder } from "./staged-context.ts";
 import type { StepOptions } from "./step-options.ts";
@@ -26,22 +26,22 @@ export const noAttestations = {
 } as const;
 
 export interface DockerBuildMeans extends BuildClient {
-  readonly given: StepOptions;
+  readonly stepOptions: StepOptions;
   readonly cacheFrom: readonly string[];
   readonly stage: StageContext;
   readonly shared: SharedFailures;
 }
 
 export interface DockerBuilt {
-  /** Of the image's configuration, where it is told. */
+  /** Digest of the image's configuration, if the program says it. */
   readonly config: Digest | null;
-  /** By which an engine knows the image: what BuildKit calls its digest. */
+  /** The engine's id of the image: BuildKit calls it the digest. */
   readonly digest: Digest | null;
   readonly failure: BuildFailure | null;
 }
 
 export async function runDockerBuild(
-  { env, command, given, cacheFrom, stage, shared }: DockerBuildMeans,
+  { env, command, stepOptions, cacheFrom, stage, shared }: DockerBuildMeans,
   request: BuildRequest,
   more: readonly string[],
   { signal, onLog }: BuildWatch,
@@ -68,10 +68,10 @@ export async function runDockerBuild(
             "--file",
             dockerfile,
           ],
-          ...buildFlags(request, given),
+          ...buildFlags(request, stepOptions),
           ...cacheFrom.flatMap((from) => ["--cache-from", cacheReference(from, request.cell)]),
           ...more,
-          // By its name alone, which with docker 20.10 is what BuildKit keeps the files under.
+          // The name alone: docker 20.10 has BuildKit keep the files under this text.
           basename(context),
         ],
         { env, cwd: dirname(context), signal, onLine: onLog },
@@ -109,10 +109,10 @@ export function buildFlags(
   ];
 }
 
-type Asked = Pick<BuildRequest, "attest">;
+type Attested = Pick<BuildRequest, "attest">;
 
 /** `type=provenance,mode=max`, `type=sbom,generator=…` (docker/buildx, docs/reference/buildx_build.md, --attest). */
-export function attestValues({ attest }: Asked): readonly string[] {
+export function attestValues({ attest }: Attested): readonly string[] {
   if (attest === undefined) return [];
   const { provenance, sbom } = attest;
   return [
@@ -121,9 +121,9 @@ export function attestValues({ attest }: Asked): readonly string[] {
   ];
 }
 
-/** The request's build arguments and, where provenance repeats them, those that say which cell it is. */
-export function argsWithSaid({ args, attest }: Asked & Pick<BuildRequest, "args">): BuildRequest["args"] {
-  return attest?.provenance === "max" ? { ...args, ...attest.said } : args;
+/** The request's build arguments and, where provenance repeats them, those that name the cell. */
+export function argsWithExtra({ args, attest }: Attested & Pick<BuildRequest, "args">): BuildRequest["args"] {
+  return attest?.provenance === "max" ? { ...args, ...attest.extraArgs } : args;
 }
 
 const keptLines = 12;
@@ -131,10 +131,7 @@ const keptLines = 12;
 /** @param lastLines of standard error, the last one last */
 export function plainFailure(lastLines: readonly string[]): BuildFailure {
   const last = lastLines.findLast((line) => /^(ERROR|error): /.test(line));
-  const message = (last ?? lastLines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(
-    /^(ERROR|error): /,
-    "",
-  );
+  const message = (last ?? lastLineOf(lastLines)).replace(/^(ERROR|error): /, "");
   // The failing step again, between two rules: ` > [2/3] RUN make:` and its last lines with their seconds.
   const start = lastLines.findLastIndex((line) => /^ > .*:$/.test(line));
   if (start < 0) return { step: null, message, lastLines: [] };

@@ -1,10 +1,8 @@
-/** The flags that choose what builds, turned into an engine. */
+/** The flags that choose an engine, and the engine. */
 
 import { resolve } from "node:path";
 import type { Engine } from "../engine.ts";
 import { type EngineName, type EngineTraits, engineTraits } from "./engine-traits.ts";
-import type { EngineOptions } from "./engines.ts";
-import type { FleetBuilder } from "../fleet-builder.ts";
 import { usageError } from "../../../errors.ts";
 import type { World } from "../../../io/world.ts";
 
@@ -21,71 +19,53 @@ export interface EngineChoice {
   /** `ID`, `ID=SOCKET` or `ID=KEY`. */
   readonly ssh?: readonly string[];
   readonly network?: string;
-  readonly stack?: string;
   /** PEM file with certificates to trust beside the usual ones. */
   readonly ca?: string;
 }
 
-/** Opens the engine that builds one image. Throws `USAGE` for flags that do not go together, and the engine's errors if it is not there. */
-export async function engineFor(flags: EngineChoice, world: Pick<World, "env">): Promise<Engine> {
-  const options = await engineOptions(flags, world);
-  const { engines } = await import("./engines.ts");
-  return engines[flags.engine ?? defaultEngine](options);
-}
-
-/** Opens a builder of fleets, cell by cell; throws as {@link engineFor}. Pulumi's is in the hall of Pulumi. */
-export async function cellBuilderFor(flags: EngineChoice, world: Pick<World, "env">): Promise<FleetBuilder> {
-  const { cellBuilder } = await import("../cell-builder.ts");
-  return cellBuilder(await engineFor(flags, world));
-}
-
-/** Throws `USAGE` for flags that do not go together. */
-export async function engineOptions(
-  flags: EngineChoice,
-  { env }: Pick<World, "env">,
-): Promise<EngineOptions> {
+/** Opens the chosen engine. Throws `USAGE` for flags that do not go together, and what the engine throws if it is not there. */
+export async function engineFor(flags: EngineChoice, { env }: Pick<World, "env">): Promise<Engine> {
   requireOffered(flags);
-  const { builder, cacheFrom: from = [], cacheTo: to = [] } = flags;
-  const [{ checkCache }, { parseSecrets, parseSsh }, { dockerCredentials }] = await Promise.all([
+  const { engine = defaultEngine, builder, cacheFrom: from = [], cacheTo: to = [], network } = flags;
+  const [{ checkCache }, { parseSecrets, parseSsh }, { dockerCredentials }, { engines }] = await Promise.all([
     import("./cache.ts"),
     import("./step-options.ts"),
     import("../../../oci/registry/credentials.ts"),
+    import("./engines.ts"),
   ]);
   const cache = { from, to };
   checkCache(cache);
   const ca = flags.ca === undefined ? undefined : resolve(flags.ca);
   const secrets = parseSecrets(flags.secret ?? [], env);
   const ssh = parseSsh(flags.ssh ?? [], env);
-  const { network } = flags;
-  return { env, credentials: dockerCredentials(env), builder, cache, secrets, ssh, network, ca };
+  return engines[engine]({
+    env,
+    credentials: dockerCredentials(env),
+    builder,
+    cache,
+    secrets,
+    ssh,
+    network,
+    ca,
+  });
 }
 
-function requireOffered(flags: EngineChoice): void {
-  const { engine = defaultEngine, cacheFrom = [], cacheTo = [], secret = [], ssh = [] } = flags;
-  const offered = engineTraits[engine];
-  const refuse = (isRefused: boolean, message: string, fix = "build with another engine") => {
-    if (isRefused) throw usageError(message, fix);
-  };
-  const cached = cacheFrom.length + cacheTo.length > 0;
-  const not = `is not offered with --engine ${engine}`;
-  refuse(
-    flags.builder !== undefined && !offered.builders,
-    "--builder names a builder of buildx",
-    "add --engine buildx",
-  );
-  refuse(
-    flags.stack !== undefined && !offered.stacks,
-    "--stack names a stack of Pulumi",
-    "add --engine pulumi",
-  );
-  refuse(
-    cached && !offered.cache,
-    `--cache-from and --cache-to are not offered with --engine ${engine}`,
-    "leave them out, or build with --engine buildx",
-  );
-  refuse(secret.length > 0 && !offered.secrets, `--secret ${not}, whose state would keep it`);
-  refuse(ssh.length > 0 && !offered.ssh, `--ssh ${not}, whose provider knows no agents`);
-  requireNetwork(flags.network ?? "default", engine);
+function requireOffered({
+  engine = defaultEngine,
+  builder,
+  cacheFrom = [],
+  cacheTo = [],
+  network,
+}: EngineChoice): void {
+  const { builders, cache } = engineTraits[engine];
+  if (builder !== undefined && !builders)
+    throw usageError("--builder names a builder of buildx", "add --engine buildx");
+  if (cacheFrom.length + cacheTo.length > 0 && !cache)
+    throw usageError(
+      `--cache-from and --cache-to are not offered with --engine ${engine}`,
+      "leave them out, or build with --engine buildx",
+    );
+  requireNetwork(network ?? "default", engine);
 }
 
 export function requireNetwork(network: string, engine: EngineName): void {

@@ -1,4 +1,4 @@
-/** The engines that there are. Adding one is one folder, one line here and one in `engine-traits.ts`. */
+/** The engines. Adding one is one folder, one line here and one in `engine-traits.ts`. */
 
 import type { Engine } from "../engine.ts";
 import { type BuildxOptions, createBuildxEngine } from "./buildx/buildx-engine.ts";
@@ -8,10 +8,8 @@ import { createPodmanEngine } from "./podman/podman-engine.ts";
 
 export type EngineOptions = BuildxOptions & DockerEngineOptions;
 
-/** The engines that build single images; Pulumi's are built by the Docker Engine that its plug-in uses. */
 export const engines = {
   docker: createDockerEngine,
   buildx: createBuildxEngine,
   podman: createPodmanEngine,
-  pulumi: createDockerEngine,
 } as const satisfies Record<EngineName, (options: EngineOptions) => Promise<Engine>>;

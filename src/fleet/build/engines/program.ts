@@ -1,4 +1,4 @@
-/** Runs an engine's own program: its words by lines, its absence as a problem with a code. */
+/** Runs an engine's own program. */
 
 import { ImgmatchError } from "../../../errors.ts";
 import { isErrno } from "../../../io/files.ts";
@@ -6,7 +6,7 @@ import { type EndedProgram, type ProgramOptions, runProgram as run } from "../..
 
 const keptLines = 40;
 
-/** With the last lines of standard error. Throws `ENGINE_NOT_FOUND` when there is no such program, and the signal's reason when it was aborted. */
+/** Answers also the last lines of standard error. Throws `ENGINE_NOT_FOUND` when there is no such program, and the signal's reason when it was aborted. */
 export async function runProgram(
   program: string,
   args: readonly string[],
@@ -32,4 +32,9 @@ export async function runProgram(
       { cause: error },
     );
   }
+}
+
+/** The last words of a program that failed. */
+export function lastLineOf(lines: readonly string[]): string {
+  return (lines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(/^Error: /, "");
 }

@@ -1,4 +1,4 @@
-/** An engine's words about a push that failed → the problem that a person reads. */
+/** Turns an engine's words about a failed push into a problem, and pushes again if the failure may pass. */
 
 import { RegistryError } from "../../../oci/registry/registry-error.ts";
 import { tryAgain, type TryOptions } from "../../../oci/registry/try-again.ts";
@@ -24,7 +24,7 @@ export function pushFailure(name: string, said: string, advice: Advice): Registr
   return new RegistryError({ code: "REGISTRY_AUTH", message, fix });
 }
 
-/** Whether the registry wants another login. A number alone says nothing: ports and digests have the same digits. */
+/** The registry wants another login. A number alone says nothing: ports and digests have the same digits. */
 function isRefusal(said: string): boolean {
   return /unauthorized|denied|authentication required|no basic auth credentials|forbidden|\bstatus(?: code)?:? 40[13]\b/i.test(
     said,

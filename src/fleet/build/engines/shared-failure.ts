@@ -1,5 +1,5 @@
 /**
- * The output of a failing step, for all cells that it fails. BuildKit runs a step that several builds have in common once, and sends its
+ * Gives every cell that a shared step fails the output of that step. BuildKit runs a step that several builds have in common once, and sends its
  * output to the builds that were there when it came (moby/buildkit, solver/jobs.go); the others hear of its end alone.
  */
 
@@ -23,7 +23,7 @@ interface Printed {
 const patienceMs = 1_000;
 
 export function createSharedFailures() {
-  /** By build: those that run beside it, or did while it ran. */
+  /** Build → the builds that run beside it, or did while it ran. */
   const running = new Map<number, Set<number>>();
   const printed = new Map<string, Printed[]>();
   let count = 0;

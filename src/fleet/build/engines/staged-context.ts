@@ -1,5 +1,5 @@
 /**
- * A folder with exactly the files of a build context, for engines that take a folder: what `.dockerignore` and imgmatch
+ * Copies exactly the files of a build context into a folder, for engines that take a folder: files that `.dockerignore` and imgmatch
  * leave out must not reach an image, and modes and times must be the same on every machine.
  */
 
@@ -55,7 +55,7 @@ export function createStaging(mtime: number): StageContext {
 
 const prefix = "imgmatch-context-";
 
-/** Copies of this user's processes that were killed. Moved out of the way first: who reads one must find all of it or nothing. */
+/** Removes copies that killed processes of this user left. Each is renamed first: a reader must find all of it or nothing. */
 async function removeLeft(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(prefix)) continue;

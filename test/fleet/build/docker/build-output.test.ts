@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { adviceFor } from "../../../../src/fleet/build/engines/advice.ts";
 import { buildFailure, createBuildOutput } from "../../../../src/fleet/build/engines/docker/build-output.ts";
 import { readTrace } from "../../../../src/oci/engine/trace.ts";
 
@@ -163,12 +164,15 @@ describe("why a build failed", () => {
     ["[2/3] RUN --mount=type=secret,id=t make", "no active sessions", "ENGINE_NOT_FOUND"],
     [null, "dockerfile parse error line 2: unknown instruction: FOO", "BUILD_FAILED"],
   ])("%s: %s is %s", (step, message, code) => {
-    expect(buildFailure("cell", { step, message, lastLines: [] })).toMatchObject({ code });
+    expect(buildFailure("cell", { step, message, lastLines: [] }, adviceFor("engine"))).toMatchObject({
+      code,
+    });
   });
 
   it("is the disk also where only what the step runs says so", () => {
     const lastLines = ["dd: error writing '/x': No space left on device", "4+0 records in"];
-    const failure = buildFailure("cell", { step: "[2/2] RUN dd", message: "exit code: 1", lastLines });
+    const full = { step: "[2/2] RUN dd", message: "exit code: 1", lastLines };
+    const failure = buildFailure("cell", full, adviceFor("engine"));
     expect(failure).toMatchObject({ code: "ENGINE_FAILED" });
     expect(failure.message).toContain("error writing");
   });

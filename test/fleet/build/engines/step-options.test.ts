@@ -64,8 +64,6 @@ describe("an engine that cannot refuses", () => {
   const refusal = (flags: object) => engineFor({ engine: "docker", ...flags } as never, { env: {} });
 
   test.each([
-    [{ engine: "pulumi", ssh: ["default"] }, "--ssh is not offered with --engine pulumi"],
-    [{ engine: "pulumi", network: "none" }, '--network "none" is not offered with --engine pulumi'],
     [{ engine: "docker", network: "mine" }, '--network "mine" is not offered with --engine docker'],
     [{ engine: "buildx", network: "mine" }, '--network "mine" is not offered with --engine buildx'],
     [{ engine: "podman", network: "-x" }, '--network "-x" is not offered with --engine podman'],

@@ -17,7 +17,7 @@ import { pushFailure, retryPush } from "../push-failure.ts";
 import { createRewriting, sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import {
-  argsWithSaid,
+  argsWithExtra,
   attestValues,
   type DockerBuildMeans,
   type DockerBuilt,
@@ -45,7 +45,7 @@ interface Means extends DockerBuildMeans {
 
 interface Made {
   readonly request: BuildRequest;
-  /** Of an image that was built without cache, read at once. */
+  /** Only of an image that was built without cache. */
   readonly layers?: readonly Layer[];
 }
 
@@ -55,7 +55,7 @@ export async function createBuildxEngine({
   builder,
   cache = noCache,
   ca,
-  ...given
+  ...stepOptions
 }: BuildxOptions): Promise<Engine> {
   const chosen = builder === undefined ? [] : ["--builder", builder];
   const facts = await inspectBuilder(env, builder);
@@ -66,7 +66,7 @@ export async function createBuildxEngine({
     env: { ...env, ...noAttestations },
     command: ["buildx", "build", ...chosen],
     cacheFrom: cache.from,
-    given,
+    stepOptions,
     stage: createStaging(epoch ?? 0),
     shared: createSharedFailures(),
     withLocalBases: localBasesOf(facts, engineOf),
@@ -89,14 +89,12 @@ export async function createBuildxEngine({
   const { imageOf, madeOf } = createOrigins();
   const uncached: string[] = [];
   return {
-    name: "buildx",
     isHere: false,
-    keeper: null,
     attests: facts.attests && (engineOf === null || (await engineOf().then(hasContentStore, () => false))),
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
     async build(request, watch) {
       if (request.noCache && engineOf === null) {
-        // Asked for later it could be another build's layer: the builder's cache then has both.
+        // Read now: later the builder's cache could answer with the layers of another build.
         const { id, layers } = await archived(request, watch);
         return imageOf(id, { request, layers });
       }
@@ -200,9 +198,9 @@ async function buildx(
   watch: BuildWatch,
   writes: Writes = {},
 ): Promise<DockerBuilt> {
-  const said = { ...request, args: argsWithSaid(request) };
+  const attested = { ...request, args: argsWithExtra(request) };
   const built = await means.withLocalBases(request.localBases ?? [], () =>
-    runDockerBuild(means, said, more, watch),
+    runDockerBuild(means, attested, more, watch),
   );
   const { failure } = built;
   if (failure === null) return built;

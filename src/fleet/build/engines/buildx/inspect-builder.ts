@@ -1,4 +1,4 @@
-/** The answer of `docker buildx inspect` about a builder. */
+/** Asks `docker buildx inspect` about a builder. */
 
 import type { Environment } from "../../../../io/world.ts";
 import { ImgmatchError } from "../../../../errors.ts";
@@ -10,7 +10,7 @@ export interface BuilderFacts {
   readonly driver: string;
   /** Address or docker context of its first node. */
   readonly endpoint: string;
-  /** Of BuildKit; unknown is `?`. */
+  /** The version of BuildKit; `?` where it is unknown. */
   readonly version: string;
   /** `rewrite-timestamp` is an output option since BuildKit 0.13. */
   readonly rewritesTimestamps: boolean;

@@ -1,4 +1,4 @@
-/** The engine's output of a build → log lines, the image's id, and the step that failed. */
+/** Reads the engine's output of a build: log lines, the image's id, the step that failed. */
 
 import { StringDecoder } from "node:string_decoder";
 import { ImgmatchError, type ProblemCode } from "../../../../errors.ts";
@@ -6,7 +6,7 @@ import { fieldsOf } from "../../../../io/json.ts";
 import { readTrace, type TraceVertex } from "../../../../oci/engine/trace.ts";
 import { namesLocalBase } from "../../../../oci/local-base.ts";
 import { remember } from "../../../../io/collections.ts";
-import { type Advice, adviceFor } from "../advice.ts";
+import type { Advice } from "../advice.ts";
 
 export interface BuildOutcome {
   readonly imageId: string | null;
@@ -127,7 +127,7 @@ export function createBuildOutput(onLog: (line: string) => void) {
   };
 }
 
-/** Whether the engine's disk is: BuildKit says so, or what a step runs. */
+/** The engine's disk is full: BuildKit says so, or a program of a step. */
 export function isFull({ message, lastLines }: BuildFailure): boolean {
   return [message, ...lastLines].some((line) => /no space left on device/i.test(line));
 }
@@ -139,7 +139,7 @@ export function isFull({ message, lastLines }: BuildFailure): boolean {
 export function buildFailure(
   cell: string,
   failure: BuildFailure,
-  advice: Advice = adviceFor("engine"),
+  advice: Advice,
   folder?: string,
 ): ImgmatchError {
   const { step, message, lastLines } = failure;

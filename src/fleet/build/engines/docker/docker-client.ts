@@ -1,4 +1,4 @@
-/** The docker command where it is a client of BuildKit: it hands over secrets and agents, and of a context what the engine has not. */
+/** Finds the docker command that is a client of BuildKit: it hands over secrets and agents, and only those files that the engine lacks. */
 
 import { versionAnswer } from "../../../../oci/engine/engine-answers.ts";
 import type { DockerApi } from "../../../../oci/engine/api.ts";
@@ -6,7 +6,7 @@ import type { Environment } from "../../../../io/world.ts";
 import { ImgmatchError } from "../../../../errors.ts";
 import { type BuildClient, noAttestations } from "../docker-build.ts";
 import { runProgram } from "../program.ts";
-import type { StepOptions } from "../step-options.ts";
+import type { BuildSecret, BuildSsh } from "../step-options.ts";
 
 export type FoundClient =
   | { readonly client: BuildClient; readonly isBuildx: boolean }
@@ -45,13 +45,15 @@ export function isPodman({ Components }: { readonly Components: readonly { reado
   return Components.some(({ Name }) => /podman/i.test(Name));
 }
 
-interface Wishes extends Required<Pick<StepOptions, "secrets" | "ssh">> {
-  /** Files that steps write get the time of SOURCE_DATE_EPOCH. */
+interface Wishes {
+  readonly secrets: readonly BuildSecret[];
+  readonly ssh: readonly BuildSsh[];
+  /** Give files that steps write the time of SOURCE_DATE_EPOCH. */
   readonly rewrites: boolean;
 }
 
 /** Throws `ENGINE_NOT_FOUND` for what no engine is told by its API alone. */
-export function requireClient(found: FoundClient, { secrets = [], ssh = [], rewrites }: Wishes): void {
+export function requireClient(found: FoundClient, { secrets, ssh, rewrites }: Wishes): void {
   const [what] = [
     ...(found.client === null && secrets.length > 0 ? ["--secret"] : []),
     ...(found.client === null && ssh.length > 0 ? ["--ssh"] : []),

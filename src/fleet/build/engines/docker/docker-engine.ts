@@ -37,7 +37,7 @@ export interface DockerEngineOptions extends StepOptions {
   readonly credentials?: CredentialStore;
   /** To be written is only `inline` cache: BuildKit inside the engine has no other. */
   readonly cache?: CacheOptions | undefined;
-  /** PEM file that imgmatch trusts: what the engine needs for the same is said when it fails. */
+  /** PEM file that imgmatch trusts: the advice names it when the engine does not trust the same. */
   readonly ca?: string | undefined;
 }
 
@@ -74,7 +74,7 @@ export async function createDockerEngine({
       ? byApi(api, { shared, mtime, cacheFrom, network, why: found.why, pull: pullBases(api, credentials) })
       : byClient({
           ...found.client,
-          ...{ shared, cacheFrom, stage: createStaging(mtime), given: { secrets, ssh, network } },
+          ...{ shared, cacheFrom, stage: createStaging(mtime), stepOptions: { secrets, ssh, network } },
         });
   // moby/buildkit, "Inline cache": the frontend's argument, which no Dockerfile sees. It honours SOURCE_DATE_EPOCH since 0.11 (Docker 23).
   const inline: Readonly<Record<string, string>> = cache.to.length > 0 ? { BUILDKIT_INLINE_CACHE: "1" } : {};
@@ -83,9 +83,7 @@ export async function createDockerEngine({
   const withLocalBases = createLocalBases(api);
   const uncached: string[] = [];
   return {
-    name: "docker",
     isHere: api.endpoint.kind === "socket",
-    keeper: "docker",
     attests: false,
     async describe() {
       const version = await api.read("/version", versionAnswer);
@@ -123,7 +121,7 @@ function byClient(means: DockerBuildMeans): RunBuild {
 }
 
 interface ApiMeans extends Pick<DockerBuildMeans, "shared" | "cacheFrom"> {
-  /** Of every file, in seconds since 1970. */
+  /** The time of every file, in seconds since 1970. */
   readonly mtime: number;
   readonly network: string;
   readonly why: string;

@@ -108,9 +108,9 @@ export async function pushImage(
 
 /** The classic image store tells it as data, the containerd store (default since Docker 29) only in a sentence. */
 function digestIn(aux: unknown, status: unknown): Digest | null {
-  const told = (aux as { readonly Digest?: unknown } | undefined)?.Digest;
-  const said = /: digest: (sha256:[0-9a-f]{64}) size: \d+$/.exec(
+  const inAux = (aux as { readonly Digest?: unknown } | undefined)?.Digest;
+  const inStatus = /: digest: (sha256:[0-9a-f]{64}) size: \d+$/.exec(
     typeof status === "string" ? status : "",
   )?.[1];
-  return [told, said].find(isDigest) ?? null;
+  return [inAux, inStatus].find(isDigest) ?? null;
 }

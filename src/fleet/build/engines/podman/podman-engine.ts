@@ -20,7 +20,7 @@ import type { StepOptions } from "../step-options.ts";
 import { buildFlags } from "../docker-build.ts";
 import { buildFailure } from "../docker/build-output.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
-import { runProgram } from "../program.ts";
+import { lastLineOf, runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
 import {
   createStaging,
@@ -34,18 +34,16 @@ import { createScratch, findPodman, findPodmanImage, imageOfLine, type Podman } 
 /** `ca`: beside the certificates that it trusts already. */
 export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
 
-export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): Promise<Engine> {
+export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOptions): Promise<Engine> {
   const usable = await withAuthority(await withReadableConfig(env), ca);
   const advice = adviceFor("containers", ca);
   const podman = await findPodman(usable);
   const { program, version } = podman;
   const epoch = sourceDateEpoch(env);
   const uncached: string[] = [];
-  const means = { podman, given, stage: createStaging(epoch ?? 0), epoch, uncached, advice };
+  const means = { podman, stepOptions, stage: createStaging(epoch ?? 0), epoch, uncached, advice };
   return {
-    name: "podman",
     isHere: true,
-    keeper: "podman",
     attests: false,
     describe: async () => `${program} ${version}`,
     layers: (image, watch) => layers(podman, image, watch),
@@ -67,7 +65,7 @@ export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): 
           ["push", ...tls, "--digestfile", file, image.id.slice("sha256:".length), `docker://${name}`],
           { env: usable, signal, onLine: onLog },
         );
-        if (status !== 0) throw pushFailure(name, lastLine(lastLines), advice);
+        if (status !== 0) throw pushFailure(name, lastLineOf(lastLines), advice);
         const digest = (await readFile(file, "utf8")).trim();
         if (isDigest(digest)) return digest;
         throw engineFailed(`${program} pushed ${name} without naming a digest`);
@@ -83,7 +81,7 @@ async function answerOf(
   options: Pick<ProgramOptions, "signal" | "onLine">,
 ): Promise<string> {
   const { status, stdout, lastLines } = await runProgram(program, args, { env, ...options });
-  if (status !== 0) throw engineFailed(`${program}: ${lastLine(lastLines)}`);
+  if (status !== 0) throw engineFailed(`${program}: ${lastLineOf(lastLines)}`);
   return stdout;
 }
 
@@ -119,7 +117,7 @@ function configOfPodman([image]: readonly PodmanImage[]) {
 
 interface Means {
   readonly podman: Podman;
-  readonly given: StepOptions;
+  readonly stepOptions: StepOptions;
   readonly stage: StageContext;
   readonly epoch: number | null;
   /** Gets the images of builds without cache, also of those that fail. */
@@ -128,7 +126,7 @@ interface Means {
 }
 
 async function build(
-  { podman, given, stage, epoch, uncached, advice }: Means,
+  { podman, stepOptions, stage, epoch, uncached, advice }: Means,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
@@ -159,7 +157,7 @@ async function build(
         ...(namesSteps ? [] : ["--iidfile", idFile]),
         ...(mayHide ? ["--ignorefile", ignoreFile] : []),
         ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
-        ...buildFlags(request, given),
+        ...buildFlags(request, stepOptions),
         ...request.tags.flatMap((tag) => ["--tag", tag]),
         context,
       ],
@@ -179,7 +177,7 @@ async function build(
     if (status !== 0) {
       const failure = {
         step: steps.at(-1) ?? null,
-        message: lastLine(lastLines),
+        message: lastLineOf(lastLines),
         lastLines: lastLines.slice(-13, -1),
       };
       throw buildFailure(request.cell, failure, advice);
@@ -199,10 +197,6 @@ async function withReadableConfig(env: Environment): Promise<Environment> {
     () => env,
     () => rest,
   );
-}
-
-function lastLine(lines: readonly string[]): string {
-  return (lines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(/^Error: /, "");
 }
 
 function engineFailed(message: string): ImgmatchError {

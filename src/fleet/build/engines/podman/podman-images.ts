@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../../../../errors.ts";
 import { type Digest, isDigest } from "../../../../oci/digest.ts";
 import type { Environment } from "../../../../io/world.ts";
-import { runProgram } from "../program.ts";
+import { lastLineOf, runProgram } from "../program.ts";
 
 /** Podman, or Buildah where there is no other. */
 export interface Podman {
@@ -21,7 +21,7 @@ export async function findPodmanImage({ program, env }: Podman, name: string): P
   const { status, stdout, lastLines } = await runProgram(program, [...inspect, "--", name], { env });
   const id = `sha256:${stdout.trim().replace(/^sha256:/, "")}`;
   if (status === 0 && isDigest(id)) return id;
-  const said = lastLines.findLast((line) => line.trim() !== "") ?? "no word of it";
+  const said = lastLineOf(lastLines);
   if (status !== 0 && /image not known|no such image|unable to find/i.test(said)) return null;
   throw new ImgmatchError({
     code: "ENGINE_FAILED",
@@ -52,10 +52,9 @@ export function imageOfLine(line: string): string | null {
 }
 
 /**
- * Looks which images there are; the answer removes those that builds without cache have made since, an image for each step, and that have no
- * name.
+ * Notes the images that there are. The answer removes those without a name that builds without cache have made since: one for each step.
  *
- * @param built gets their ids, or how they begin, in the order in which they are made
+ * @param built gets their ids, or the beginnings of their ids, in the order of the builds
  */
 export async function createScratch(
   podman: Podman,
@@ -76,7 +75,7 @@ export async function createScratch(
       const now = program === "podman" ? ids : ids.slice(0, 1);
       const flags = program === "podman" ? ["--no-prune"] : [];
       const { status, lastLines } = await runProgram(program, ["rmi", ...flags, ...now], { env });
-      if (status !== 0) onLog(`images of this build stay: ${lastLines.at(-1) ?? "no word of why"}`);
+      if (status !== 0) onLog(`images of this build stay: ${lastLineOf(lastLines)}`);
       const still = new Set((await left()).map(({ id }) => id));
       ids = ids.filter((id) => still.has(id) && !now.includes(id));
     }

@@ -1,0 +1,172 @@
+/** Changes a lock without a build: moves bases, removes images, merges locks. */
+
+import { throwProblems, type Problem, usageError } from "../errors.ts";
+import { withUnprinted } from "../io/unprinted.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { isAdopted, refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
+import type { Lock } from "../lock/lock.ts";
+import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { mergedLock } from "../lock/merge-locks.ts";
+import { updateLock } from "../lock/update-lock.ts";
+import { withoutImages } from "../lock/without-images.ts";
+import type { Digest } from "../oci/digest.ts";
+import {
+  baseLookup,
+  lockFileOf,
+  openFleetFor,
+  parseReplacements,
+  type FleetChoice,
+} from "./open/fleet-choice.ts";
+import type { Fleet } from "./open/open-fleet.ts";
+import { baseUpdates, movableBases, type BaseUpdate, withUpdatedBases } from "./plan/registry-view.ts";
+import { planOpenFleet } from "./open/plan-open-fleet.ts";
+
+export type ChangeLockOptions = Omit<FleetChoice, "cache"> & Watching;
+
+export interface UpdateBasesAnswer {
+  readonly schemaVersion: 1;
+  /** How many references were asked for. */
+  readonly checked: number;
+  readonly updates: readonly BaseUpdate[];
+}
+
+/**
+ * Lets the next build use the present digests of the base images' tags. Throws every failure to read such a digest, `LOCK_…`
+ * for a missing lock or one of another repository, and mistakes of the matrix.
+ *
+ * @example
+ * const { updates } = await updateBases();
+ */
+export async function updateBases(
+  asked: ChangeLockOptions = {},
+  given?: Partial<World>,
+): Promise<UpdateBasesAnswer> {
+  const world = worldOf(asked, given);
+  if (asked.offline)
+    throw usageError("--update-bases asks registries, and --offline forbids it", "leave --offline out");
+  const { fleet, only } = await openFleetFor(asked, world);
+  const { lock, file, repository } = await readOwnLock(fleet, asked);
+  const problems: Problem[] = [];
+  const { findBaseDigest } = await baseLookup(asked, world, (problem) => problems.push(problem));
+  const replaceBases = parseReplacements(asked.replaceBase);
+  const { cells } = await planOpenFleet(fleet, { only, replaceBases, findBaseDigest, lock });
+  const locked = cells.filter((planned) => planned.locked !== null);
+  const refs = movableBases({ cells: locked });
+  const found = await Promise.all(refs.map(async (ref) => [ref, await findBaseDigest(ref)] as const));
+  // Some bases updated and others not would be neither the old state nor the new one.
+  throwProblems(problems);
+  const current = new Map(found.filter((pair): pair is [string, Digest] => pair[1] !== null));
+  const updates = baseUpdates(locked, current);
+  if (updates.length > 0)
+    await updateLock(file, (now) => withUpdatedBases(now ?? lock, locked, current), { repository });
+  return { schemaVersion: 1, checked: refs.length, updates };
+}
+
+export interface RemovedImages {
+  readonly schemaVersion: 1;
+  /** Their cells, sorted. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * Removes images from the lock whose cells the matrix lacks, excludes or makes impossible. The registry keeps them. Throws `USAGE`, `LOCK_…`
+ * for a missing lock or one of another repository, and mistakes of the matrix.
+ *
+ * @example
+ * const { removed } = await pruneLock();
+ */
+export async function pruneLock(
+  asked: ChangeLockOptions = {},
+  given?: Partial<World>,
+): Promise<RemovedImages> {
+  const { fleet, only } = await openFleetFor(asked, worldOf(asked, given));
+  if (only.length > 0)
+    throw usageError("--prune looks at the whole lock, --only at some cells", "leave --only out");
+  const { lock, file, repository } = await readOwnLock(fleet, asked);
+  const buildable = new Set(fleet.cells.filter(({ skipped }) => skipped === null).map(({ cell }) => cell.id));
+  const retired = (images: Lock["images"]) => Object.keys(images).filter((cell) => !buildable.has(cell));
+  const removed = retired(lock.images).sort();
+  if (removed.length > 0) {
+    const prune = (now: Lock) => withoutImages(now, retired(now.images), file);
+    await updateLock(file, (now) => prune(now ?? lock), { repository });
+  }
+  return { schemaVersion: 1, removed };
+}
+
+/** Throws `LOCK_…` for one that the matrix does not make. */
+async function readOwnLock(
+  { matrix: { repository } }: Fleet,
+  asked: FleetChoice,
+): Promise<{ readonly lock: Lock; readonly file: string; readonly repository: string }> {
+  const file = lockFileOf(asked);
+  const lock = await readLock(file);
+  refuseAdoptedLock(lock, file);
+  refuseForeignLock(lock, repository, file);
+  return { lock, file, repository };
+}
+
+export interface MergeLocksOptions extends Pick<FleetChoice, "matrix" | "lock"> {
+  /** Files of the locks of builds that ran side by side. */
+  readonly locks: readonly [string, ...string[]];
+  /** The lock that they all began with. Default: the fleet's own. */
+  readonly base?: string;
+  /** The file of the result. Default: the fleet's lock. */
+  readonly out?: string;
+}
+
+export interface MergeLocksAnswer {
+  readonly schemaVersion: 1;
+  readonly out: string;
+  readonly locks: readonly string[];
+  /** How many images the result has. */
+  readonly images: number;
+}
+
+/**
+ * Joins the locks of builds that ran side by side. Throws `LOCK_MERGE_CONFLICT` for different repositories, fleets or matrices, for two
+ * digests of one cell, and for built images beside adopted ones; and errors of reading and writing.
+ *
+ * @example
+ * await mergeLocks({ locks: ["one/imgmatch.lock.json", "two/imgmatch.lock.json"] });
+ */
+export async function mergeLocks(asked: MergeLocksOptions): Promise<MergeLocksAnswer> {
+  const home = lockFileOf(asked);
+  const { locks, base, out = home } = asked;
+  const named = base === undefined ? null : await readLock(base);
+  const readNamed = async (file: string) => ({ file, lock: await readLock(file) });
+  const [first, ...rest] = locks;
+  const [one, others] = await Promise.all([readNamed(first), Promise.all(rest.map(readNamed))]);
+  const merge = (before: Lock | null) => mergedLock([one, ...others], before);
+  const before = named ?? (await readLockIfPresent(home));
+  const { repository } = merge(before);
+  // A build beside this may have written it since.
+  const isLive = named === null && out === home;
+  const { images } = await updateLock(out, (now) => merge(isLive ? now : before), { repository });
+  return { schemaVersion: 1, out, locks, images: Object.keys(images).length };
+}
+
+export interface RemoveFromLockOptions extends Pick<FleetChoice, "matrix" | "lock"> {
+  /** Their ids. */
+  readonly cells: readonly string[];
+}
+
+/** `adopted` and `kept` are no part of the JSON: whether others built the images, and how many are still there. */
+export interface RemoveFromLockAnswer extends RemovedImages {
+  readonly adopted: boolean;
+  readonly kept: number;
+}
+
+/**
+ * Removes images from the lock, so that the next build makes them again if the matrix has them. The registry keeps them. Throws
+ * `LOCK_…`, and `CELL_NOT_FOUND` for every cell that the lock lacks; then it removes nothing.
+ *
+ * @example
+ * await removeFromLock({ cells: ["12.8.1_9.0a_sapphirerapids"] });
+ */
+export async function removeFromLock(asked: RemoveFromLockOptions): Promise<RemoveFromLockAnswer> {
+  const file = lockFileOf(asked);
+  const before = await readLock(file);
+  const { images } = await updateLock(file, (now) => withoutImages(now ?? before, asked.cells, file));
+  const answer = { schemaVersion: 1, removed: [...new Set(asked.cells)].sort() } as const;
+  return withUnprinted(answer, { adopted: isAdopted(before), kept: Object.keys(images).length });
+}

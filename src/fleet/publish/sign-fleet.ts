@@ -1,0 +1,62 @@
+/** Signs what a run publishes: each image before it has its tag, then all that an index will name, each once. */
+
+import type { Digest } from "../../oci/digest.ts";
+import type { ImageReference } from "../../oci/reference.ts";
+import type { Vouching } from "./publish-index.ts";
+import type { Signer } from "../../trust/sign/signer.ts";
+import { requireSigned } from "../../trust/sign/require-signed.ts";
+import { type SignedImages, signImages, type SignOptions } from "../../trust/sign/sign-images.ts";
+import type { TrustedSigner } from "../../trust/trusted-signers.ts";
+
+export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
+  /** Other accepted signers of an image that has its tag already: one of each list. Called if our signer has not signed it. */
+  readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
+}
+
+/** `vouch` signs what is not signed yet, and puts back what another signer's write has dropped. */
+export interface FleetSigner extends Vouching {
+  readonly signer: Signer;
+  /** Signs what was pushed, by digest, before it has its tag. */
+  readonly sign: (pushed: Digest, place: ImageReference) => Promise<void>;
+  /** Throws with exit code 6 if no accepted signer has signed the image that has the tag already. */
+  readonly requireSigned: (image: ImageReference, digest: Digest) => Promise<void>;
+  readonly done: () => SignedImages;
+}
+
+const orPolicy = "a trust policy may name who else signs";
+const ofImage = `find out who pushed it; remove its tag to have it built again, or build under another tag with --no-cache=<word>; ${orPolicy}`;
+const ofIndex = `find out who published it; publish all images from one lock with --replace-index, which leaves out what others have put there; ${orPolicy}`;
+
+/** Signs the images that an index names in this repository, and pushed images in the repository that they were pushed to. */
+export function fleetSigning(
+  reference: ImageReference,
+  { registry, signer, format, signal, others }: FleetSigningOptions,
+): FleetSigner {
+  const [signed, kept, vouched] = [new Set<Digest>(), new Set<Digest>(), new Set<Digest>()];
+  async function sign(
+    place: ImageReference,
+    digests: readonly Digest[],
+    more: Pick<SignOptions, "signal" | "settleMs">,
+  ) {
+    const done = await signImages(place, digests, { registry, signer, format, ...more });
+    for (const digest of done.signed) signed.add(digest);
+    for (const digest of done.kept) if (!signed.has(digest)) kept.add(digest);
+  }
+  const demand = async (image: ImageReference, digest: Digest, fix: string) =>
+    requireSigned(registry, { reference: image, digest }, { own: await signer.asTrusted(), others, fix });
+  return {
+    signer,
+    // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
+    sign: (pushed, place) => sign({ ...place, tag: null, digest: null }, [pushed], { settleMs: 0 }),
+    requireSigned: (image, digest) => demand(image, digest, ofImage),
+    requireVouched: (index) => demand(reference, index, ofIndex),
+    async vouch(digests) {
+      // A signer that cannot know its own signatures again would sign twice.
+      const isBlind = (await signer.asTrusted()) === null;
+      const open = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
+      await sign(reference, open, signal === undefined ? {} : { signal });
+      for (const digest of open) vouched.add(digest);
+    },
+    done: () => ({ signed: [...signed], kept: [...kept] }),
+  };
+}

@@ -1,0 +1,185 @@
+/** Builds the cells of a plan, gives the images their tags, and writes them into the lock: for `build` and for `publish`. */
+
+import { availableParallelism } from "node:os";
+import { dirname, join } from "node:path";
+import { type Problem, throwProblems } from "../../errors.ts";
+import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
+import { cacheFolder, folderCache } from "../../inspect/image/layer-cache.ts";
+import { readRevision } from "../../io/git.ts";
+import type { Watching, World } from "../../io/world.ts";
+import { ignoresMarch } from "../../lock/needed-requirement.ts";
+import { registryFor } from "../../oci/registry/registry-access.ts";
+import { version } from "../../version.ts";
+import { declaredImages } from "../audit/declared-image.ts";
+import { imageExaminer } from "../audit/image-examiner.ts";
+import { unusedAxes } from "../audit/unused-axes.ts";
+import type { BuildEvent, BuildSummary, CellResult } from "../build/built-cell.ts";
+import { defaultEngine, type EngineChoice, engineFor } from "../build/engines/engine-choice.ts";
+import { engineTraits } from "../build/engines/engine-traits.ts";
+import { sourceDateEpoch } from "../build/source-date-epoch.ts";
+import type { BuildContext } from "../dockerfile/context.ts";
+import { recordContext } from "../dockerfile/context-record.ts";
+import { type FleetChoice, lockFileOf, matrixPath } from "../open/fleet-choice.ts";
+import type { Fleet } from "../open/open-fleet.ts";
+import { publishedOnLocal } from "../plan/local-bases.ts";
+import { countActions, type PlanJson } from "../plan/plan-json.ts";
+import type { Plan } from "../plan/planned-cell.ts";
+import { imageAttester, requireAttestable, unattestedImages } from "../publish/attest-image.ts";
+import type { SignerChoice } from "../publish/open-signer.ts";
+import type { Publication, PublicationEvent } from "../publish/publication.ts";
+import type { FleetSigner } from "../publish/sign-fleet.ts";
+import { readOrigin } from "./build-origin.ts";
+import { buildPlan } from "./build-plan.ts";
+
+export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
+  /** Cells at one time. Default: as many as this machine has processors, up to 16. */
+  readonly concurrency?: number;
+  /** Let the version's index say something else than it does now. */
+  readonly replaceIndex?: boolean;
+}
+
+/** Each is a line of `--json`, except `plan`, with which a build begins, and `publish`: from there on an interruption waits. */
+export type FleetBuildEvent =
+  | { readonly type: "plan"; readonly counts: PlanJson["counts"] }
+  | BuildEvent
+  | SummaryEvent
+  | PublicationEvent;
+
+export interface SummaryEvent {
+  readonly type: "summary";
+  readonly schemaVersion: 1;
+  readonly built: number;
+  readonly adopted: number;
+  readonly failed: number;
+  readonly interrupted: number;
+  readonly kept: number;
+  readonly results: readonly CellResult[];
+}
+
+export interface BuildAnswer extends BuildSummary, Publication {
+  readonly schemaVersion: 1;
+}
+
+export interface RunPlanOptions {
+  readonly push: boolean;
+  /** null where nobody signs. */
+  readonly signing: FleetSigner | null;
+  /** Throw where an axis made no difference to the images. */
+  readonly strict: boolean;
+}
+
+/**
+ * A cell that fails, or whose base is unknown, does not stop the others. Throws what the engine throws before the first cell, and with
+ * `strict` after the last one `AUDIT_AXIS_UNUSED`.
+ */
+export async function runPlan(
+  plan: Plan,
+  fleet: Fleet,
+  choice: BuildChoice,
+  world: World<FleetBuildEvent>,
+  options: RunPlanOptions,
+): Promise<BuildSummary> {
+  const counts = countActions(plan);
+  world.onEvent({ type: "plan", counts });
+  const effects = new Map<string, ImageEffect>();
+  const summary =
+    counts.build === 0
+      ? { results: [], kept: counts.keep, interrupted: false }
+      : await buildCells(plan, fleet, choice, world, options, effects);
+  world.onEvent(summaryEvent(summary));
+  const unused = unusedIn(plan, effects);
+  const notes = options.push ? unattestedImages(plan, summary) : [];
+  for (const problem of notes) world.onEvent({ type: "problem", problem });
+  if (options.strict && !summary.interrupted) throwProblems(unused);
+  for (const problem of unused) world.onEvent({ type: "problem", problem });
+  return summary;
+}
+
+async function buildCells(
+  plan: Plan,
+  fleet: Fleet,
+  choice: BuildChoice,
+  world: World<FleetBuildEvent>,
+  { push, signing }: RunPlanOptions,
+  effects: Map<string, ImageEffect>,
+): Promise<BuildSummary> {
+  const { env, signal, onEvent } = world;
+  const { matrix = matrixPath, concurrency = buildsAtOnce() } = choice;
+  const engine = await engineFor(choice, world);
+  if (push) for (const problem of publishedOnLocal(plan)) onEvent({ type: "problem", problem });
+  // Without the signal: an interruption waits until an image that is pushed has its tag.
+  const registry = await registryFor(choice, { env });
+  requireAttestable(plan.matrix, engine, fleet);
+  for (const context of builtContexts(plan)) await recordContext(fleet.root, context);
+  const [described, revision] = [await engine.describe(), await readRevision(fleet.root, env)];
+  const epoch = sourceDateEpoch(env);
+  const attester = async () =>
+    imageAttester(plan, {
+      ...{ registry, attests: engine.attests, builder: described, signer: signing?.signer ?? null },
+      origin: { program: version, ...(await readOrigin(fleet.root, env)), revision },
+    });
+  const attest = push && plan.matrix.attest !== null ? await attester() : null;
+  return buildPlan(plan, fleet, {
+    ...{ engine, revision, concurrency, onEvent, drain: signal },
+    builder: { described, keeper: engineTraits[choice.engine ?? defaultEngine].keeper },
+    publishing: push ? { registry, signing, attest } : null,
+    examine: plan.matrix.measure
+      ? imageExaminer({
+          registry,
+          declared: declaredImages(plan),
+          holder: { ...engine, push: engine.isHere ? engine.push : null },
+          cache: folderCache(cacheFolder(env)),
+          onEffect: (cell, effect) => effects.set(cell, effect),
+        })
+      : null,
+    lockFile: lockFileOf(choice),
+    logFolder: join(dirname(matrix), ".imgmatch", "logs"),
+    now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
+  });
+}
+
+const unknownEffect: ImageEffect = {
+  code: null,
+  layers: null,
+  settings: null,
+  ignoresMarch: false,
+  uncompiled: [],
+};
+
+/** Kept images were not opened: of them the lock knows whether they ignore the march. */
+function unusedIn({ cells }: Plan, effects: ReadonlyMap<string, ImageEffect>): readonly Problem[] {
+  const made = cells.flatMap(({ cell, action, locked }) => {
+    const kept = action === "keep" && locked !== null && ignoresMarch(locked);
+    const effect = kept ? { ...unknownEffect, ignoresMarch: true } : effects.get(cell.id);
+    return effect === undefined ? [] : [{ cell, effect }];
+  });
+  return unusedAxes(made).map(({ problem }) => problem);
+}
+
+/** The contexts of the cells that will be built, each once. */
+function builtContexts({ cells }: Plan): readonly BuildContext[] {
+  const contexts = cells.flatMap(({ action, context }) =>
+    action === "build" && context !== null ? [[context.digest, context] as const] : [],
+  );
+  return [...new Map(contexts).values()];
+}
+
+/** A build is a compiler's work: more at one time than there are processors take no less time, and more memory. */
+function buildsAtOnce(): number {
+  return Math.min(availableParallelism(), 16);
+}
+
+function summaryEvent({ results, kept }: BuildSummary): SummaryEvent {
+  const countOf = (found: (result: CellResult) => boolean) => results.filter(found).length;
+  const adopted = countOf((result) => result.status === "built" && result.how === "adopted");
+  return {
+    type: "summary",
+    schemaVersion: 1,
+    built: countOf(({ status }) => status === "built") - adopted,
+    adopted,
+    failed: countOf(({ status }) => status === "failed"),
+    interrupted: countOf(({ status }) => status === "interrupted"),
+    kept,
+    results,
+  };
+}

@@ -1,0 +1,229 @@
+/** Registers the images of a fleet: one resource for each cell that has to be built. */
+
+import { existsSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import type {
+  ComponentResource,
+  ComponentResourceOptions,
+  CustomResourceOptions,
+  Input,
+  Output,
+  Resource,
+} from "@pulumi/pulumi";
+import { lockedImageOf, lockOf } from "../fleet/build/built-cell.ts";
+import { jobOf, type ReadyCell } from "../fleet/build/jobs.ts";
+import { parseDockerfile } from "../fleet/dockerfile/instructions.ts";
+import { endOfTarget } from "../fleet/dockerfile/stages.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import type { ImageFleetArgs, RegistryLogin } from "./args.ts";
+import { meansOf } from "./means.ts";
+import { imageOpener, type MadeImage, nothing } from "./open-images.ts";
+import { hiddenOutput, pulumi } from "./packages.ts";
+import type { CellsAlone, PreparedFleet } from "./prepared-fleet.ts";
+import type { GivenNow, ImageMeans, ImageProvider, ServerLogin } from "./providers/provider.ts";
+import { type CellPart, dockerfileName, partOf, resourceName, timesBuilt } from "./stack-cells.ts";
+import type { StackImage } from "./stack-images.ts";
+import { openStaging, type Staging, stagedTime } from "./stage.ts";
+
+export interface FleetData {
+  readonly references: Output<Readonly<Record<string, string>>>;
+  readonly lock: Output<Lock>;
+}
+
+/** The component and what its images have of it. */
+export interface FleetComponent {
+  readonly parent: ComponentResource;
+  readonly name: string;
+  readonly args: ImageFleetArgs;
+  readonly options: ComponentResourceOptions;
+  readonly provider: ImageProvider;
+}
+
+/** Registers, in a preview, images of which nothing is known. */
+export function announceImages(
+  component: FleetComponent,
+  { cells, push, resources, unknown }: CellsAlone,
+): FleetData {
+  const { name, provider } = component;
+  const later = <T>() => unknown.apply((value) => value as T);
+  const options = { ...optionsFor(component, resources), ...provider.options(null, nothingGiven) };
+  for (const id of cells) provider.announce(resourceName(name, id), push, later, options);
+  return { references: later(), lock: later() };
+}
+
+export async function registerImages(component: FleetComponent, prepared: PreparedFleet): Promise<FleetData> {
+  const { parent, name, args, provider } = component;
+  const { plan, cells, published, push, known } = prepared;
+  const open = imageOpener(prepared, (text) => pulumi.log.warn(text, parent));
+  const staging = openStaging(prepared.workDir, provider.ignoreFiles);
+  const means = meansOf(args, prepared.given.secrets);
+  const images: Record<string, Output<MadeImage>> = {};
+  const lost: string[] = [];
+  let building = 0;
+  for (const planned of cells) {
+    const { id } = planned.cell;
+    const imageName = `${plan.matrix.repository}:${planned.tag}`;
+    const inRegistry = published?.get(id) ?? null;
+    const inStack = known.get(resourceName(name, id)) ?? null;
+    const digestThere = published === null ? undefined : (inRegistry?.digest ?? null);
+    const part = partOf({ planned, imageName, published: digestThere, known: inStack, push });
+    if (part === "lost") lost.push(imageName);
+    const isBuilt = part === "register" || part === "lost";
+    const image = { imageName, part, inStack, means: means(id, isBuilt && building++ === 0) };
+    const digest =
+      part === "adopt" ? null : await registerImage(component, planned, prepared, staging, image);
+    if (inRegistry !== null && (digest === null || push))
+      images[id] = pulumi.output(open.published(planned, inRegistry));
+    else if (digest !== null) images[id] = digest.apply((repoDigest) => open.built(planned, repoDigest));
+  }
+  if (lost.length > 0) pulumi.log.warn(lostText(lost), parent);
+  const all = made(images).apply((known) => {
+    staging.end();
+    return known;
+  });
+  return {
+    references: all.apply((known) => referencesOf(known, plan.matrix.repository)),
+    lock: all.apply((known) => lockOfImages(known, prepared, provider.builder)),
+  };
+}
+
+/** The digest; null for an image that the stack built on another machine and the registry has: its context is not here. */
+async function registerImage(
+  component: FleetComponent,
+  planned: ReadyCell,
+  prepared: PreparedFleet,
+  staging: Staging,
+  { imageName, part, inStack, means }: Registration,
+): Promise<Output<string> | null> {
+  const { name, args, provider } = component;
+  const { plan, revision, epoch, push, baseDir, resources } = prepared;
+  const { cell, inputDigest } = planned;
+  const { request } = jobOf(planned, { ...prepared.fleet, matrix: plan.matrix, revision, push });
+  const dockerfile = provider.labels
+    ? request.dockerfile
+    : withLabels(request.dockerfile, request.labels, cell);
+  const built = inStack === null ? null : timesBuilt(inStack.dockerfile, cell.id, inputDigest);
+  const again = (built ?? 0) + (part === "lost" ? 1 : 0);
+  // The provider reads the old paths of an image that is kept.
+  const mtime = part === "keep" && inStack !== null ? stagedTime(inStack.path ?? "") : (epoch ?? 0);
+  const files = await staging.stage(
+    { ...request, dockerfile },
+    dockerfileName(cell.id, inputDigest, again),
+    mtime,
+  );
+  const path = (absolute: string) =>
+    (baseDir === null ? absolute : relative(baseDir, absolute)).replaceAll("\\", "/");
+  const isHere =
+    inStack !== null && (inStack.path === null || existsSync(resolve(baseDir ?? "", inStack.path)));
+  if (part === "keep" && !isHere && prepared.published?.has(cell.id)) return null;
+  const { labels, platform, target } = request;
+  const context = { context: path(files.context), dockerfile: path(files.dockerfile) };
+  const epochArg = epoch === null ? {} : { SOURCE_DATE_EPOCH: String(epoch) };
+  const login = registryOf(args.registry, plan.matrix.repository);
+  return provider.make(
+    resourceName(name, cell.id),
+    {
+      ...{ imageName, labels, platform, target, push, login, means },
+      ...context,
+      args: { ...epochArg, ...request.args },
+    },
+    {
+      ...optionsFor(component, resources),
+      ...provider.options(part === "keep" && isHere ? inStack : null, prepared.given),
+    },
+  );
+}
+
+function optionsFor(
+  { parent, options: { dependsOn = [] } }: FleetComponent,
+  resources: readonly Resource[],
+): CustomResourceOptions {
+  return {
+    parent,
+    dependsOn:
+      resources.length === 0 ? dependsOn : pulumi.all([dependsOn, [...resources]]).apply((all) => all.flat()),
+  };
+}
+
+interface Registration {
+  readonly imageName: string;
+  readonly part: CellPart;
+  readonly inStack: StackImage | null;
+  readonly means: ImageMeans;
+}
+
+const nothingGiven: GivenNow = { login: null, secrets: null };
+
+function registryOf(login: Input<RegistryLogin> | undefined, repository: string): Output<ServerLogin> | null {
+  if (login === undefined) return null;
+  const host = parseImageReference(repository).registry;
+  return pulumi.output(login).apply(({ server = host, username, password }) => ({
+    ...{ server, username },
+    password: pulumi.secret(password),
+  }));
+}
+
+/**
+ * The images that were made. An image that failed while the update went on (`--continue-on-error`), or that a target leaves out, is not
+ * there. A preview knows none of the images that it would make.
+ */
+function made(
+  images: Readonly<Record<string, Output<MadeImage>>>,
+): Output<Readonly<Record<string, MadeImage>>> {
+  if (pulumi.runtime.isDryRun()) return pulumi.all(images) as Output<Readonly<Record<string, MadeImage>>>;
+  const each = Object.entries(images).map(async ([id, image]) => {
+    const inner = hiddenOutput(image);
+    return [id, (await inner.isKnown) ? await inner.promise() : nothing] as const;
+  });
+  return pulumi.output(Promise.all(each).then((all) => Object.fromEntries(all)));
+}
+
+/** The provider has no labels: here they stand at the end of the image's stage. */
+function withLabels(
+  dockerfile: string,
+  labels: Readonly<Record<string, string>>,
+  { settings }: ReadyCell["cell"],
+): string {
+  const end = endOfTarget(parseDockerfile(dockerfile), settings);
+  const lines = Object.entries(labels).map(([key, value]) => `LABEL ${key}=${JSON.stringify(value)}\n`);
+  return `${dockerfile.slice(0, end).trimEnd()}\n${lines.join("")}${dockerfile.slice(end)}`;
+}
+
+function referencesOf(images: Readonly<Record<string, MadeImage>>, repository: string) {
+  return Object.fromEntries(
+    Object.entries(images).flatMap(([cell, { digest }]) =>
+      digest === null ? [] : [[cell, `${repository}@${digest}`]],
+    ),
+  );
+}
+
+function lockOfImages(
+  made: Readonly<Record<string, MadeImage>>,
+  { plan, cells }: PreparedFleet,
+  builder: string,
+): Lock {
+  const { matrix } = plan;
+  const images = cells.map((planned): [string, LockedImage] => {
+    const image = made[planned.cell.id] ?? nothing;
+    // Without a time: an output must not change with every update.
+    return [
+      planned.cell.id,
+      {
+        ...lockedImageOf(
+          planned,
+          { ...image, image: null, buildMs: null },
+          { described: builder, keeper: null },
+          "",
+        ),
+        created: null,
+      },
+    ];
+  });
+  return lockOf(matrix, Object.fromEntries(images));
+}
+
+function lostText(names: readonly string[]): string {
+  const some = names.slice(0, 10).join(", ");
+  return `the registry does not have ${names.length} ${names.length === 1 ? "image" : "images"} any more that this stack has pushed: ${some}${names.length > 10 ? " …" : ""}; built again from the same inputs`;
+}

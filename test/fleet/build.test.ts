@@ -1,0 +1,93 @@
+/** `build` as a program calls it: what it hears is what `--json` prints, and its answer says the same. */
+
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { listenerFor } from "../../src/cli/report/build-listener.ts";
+import type { CommandContext } from "../../src/cli/command-context.ts";
+import type { Problem } from "../../src/errors.ts";
+import type { CellResult, FailedCell } from "../../src/fleet/build/built-cell.ts";
+import { build } from "../../src/fleet/build.ts";
+import { plan } from "../../src/fleet/plan.ts";
+import type { FleetBuildEvent } from "../../src/fleet/run/run-plan.ts";
+import type { Notice } from "../../src/io/world.ts";
+import { makeFolder } from "../support/folders.ts";
+import { runInProcess } from "../support/run-cli.ts";
+
+const root = makeFolder({
+  "matrix.yaml":
+    'name: app\nversion: "1"\nregistry: registry.example.com/team\ntemplate: app.Dockerfile.hbs\naxes:\n  march: [x86-64-v2, x86-64-v3]\n',
+  "app.Dockerfile.hbs": "FROM scratch\nENV MARCH={{march.name}}\n",
+});
+const matrix = join(root, "matrix.yaml");
+
+/** A Podman whose builds fail. */
+const bin = makeFolder({
+  podman: `#!/bin/sh
+case $1 in --version) echo "podman version 4.9.3" ;; build) echo "Error: no luck" >&2; exit 1 ;; esac
+`,
+});
+chmodSync(join(bin, "podman"), 0o755);
+
+test("what it hears is what --json prints, but for where a problem's details stand", async () => {
+  const heard: (FleetBuildEvent | Notice)[] = [];
+  const ended = new AbortController();
+  const onEvent = (event: FleetBuildEvent | Notice) => {
+    heard.push(event);
+    // The second cell is not begun.
+    if (event.type === "failed") ended.abort();
+  };
+  const means = { engine: "podman", concurrency: 1, signal: ended.signal } as const;
+  const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+  const answer = await build({ matrix, offline: true, onEvent, ...means }, { env });
+  expect(heard.map(({ type }) => type)).toEqual(["plan", "start", "log", "failed", "interrupted", "summary"]);
+  const [begin, start, log, failed, interrupted, summary] = heard;
+  expect(begin).toMatchObject({ counts: { build: 2 } });
+  expect(failed).toMatchObject({ cell: "x86-64-v2", problems: [{ code: "BUILD_FAILED" }] });
+  expect(summary).toMatchObject({ built: 0, failed: 1, interrupted: 1, kept: 0 });
+  const { type: _, ...result } = failed as CellResult & { readonly type: "failed" };
+  expect(answer).toMatchObject({ schemaVersion: 1, interrupted: true, index: null, signatures: null });
+  expect(answer.results).toEqual([result, { status: "interrupted", cell: "x86-64-v3" }]);
+
+  let out = "";
+  const context = {
+    out: (text: string) => (out += text),
+    takeSignals: () => {},
+  } as unknown as CommandContext;
+  const tell = listenerFor({ json: true }, context, { summary: true });
+  for (const event of heard) tell(event as FleetBuildEvent);
+  const details = (problem: Problem) => [problem.message, ...(problem.details ?? [])].join("\n");
+  const problems = (result as FailedCell).problems.map((problem) => ({
+    code: problem.code,
+    message: details(problem),
+  }));
+  const whole = { ...result, problems };
+  expect(
+    out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toEqual([
+    start,
+    log,
+    { ...whole, type: "failed" },
+    interrupted,
+    { ...summary, results: [whole, { status: "interrupted", cell: "x86-64-v3" }] },
+  ]);
+});
+
+test("a dry run and a plan answer what --json prints", async () => {
+  const args = ["--offline", "--json", "--matrix", matrix];
+  const dry = await runInProcess(["build", "--dry-run", ...args]);
+  const preview = await build({ matrix, offline: true, dryRun: true });
+  expect(preview).toEqual(JSON.parse(dry.out));
+  expect(await plan({ matrix, offline: true })).toEqual(
+    JSON.parse((await runInProcess(["plan", ...args])).out),
+  );
+  const cell = "x86-64-v3";
+  const explained = await plan({ matrix, offline: true, explain: cell });
+  expect(JSON.parse(JSON.stringify(explained))).toEqual(
+    JSON.parse((await runInProcess(["plan", ...args, "--explain", cell])).out),
+  );
+  expect(explained.planned.cell.id).toBe(cell);
+});
