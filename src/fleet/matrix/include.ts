@@ -38,9 +38,8 @@ export function parseIncludes(
     }
     const hasCompute = axes.some(({ kind }) => kind === "compute");
     let accel: AccelValue | null = null;
-    const isAccel = ({ kind }: Axis) => kind === "accel";
-    // The accelerator comes first: it decides whether the cell has a compute capability.
-    for (const axis of [...axes.filter(isAccel), ...axes.filter((each) => !isAccel(each))]) {
+    // The accelerator is the first axis: it decides whether the cell has a compute capability.
+    for (const axis of axes) {
       const isCpuRow: boolean = accel !== null && vendorOf(accel) === null;
       const given = entry[axis.name];
       if (given === undefined) {

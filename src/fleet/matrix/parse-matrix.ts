@@ -16,6 +16,7 @@ import type {
 } from "./matrix.ts";
 import { mistake, referenceProblems, valueProblem } from "./matrix-problems.ts";
 import { unsafeTextProblems } from "./unsafe-text.ts";
+import { kindOfAxis } from "./value-schemas.ts";
 import { type MatrixInput, matrixSchema, type VersionInput } from "./matrix-schema.ts";
 import { baseProblems, findParents } from "./base-images.ts";
 import { parseAxes, wellFormedAxes } from "./parse-axes.ts";
@@ -172,7 +173,7 @@ function parseNamedTexts(
   return Object.entries(input.values ?? {}).map(([name, cases]): NamedText => {
     const at = source.placeOfKey(["values", name]);
     checkAxisName(name, at, problems);
-    if (["cuda", "accel", "compute", "platform", "march", ...axes.map((axis) => axis.name)].includes(name))
+    if (kindOfAxis(name) !== "free" || axes.some((axis) => axis.name === name))
       problems.push(mistake(`${name} is an axis too`, "choose another name", at));
     return {
       name,

@@ -7,7 +7,8 @@ import type { Located, Matrix, VersionSource } from "../matrix/matrix.ts";
 import { secretIn } from "../matrix/secret-names.ts";
 import { isTag } from "../../oci/reference.ts";
 
-export interface FindVersionOptions {
+interface Surroundings {
+  /** The folder of the matrix. */
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -16,15 +17,15 @@ export interface FindVersionOptions {
  * The matrix with its version. Throws, with the place of `version`: `VERSION_UNKNOWN` if it cannot be found, `TAG_INVALID` if it cannot be a
  * tag, `MATRIX_SECRET` if it looks like a secret.
  */
-export async function withVersion(matrix: Matrix, options: FindVersionOptions): Promise<Matrix> {
+export async function withVersion(matrix: Matrix, surroundings: Surroundings): Promise<Matrix> {
   const { versionFrom } = matrix;
   if (versionFrom === null) return matrix;
-  return { ...matrix, version: await findVersion(versionFrom, options) };
+  return { ...matrix, version: await findVersion(versionFrom, surroundings) };
 }
 
 async function findVersion(
   { value: source, at }: Located<VersionSource>,
-  { root, env }: FindVersionOptions,
+  { root, env }: Surroundings,
 ): Promise<string> {
   const refuse = (code: Problem["code"], message: string, fix: string) =>
     new ImgmatchError({ code, message, fix, at });

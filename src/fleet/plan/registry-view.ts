@@ -1,4 +1,4 @@
-/** Adds to a plan the answers of registries: images that are published already, and bases that have moved. */
+/** Compares a plan with registries: images that are published already, and bases that have moved. */
 
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
