@@ -4,20 +4,23 @@ import { amdTarget, findAmdArchitecture } from "../../hardware/amd-architectures
 import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { isContainer, type RuntimeReading, readContainerRuntime } from "../container-runtime.ts";
 import { factGrammar } from "../fact-grammar.ts";
-import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
+import {
+  type AmdFacts,
+  type AmdGpuFacts,
+  computePartitions,
+  type FactsPart,
+  type HostProblem,
+} from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
 import { gpuLabel } from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
-import { unknownAmdGpu } from "../unknown-facts.ts";
+import { knownSources, unknownAmdGpu } from "../unknown-facts.ts";
 import * as problem from "./amd-problems.ts";
 import { applyAmdVisibility } from "./amd-visible-devices.ts";
 import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
 
-export interface AmdResult {
-  readonly facts: AmdFacts | null;
+export interface AmdPart extends FactsPart<AmdFacts | null> {
   readonly runtime: RuntimeReading | null;
-  readonly problems: readonly HostProblem[];
-  readonly sources: Readonly<Record<string, string>>;
 }
 
 export interface AmdOptions {
@@ -29,7 +32,7 @@ export interface AmdOptions {
 
 const modulePath = "/sys/module/amdgpu";
 
-export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): AmdResult {
+export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): AmdPart {
   // radeon drives cards before GCN, which have no ROCm.
   const cards = pci.filter(({ driver }) => driver !== "radeon");
   const kfd = readKfd(io);
@@ -60,12 +63,12 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
         .map((gpu) => problem.targetUnknown(gpuLabel(gpu))),
       ...visible.problems,
     ],
-    sources: {
-      ...(driver.source === null ? {} : { "amd.driver": driver.source }),
+    sources: knownSources({
+      "amd.driver": driver.source,
       "amd.gpus": kfd.gpus.length > 0 ? kfdPath : pciPath,
-      ...(visible.source === null ? {} : { "amd.visible": visible.source }),
-      ...(runtime.source === null ? {} : { "runtime.amd": runtime.source }),
-    },
+      "amd.visible": visible.source,
+      "runtime.amd": runtime.source,
+    }),
   };
 }
 
