@@ -26,7 +26,7 @@ export interface AmdPart extends FactsPart<AmdFacts | null> {
 export interface AmdOptions {
   /** The value of `--gpus`, if the host has no GPUs of another vendor. */
   readonly gpus: string | undefined;
-  /** True if a GPU of another vendor is there: then a missing GPU of a processor is no problem, as in a container. */
+  /** True if a GPU of another vendor is there: then a missing GPU of a processor is no problem, nor is it in a container. */
   readonly others: boolean;
 }
 
@@ -82,7 +82,7 @@ function readDriver(io: HostIo) {
 
 /**
  * Finds the GPUs that ROCm can open: through `/dev/kfd` and their render nodes (libhsakmt, topology.c, topology_sysfs_check_node_supported).
- * A host whose GPUs cannot be opened has them all the same. A container has not: its sysfs shows GPUs of the host.
+ * A host still has GPUs that it cannot open. A container does not: its sysfs shows the GPUs of the host.
  */
 function reach(io: HostIo, gpus: readonly AmdGpuFacts[], masked: number) {
   const container = isContainer(io);
