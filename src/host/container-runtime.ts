@@ -55,7 +55,7 @@ export interface RuntimeReading {
   readonly source: string | null;
 }
 
-/** `cdi` before `legacy`; `none` when there is an engine and neither; null when there is no engine to be seen. */
+/** Prefers `cdi` to `legacy`. `none` with an engine and neither of them; null without a visible engine. */
 export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeReading {
   const { kind, runtime, programs } = vendors[vendor];
   for (const folder of cdiFolders) {

@@ -144,5 +144,10 @@ export interface AmdGpuFacts {
 export const computePartitions = ["SPX", "DPX", "TPX", "QPX", "CPX"] as const;
 export type ComputePartition = (typeof computePartitions)[number];
 
+/** A part of the facts, as its reader answers with it. */
+export interface FactsPart<Facts> extends Pick<HostFacts, "problems" | "sources"> {
+  readonly facts: Facts;
+}
+
 /** A {@link Problem} whose code begins with `HOST_`, without a place. */
 export type HostProblem = Pick<Problem, "code" | "message" | "fix">;

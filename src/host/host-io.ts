@@ -25,7 +25,7 @@ export interface HostIo {
   readLink(path: string): string | null;
   /** Runs a program without a shell; null when there is no such program. Never rejects. */
   run(command: string, args: readonly string[], limits: RunLimits): Promise<CommandResult | null>;
-  /** Reads NVML from the first of these libraries that loads; null when none does, or when there is no way to call one. */
+  /** Reads NVML from the first of these libraries that loads; null if none does, or without koffi. */
   readNvml(libraries: readonly string[]): Promise<NvmlReading | null>;
   /** The answers of `systeminformation`, for systems without `/proc`. */
   readInventory(): Promise<Inventory | null>;

@@ -160,7 +160,7 @@ export function sourcesDisagree(what: string, one: string, other: string): HostP
   };
 }
 
-/** True for facts from labels: a fact without a label may be true all the same. */
+/** True for facts from labels. A missing label proves nothing. */
 export function isLabelled(problems: readonly HostProblem[]): boolean {
   return problems.some(({ code }) => code === "HOST_LABELS_INCOMPLETE");
 }

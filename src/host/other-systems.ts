@@ -5,7 +5,7 @@ import { kernelNumber } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./host-io.ts";
 import { foreignDriver, unreadable } from "./host-problems.ts";
-import { unknownGpu, unknownNvidia } from "./unknown-facts.ts";
+import { knownSources, unknownGpu, unknownNvidia } from "./unknown-facts.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
 
@@ -34,11 +34,11 @@ export async function probeOtherSystem(io: HostIo, architecture: string): Promis
         : []),
       ...(nvidia == null ? [] : [foreignDriver(io.platform === "win32" ? "Windows" : io.platform)]),
     ],
-    sources: {
-      ...(inventory === null ? {} : { "cpu.model": source }),
-      ...(features === null ? {} : { "cpu.features": source }),
-      ...(nvidia == null ? {} : { "nvidia.gpus": source }),
-    },
+    sources: knownSources({
+      "cpu.model": inventory && source,
+      "cpu.features": features && source,
+      "nvidia.gpus": nvidia ? source : null,
+    }),
   };
 }
 

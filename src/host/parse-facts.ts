@@ -47,8 +47,10 @@ import { unknownUse } from "./unknown-facts.ts";
 /**
  * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.
  *
- * Throws `INPUT_TOO_LARGE`; else every mistake at once: `FACTS_SYNTAX` with its line and column when the text is no JSON, `FACTS_SCHEMA` with the
- * path of each value that is no fact. `file` is the name to show, `-` for standard input.
+ * Throws `INPUT_TOO_LARGE`, `FACTS_SYNTAX` with line and column for text that is not JSON, and `FACTS_SCHEMA` for all mistakes at once, each
+ * with the path of its value.
+ *
+ * @param file the name to show
  */
 export function parseHostFacts(source: string, file: string): HostFacts {
   requireSize(source, inputLimits.facts, { file });

@@ -14,15 +14,17 @@ export interface PciGpu {
 
 export const pciPath = "/sys/bus/pci/devices";
 
-/** Vendor → the classes of its GPUs: VGA (0x0300) and 3D controllers (0x0302), and what AMD's accelerators call themselves. */
-const vendors: Readonly<Record<string, (pciClass: string) => boolean>> = {
-  "10de": isGpuClass,
-  // Other display controllers and processing accelerators: MI210 is the one, MI300X the other (Linux, amdgpu_drv.c, pciidlist).
-  "1002": (pciClass) => isGpuClass(pciClass) || /^\s*0x(?:0380|1200)/i.test(pciClass),
+/**
+ * Vendor → the classes of its GPUs: VGA (0x0300) and 3D controllers (0x0302), not NVSwitch (0x0680), audio (0x0403) or USB (0x0c03). AMD has
+ * other display controllers (0x0380, MI210) and processing accelerators (0x1200, MI300X) too (Linux, amdgpu_drv.c, pciidlist).
+ */
+const gpuClasses: Readonly<Record<string, RegExp>> = {
+  "10de": /^\s*0x030[02]/i,
+  "1002": /^\s*0x(?:030[02]|0380|1200)/i,
 };
 
 export function isGpu(vendor: string, pciClass: string): boolean {
-  return Object.hasOwn(vendors, vendor) && vendors[vendor]?.(pciClass) === true;
+  return Object.hasOwn(gpuClasses, vendor) && gpuClasses[vendor]?.test(pciClass) === true;
 }
 
 /**
@@ -39,18 +41,13 @@ export function readPciGpus(io: HostIo): readonly PciGpu[] {
 function readPciGpu(io: HostIo, address: string): readonly PciGpu[] {
   const read = (name: string) => textOf(io, `${pciPath}/${address}/${name}`) ?? "";
   const vendor = hex(read("vendor"), 4) ?? "";
-  if (!Object.hasOwn(vendors, vendor)) return [];
+  if (!Object.hasOwn(gpuClasses, vendor)) return [];
   if (io.readLink(`${pciPath}/${address}/physfn`) !== null) return [];
   const bus = formatBus(address);
   const device = hex(read("device"), 4);
   if (bus === null || device === null || !isGpu(vendor, read("class"))) return [];
   const driver = io.readLink(`${pciPath}/${address}/driver`)?.split("/").at(-1);
   return [{ bus, id: `${vendor}:${device}`, driver: driver === undefined || driver === "" ? null : driver }];
-}
-
-/** VGA (0x0300) and 3D controllers (0x0302); not NVSwitch (0x0680), audio (0x0403) or USB (0x0c03) of the same vendor. */
-export function isGpuClass(text: string): boolean {
-  return /^\s*0x030[02]/i.test(text);
 }
 
 /** A PCI address in any spelling (`0000:17:00.0`, `00000000:17:00.0`, `17:00.0`) with an eight-digit domain and capitals, as NVIDIA prints it. */

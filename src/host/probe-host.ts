@@ -1,6 +1,6 @@
 /** Probes a machine: CPU, drivers, GPUs and container runtime. */
 
-import type { AmdOptions, AmdResult } from "./amd/amd-facts.ts";
+import type { AmdOptions, AmdPart } from "./amd/amd-facts.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import { kernelNumber, withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
@@ -10,6 +10,7 @@ import { isWsl } from "./nvidia/driver-library.ts";
 import { readNvidia } from "./nvidia/nvidia-facts.ts";
 import { applyVisibility } from "./nvidia/visible-devices.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";
+import { knownSources } from "./unknown-facts.ts";
 
 export interface ProbeOptions {
   /** Visible GPUs: `0,2`, uuids, `all`. Replaces the environment's `…_VISIBLE_DEVICES`. */
@@ -61,7 +62,7 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
     sources: {
       ...cpu.sources,
       ...nvidia.sources,
-      ...(visible.source === null ? {} : { "nvidia.visible": visible.source }),
+      ...knownSources({ "nvidia.visible": visible.source }),
       ...runtime.sources,
       ...amd?.sources,
     },
@@ -73,7 +74,7 @@ function ofVendor(pci: readonly PciGpu[], vendor: string): readonly PciGpu[] {
 }
 
 /** null without an AMD GPU and its driver: most machines need not load the reader. */
-async function probeAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): Promise<AmdResult | null> {
+async function probeAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): Promise<AmdPart | null> {
   if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) return null;
   const { readAmd } = await import("./amd/amd-facts.ts");
   return readAmd(io, pci, options);

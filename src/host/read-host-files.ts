@@ -21,7 +21,7 @@ export interface MoreHosts extends ToldOfHost {
  * Reads hosts from files and folders, in the order of their names; `-` is standard input. Files whose names begin with a dot are left out.
  * Hosts with the same name get the path of their file before it. Machine types come last.
  *
- * Throws what `readHosts` throws, for all files at once, `FILE_NOT_FOUND`, `FACTS_SCHEMA` for a folder without files, and `USAGE` for
+ * Throws the errors of `readHosts` for all files at once, `FILE_NOT_FOUND`, `FACTS_SCHEMA` for a folder without files, and `USAGE` for
  * an unknown machine type or a malformed driver.
  *
  * @example

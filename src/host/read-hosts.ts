@@ -36,11 +36,10 @@ interface Entry {
 
 /**
  * Reads JSON values one after the other, on a line each or on many: host facts as `imgmatch probe --json` prints them, Kubernetes
- * Nodes and Lists of them, maps of labels, `{"name": …, "facts": …}`, what Ansible writes of a command (`stdout`), and lists
- * of all these. ResourceSlices and NodeFeature objects, anywhere in the text, say more of its Nodes. The order is that of the text.
+ * Nodes and Lists of them, maps of labels, `{"name": …, "facts": …}`, the result of a command in Ansible (`stdout`), and lists
+ * of all these. ResourceSlices and NodeFeature objects anywhere in the text complete its Nodes. Hosts keep the order of the text.
  *
- * Throws `INPUT_TOO_LARGE`; else every mistake of every host at once: `FACTS_SYNTAX` and `FACTS_SCHEMA`, `FACTS_SCHEMA` too
- * for a text without any host.
+ * Throws `INPUT_TOO_LARGE`, and all mistakes of all hosts at once: `FACTS_SYNTAX` and `FACTS_SCHEMA`. A text without a host is a mistake too.
  *
  * @param file the name to show
  * @example

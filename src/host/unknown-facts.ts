@@ -10,6 +10,12 @@ import {
 
 export const unknownNvidia: NvidiaFacts = { driver: null, module: null, library: null, cuda: null, gpus: [] };
 
+/** The sources of facts, without those of unknown ones. */
+export function knownSources(sources: Readonly<Record<string, string | null>>): HostFacts["sources"] {
+  const known = Object.entries(sources).filter((entry): entry is [string, string] => entry[1] !== null);
+  return Object.fromEntries(known);
+}
+
 export const unknownUse: GpuFacts["use"] = { processes: null, memoryMiB: null };
 
 export function unknownGpu(index: number): GpuFacts {

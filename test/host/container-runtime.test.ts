@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isContainer } from "../../src/host/container-runtime.ts";
+import { hasRuntime, isContainer } from "../../src/host/container-runtime.ts";
 import type { HostIo } from "../../src/host/host-io.ts";
 
 const container = (files: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv = {}) =>
@@ -31,4 +31,10 @@ describe("a container", () => {
   ])("is not %s", (_, files) => {
     expect(container(files)).toBe(false);
   });
+});
+
+it("finds the nvidia runtime of docker, and none in a broken file", () => {
+  expect(hasRuntime('{"runtimes":{"nvidia":{"path":"x"}}}', "nvidia")).toBe(true);
+  expect(hasRuntime('{"runtimes":{}}', "nvidia")).toBe(false);
+  expect(hasRuntime('{"runtimes":{"nvidia"', "nvidia")).toBe(false);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { kernelNumber } from "../../src/host/fact-grammar.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { labelFormats } from "../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
@@ -91,4 +92,10 @@ test("labels of a node cannot bring other words in", async () => {
         expect(line).toMatch(/^[A-Za-z0-9][A-Za-z0-9._/-]*=[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/);
     }
   }
+});
+
+test("reduces a kernel release to its number", () => {
+  expect(kernelNumber("6.8.0-45-generic\n")).toBe("6.8.0");
+  expect(kernelNumber("3.10.0-1160.el7.x86_64")).toBe("3.10.0");
+  expect(kernelNumber("")).toBeNull();
 });

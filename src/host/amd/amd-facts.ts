@@ -4,32 +4,35 @@ import { amdTarget, findAmdArchitecture } from "../../hardware/amd-architectures
 import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { isContainer, type RuntimeReading, readContainerRuntime } from "../container-runtime.ts";
 import { factGrammar } from "../fact-grammar.ts";
-import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
+import {
+  type AmdFacts,
+  type AmdGpuFacts,
+  computePartitions,
+  type FactsPart,
+  type HostProblem,
+} from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
 import { gpuLabel } from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
-import { unknownAmdGpu } from "../unknown-facts.ts";
+import { knownSources, unknownAmdGpu } from "../unknown-facts.ts";
 import * as problem from "./amd-problems.ts";
 import { applyAmdVisibility } from "./amd-visible-devices.ts";
 import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
 
-export interface AmdResult {
-  readonly facts: AmdFacts | null;
+export interface AmdPart extends FactsPart<AmdFacts | null> {
   readonly runtime: RuntimeReading | null;
-  readonly problems: readonly HostProblem[];
-  readonly sources: Readonly<Record<string, string>>;
 }
 
 export interface AmdOptions {
   /** The value of `--gpus`, if the host has no GPUs of another vendor. */
   readonly gpus: string | undefined;
-  /** True if a GPU of another vendor is there: then a missing GPU of a processor is no problem, as in a container. */
+  /** True if a GPU of another vendor is there: then a missing GPU of a processor is no problem, nor is it in a container. */
   readonly others: boolean;
 }
 
 const modulePath = "/sys/module/amdgpu";
 
-export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): AmdResult {
+export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): AmdPart {
   // radeon drives cards before GCN, which have no ROCm.
   const cards = pci.filter(({ driver }) => driver !== "radeon");
   const kfd = readKfd(io);
@@ -60,12 +63,12 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
         .map((gpu) => problem.targetUnknown(gpuLabel(gpu))),
       ...visible.problems,
     ],
-    sources: {
-      ...(driver.source === null ? {} : { "amd.driver": driver.source }),
+    sources: knownSources({
+      "amd.driver": driver.source,
       "amd.gpus": kfd.gpus.length > 0 ? kfdPath : pciPath,
-      ...(visible.source === null ? {} : { "amd.visible": visible.source }),
-      ...(runtime.source === null ? {} : { "runtime.amd": runtime.source }),
-    },
+      "amd.visible": visible.source,
+      "runtime.amd": runtime.source,
+    }),
   };
 }
 
@@ -79,7 +82,7 @@ function readDriver(io: HostIo) {
 
 /**
  * Finds the GPUs that ROCm can open: through `/dev/kfd` and their render nodes (libhsakmt, topology.c, topology_sysfs_check_node_supported).
- * A host whose GPUs cannot be opened has them all the same. A container has not: its sysfs shows GPUs of the host.
+ * A host still has GPUs that it cannot open. A container does not: its sysfs shows the GPUs of the host.
  */
 function reach(io: HostIo, gpus: readonly AmdGpuFacts[], masked: number) {
   const container = isContainer(io);

@@ -8,8 +8,8 @@ import { unclear } from "./amd-problems.ts";
 type Gpus = readonly AmdGpuFacts[];
 
 /**
- * Applies the option or, without one, both variables of this process: ROCr, below HIP, narrows first, and HIP's numbers are those of what is
- * left, in the order of the first list. `GPU_DEVICE_ORDINAL` is OpenCL's alone.
+ * Applies the option or, without one, both variables of this process. ROCr lies below HIP and narrows first; HIP numbers the rest, in the
+ * order of ROCr's list. `GPU_DEVICE_ORDINAL` is for OpenCL alone.
  * Sources: ROCm/ROCR-Runtime, commit cdbe554a: amd_filter_device.cpp; ROCm/clr, commit 01c0e69d: rocclr/device/rocm/rocdevice.cpp, Device::init.
  */
 export function applyAmdVisibility(

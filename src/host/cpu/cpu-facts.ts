@@ -2,21 +2,15 @@
 
 import { inferHiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
 import { cpuLevel } from "../../hardware/cpu-marches.ts";
-import type { CpuFacts, HostProblem } from "../facts.ts";
+import type { CpuFacts, FactsPart } from "../facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
 import { unreadable } from "../host-problems.ts";
 import { type CpuInfo, parseCpuinfo } from "./cpuinfo.ts";
 
-export interface CpuResult {
-  readonly facts: CpuFacts;
-  readonly problems: readonly HostProblem[];
-  readonly sources: Readonly<Record<string, string>>;
-}
-
 const path = "/proc/cpuinfo";
 
 /** Reads `/proc/cpuinfo` of a machine of this architecture (OCI word: `amd64`, `arm64`, `ppc64le`, `riscv64`). */
-export function readCpu(io: Pick<HostIo, "readText">, architecture: string): CpuResult {
+export function readCpu(io: Pick<HostIo, "readText">, architecture: string): FactsPart<CpuFacts> {
   const text = io.readText(path);
   if (typeof text !== "string") {
     const why = text === denied ? "may not be read" : "does not exist";

@@ -133,7 +133,7 @@ function words(line: string): readonly string[] {
   return line.split(/\s+/).filter((word) => word !== "");
 }
 
-/** Features that are in every list, sorted: a hybrid machine has what its smallest core has. */
+/** Features in every list, sorted: a hybrid machine has the features of its smallest core. */
 function common(lists: readonly (readonly string[])[] | undefined): readonly string[] | null {
   const [first, ...rest] = lists ?? [];
   if (first === undefined) return null;

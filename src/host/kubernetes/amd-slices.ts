@@ -119,7 +119,7 @@ function plainName(name: string): string {
     .trim();
 }
 
-/** Facts from `vendor:device` of each GPU: undefined where nobody looked, null where there is none. */
+/** Facts from `vendor:device` of each GPU: undefined if nobody looked, null if there is none. */
 export function amdFromPci(ids: readonly string[] | null | undefined): AmdFacts | null | undefined {
   const ours = ids?.filter((id) => id.startsWith("1002:")).slice(0, mostGpus);
   if (ours === undefined || ours.length === 0) return ours === undefined ? undefined : null;

@@ -159,7 +159,7 @@ export function isNumber(text: string | undefined): text is string {
   return text !== undefined && /^\d{1,9}$/.test(text);
 }
 
-/** A number of GPUs; null where the text is none. */
+/** A number of GPUs; null for other text. */
 export function gpuCount(text: string | undefined): number | null {
   return isNumber(text) ? Math.min(Number(text), mostGpus) : null;
 }

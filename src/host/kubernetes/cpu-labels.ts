@@ -15,7 +15,7 @@ import {
 
 export interface LabelledCpu {
   readonly facts: CpuFacts;
-  /** null when the labels say nothing about features. */
+  /** null if no label names a feature. */
   readonly source: string | null;
 }
 

@@ -10,11 +10,11 @@ import { factsAnnotation, gpuCount, type Labels, mostGpus, ownPrefix } from "./c
 
 export interface Annotated {
   readonly facts: HostFacts | null;
-  /** Why the annotation is no facts. */
+  /** The reason why the annotation cannot be read. */
   readonly mistake: string | null;
 }
 
-/** A mistake in one node's annotation is no error: other nodes are read all the same. */
+/** A mistake in the annotation is a value and no error, because other nodes must still be read. */
 export async function readAnnotation(annotation: string | null): Promise<Annotated> {
   if (annotation === null) return { facts: null, mistake: null };
   const json = readJson(annotation);

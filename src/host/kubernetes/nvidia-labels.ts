@@ -113,7 +113,7 @@ function countOf(labels: Labels, gpuCapacity: number | null): number {
   return shared || gpuCapacity === null ? 1 : Math.max(gpuCapacity, 1);
 }
 
-/** Facts from `vendor:device` of each GPU: undefined where nobody looked, null where there is none. */
+/** Facts from `vendor:device` of each GPU: undefined if nobody looked, null if there is none. */
 export async function nvidiaFromPci(
   ids: readonly string[] | null | undefined,
 ): Promise<NvidiaFacts | null | undefined> {

@@ -89,14 +89,15 @@ async function findProduct(pci: string | null, name: string | null) {
 
 /** Fills the unknown compute capabilities and classes of the GPUs in facts that somebody wrote. */
 export async function completeFacts(facts: HostFacts): Promise<HostFacts> {
-  if (facts.nvidia?.gpus.every(({ compute }) => compute !== null) ?? true) return facts;
+  const { nvidia } = facts;
+  if (nvidia == null || nvidia.gpus.every(({ compute }) => compute !== null)) return facts;
   const gpus = await Promise.all(
-    (facts.nvidia?.gpus ?? []).map(async (gpu) => {
-      const known = gpu.compute === null ? await findProduct(gpu.pci, gpu.name) : null;
-      if (known === null) return gpu;
-      const kind = gpu.class === "unknown" ? productClass(known.product.class, gpu.name) : gpu.class;
-      return { ...gpu, compute: known.product.compute, class: kind };
+    nvidia.gpus.map(async (gpu) => {
+      const product = await gpuOfProduct(gpu.pci, gpu.name);
+      if (gpu.compute !== null || product.compute === null) return gpu;
+      const kind = gpu.class === "unknown" ? product.class : gpu.class;
+      return { ...gpu, compute: product.compute, class: kind };
     }),
   );
-  return { ...facts, nvidia: facts.nvidia && { ...facts.nvidia, gpus } };
+  return { ...facts, nvidia: { ...nvidia, gpus } };
 }

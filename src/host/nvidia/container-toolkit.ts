@@ -5,8 +5,9 @@
 
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { readContainerRuntime } from "../container-runtime.ts";
-import { type CompatMode, compatModes, type HostFacts } from "../facts.ts";
+import { type CompatMode, compatModes, type FactsPart, type HostFacts } from "../facts.ts";
 import { type HostIo, textOf } from "../host-io.ts";
+import { knownSources } from "../unknown-facts.ts";
 
 /** The second is that of the GPU Operator. */
 const toolkitConfigs = [
@@ -25,17 +26,13 @@ const libraries = [
 
 const dpkg = "/var/lib/dpkg/status";
 
-export interface NvidiaRuntimeReading {
-  readonly facts: Pick<HostFacts["runtime"], "nvidia" | "toolkit" | "compat">;
-  /** Path of a fact → where it was read. */
-  readonly sources: Readonly<Record<string, string>>;
-}
-
 /** The way of containers to NVIDIA's GPUs, and the toolkit's version and mode if they are known. */
-export function readNvidiaRuntime(io: HostIo): NvidiaRuntimeReading {
+export function readNvidiaRuntime(
+  io: HostIo,
+): Omit<FactsPart<Omit<HostFacts["runtime"], "amd">>, "problems"> {
   const { way, source } = readContainerRuntime(io, "nvidia");
-  const sources = source === null ? {} : { "runtime.nvidia": source };
-  if (way !== "cdi" && way !== "legacy") return { facts: { nvidia: way }, sources };
+  if (way !== "cdi" && way !== "legacy")
+    return { facts: { nvidia: way }, sources: knownSources({ "runtime.nvidia": source }) };
   const version = readVersion(io);
   const compat = way === "cdi" ? modeOfSpec(io, source ?? "") : modeOfRuntime(io, version?.text ?? null);
   return {
@@ -44,11 +41,11 @@ export function readNvidiaRuntime(io: HostIo): NvidiaRuntimeReading {
       ...(version === null ? {} : { toolkit: version.text }),
       ...(compat === null ? {} : { compat: compat.mode }),
     },
-    sources: {
-      ...sources,
-      ...(version === null ? {} : { "runtime.toolkit": version.source }),
-      ...(compat === null ? {} : { "runtime.compat": compat.source }),
-    },
+    sources: knownSources({
+      "runtime.nvidia": source,
+      "runtime.toolkit": version?.source ?? null,
+      "runtime.compat": compat?.source ?? null,
+    }),
   };
 }
 

@@ -2,11 +2,11 @@
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
-import type { HostProblem, NvidiaFacts } from "../facts.ts";
+import type { FactsPart, HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
-import { unknownNvidia } from "../unknown-facts.ts";
+import { knownSources, unknownNvidia } from "../unknown-facts.ts";
 import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
 import { supportProblem, unlistedProblems } from "./driver-support.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
@@ -14,14 +14,10 @@ import { fromPci } from "./proc-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 
-export interface NvidiaResult {
-  /** null when there is neither an NVIDIA device nor a driver. */
-  readonly facts: NvidiaFacts | null;
-  readonly problems: readonly HostProblem[];
-  readonly sources: Readonly<Record<string, string>>;
-}
+type NvidiaPart = FactsPart<NvidiaFacts | null>;
 
-export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<NvidiaResult> {
+/** The facts are null when there is neither an NVIDIA device nor a driver. */
+export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<NvidiaPart> {
   const around = readSurroundings(io, pci);
   if (around === null) return { facts: null, problems: [], sources: {} };
   if (around.driver) return factsOf(io, around, await readDriver(io, around));
@@ -29,7 +25,7 @@ export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<Nv
 }
 
 /** GPUs that no NVIDIA driver holds: their products, and the driver that holds them instead. */
-async function withoutDriver({ pci, problems }: Surroundings): Promise<NvidiaResult> {
+async function withoutDriver({ pci, problems }: Surroundings): Promise<NvidiaPart> {
   const ours = pci.filter(({ driver }) => driver === null || driver === "nouveau" || driver === "nvidia");
   const others = pci.filter((gpu) => !ours.includes(gpu));
   const buses = (gpus: readonly PciGpu[]) => gpus.map(({ bus }) => bus);
@@ -53,7 +49,7 @@ async function withoutDriver({ pci, problems }: Surroundings): Promise<NvidiaRes
 }
 
 /** Completes the reading of the driver with what the surroundings and the tables tell. */
-async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading): Promise<NvidiaResult> {
+async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading): Promise<NvidiaPart> {
   const { module, pci, tegra } = around;
   const completed = await completeGpus(reading.gpus ?? [], pci, tegra);
   const driver = driverOf(around, reading);
@@ -79,10 +75,12 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
       ...(await unlistedProblems(io, around, facts, reading.problems.length > 0)),
     ],
     sources: {
-      ...source("nvidia.driver", driver.source),
-      ...source("nvidia.module", module?.flavor == null ? null : module.source),
-      ...source("nvidia.library", library.source),
-      ...source("nvidia.cuda", cuda.source),
+      ...knownSources({
+        "nvidia.driver": driver.source,
+        "nvidia.module": module?.flavor == null ? null : module.source,
+        "nvidia.library": library.source,
+        "nvidia.cuda": cuda.source,
+      }),
       ...(reading.gpus === null ? {} : gpuSources(reading.source, completed)),
     },
   };
@@ -142,13 +140,7 @@ function l4tProblem({ module, tegra }: Surroundings): readonly HostProblem[] {
 }
 
 /** The sources of the GPUs and of their compute capabilities. */
-function gpuSources(from: string, { computeSource, gpus }: CompletedGpus): Readonly<Record<string, string>> {
-  return {
-    ...source("nvidia.gpus", from),
-    ...source("nvidia.gpus.compute", gpus.length === 0 ? null : computeSource),
-  };
-}
-
-function source(fact: string, from: string | null): Readonly<Record<string, string>> {
-  return from === null ? {} : { [fact]: from };
+function gpuSources(from: string, { computeSource, gpus }: CompletedGpus): HostFacts["sources"] {
+  const compute = gpus.length === 0 ? null : computeSource;
+  return knownSources({ "nvidia.gpus": from, "nvidia.gpus.compute": compute });
 }

@@ -1,10 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
-import { kernelNumber } from "../../../src/host/fact-grammar.ts";
 import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../../src/host/nvidia/nvidia-smi.ts";
 import { formatCuda, libraryVersion } from "../../../src/host/nvidia/nvml.ts";
-import { formatBus, formatPciId, isGpuClass } from "../../../src/host/pci.ts";
 import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../../src/host/nvidia/proc-reading.ts";
 import { parseDeviceTree, parseTegraName } from "../../../src/host/nvidia/tegra.ts";
 
@@ -45,30 +42,6 @@ describe("/proc/driver/nvidia/gpus", () => {
       minor: null,
       excluded: true,
     });
-  });
-});
-
-describe("PCI", () => {
-  it("knows addresses in every spelling", () => {
-    for (const text of ["0000:0c:00.0", "00000000:0C:00.0", "0c:00.0"])
-      expect(formatBus(text)).toBe("00000000:0C:00.0");
-    expect(formatBus("N/A")).toBeNull();
-  });
-
-  it("splits the joined id, and refuses nonsense", () => {
-    expect(formatPciId(0x233010de)).toBe("10de:2330");
-    expect(formatPciId(Number.NaN)).toBeNull();
-    expect(formatPciId(-1)).toBeNull();
-  });
-
-  it("tells GPUs from NVSwitches, audio and USB of the same vendor", () => {
-    expect(["0x030000", "0x030200", "0x068000", "0x040300", "0x0c0330"].map(isGpuClass)).toEqual([
-      true,
-      true,
-      false,
-      false,
-      false,
-    ]);
   });
 });
 
@@ -160,16 +133,4 @@ it("knows a Tegra by its device tree and by its GPU's name", () => {
   expect(parseTegraName("Orin (nvgpu)")?.compute).toBe("8.7");
   expect(parseTegraName("NVIDIA Thor")?.compute).toBe("11.0");
   expect(parseTegraName("NVIDIA GB10")).toBeNull();
-});
-
-it("finds the nvidia runtime of docker, and none in a broken file", () => {
-  expect(hasRuntime('{"runtimes":{"nvidia":{"path":"x"}}}', "nvidia")).toBe(true);
-  expect(hasRuntime('{"runtimes":{}}', "nvidia")).toBe(false);
-  expect(hasRuntime('{"runtimes":{"nvidia"', "nvidia")).toBe(false);
-});
-
-it("reduces a kernel release to its number", () => {
-  expect(kernelNumber("6.8.0-45-generic\n")).toBe("6.8.0");
-  expect(kernelNumber("3.10.0-1160.el7.x86_64")).toBe("3.10.0");
-  expect(kernelNumber("")).toBeNull();
 });
