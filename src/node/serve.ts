@@ -169,7 +169,7 @@ async function findTrust(
   const trust = await trustFor(options, world);
   if (trust !== null && !options.failClosed) {
     const message =
-      "what is refused here the runtime asks of the registry, which checks no signature: add --fail-closed";
+      "the runtime asks the registry for an image that is refused here, and nobody checks its signature: add --fail-closed";
     log({ level: "warning", event: "trust", message });
   }
   return trust;
