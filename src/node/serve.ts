@@ -146,11 +146,16 @@ export async function serve(
     throw error;
   });
   if (mirror.keeper !== null) void keepOn(mirror.keeper, labelEvery * 1000, signal);
-  const close = once(async () => {
+  const end = async () => {
     ending.abort();
     await running.stop();
     prober.stop();
-  });
+  };
+  let ended: Promise<void> | undefined;
+  const close = () => {
+    ended ??= end();
+    return ended;
+  };
   if (world.signal?.aborted) await close();
   world.signal?.addEventListener("abort", () => void close(), { once: true });
   return { address: `${listen.replace(/:\d+$/, "")}:${running.port}`, close };
@@ -211,13 +216,4 @@ async function keepOn({ keep }: NodeKeeper, everyMs: number, signal: AbortSignal
     await keep(signal);
     await setTimeout(everyMs, undefined, { signal }).catch(() => {});
   }
-}
-
-/** A second call waits for the first. */
-function once(action: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= action();
-    return done;
-  };
 }
