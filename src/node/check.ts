@@ -6,7 +6,6 @@ import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { type HostChoice, otherHost, probe } from "../host/probe.ts";
 import { adoptedImage } from "../inspect/adopt/adopted-image.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
-import { openFromRegistry } from "../inspect/image/from-registry.ts";
 import type { OpenedImage } from "../inspect/image/open-layers.ts";
 import { type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
 import { remember } from "../io/collections.ts";
@@ -18,7 +17,7 @@ import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { parseRequirement } from "../lock/parse-requirement.ts";
 import { vouchForImage } from "../lock/vouch-for-image.ts";
 import { isDigest } from "../oci/digest.ts";
-import { parseImageReference, withDigest } from "../oci/reference.ts";
+import { formatImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
@@ -179,28 +178,19 @@ async function knownImage(
   return { ...known, ...byFiles(described, await openFound(image, registry, options, world)) };
 }
 
-async function openFound(
+function openFound(
   { source, reference, digest, platform }: FoundImage,
   registry: FullRegistryClient,
   { onEvent }: CheckOptions,
   world: World,
 ): Promise<OpenedImage> {
-  const options = openOptions({ platform, onEvent }, world);
-  if (source === "engine")
-    return openSubject(reference, world.cwd, { ...options, env: world.env, registry, from: "engine" });
-  const named = parseImageReference(reference);
   // The tag may move meanwhile, the digest does not.
-  const opened = await openFromRegistry(
-    registry,
-    isDigest(digest) ? withDigest(named, digest) : named,
-    options,
-  );
-  if (opened !== null) return opened;
-  throw new ImgmatchError({
-    code: "IMAGE_NOT_FOUND",
-    message: `the registry has no ${reference} any more`,
-    fix: "check the name and the tag",
-  });
+  const name =
+    source === "registry" && isDigest(digest)
+      ? formatImageReference(withDigest(parseImageReference(reference), digest))
+      : reference;
+  const options = openOptions({ platform, onEvent }, world);
+  return openSubject(name, world.cwd, { ...options, env: world.env, registry, from: source });
 }
 
 function byFiles(

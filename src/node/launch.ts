@@ -6,14 +6,13 @@ import { otherHost } from "../host/probe.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { Lock } from "../lock/lock.ts";
-import type { GpuChoice } from "./launch/choose-gpus.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { DeviceWish } from "./launch/device-wish.ts";
 import type { GpuUnit } from "./launch/gpu-units.ts";
 import { chooseLaunch } from "./launch/choose-launch.ts";
 import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
-import { findHolders, type GpuHolders, gpusBusy } from "./launch/gpus-busy.ts";
+import { findHolders, gpusBusy } from "./launch/gpus-busy.ts";
 import { launchTarget } from "./launch/launch-targets.ts";
 import { runImage } from "./launch/run-image.ts";
 import { type DeviceClaim, hasFleet, isLocal, type LaunchTarget } from "./launch/target.ts";
@@ -51,14 +50,18 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
   const question = await readQuestion(questionOptions, world);
   const { lock, host } = question;
   const choice = chooseLaunch(target, lock, host, { ...question.options, gpus, allowBusy, anywhere });
-  if (!choice.ok) throw gpusBusy(choice, await holdersOf(choice, options, world));
+  // Facts from a file are of another machine, whose processes and device files are not here.
+  const isHere = otherHost(options) === null;
+  if (!choice.ok) {
+    const taken = isHere ? choice.taken.map(({ unit }) => unit) : [];
+    throw gpusBusy(choice, await findHolders(nodeHostIo(world.env), taken));
+  }
   note(world, unaskedLines(choice.unasked));
   const { units = [] } = choice.request;
   const request = {
     ...workloadOf(target, options),
     ...choice.request,
-    // Facts from a file are of another machine, whose device files are not here.
-    ...(otherHost(options) === null ? accessTo(units) : {}),
+    ...(isHere ? accessTo(units) : {}),
     ...(devices === undefined || (devices.length === 0 && units.length === 0)
       ? {}
       : { claim: await claimFor(lock, choice.cell, devices, units, question.options) }),
@@ -158,15 +161,4 @@ function requireRunnable(target: LaunchTarget, { format, ...choice }: LaunchOpti
       "leave --run out to see the command",
     );
   }
-}
-
-async function holdersOf(
-  { taken }: Extract<GpuChoice, { readonly ok: false }>,
-  options: LaunchOptions,
-  { env }: World,
-): Promise<GpuHolders> {
-  // Facts from a file are of another machine, whose processes are not here.
-  if (otherHost(options) !== null || taken.length === 0) return new Map();
-  const units = taken.map(({ unit }) => unit);
-  return findHolders(nodeHostIo(env), units);
 }

@@ -75,7 +75,7 @@ export async function choiceOf({ pin = [], cpu = false, requireGpu = false }: Fl
   return { pins: await compilePins(parsePins(pin)), cpuOnly: cpu, requireGpu };
 }
 
-/** The images that these engines hold and nobody pushed. Throws `ENGINE_…` for an engine that does not answer. */
+/** The ids of the images in these engines: an unpushed image among them counts as built. Throws `ENGINE_…` if an engine does not answer. */
 export async function heldBy(
   engines: readonly LocalEngine[],
   { env }: World,

@@ -3,10 +3,9 @@
 import { InternalError, usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
-import type { LocalEngine, Lock } from "../lock/lock.ts";
+import type { LocalEngine } from "../lock/lock.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
-import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import { chooseLaunch } from "./launch/choose-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
@@ -54,13 +53,15 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
   const world = worldOf(options, given);
   const { engine = "docker", dryRun = false, args = [], option = [], tty = false } = options;
   const { lock, host, options: wanted } = await readQuestion(options, world);
-  const local = await localImages(engine, lock, options, world);
+  const other = otherHost(options);
+  // The engine of this machine is no other machine's.
+  const asksEngine = other === null && unpushedEngines(lock).has(engine);
+  const local = asksEngine ? await heldBy([engine], world) : {};
   const target = targets[engine];
   // The container gets all GPUs, whoever else uses them.
   const choice = chooseLaunch(target, lock, host, { ...wanted, ...local, allowBusy: true });
   if (!choice.ok) throw new InternalError("a GPU that may be shared was refused");
   note(world, unaskedLines(choice.unasked));
-  const other = otherHost(options);
   if (other !== null && !dryRun) {
     throw usageError(
       `run starts the image here, and ${other} names another machine`,
@@ -77,16 +78,4 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
   if (dryRun) return { schemaVersion: 1, argv: target.command(request).argv };
   options.onEvent?.({ type: "start" });
   return runImage(target, { ...request, tty });
-}
-
-/** The images that were built here, were not pushed, and are still in the engine. */
-async function localImages(
-  engine: LocalEngine,
-  lock: Lock,
-  options: RunOptions,
-  world: World,
-): Promise<Pick<ResolveImageOptions, "local">> {
-  // Facts from a file are of another machine.
-  if (otherHost(options) !== null || !unpushedEngines(lock).has(engine)) return {};
-  return heldBy([engine], world);
 }

@@ -146,11 +146,16 @@ export async function serve(
     throw error;
   });
   if (mirror.keeper !== null) void keepOn(mirror.keeper, labelEvery * 1000, signal);
-  const close = once(async () => {
+  const end = async () => {
     ending.abort();
     await running.stop();
     prober.stop();
-  });
+  };
+  let ended: Promise<void> | undefined;
+  const close = () => {
+    ended ??= end();
+    return ended;
+  };
   if (world.signal?.aborted) await close();
   world.signal?.addEventListener("abort", () => void close(), { once: true });
   return { address: `${listen.replace(/:\d+$/, "")}:${running.port}`, close };
@@ -169,7 +174,7 @@ async function findTrust(
   const trust = await trustFor(options, world);
   if (trust !== null && !options.failClosed) {
     const message =
-      "what is refused here the runtime asks of the registry, which checks no signature: add --fail-closed";
+      "the runtime asks the registry for an image that is refused here, and nobody checks its signature: add --fail-closed";
     log({ level: "warning", event: "trust", message });
   }
   return trust;
@@ -211,13 +216,4 @@ async function keepOn({ keep }: NodeKeeper, everyMs: number, signal: AbortSignal
     await keep(signal);
     await setTimeout(everyMs, undefined, { signal }).catch(() => {});
   }
-}
-
-/** A second call waits for the first. */
-function once(action: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= action();
-    return done;
-  };
 }

@@ -121,5 +121,5 @@ export function describeUse({ vendor, gpu }: GpuUnit): string {
     processes === null ? null : `${processes} process${processes === 1 ? "" : "es"}`,
     memoryMiB === null ? null : `${memoryMiB} MiB used`,
   ].filter((part) => part !== null);
-  return parts.length === 0 ? "its use cannot be told" : parts.join(", ");
+  return parts.length === 0 ? "its use is unknown" : parts.join(", ");
 }

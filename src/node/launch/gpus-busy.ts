@@ -59,6 +59,7 @@ export type GpuHolders = ReadonlyMap<string, readonly GpuHolder[]>;
 
 /** Asks nvidia-smi, then `/proc`. Empty if neither knows. */
 export async function findHolders(io: HostIo, units: readonly GpuUnit[]): Promise<GpuHolders> {
+  if (units.length === 0) return new Map();
   if (units.every(({ vendor }) => vendor === "amd")) return readOpenFiles(io, units);
   const query = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory";
   const answer = await io.run("nvidia-smi", [query, "--format=csv,noheader,nounits"], limits);

@@ -97,8 +97,8 @@ function settingsFor(target: LaunchTarget, flags: LaunchOptions): Readonly<Recor
     if (known.includes(name)) continue;
     throw unsupported(
       target.name,
-      `be told ${name}`,
-      known.length === 0 ? "leave --set out" : `it can be told: ${known.join(", ")}`,
+      `take the setting ${name}`,
+      known.length === 0 ? "leave --set out" : `use one of its settings: ${known.join(", ")}`,
     );
   }
   return settings;

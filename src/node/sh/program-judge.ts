@@ -187,7 +187,7 @@ export const judgeMain = ({ brands, classes, repositories, amd }: FleetNeeds): s
     for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (doubtful) { if (doubt == "" || k_ < doubt) { doubt = k_; doubted = tag[i] } } else if (winner == 0 || k_ < least) { winner = i; least = k_ } }
     if (refusal != "") { say(refusal); exit 4 }
     if (unsure) { say("FACT_UNKNOWN: the compute capability of GPU " idx[unknown] (nm[unknown] == "" ? "" : " (" nm[unknown] ")") " is unknown, and an image with GPU code may be the better one; update the NVIDIA driver, export the script with a newer imgmatch, ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }
-    ${classes ? `if (doubt != "" && (winner == 0 || doubt < least)) { say("FACT_UNKNOWN: whether the container toolkit of this host loads the forward-compatibility package of " doubted " is nothing that a script sees; ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }` : ""}
+    ${classes ? `if (doubt != "" && (winner == 0 || doubt < least)) { say("FACT_UNKNOWN: a script does not see whether the container toolkit of this host loads the forward-compatibility package of " doubted "; ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }` : ""}
     if (winner == 0) {
       if (hurt) { say("HOST_BROKEN: " fault); exit 4 }
       ${amd ? 'if (stopped != "") { say(stopped); exit 4 }' : ""}

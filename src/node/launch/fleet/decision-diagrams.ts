@@ -159,7 +159,7 @@ export function pathsOf(diagrams: Diagrams, node: Node, care: Node, most: number
 export function assign(
   { test, split, make }: Diagrams,
   node: Node,
-  valueOf: (variable: string) => boolean | undefined,
+  fixedValue: (variable: string) => boolean | undefined,
 ): Node {
   const known = new Map<Node, Node>([
     [never, never],
@@ -169,7 +169,7 @@ export function assign(
     remember(known, each, () => {
       const variable = test(each);
       const [no, yes] = split(each, variable);
-      const value = valueOf(variable);
+      const value = fixedValue(variable);
       return value === undefined ? make(variable, assigned(no), assigned(yes)) : assigned(value ? yes : no);
     });
   return assigned(node);

@@ -94,7 +94,7 @@ export const marathon: FleetTarget = {
   settings: { instances: "how many (default: 1)" },
   launch: (request) => ({ form: "documents", documents: [marathonApp(request)] }),
   fleetNote: () =>
-    "Marathon's constraints know neither alternatives nor numbers, so they ask for what an agent says that resolve picks there; it cannot run one task on every such agent: --set instances says how many, each on its own",
+    "Marathon's constraints know neither alternatives nor numbers, so they compare the attribute of the image that resolve picks on an agent; it cannot run one task on every such agent: --set instances=N runs N, each on its own agent",
   fleet: (launches) => launches.map(({ request }) => marathonApp(request, [["hostname", "UNIQUE"]])),
 };
 

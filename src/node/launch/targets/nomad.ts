@@ -26,7 +26,7 @@ export const nomad: FleetTarget = {
   fleetNote: (documents) =>
     JSON.stringify(documents).includes(`meta.${labelNames.nomad(keys.vocabulary)}`)
       ? "one group per alternative of an image, constrained by the words of imgmatch labels --format nomad"
-      : `alternatives would take more than ${mostGroups} groups, so the groups ask for what a node says that resolve picks there: set its metadata again when the lock changes`,
+      : `alternatives would take more than ${mostGroups} groups, so the groups compare the metadata of the image that resolve picks on a node: set it again when the lock changes`,
   fleet: (launches, name) => [{ Job: fleetJob(launches, name) }],
 };
 

@@ -32,7 +32,7 @@ export const swarm: FleetTarget = {
       ? { form: "documents", documents: [stackFile([request])] }
       : { form: "command", command: serviceCreate(request) },
   fleetNote: () =>
-    "a swarm's constraints know neither alternatives nor numbers, so they ask for what a node says that resolve picks there: label nodes again when the lock changes",
+    "a swarm's constraints know neither alternatives nor numbers, so they compare the label of the image that resolve picks on a node: label nodes again when the lock changes",
   // A global service runs one task on every node that the constraints leave.
   fleet: (launches) => [
     stackFile(
