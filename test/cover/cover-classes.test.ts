@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
-import { gpuWords } from "../../src/cover/cover-rows.ts";
+import { gpuWords } from "../../src/cover/cover-words.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
