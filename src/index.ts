@@ -101,7 +101,7 @@ export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
 export type { ChangedFiles } from "./fleet/plan/changes.ts";
 export type { ExplainedCell } from "./fleet/plan/plan-json.ts";
 export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
-export type { ManyHosts } from "./cover/cover-hosts.ts";
+export type { ManyHosts } from "./cover/read-cover-hosts.ts";
 export type { PromoteOptions } from "./cover/promote.ts";
 export type { Promotion } from "./fleet/promote.ts";
 export type {

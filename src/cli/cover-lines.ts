@@ -5,7 +5,7 @@ import type { Counted, CoverReport } from "../cover/cover-report.ts";
 import type { CoverChange } from "../cover/compare-covers.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
 import type { Violation } from "../cover/policies.ts";
-import * as words from "../cover/cover-rows.ts";
+import * as words from "../cover/cover-words.ts";
 import { isUnused } from "../cover/image-use.ts";
 import type { Style } from "./report/style.ts";
 import { count, formatTable } from "../io/table.ts";

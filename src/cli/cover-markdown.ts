@@ -3,7 +3,7 @@
 import type { Violation } from "../cover/policies.ts";
 import type { Counted, CoverReport } from "../cover/cover-report.ts";
 import { printable } from "../printable.ts";
-import * as words from "../cover/cover-rows.ts";
+import * as words from "../cover/cover-words.ts";
 
 /** Escapes all texts of hosts and locks. */
 export function coverMarkdown(report: CoverReport): readonly string[] {

@@ -31,25 +31,17 @@ export type CandidateMap = ReadonlyMap<string, Cell>;
  * Every combination of the matrix's hardware values that can be built and that no `exclude` forbids, and its includes. Free axes have the
  * first values that are allowed.
  */
-export function candidateCells(matrix: Matrix, extras?: Extras): CandidateMap {
+export function candidateCells(matrix: Matrix, extras: Extras = { computes: [], marches: [] }): CandidateMap {
   const at = { file: matrix.file };
   const values = matrix.axes.flatMap((axis): readonly AxisValue[] => axis.values);
-  const extraCompute =
-    extras === undefined || extras.computes.length === 0 ? null : parseComputeValue([...extras.computes], at);
   const ofKind = <Kind extends AxisValue["kind"]>(kind: Kind) =>
     values.filter((value): value is Extract<AxisValue, { readonly kind: Kind }> => value.kind === kind);
   const accelAxis = matrix.axes.find(({ kind }) => kind === "accel")?.name ?? "cuda";
   const computes = [
     ...ofKind("compute"),
-    ...(extraCompute !== null && "value" in extraCompute ? [extraCompute.value] : []),
+    ...(extras.computes.length === 0 ? [] : valid(parseComputeValue([...extras.computes], at))),
   ];
-  const marches = [
-    ...ofKind("march"),
-    ...(extras?.marches ?? []).flatMap((name) => {
-      const parsed = parseMarchValue(name, at);
-      return "value" in parsed ? [parsed.value] : [];
-    }),
-  ];
+  const marches = [...ofKind("march"), ...extras.marches.flatMap((name) => valid(parseMarchValue(name, at)))];
   const platforms = ofKind("platform");
   const frees = freeValues(matrix);
   const product = orNull(ofKind("accel")).flatMap((accel) =>
@@ -70,11 +62,16 @@ export function candidateCells(matrix: Matrix, extras?: Extras): CandidateMap {
   return new Map(sortedEntries(Object.fromEntries(possible.map((cell) => [cell.id, cell]))));
 }
 
+/** Leaves out a value that no matrix could have. */
+function valid<Value>(parsed: Parsed<Value>): readonly Value[] {
+  return "value" in parsed ? [parsed.value] : [];
+}
+
 function orNull<Value>(values: readonly Value[]): readonly (Value | null)[] {
   return values.length === 0 ? [null] : values;
 }
 
-/** Axes that the matrix does not have stay out. */
+/** Leaves out axes that the matrix does not have. */
 function withoutNull(values: Readonly<Record<string, AxisValue | null>>): CellValues {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
 }

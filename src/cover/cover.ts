@@ -10,7 +10,7 @@ import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { choiceOf, type QuestionOptions, readFleetQuestion } from "../node/question.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
-import { type ManyHosts, readCoverHosts } from "./cover-hosts.ts";
+import { type ManyHosts, readCoverHosts } from "./read-cover-hosts.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
 import { type CoverFleet, plannedFleet } from "./cover-fleet.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";

@@ -10,7 +10,7 @@ import { type World, worldOf } from "../io/world.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { rankImages } from "../resolve/resolve-image.ts";
-import { type ManyHosts, readCoverHosts } from "./cover-hosts.ts";
+import { type ManyHosts, readCoverHosts } from "./read-cover-hosts.ts";
 import { classifyHosts } from "./host-classes.ts";
 
 export interface PromoteOptions extends OfFleet, ManyHosts {}

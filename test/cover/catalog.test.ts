@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { cudaOfDriver } from "../../src/hardware/cuda-toolkits.ts";
@@ -9,14 +7,12 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import type { NamedHost } from "../../src/host/read-hosts.ts";
 import { type MoreHosts, readHostFiles } from "../../src/host/read-host-files.ts";
 import { checkHostFacts } from "../../src/host/parse-facts.ts";
-import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { expectRight } from "./support/expect-right.ts";
+import { demo, matrix } from "./support/demo.ts";
 
 const driver = "580.95.05";
-const matrix = parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml");
-const demo = plannedFleet(matrix);
 const hostsOf = (more: MoreHosts) => readHostFiles([], () => "", more);
 const typed = (...hostType: string[]) => hostsOf({ hostType, driver });
 const one = async (type: string): Promise<HostFacts> => {

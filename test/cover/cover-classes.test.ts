@@ -1,16 +1,13 @@
-import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
-import { gpuWords } from "../../src/cover/cover-rows.ts";
+import { gpuWords } from "../../src/cover/cover-words.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
-import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { NamedHost } from "../../src/host/read-hosts.ts";
-import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
 import {
@@ -31,8 +28,8 @@ import { cuda, gpuImage, image, lockOf, rocmImage } from "../resolve/support/loc
 import { needs } from "../support/needs.ts";
 import { expectRight } from "./support/expect-right.ts";
 import { fixtureHosts, sampleHosts, whyNoSamples } from "./support/machines.ts";
+import { demo } from "./support/demo.ts";
 
-const demo = plannedFleet(parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml"));
 const named = (facts: HostFacts, index: number): NamedHost => ({ name: `h${index}`, facts });
 
 describe("Blackwell in a cover", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import type { PullStep } from "../../src/cover/pull-plan.ts";
-import { pullHead, pullRow } from "../../src/cover/cover-rows.ts";
+import { pullHead, pullRow } from "../../src/cover/cover-words.ts";
 import { readHosts } from "../../src/host/read-hosts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { storedBlobs } from "../../src/oci/registry/stored-blobs.ts";

@@ -1,22 +1,17 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compareCovers } from "../../src/cover/compare-covers.ts";
 import { coverClasses } from "../../src/cover/cover-classes.ts";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { type CoverReport, coverReport } from "../../src/cover/cover-report.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { withCells } from "../../src/fleet/matrix/with-cells.ts";
+import { demo, matrix, text } from "./support/demo.ts";
+import { fixtureHosts } from "./support/machines.ts";
 
-const text = readFileSync("matrix.yaml", "utf8");
-const matrix = parseMatrix(text, "matrix.yaml");
-const demo = plannedFleet(matrix);
-const hosts = readdirSync("test/fixtures/hosts").map((name) => ({
-  name,
-  facts: JSON.parse(readFileSync(`test/fixtures/hosts/${name}/expected.json`, "utf8")) as HostFacts,
-}));
+const hosts = fixtureHosts();
 const written = ({ suggestion }: CoverReport, source = text, from = matrix) =>
   withCells(
     source,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { plannedFleet } from "../../src/cover/cover-fleet.ts";
@@ -13,13 +13,10 @@ import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
 import { a100, cpuHost, gpuHost, h100, orin, rtx4090 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf, rocmImage } from "../resolve/support/locks.ts";
+import { demo } from "./support/demo.ts";
+import { fixtureHosts } from "./support/machines.ts";
 
-const matrix = parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml");
-const demo = plannedFleet(matrix);
-const machines = readdirSync("test/fixtures/hosts").map((name) => ({
-  name,
-  facts: JSON.parse(readFileSync(`test/fixtures/hosts/${name}/expected.json`, "utf8")) as HostFacts,
-}));
+const machines = fixtureHosts();
 
 /** The facts under a driver, said a second time. */
 function under(facts: HostFacts, driver: string): HostFacts {

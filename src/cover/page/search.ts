@@ -1,6 +1,6 @@
 /** The search of the page. A row is found if its text has every word of the query, in any case. */
 
-import { classRow } from "../cover-rows.ts";
+import { classRow } from "../cover-words.ts";
 import type { CoveredImage } from "../image-use.ts";
 import { statusOf, statusWords } from "./class-status.ts";
 import type { PageClass } from "./page-data.ts";

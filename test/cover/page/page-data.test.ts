@@ -1,13 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { named } from "../../../src/cover/image-use.ts";
 import { type HostClass, classifyHosts } from "../../../src/cover/host-classes.ts";
 import { coverReport } from "../../../src/cover/cover-report.ts";
-import type { HostFacts } from "../../../src/host/facts.ts";
 import { checkHostFacts } from "../../../src/host/parse-facts.ts";
-import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
-import { plannedFleet } from "../../../src/cover/cover-fleet.ts";
 import { answersOf } from "../../../src/cover/page/answers.ts";
 import { optionsOf, type PageData, pageData } from "../../../src/cover/page/page-data.ts";
 import { pack, unpack } from "../../../src/cover/page/packed.ts";
@@ -20,13 +16,11 @@ import { whyNotImage } from "../../../src/resolve/why-not-image.ts";
 import { anyHost, anyLock } from "../../properties/support/machines.ts";
 import { runs, timeoutMs } from "../../properties/support/runs.ts";
 import { teamFleet } from "./support/fleets.ts";
+import { demo } from "../support/demo.ts";
+import { fixtureHosts } from "../support/machines.ts";
 
-const demo = plannedFleet(parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml"));
 const team = teamFleet().fleet;
-const captured = readdirSync("test/fixtures/hosts").map((name) => ({
-  name,
-  facts: JSON.parse(readFileSync(`test/fixtures/hosts/${name}/expected.json`, "utf8")) as HostFacts,
-}));
+const captured = fixtureHosts();
 
 /** As the page reads it. */
 function told(...question: Parameters<typeof pageData>): PageData {

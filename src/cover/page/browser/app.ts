@@ -4,7 +4,7 @@ import { type Answers, answersOf } from "../answers.ts";
 import type { Status } from "../class-status.ts";
 import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
 import type { Cover } from "../../cover-classes.ts";
-import { nounOf } from "../../cover-rows.ts";
+import { nounOf } from "../../cover-words.ts";
 import { search, searchedClass, searchedImage } from "../search.ts";
 import type { CoverChange } from "../../compare-covers.ts";
 

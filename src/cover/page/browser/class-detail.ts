@@ -1,6 +1,6 @@
 /** The detail of one host class: its facts, its image, and every other image with the reason against it. And why-not of one image. */
 
-import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
+import { cpuWords, gpuWords, matchWords } from "../../cover-words.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { WhyNot } from "../../../resolve/why-not-image.ts";
 import type { ImagesForClass } from "../answers.ts";

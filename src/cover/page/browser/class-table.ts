@@ -1,7 +1,7 @@
 /** The table of host classes: their image, and why. */
 
 import { statuses, statusOf, statusWords } from "../class-status.ts";
-import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
+import { cpuWords, gpuWords, matchWords } from "../../cover-words.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";
 import type { App } from "./app.ts";

@@ -2,7 +2,7 @@
 
 import { groupBy } from "../../../io/collections.ts";
 import type { CoverChange } from "../../compare-covers.ts";
-import { suggestionHead, suggestionNotes, summary } from "../../cover-rows.ts";
+import { suggestionHead, suggestionNotes, summary } from "../../cover-words.ts";
 import { hostsOf } from "../../image-use.ts";
 import type { App } from "./app.ts";
 import { choicesOf } from "./choices.ts";

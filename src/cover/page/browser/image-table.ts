@@ -1,7 +1,7 @@
 /** The table of images: how many hosts get each, and why nobody gets the others. */
 
 import type { CoveredImage } from "../../image-use.ts";
-import { idleWords } from "../../cover-rows.ts";
+import { idleWords } from "../../cover-words.ts";
 import type { App } from "./app.ts";
 import { imageLink } from "./pieces.ts";
 import { type Column, hostsColumn, searchedTable } from "./data-table.ts";

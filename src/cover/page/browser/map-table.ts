@@ -1,7 +1,7 @@
 /** The map of the fleet: every image at its place among the axes. More hosts make it darker. */
 
 import { type CoveredImage, hostsOf } from "../../image-use.ts";
-import { costWords } from "../../cover-rows.ts";
+import { costWords } from "../../cover-words.ts";
 import { axesAcross, type FleetMap, mapFleet } from "../fleet-map.ts";
 import type { App } from "./app.ts";
 import { type Child, digits, h, hidden, mark, section } from "./element.ts";

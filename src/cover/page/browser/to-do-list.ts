@@ -1,7 +1,7 @@
 /** The list of steps that serve more hosts. */
 
 import { type Status, statusWords, type ToDo, toDoOf } from "../class-status.ts";
-import { cpuWords, gpuWords } from "../../cover-rows.ts";
+import { cpuWords, gpuWords } from "../../cover-words.ts";
 import { hostsOf } from "../../image-use.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";

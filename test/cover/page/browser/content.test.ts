@@ -4,7 +4,7 @@ import type { Cover } from "../../../../src/cover/cover-classes.ts";
 import { type CoverReport, coverReport } from "../../../../src/cover/cover-report.ts";
 import { statusOf, statusWords } from "../../../../src/cover/page/class-status.ts";
 import { coverPage } from "../../../../src/cover/page/cover-page.ts";
-import { costWords, cpuWords, gpuWords, idleWords } from "../../../../src/cover/cover-rows.ts";
+import { costWords, cpuWords, gpuWords, idleWords } from "../../../../src/cover/cover-words.ts";
 import { named } from "../../../../src/cover/image-use.ts";
 import { listSome } from "../../../../src/resolve/misfit.ts";
 import { whyNotImage } from "../../../../src/resolve/why-not-image.ts";
