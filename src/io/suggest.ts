@@ -31,10 +31,10 @@ export function suggestMarch(word: string, known: readonly string[]): string | n
 }
 
 /** True if a word differs from another in one letter (added, missing or changed) or in two swapped neighbours. */
-export function isSlipOf(word: string, meant: string): boolean {
-  const at = Array.from(meant).findIndex((letter, index) => letter !== word[index]);
-  const swapped = `${meant.slice(0, at)}${meant[at + 1]}${meant[at]}${meant.slice(at + 2)}`;
-  return word === swapped || (word.length <= meant.length + 1 && editDistance(word, meant) === 1);
+export function isSlipOf(word: string, known: string): boolean {
+  const at = Array.from(known).findIndex((letter, index) => letter !== word[index]);
+  const swapped = `${known.slice(0, at)}${known[at + 1]}${known[at]}${known.slice(at + 2)}`;
+  return word === swapped || (word.length <= known.length + 1 && editDistance(word, known) === 1);
 }
 
 /** Levenshtein distance: insertions, deletions and substitutions. */

@@ -60,7 +60,7 @@ export const expressionHelpers: ReadonlyMap<string, Helper> = new Map<string, He
   ["ne", { takes: 2, form: "(ne a b)", answer: (params, scope) => !isEqual(params, scope) }],
   ["includes", { takes: 2, form: '(includes list "text")', answer: isIncluded }],
   ["not", { takes: 1, form: "(not a)", answer: ([value], scope) => !holds(valueAt(value, scope)) }],
-  // `and` and `or` look no further than they must: `(and cuda (eq cuda.major "12"))` can be asked of a cell without CUDA too.
+  // `and` and `or` stop as soon as they are decided: `(and cuda (eq cuda.major "12"))` works in a cell without CUDA too.
   ["and", { takes: 2, orMore: true, form: "(and a b)", answer: (all, scope) => all.every(holdsIn(scope)) }],
   ["or", { takes: 2, orMore: true, form: "(or a b)", answer: (all, scope) => all.some(holdsIn(scope)) }],
   ["join", { takes: 2, form: '(join list ";")', answer: joined }],

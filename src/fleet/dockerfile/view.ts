@@ -160,8 +160,8 @@ function withKeys(view: object, keys: object | null): object {
 export const textSymbol = Symbol("text");
 
 /**
- * The keys of a value, beside those that imgmatch reads. It has every key that any value of its axis has, null where it lacks one: so the
- * names that a template may write do not depend on the cell. null for an axis without such keys.
+ * The keys of a value, except for those that imgmatch reads. A key that only other values of its axis have is null, so that the names in a
+ * template do not depend on the cell. null for an axis without such keys.
  */
 function ownKeys(
   axis: string,

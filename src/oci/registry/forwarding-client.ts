@@ -69,11 +69,11 @@ export function createForwardingClient(
   };
 }
 
-/** Throws {@link Challenged} if the registry at `asked` wants a login. The storage that it redirects to may not ask for one. */
+/** Throws {@link Challenged} if the registry at `requested` wants a login. The storage that it redirects to may not ask for one. */
 export function refuseChallenge(
-  asked: URL,
+  requested: URL,
   { status, url, headers }: Pick<HttpResponse, "status" | "url" | "headers">,
 ): void {
-  if (status === 401 && url.origin === asked.origin)
+  if (status === 401 && url.origin === requested.origin)
     throw new Challenged(headers["www-authenticate"] ?? null);
 }

@@ -173,16 +173,16 @@ function manifestAnswers(root: string) {
       }
       const bytes = Buffer.concat(chunks);
       const digest = digestOf(bytes);
-      const held = { type: request.headers["content-type"] ?? "", bytes };
-      manifests.set(name, held).set(digest, held);
+      const stored = { type: request.headers["content-type"] ?? "", bytes };
+      manifests.set(name, stored).set(digest, stored);
       return {
         status: 201,
         headers: { Location: `${root}/manifests/${digest}`, "Docker-Content-Digest": digest },
       };
     }
-    const held = manifests.get(name);
-    if (held === undefined) return notFound;
-    const { type, bytes } = held;
+    const stored = manifests.get(name);
+    if (stored === undefined) return notFound;
+    const { type, bytes } = stored;
     const headers = {
       "Content-Type": type,
       "Docker-Content-Digest": digestOf(bytes),

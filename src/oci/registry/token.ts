@@ -24,17 +24,18 @@ export async function requestToken(
   if (challenge.service !== null) parameters.set("service", challenge.service);
   const login = isOtherLocalServer(request.url, url) ? null : credential;
   const wanted = { url, parameters, scopes: scopesOf(request, challenge) };
-  const asked = login?.kind === "identity" ? oauthRequest(wanted, login.token) : tokenRequest(wanted, login);
-  const response = await send(asked);
+  const outgoing =
+    login?.kind === "identity" ? oauthRequest(wanted, login.token) : tokenRequest(wanted, login);
+  const response = await send(outgoing);
   if (response.status === 400 || response.status === 401 || response.status === 403) {
     const who = login === null ? "without a login" : "with the stored login";
     throw authFailed(request, `the token server ${url.host} answered ${response.status} ${who}`);
   }
-  if (response.status !== 200) throw refused(asked, response);
+  if (response.status !== 200) throw refused(outgoing, response);
   const json = parseJson(response.body);
   const token = isRecord(json) ? (text(json.token) ?? text(json.access_token)) : null;
   if (token === null || !/^[\x21-\x7e]+$/.test(token))
-    throw malformed(asked, "the token server's answer holds no token");
+    throw malformed(outgoing, "the token server's answer holds no token");
   return token;
 }
 
@@ -51,9 +52,9 @@ function tokenRequest({ url, parameters, scopes }: Wanted, credential: Credentia
     parameters.set("account", credential.username);
     headers.authorization = basicHeader(credential.username, credential.password);
   }
-  const asked = new URL(url);
-  for (const [name, value] of parameters) asked.searchParams.append(name, value);
-  return { method: "GET", url: asked, headers, maxBytes: registryLimits.tokenBytes };
+  const address = new URL(url);
+  for (const [name, value] of parameters) address.searchParams.append(name, value);
+  return { method: "GET", url: address, headers, maxBytes: registryLimits.tokenBytes };
 }
 
 function oauthRequest({ url, parameters, scopes }: Wanted, token: string): HttpRequest {
