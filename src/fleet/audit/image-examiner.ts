@@ -68,7 +68,7 @@ export function imageExaminer(options: ExaminerOptions): Examine {
 export function imageAuditor(
   options: Omit<ExaminerOptions, "onEffect">,
 ): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
-  const { declared, registry, holder, cache } = options;
+  const { declared, registry, cache } = options;
   const originOn = createOriginReader(options);
   const openBuilt = builtImageOpener(options);
   return async ({ cell, image }, watch) => {
