@@ -7,6 +7,7 @@ import { makeCell } from "../fleet/cells/make-cell.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
 import type { AxisValue, Matrix } from "../fleet/matrix/matrix.ts";
 import { parseComputeValue } from "../fleet/matrix/compute-values.ts";
+import type { Parsed } from "../fleet/matrix/matrix-problems.ts";
 import { parseMarchValue } from "../fleet/matrix/values.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import { sortedEntries } from "../io/collections.ts";
