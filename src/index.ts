@@ -140,7 +140,7 @@ export type {
   FailedExpectation,
   UnmetExpectation,
 } from "./inspect/expect/expectation-rules.ts";
-export type { Expectation } from "./inspect/expect/parse-expectations.ts";
+export type { Expectation, WrittenWord } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
 export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";
@@ -188,3 +188,4 @@ export type { Rank, Victor, WhyNot } from "./resolve/why-not-image.ts";
 export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
 export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
 export type { SignatureDemands, TrustDemands } from "./trust/trust-demands.ts";
+export type { SignerNames } from "./trust/trusted-signers.ts";

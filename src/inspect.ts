@@ -34,7 +34,7 @@ export type {
   FailedExpectation,
   UnmetExpectation,
 } from "./inspect/expect/expectation-rules.ts";
-export type { Expectation } from "./inspect/expect/parse-expectations.ts";
+export type { Expectation, WrittenWord } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FindImageOptions, FoundImage } from "./inspect/find-image.ts";
 export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";

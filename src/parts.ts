@@ -69,6 +69,7 @@ export type {
 export type { CellDockerfile } from "./fleet/open/cell-dockerfile.ts";
 export type { Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
 export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/open/plan-open-fleet.ts";
+export type { PlanFleetOptions } from "./fleet/plan/plan-fleet.ts";
 export type { Plan, RetiredImage } from "./fleet/plan/planned-cell.ts";
 export type { Vouching } from "./fleet/publish/publish-index.ts";
 export type { PlanIndex, PlanIndexOptions } from "./fleet/publish/publish-plan-index.ts";
