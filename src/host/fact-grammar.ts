@@ -19,9 +19,9 @@ function form(pattern: RegExp, expected: string): FactForm {
 }
 
 export const factGrammar = {
-  /** GOOS/GOARCH, with the variant of an OCI platform. */
+  /** GOOS/GOARCH, with the variant of an OCI platform. It is the value of a label too, which ends with a letter or digit. */
   platform: form(
-    /^[a-z0-9]{1,32}\/[a-z0-9_]{1,32}(?:\/[a-z0-9]{1,32})?$/,
+    /^[a-z0-9]{1,32}\/[a-z0-9](?:[a-z0-9_]{0,30}[a-z0-9])?(?:\/[a-z0-9]{1,32})?$/,
     'a platform such as "linux/amd64"',
   ),
   kernel: form(/^\d{1,9}(?:\.\d{1,9}){0,5}$/, 'a kernel number such as "6.8.0"'),

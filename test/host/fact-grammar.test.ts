@@ -52,6 +52,11 @@ describe("facts that become words of a command are words", () => {
       await expect(readHost(withFact(path, wrap(text)), "facts.json"), text).rejects.toThrow(/FACTS_SCHEMA/);
   });
 
+  // It becomes the value of a Kubernetes label, which ends with a letter or digit.
+  test.each(["linux/arm64_", "linux/_arm64", "linux/arm64/"])("the platform %s is no word", async (text) => {
+    await expect(readHost(withFact("platform", text), "facts.json")).rejects.toThrow(/FACTS_SCHEMA/);
+  });
+
   test("the CPU's vendor, which may have blanks", async () => {
     for (const text of hostile.filter((each) => each !== "a b"))
       await expect(readHost(withFact("cpu.vendor", text), "facts.json"), text).rejects.toThrow(
