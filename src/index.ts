@@ -87,7 +87,7 @@ export type {
 export type { Drift } from "./fleet/dockerfile/drift.ts";
 export type { ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions } from "./fleet/export-github-matrix.ts";
-export type { BakeFile, BakeTarget } from "./fleet/export/bake.ts";
+export type { BakeFile, BakeTarget } from "./fleet/build/bake-file.ts";
 export type { Machine, Shard } from "./fleet/export-github-matrix.ts";
 export type { FleetChoice } from "./fleet/open/fleet-choice.ts";
 export type { InitAnswer, InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "./fleet/init.ts";

@@ -14,7 +14,7 @@ import { groupBy } from "../io/collections.ts";
 import { listContext } from "./dockerfile/context.ts";
 import { takenFiles } from "./dockerfile/context-inputs.ts";
 import type { ContextUse } from "./dockerfile/context-use.ts";
-import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "./export/bake.ts";
+import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "./build/bake-file.ts";
 import type { ContextFolder } from "./build/jobs.ts";
 import type { FleetChoice } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";

@@ -14,7 +14,7 @@ import { didYouMean, suggest } from "../io/suggest.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
-import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "./unknown-facts.ts";
+import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "./no-facts.ts";
 
 export interface CatalogRequest {
   /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */

@@ -5,7 +5,7 @@ import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { factGrammar } from "./fact-grammar.ts";
 import { type HostFacts, type NvidiaFacts, openGpuFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
-import { unknownNvidia } from "./unknown-facts.ts";
+import { unknownNvidia } from "./no-facts.ts";
 
 /** Facts for hosts whose own facts leave them open. */
 export interface ToldOfHost {

@@ -5,7 +5,7 @@ import { kernelNumber } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./host-io.ts";
 import { foreignDriver, unreadable } from "./host-problems.ts";
-import { knownSources, unknownGpu, unknownNvidia } from "./unknown-facts.ts";
+import { knownSources, unknownGpu, unknownNvidia } from "./no-facts.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
 

@@ -42,7 +42,7 @@ import {
   type OpenGpuFact,
   openGpuFacts,
 } from "./facts.ts";
-import { unknownUse } from "./unknown-facts.ts";
+import { unknownUse } from "./no-facts.ts";
 
 /**
  * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.

@@ -10,7 +10,7 @@ import { isWsl } from "./nvidia/driver-library.ts";
 import { readNvidia } from "./nvidia/nvidia-facts.ts";
 import { applyVisibility } from "./nvidia/visible-devices.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";
-import { knownSources } from "./unknown-facts.ts";
+import { knownSources } from "./no-facts.ts";
 
 export interface ProbeOptions {
   /** Visible GPUs: `0,2`, uuids, `all`. Replaces the environment's `…_VISIBLE_DEVICES`. */

@@ -3,7 +3,7 @@
 import { parseGpuTarget, targetRunsOn } from "../hardware/gpu-target.ts";
 import type { CudaResult } from "../host/nvidia/cuda-koffi.ts";
 import type { GpuFacts, NvidiaFacts } from "../host/facts.ts";
-import { unknownHost } from "../host/unknown-facts.ts";
+import { unknownHost } from "../host/no-facts.ts";
 import { driverFiles } from "../inspect/gpu/driver-files.ts";
 import { measureFloor } from "../inspect/gpu/driver-floor.ts";
 import type { ModuleFacts } from "../inspect/gpu/loadable-modules.ts";

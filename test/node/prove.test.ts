@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { unknownGpu } from "../../src/host/unknown-facts.ts";
+import { unknownGpu } from "../../src/host/no-facts.ts";
 import { carriedModules } from "../../src/inspect/gpu/loadable-modules.ts";
 import { agreement, judgeModule, loadedBy } from "../../src/node/judge-module.ts";
 import type { ProveAnswer } from "../../src/node/prove.ts";

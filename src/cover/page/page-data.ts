@@ -7,7 +7,7 @@ import { applyChanges } from "../what-if.ts";
 import type { CoverReport } from "../cover-report.ts";
 import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../host/facts.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
-import { unknownGpu } from "../../host/unknown-facts.ts";
+import { unknownGpu } from "../../host/no-facts.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { plainPins } from "../../resolve/pins.ts";

@@ -10,7 +10,7 @@ import { oncePer, oncePerText } from "../cells/once-per.ts";
 import type { Bases, Located, Matrix } from "../matrix/matrix.ts";
 import { isRepository } from "../../oci/reference.ts";
 import { referenceProblems } from "../matrix/matrix-problems.ts";
-import { compileText } from "./matrix-text.ts";
+import { compileText } from "./matrix-template.ts";
 import { argumentViewOnce } from "./view.ts";
 
 const texts = ["template", "target", "context", "repository"] as const;

@@ -12,7 +12,7 @@ import { findCompiler, findCuda, findPython } from "./vary-bases.ts";
 import { applyEdits, type Draft, draftOf, type Edit, editsOf } from "./draft.ts";
 import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
-import { matrixText, type ProposedMatrix } from "./matrix-text.ts";
+import { matrixText, type ProposedMatrix } from "./write-matrix.ts";
 import { lowestMarches, proposeComputes, proposeMarches } from "./propose-axes.ts";
 import { argumentsOf, type Reading, readDockerfile } from "./reading.ts";
 import { varyGpu } from "./vary-gpu.ts";

@@ -14,7 +14,7 @@ import {
 import type { HostIo } from "../host-io.ts";
 import { gpuLabel } from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
-import { knownSources, unknownAmdGpu } from "../unknown-facts.ts";
+import { knownSources, unknownAmdGpu } from "../no-facts.ts";
 import * as problem from "./amd-problems.ts";
 import { applyAmdVisibility } from "./amd-visible-devices.ts";
 import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";

@@ -6,7 +6,7 @@
 import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../facts.ts";
-import { unknownAmdGpu } from "../unknown-facts.ts";
+import { unknownAmdGpu } from "../no-facts.ts";
 import { gpuCount, type KubernetesNode, type Labels, labelsDevice, mostGpus } from "./cluster-objects.ts";
 import type { GpuReport } from "./join-sources.ts";
 

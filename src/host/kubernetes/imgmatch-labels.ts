@@ -5,7 +5,7 @@ import { readJson } from "../../io/json.ts";
 import { containerGpus, type HostFacts, type NvidiaFacts } from "../facts.ts";
 import { completeFacts, gpuOfProduct } from "../nvidia/complete-gpus.ts";
 import { checkHostFacts } from "../parse-facts.ts";
-import { unknownGpu, unknownNvidia } from "../unknown-facts.ts";
+import { unknownGpu, unknownNvidia } from "../no-facts.ts";
 import { factsAnnotation, gpuCount, type Labels, mostGpus, ownPrefix } from "./cluster-objects.ts";
 
 export interface Annotated {

@@ -9,7 +9,7 @@ import {
   openGpuFacts,
 } from "../facts.ts";
 import { sourcesDisagree } from "../host-problems.ts";
-import { unknownNvidia } from "../unknown-facts.ts";
+import { unknownNvidia } from "../no-facts.ts";
 
 /** One vendor's GPUs, as a source reports them. */
 export interface GpuReport<Facts> {

@@ -5,7 +5,7 @@
 
 import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "../facts.ts";
 import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
-import { unknownNvidia } from "../unknown-facts.ts";
+import { unknownNvidia } from "../no-facts.ts";
 import {
   gpuCount,
   isNumber,

@@ -8,7 +8,7 @@ import { type FactForm, factGrammar } from "../fact-grammar.ts";
 import type { GpuFacts, NvidiaFacts } from "../facts.ts";
 import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
 import { formatBus } from "../pci.ts";
-import { unknownNvidia } from "../unknown-facts.ts";
+import { unknownNvidia } from "../no-facts.ts";
 import type { GpuReport } from "./join-sources.ts";
 import {
   busAttribute,

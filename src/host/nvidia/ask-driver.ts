@@ -5,7 +5,7 @@ import { runProgram } from "../../io/run-program.ts";
 import type { World } from "../../io/world.ts";
 import type { NvidiaFacts } from "../facts.ts";
 import { probe } from "../probe.ts";
-import { unknownGpu } from "../unknown-facts.ts";
+import { unknownGpu } from "../no-facts.ts";
 import { type CudaDriver, type CudaResult, formatResult, openCuda } from "./cuda-koffi.ts";
 import { cudaLibraries, nvmlLibraries } from "./driver-library.ts";
 import { interpretNvml } from "./nvml.ts";

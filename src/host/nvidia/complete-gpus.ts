@@ -5,7 +5,7 @@ import { compareText } from "../../io/collections.ts";
 import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
 import { fieldUnknown, gpuLabel } from "../host-problems.ts";
 import type { PciGpu } from "../pci.ts";
-import { unknownGpu } from "../unknown-facts.ts";
+import { unknownGpu } from "../no-facts.ts";
 import { parseTegraName, type Tegra } from "./tegra.ts";
 
 export interface CompletedGpus {

@@ -7,7 +7,7 @@ import { compareVersions, parseVersion } from "../../hardware/driver-version.ts"
 import { readContainerRuntime } from "../container-runtime.ts";
 import { type CompatMode, compatModes, type FactsPart, type HostFacts } from "../facts.ts";
 import { type HostIo, textOf } from "../host-io.ts";
-import { knownSources } from "../unknown-facts.ts";
+import { knownSources } from "../no-facts.ts";
 
 /** The second is that of the GPU Operator. */
 const toolkitConfigs = [

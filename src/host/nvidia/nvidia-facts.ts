@@ -6,7 +6,7 @@ import type { FactsPart, HostFacts, HostProblem, NvidiaFacts } from "../facts.ts
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
-import { knownSources, unknownNvidia } from "../unknown-facts.ts";
+import { knownSources, unknownNvidia } from "../no-facts.ts";
 import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
 import { supportProblem, unlistedProblems } from "./driver-support.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";

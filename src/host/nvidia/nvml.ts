@@ -3,7 +3,7 @@
 import type { GpuFacts, HostProblem } from "../facts.ts";
 import { gpuLost, gpuUnreadable, noPermission } from "../host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
-import { unknownGpu } from "../unknown-facts.ts";
+import { unknownGpu } from "../no-facts.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { usableName } from "./nvidia-smi.ts";
 import {

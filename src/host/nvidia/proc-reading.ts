@@ -6,7 +6,7 @@ import type { GpuFacts, HostProblem } from "../facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
 import { noPermission } from "../host-problems.ts";
 import { formatBus, type PciGpu, pciPath } from "../pci.ts";
-import { unknownGpu } from "../unknown-facts.ts";
+import { unknownGpu } from "../no-facts.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 
 /** Reads the GPUs that the NVIDIA module holds; `gpus` is null without a list of them. */

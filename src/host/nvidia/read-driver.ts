@@ -4,7 +4,7 @@ import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import type { HostProblem } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
-import { unknownGpu } from "../unknown-facts.ts";
+import { unknownGpu } from "../no-facts.ts";
 import { completeGpus } from "./complete-gpus.ts";
 import { nvmlLibraries } from "./driver-library.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";

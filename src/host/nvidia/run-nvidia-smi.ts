@@ -4,7 +4,7 @@ import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
 import type { CommandResult, HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
-import { unknownGpu, unknownUse } from "../unknown-facts.ts";
+import { unknownGpu, unknownUse } from "../no-facts.ts";
 import { wslLibraries } from "./driver-library.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import {

@@ -13,7 +13,7 @@ import {
   noGpuCode,
   type Operator,
   ptxIsThere,
-} from "./checks.ts";
+} from "./word-checks.ts";
 
 interface Word {
   /** The promise, for the reader of a report. */

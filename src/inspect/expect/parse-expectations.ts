@@ -5,7 +5,7 @@ import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { marchNames } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { didYouMean, suggest, suggestMarch } from "../../io/suggest.ts";
-import { type Check, type Operator, targetIsNowhere, targetIsThere } from "./checks.ts";
+import { type Check, type Operator, targetIsNowhere, targetIsThere } from "./word-checks.ts";
 import { isPtx } from "../gpu/gpu-inspection.ts";
 import { type ExpectationWord, expectationWords, isExpectationWord } from "./expectation-words.ts";
 

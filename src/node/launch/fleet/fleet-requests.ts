@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
 import { type GpuVendor, hasGpuCode } from "../../../hardware/requirement.ts";
-import { unknownAmdGpu, unknownGpu, unknownHost } from "../../../host/unknown-facts.ts";
+import { unknownAmdGpu, unknownGpu, unknownHost } from "../../../host/no-facts.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BuildRequest } from "../../../src/fleet/build/engine.ts";
-import { bakeFile, pathsToHide } from "../../../src/fleet/export/bake.ts";
+import { bakeFile, pathsToHide } from "../../../src/fleet/build/bake-file.ts";
 
 const request = (cell: string, more: Partial<BuildRequest> = {}): BuildRequest => ({
   cell,

@@ -1,8 +1,8 @@
 /** Writes the fleet as a `docker-bake.json`, with which `docker buildx bake` builds the same images without imgmatch. */
 
-import type { BuildRequest } from "../build/engine.ts";
-import type { EngineChoice } from "../build/engines/engine-choice.ts";
-import { argsWithExtra, attestValues } from "../build/engines/docker-build.ts";
+import type { BuildRequest } from "./engine.ts";
+import type { EngineChoice } from "./engines/engine-choice.ts";
+import { argsWithExtra, attestValues } from "./engines/docker-build.ts";
 
 /** A target of the bake file reference (docker/buildx, docs/bake-reference.md). */
 export interface BakeTarget {
