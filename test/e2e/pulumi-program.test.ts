@@ -52,7 +52,8 @@ const providers = {
   docker: { imageType: "docker:index/image:Image", reason: reason ?? whyNoDockerPlugin },
   "docker-build": {
     imageType: "docker-build:index:Image",
-    reason: isLong ? (reason ?? whyNoDockerBuild(engineEnv)) : whyNotLong,
+    // Beside the other provider only where there is the time.
+    reason: isLong || whyNoDockerPlugin !== null ? (reason ?? whyNoDockerBuild(engineEnv)) : whyNotLong,
   },
 } as const;
 /** Each pulumi with both providers. */
