@@ -149,7 +149,7 @@ function readStagesUse(dockerfile: Instructions, target: string | null, options:
 /** Throws for a base of another platform: base images are read for the cell's platform only. */
 function requirePlatform({ text }: Instruction, { platform }: StageOptions): void {
   const platforms = builderFlags(text).flags.filter((flag) => flag.startsWith("--platform="));
-  const same = ["--platform=$TARGETPLATFORM", "--platform=" + "${TARGETPLATFORM}", `--platform=${platform}`];
+  const same = ["--platform=$TARGETPLATFORM", "--platform=${TARGETPLATFORM}", `--platform=${platform}`];
   if (platforms.every((flag) => same.includes(flag))) return;
   throw new Undecided(`${oneLine(text)}: its image may be of another platform`);
 }

@@ -199,7 +199,6 @@ function varyCompiler(stage: readonly Placed[], draft: Draft): ArgumentTemplates
   const setsFlags = /^\s*ENV\s(.*\s)?C(XX)?FLAGS[= ]/im.test(texts);
   if (setsCompiler && setsFlags) {
     addBefore(draft, step, "ARG MARCH_FLAGS");
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the Dockerfile's own variables
     addBefore(draft, step, 'ENV CFLAGS="${CFLAGS} ${MARCH_FLAGS}" CXXFLAGS="${CXXFLAGS} ${MARCH_FLAGS}"');
     return { MARCH_FLAGS: flags };
   }

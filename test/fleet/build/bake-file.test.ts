@@ -56,10 +56,8 @@ describe("bake file", () => {
   });
 
   it("leaves nothing for bake to expand", () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: bake's own variables
     const text = "RUN echo ${A:-%{b}} $C\n";
     const { target } = bakeFile(
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: bake's own variables
       [request("a", { dockerfile: text, args: { A: "${B}" }, target: "run" })],
       here,
     );

@@ -1,5 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
-
 import type { Digest } from "../../../src/oci/digest.ts";
 import { DockerfileParser } from "dockerfile-ast";
 import fc from "fast-check";

@@ -1,5 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
-
 import { describe, expect, test } from "vitest";
 import { missingSources } from "../../../src/fleet/dockerfile/context-inputs.ts";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";

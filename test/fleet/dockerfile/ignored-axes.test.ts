@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 /** Hardware axes that make no difference to the images: what is refused before a build, and what is not. */
 
 import { describe, expect, test } from "vitest";

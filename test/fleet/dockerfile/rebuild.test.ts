@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 /** Where the word of `--no-cache` stands in a Dockerfile. */
 
 import { expect, test } from "vitest";

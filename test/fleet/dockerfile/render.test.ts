@@ -1,5 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
-
 import { DockerfileParser } from "dockerfile-ast";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

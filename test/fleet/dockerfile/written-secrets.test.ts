@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 import { describe, expect, it } from "vitest";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 import { writtenSecrets } from "../../../src/fleet/dockerfile/written-secrets.ts";

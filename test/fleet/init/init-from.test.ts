@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 /** `init --from`: existing Dockerfiles of many kinds become matrices that plan, with the lines changed that it names. */
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

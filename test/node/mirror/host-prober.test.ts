@@ -58,7 +58,6 @@ describe("The process that asks a host", () => {
 
   it("tells a new driver from the old one: nothing is kept", async () => {
     const { ask } = prober(
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the program's own
       'say(facts.replace(/"kernel":[^,]+/, `"kernel":"6.${(globalThis.n = (globalThis.n ?? 0) + 1)}.0"`))',
     );
     const kernels = [await ask(), await ask()].map((probed) => probed.ok && probed.facts.kernel);

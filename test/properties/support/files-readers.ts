@@ -1,7 +1,5 @@
 /** The project's own files, facts and labels, each with texts that are hard for its reader. */
 
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
-
 import { readHost } from "../../../src/host/read-host.ts";
 import { readHosts } from "../../../src/host/read-hosts.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";

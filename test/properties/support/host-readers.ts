@@ -1,7 +1,5 @@
 /** The readers of a host's own texts, each with texts that are hard for it. */
 
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
-
 import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseCpuinfo } from "../../../src/host/cpu/cpuinfo.ts";
 import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";

@@ -1,7 +1,5 @@
 /** Single words: options, variables, what registries and engines say, each with texts that are hard for its reader. */
 
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
-
 import { readTrace } from "../../../src/oci/engine/trace.ts";
 import { narrowGpus } from "../../../src/host/nvidia/visible-devices.ts";
 import { labelValue, resolvedLabel } from "../../../src/node/launch/labels/vocabulary.ts";

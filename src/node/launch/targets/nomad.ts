@@ -146,8 +146,7 @@ function devices(request: LaunchRequest): readonly Json[] {
   const constraints =
     driver.mode !== "host"
       ? []
-      : // biome-ignore lint/suspicious/noTemplateCurlyInString: Nomad's own interpolation
-        [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: `>= ${driver.minimum}` }];
+      : [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: `>= ${driver.minimum}` }];
   return [filled({ Name: "nvidia/gpu", Count: count, Constraints: constraints })];
 }
 

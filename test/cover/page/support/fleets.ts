@@ -212,7 +212,6 @@ export const hostileTexts: readonly string[] = [
   "javascript:window.broken=1",
   "line\u2028separators\u2029here",
   "\u202etxt.exe \u0000 \u001b[31m",
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: what a template would run
   "{{constructor.constructor('window.broken=1')()}} ${window.broken=1}",
   "__proto__",
   "&lt;b&gt; &amp;",
