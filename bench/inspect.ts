@@ -16,7 +16,7 @@ import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import type { ImageInspection } from "../src/inspect/inspection.ts";
+import type { InspectAnswer } from "../src/inspect/inspect-subjects.ts";
 import { checkedImage } from "./checked-image.ts";
 import { cpuMs, measure } from "./measure.ts";
 import { line, seconds } from "./report.ts";
@@ -42,7 +42,8 @@ async function cpuCode(folder: string): Promise<void> {
   copyFileSync("/bin/true", join(small, "program"));
   const { cpuMs: start } = await opened(small);
   const { cpuMs: ms, stdout } = await opened(dirname(path));
-  const { files } = JSON.parse(stdout) as ImageInspection;
+  const { subjects } = JSON.parse(stdout) as InspectAnswer;
+  const files = subjects.flatMap((subject) => subject.files);
   const megabytes = files.reduce((sum, { cpu }) => sum + (cpu?.codeBytes ?? 0), 0) / 10 ** 6;
   line(
     `instructions in ${megabytes.toFixed(0)} MB of code (node)`,
