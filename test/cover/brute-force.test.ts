@@ -73,7 +73,7 @@ const anyHosts = fc.array(fc.record({ facts: anyClass, count: fc.integer({ min: 
   maxLength: 4,
 });
 
-/** Whether it is native, said a second time, of the image that `resolveImage` answers. */
+/** A second statement of "native", for the image that `resolveImage` picks. */
 function nearness(lock: Lock, facts: HostFacts) {
   const { match, unusedGpus } = resolveImage(lock, facts);
   if (match === null) return { served: false, native: false };

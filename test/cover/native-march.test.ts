@@ -10,7 +10,7 @@ import { fixtureHosts, sampleHosts, whyNoSamples } from "./support/machines.ts";
 
 const machines = fixtureHosts();
 
-/** What a march has to be to be a host's own, said a second time. */
+/** A second statement of the rule by which a march is a host's own. */
 function expectOwn(name: string, { platform, cpu }: HostFacts): void {
   const native = nativeMarch({ platform, cpu });
   const present = new Set(cpu.features);

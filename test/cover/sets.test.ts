@@ -25,7 +25,7 @@ const subsets: readonly (readonly number[])[] = Array.from({ length: 2 ** images
   Array.from({ length: images }, (_unused, image) => image).filter((image) => bits & (1 << image)),
 );
 
-/** What a class gets of a set, said plainly. */
+/** The image that a class gets from a set, by a plain search. */
 const gets = ({ ranked }: Demand, set: readonly number[]) => ranked.find((image) => set.includes(image));
 const isGood = (demand: Demand, set: readonly number[]) => {
   const image = gets(demand, set);

@@ -31,7 +31,7 @@ function under(facts: HostFacts, driver: string): HostFacts {
   return copy as unknown as HostFacts;
 }
 
-/** What is counted at the end must not depend on chance: the same hosts and fleets each time. */
+/** The same hosts and fleets each time, so that the counts at the end do not depend on chance. */
 const counted = 20_240_501;
 
 describe("a what-if is what resolve answers with the changed facts", () => {

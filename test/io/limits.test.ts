@@ -1,4 +1,4 @@
-/** What is beyond a limit is refused with the numbers; what is at it is read. */
+/** An input over a limit is refused with the numbers; one at the limit is read. */
 
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -17,7 +17,7 @@ test("git sees nothing of .imgmatch, and the project's other files as before", (
   expect(git("status", "--porcelain", "--untracked-files=all")).toBe("?? matrix.yaml\n");
   expect(existsSync(join(root, "images/.gitignore"))).toBe(false);
 
-  // What somebody has written there stays.
+  // A file that somebody wrote there stays.
   writeFileSync(join(root, ".imgmatch/.gitignore"), "logs\n");
   makeProjectFolder(root, join(root, ".imgmatch/pulumi"));
   expect(readFileSync(join(root, ".imgmatch/.gitignore"), "utf8")).toBe("logs\n");

@@ -1,4 +1,4 @@
-/** What the system refuses is told with its own reason, and never as a bug. */
+/** A refusal of the system is an error with the system's reason, and never a bug. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";

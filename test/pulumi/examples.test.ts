@@ -16,7 +16,7 @@ const host = readFileSync(join(examples, "vision/hosts/laptop.json"), "utf8");
 let registry: ServedRegistry;
 let program: Program;
 let folder: string;
-/** What ConfigGroup was given. */
+/** The arguments of ConfigGroup. */
 let objects: readonly Inputs[];
 let loads = 0;
 
@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => program.end());
 
-/** What an example exports, with the matrix of this folder and the sources in place of the packages. */
+/** The exports of an example, with the matrix of this folder and the sources in place of the packages. */
 async function run<Exports>(name: string): Promise<Exports> {
   const sources = {
     "@pulumi/aws": "test/docs/support/clouds/aws.ts",

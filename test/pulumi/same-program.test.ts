@@ -38,7 +38,7 @@ describe.each(["docker", "docker-build"] as const)("By %s", (provider) => {
   });
   afterEach(() => program.end());
 
-  /** What the registry's resource answers in a preview that would make it, or once it is there. */
+  /** The outputs of the registry's resource, in a preview that would make it or once it exists. */
   const notYet = () => {
     program.newResource = async () => ({ id: undefined, state: {} });
   };

@@ -1,4 +1,4 @@
-/** What the provider reads is what was hashed, and what no build needs any more goes. */
+/** The provider reads the files that were hashed, and files that no build needs any more are removed. */
 
 import {
   existsSync,

@@ -1,4 +1,4 @@
-/** What would help where others built the images: there is no matrix to add a cell to. */
+/** Fixes for adopted images: there is no matrix to add a cell to. */
 
 import { describe, expect, it } from "vitest";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";

@@ -1,4 +1,4 @@
-/** What a suggestion promises: an image of that cell fits the host, natively. */
+/** A suggestion keeps its promise: an image of that cell fits the host, natively. */
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What a policy may say, what it may not, and which rule of it counts. */
+/** Valid and invalid policies, and the rule that counts. */
 
 import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -46,7 +46,7 @@ let sigstore: LocalSigstore;
 let server: Server;
 let files: Record<string, string>;
 
-/** What the repository has. */
+/** The files of the repository. */
 function repository(trustedRoot: string): Record<string, string> {
   const target = { length: Buffer.byteLength(trustedRoot), hashes: { sha256: hash(trustedRoot) } };
   return {

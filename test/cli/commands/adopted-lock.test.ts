@@ -1,4 +1,4 @@
-/** What the commands about a matrix say of a lock that `adopt` wrote. */
+/** The answers of matrix commands about a lock that `adopt` wrote. */
 
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

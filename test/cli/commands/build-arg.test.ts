@@ -1,4 +1,4 @@
-/** What plan, render, export, publish and lock do with `--build-arg`. */
+/** `--build-arg` of plan, render, export, publish and lock. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What the flags about signing refuse, before anything is built or asked. */
+/** The flags about signing refuse wrong use before anything is built or asked. */
 
 import { expect, it } from "vitest";
 import { runInProcess } from "../../support/run-cli.ts";

@@ -1,4 +1,4 @@
-/** What people see of a running build: on a terminal, in a log, with --progress. */
+/** The output of a running build: on a terminal, in a log, with --progress. */
 
 import { describe, expect, test, vi } from "vitest";
 import type { BuildEvent, BuiltCell } from "../../../src/fleet/build/built-cell.ts";
@@ -33,7 +33,7 @@ const built = (cell: string): BuiltCell => ({
   durationMs: 1000,
 });
 
-/** What a build with two cells shows, one of which fails if it is to. */
+/** The output of a build with two cells, one of which may fail. */
 function shown(
   progress: ProgressName,
   {
@@ -112,7 +112,7 @@ describe("--progress", () => {
   });
 });
 
-/** What a terminal shows in the end (ECMA-48: CR, EL, CUU and newlines). */
+/** The lines that a terminal shows in the end (ECMA-48: CR, EL, CUU and newlines). */
 function onScreen(text: string): string[] {
   const lines = [""];
   let at = 0;

@@ -14,7 +14,7 @@ import { hostileFleet, hostileTexts } from "./support/fleets.ts";
 const assets = { script: "let one = 1;", style: "a { color: red; }" };
 const text = { title: "t", summary: "s", version: "1", data: "{}" };
 
-/** What a reader of HTML finds between these. */
+/** The text that a reader of HTML finds between these. */
 function between(page: string, start: string, end: string): string {
   return page.split(start)[1]?.split(end)[0] ?? "";
 }

@@ -1,4 +1,4 @@
-/** Where the word of `--no-cache` stands in a Dockerfile. */
+/** The place of the word of `--no-cache` in a Dockerfile. */
 
 import { expect, test } from "vitest";
 import { withRebuild } from "../../../src/fleet/build/jobs.ts";

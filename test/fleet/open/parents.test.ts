@@ -228,7 +228,7 @@ describe("a base that is a cell of another fleet", () => {
       inputDigest: lock.images["x86-64-v2"]?.inputDigest,
     });
     expect(publishedOnLocal(waiting)).toEqual([]);
-    // What is built is built on what is published.
+    // Images are built on published images.
     const [anew] = (await planOf(root, "app", { lock, published: true })).cells;
     expect(anew?.bases[0]).toMatchObject({ digest: digest("d") });
     expect(anew?.bases[0]).not.toHaveProperty("local");

@@ -30,7 +30,7 @@ function plan(options: Partial<PlanFleetOptions> = {}, change: MadeUpSources = {
   return planFleet(matrix, cells, sources(change), { lock: null, ...options });
 }
 
-/** What a build of the plan would have written, each image changed by `change`. */
+/** The lock that a build of the plan would write, each image changed by `change`. */
 function lockOf(change: Partial<LockedImage> = {}, whole: Partial<Lock> = {}): Lock {
   const images = plan().cells.flatMap(({ cell, inputDigest, tag }) =>
     inputDigest === null || tag === null

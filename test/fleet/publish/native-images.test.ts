@@ -194,7 +194,7 @@ function machine(level: string): HostFacts {
   return cpuHost({ cpu: { ...cpuHost().cpu, features, level } });
 }
 
-/** What a runtime that knows levels runs there: the best that it sees. */
+/** The image that a runtime which knows levels runs there: the best that it sees. */
 function native(lock: Lock, level: string): string | null {
   const seen = leastOf(lock.images, lock.prefer);
   for (let at = levels.indexOf(level); at > 0; at--) {

@@ -1,4 +1,4 @@
-/** Which macro of gcc and clang stands for which Linux feature name. */
+/** The macro of gcc and clang for each Linux feature name. */
 
 /** Macros of the x86 compilers. A feature without a macro (lm, cmov, …) is part of every x86-64 compiler's baseline. */
 const x86Macros: Readonly<Record<string, string>> = {
@@ -165,7 +165,7 @@ export interface MacroVocabulary {
   readonly other: RegExp;
   /** Options whose macros every march of the architecture has. */
   readonly baseline: readonly string[];
-  /** Whether a compiler tells of the feature at all. */
+  /** True if the compiler has a macro for the feature. */
   hasMacro(feature: string): boolean;
 }
 

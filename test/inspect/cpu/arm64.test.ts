@@ -226,7 +226,7 @@ const llvm: Readonly<Record<string, readonly string[]>> = {
   mte: ["mte"],
   mops: ["mops"],
 };
-/** What LLVM has no name of its own for. */
+/** Features that LLVM has no name for. */
 const alsoUnder: Readonly<Record<string, readonly string[]>> = {
   bf16: ["svebf16"],
   i8mm: ["svei8mm"],

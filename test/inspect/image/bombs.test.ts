@@ -61,7 +61,7 @@ function zipOf(content: Buffer, size: number, times: number, name = "x"): Buffer
   return Buffer.concat([local, content, directory, end]);
 }
 
-/** What is no program is left after its first bytes. */
+/** A file that is no program is left after its first bytes. */
 const program = Buffer.concat([gpuFile(90), Buffer.alloc(100 * MiB)]);
 const ratio = "unpacks to more than 200 times its size";
 const honest: MadeFile = { path: "z/honest.tar", content: makeTar([{ path: "x", content: gpuFile(90) }]) };

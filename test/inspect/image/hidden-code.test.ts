@@ -44,7 +44,7 @@ function compile(source: string, options: readonly string[]): Buffer {
 const plain = () => compile(loop(), shared);
 const hidden = () => compile(loop(), [...shared, ...wide]);
 
-/** What a program of Python prints that gets these bytes. */
+/** The output of a Python program that gets these bytes. */
 const python = (program: string, input: Uint8Array) =>
   execFileSync("python3", ["-c", `import bz2,lzma,sys,io,zipfile\nb=sys.stdin.buffer.read()\n${program}`], {
     input,

@@ -78,7 +78,7 @@ function put(root: string, path: string, from: string): void {
   copyFileSync(from.startsWith("/") ? from : join(built, from), join(root, path));
 }
 
-/** What the real loader takes. */
+/** The library that the real loader takes. */
 function loadedIn(root: string, env: Readonly<Record<string, string>>): string | null {
   const { stdout } = spawnSync("chroot", [root, loader, "--list", "/opt/app/bin/app"], {
     env: { PATH: process.env.PATH, ...env },

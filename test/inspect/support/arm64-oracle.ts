@@ -1,4 +1,4 @@
-/** What LLVM says of AArch64 words: which it knows with and without a feature. */
+/** Asks LLVM which AArch64 words it knows with and without a feature. */
 
 import { spawnSync } from "node:child_process";
 import { whyNot } from "../../support/programs.ts";

@@ -35,7 +35,7 @@ export interface MadeProgram {
   /** Release of the AMD compiler that made it. */
   readonly rocm?: string;
   readonly sycl?: FileInspection["sycl"];
-  /** What tells it from another file of the same path. */
+  /** Tells it from another file of the same path. */
   readonly content?: string;
 }
 

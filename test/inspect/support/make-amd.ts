@@ -30,7 +30,7 @@ export function makeCodeObject(
 export interface MadeEntry {
   readonly id: string;
   readonly bytes?: Uint8Array;
-  /** What the table claims in place of the truth. */
+  /** A false claim of the table. */
   readonly offset?: number;
   readonly size?: number;
 }

@@ -7,7 +7,7 @@ export interface MadeEntry {
   readonly version?: readonly [major: number, minor: number];
   readonly payload?: Uint8Array;
   readonly compressedSize?: number;
-  /** What the header claims in place of the payload's length. */
+  /** A false length of the payload in the header. */
   readonly claimed?: number;
   readonly headerSize?: number;
 }

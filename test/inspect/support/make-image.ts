@@ -10,7 +10,7 @@ export interface MadeFile {
   /** ustar's letter: 0 file, 1 hard link, 2 symbolic link, 5 folder. */
   readonly type?: string;
   readonly target?: string;
-  /** What the header claims in place of the content's length. */
+  /** A false length of the content in the header. */
   readonly size?: number;
 }
 

@@ -11,7 +11,7 @@ import type { LaunchCommand, LaunchRequest, LaunchTarget } from "../../../src/no
 import { runs, timeoutMs } from "../../properties/support/runs.ts";
 import { gpuModes } from "./support/requests.ts";
 
-/** What shells, CSV, YAML and templates trip over. */
+/** Texts that shells, CSV, YAML and templates trip over. */
 const hostile = fc.oneof(
   fc.string({ unit: fc.constantFrom(..." \t\n'\"`$(){}[]<>|&;*?!~#\\-=,:%^ab0é√"), maxLength: 12 }),
   fc.constantFrom(
@@ -126,7 +126,7 @@ function commandOf(target: LaunchTarget, wish: LaunchRequest): LaunchCommand | n
   }
 }
 
-/** What a program sees that is started by typing this line. */
+/** The words that a program gets when this line is typed. */
 function typed(line: string, folder: string): readonly string[] {
   const shell = spawnSync("/bin/sh", ["-c", line], { env: { PATH: folder }, encoding: "utf8" });
   expect(shell.stderr).toBe("");

@@ -6,7 +6,7 @@ import { yamlText } from "../../../src/node/launch/format-launch.ts";
 import { needs } from "../../support/needs.ts";
 import { whyNoPython } from "../../support/programs.ts";
 
-// What libyaml and its translations (go-yaml, PyYAML) refuse or take for the end of a line.
+// Characters that libyaml and its translations (go-yaml, PyYAML) refuse or take for the end of a line.
 const unprintable = /[^\t\n\r\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ud800-\udfff\ue000-\ufefe\uff00-\ufffd]/;
 
 it("writes any text so that every YAML reader reads it again", async () => {

@@ -148,7 +148,7 @@ test.each(Object.entries(drawn))(
               ? "broken"
               : "none";
         seen.set(answer, (seen.get(answer) ?? 0) + 1);
-        // What a script does not see it refuses by name.
+        // A script refuses by name the facts that it does not see.
         const isRefused = status === 4 && stderr.includes("container toolkit of this host");
         const isNamed = want !== "4 " || states.some((code) => stderr.includes(code));
         if ((got !== want || !isNamed) && !isRefused)

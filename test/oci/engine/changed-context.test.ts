@@ -28,7 +28,7 @@ import { readContext } from "../../support/context-entries.ts";
 const big = "0123456789abcdef".repeat(40_000);
 const at = { file: "matrix.yaml" };
 
-/** What arrived: path → content, `-> target` for a link, `/` for a folder; a mode of 755 is marked. */
+/** The files that arrived: path → content, `-> target` for a link, `/` for a folder; a mode of 755 is marked. */
 type Arrived = Readonly<Record<string, string>>;
 type Send = (folder: string, context: BuildContext) => Promise<Arrived>;
 

@@ -133,7 +133,7 @@ describe(
     });
 
     test.each([
-      // What it printed may be the secret: the message ends with the status.
+      // Its output may be the secret: the message ends with the status.
       ["fails", "echo 'token expired'; exit 1", "failed with status 1"],
       ["answers nonsense", "echo hello", "something else than a login"],
       ["hides in another folder", "", "no valid name"],

@@ -1,4 +1,4 @@
-/** Who names an image as its subject: what registries answer, right and wrong. */
+/** The artifacts that name an image as their subject: right and wrong answers of registries. */
 
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";

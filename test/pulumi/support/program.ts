@@ -21,7 +21,7 @@ export interface Made {
   readonly name: string;
   readonly inputs: Inputs;
   readonly provider: string | undefined;
-  /** What both providers have, by other names. */
+  /** Fields that both providers have, under different names. */
   readonly imageName: string;
   readonly context: string;
   readonly dockerfile: string;
@@ -40,7 +40,7 @@ export interface Program {
   readonly folder: string;
   /** The images of the last update. */
   readonly created: readonly Made[];
-  /** What the stack has from before: URN → resource. */
+  /** The resources that the stack has already, by URN. */
   before: Record<string, { readonly type: string; readonly outputs: Inputs }>;
   /** Before the stack's state is given; what it throws is what the engine answers. */
   readStack: () => Promise<void>;
@@ -48,11 +48,11 @@ export interface Program {
   readonly template: (text: string) => void;
   readonly matrixOf: (marches: readonly string[], more?: Readonly<Record<string, unknown>>) => Inputs;
   readonly matrix: (marches: readonly string[], more?: Readonly<Record<string, unknown>>) => void;
-  /** What is no image: its outputs. */
+  /** The outputs of a resource that is no image. */
   newResource: (name: string, inputs: Inputs) => Promise<{ id: string | undefined; state: Inputs }>;
-  /** What a function of a provider answers. */
+  /** The answer of a provider's function. */
   call: (token: string, inputs: Inputs) => Promise<Inputs>;
-  /** What follows is a preview, or an update. */
+  /** Begins a preview, or an update. */
   readonly start: (kind: "preview" | "update") => Promise<void>;
   readonly fleet: (args?: Partial<ImageFleetArgs>, more?: pulumi.ComponentResourceOptions) => ImageFleet;
   /** One update: the fleet with everything that it made. */
@@ -141,7 +141,7 @@ export async function openProgram(
         ? program.readStack().then(() => ({ name: inputs.stackName, outputs: program.before }))
         : program.call(token, inputs),
   };
-  /** What the next update finds. */
+  /** The state that the next update finds. */
   const remember = (images: readonly Made[], lock: unknown) => {
     for (const { name, inputs, imageName, context, dockerfile } of images) {
       const [repository, tag] = split(imageName);

@@ -8,13 +8,13 @@ export interface Opened {
   readonly page: Page;
   /** Of anything at all, the page itself first. */
   readonly requests: readonly string[];
-  /** What the console says, errors that nobody caught, and violations of the policy. */
+  /** Lines of the console, errors that nobody caught, and violations of the policy. */
   readonly complaints: readonly string[];
 }
 
 export interface Site {
   readonly open: (options?: BrowserContextOptions, place?: string) => Promise<Opened>;
-  /** What was asked of the server, which has the page and nothing else. */
+  /** The requests to the server, which has the page and nothing else. */
   readonly served: readonly string[];
   readonly close: () => Promise<void>;
 }

@@ -142,7 +142,7 @@ const mismatch: HostProblem = {
   fix: "reboot (or unload and load the nvidia modules), so that the installed driver's module is the loaded one",
 };
 
-/** What a platform team has: 1,248 hosts, some of which were forgotten. */
+/** A platform team's hosts: 1,248, some of which were forgotten. */
 export function teamFleet(): Fleet {
   const kinds: readonly (readonly [name: string, hosts: number, kind: Kind])[] = [
     ["cpu-a", 310, { gpu: null, driver: null, march: "icelake-server" }],

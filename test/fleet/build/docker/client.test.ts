@@ -1,4 +1,4 @@
-/** Which docker command hands a build to the engine, and what is refused where none can. */
+/** The docker command that hands a build to the engine, and the refusals where no command can. */
 
 import { chmodSync } from "node:fs";
 import { join } from "node:path";

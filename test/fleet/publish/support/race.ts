@@ -24,7 +24,7 @@ export interface Outcome {
   readonly succeeded: number;
   /** Codes of those that failed. */
   readonly failed: readonly string[];
-  /** What publishers said that is not so. */
+  /** Untrue answers of publishers. */
   readonly lies: readonly string[];
 }
 

@@ -55,7 +55,7 @@ export const fleetLocks: Readonly<Record<string, () => Promise<Lock>>> = {
   "every kind of driver": async () => mixedLock,
 };
 
-/** What `imgmatch launch kubernetes --fleet` prints, as text and read again. */
+/** The output of `imgmatch launch kubernetes --fleet`, as text and read again. */
 export async function fleetOf(
   lock: Lock,
   ...args: readonly string[]

@@ -32,7 +32,7 @@ export function findDialects(folder: string): readonly Dialect[] {
   );
 }
 
-/** What is not there for a pair, each with the way to get it. */
+/** The programs that a pair lacks, each with the way to get it. */
 export function missingForDialects(): readonly string[] {
   const reasons = [...Object.values(shells).map(whyNoShell), ...Object.values(awks).map(whyNoAwk)];
   return [...new Set(reasons.filter((why) => why !== null))];

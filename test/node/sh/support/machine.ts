@@ -52,7 +52,7 @@ export function writeMachine(root: string, machine: Machine): void {
   for (const [path, target] of Object.entries(machine.links)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     symlinkSync(target, join(root, path));
-    // What /sys has on both sides.
+    // The files of /sys that both sides read.
     const device = /^\/sys\/bus\/pci\/devices\/([^/]+)\/driver$/.exec(path)?.[1];
     if (device !== undefined)
       mkdirSync(join(root, "/sys/bus/pci/drivers", basename(target), device), { recursive: true });

@@ -1,4 +1,4 @@
-/** What nvidia-smi prints where NVML answers like this: the program asks nothing else. */
+/** The output of nvidia-smi for these answers of NVML: the program asks nothing else. */
 
 import { type NvmlAnswer, type NvmlReading, nvmlCodes } from "../../../../src/host/nvidia/nvml-reading.ts";
 import type { SmiAnswers } from "./machine.ts";

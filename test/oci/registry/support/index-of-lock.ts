@@ -7,7 +7,7 @@ import { type FleetIndex, indexedImage } from "../../../../src/lock/fleet-index.
 import { nativeImages } from "../../../../src/fleet/publish/native-images.ts";
 import { lockOfIndex, parseFleetIndex } from "../../../../src/lock/read-fleet-index.ts";
 
-/** What publishing a lock puts into the index: everything that has a digest. */
+/** The index that publishing a lock writes: every image with a digest. */
 export function indexOf({ name, version, prefer = [], images }: Lock): FleetIndex {
   const entries = Object.entries(images).flatMap(([cell, locked]) => {
     const indexed = indexedImage(locked);
