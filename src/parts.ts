@@ -68,7 +68,8 @@ export type {
 } from "./fleet/matrix/matrix.ts";
 export type { CellDockerfile } from "./fleet/open/cell-dockerfile.ts";
 export type { Fleet, OpenOptions } from "./fleet/open/open-fleet.ts";
-export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/open/plan-open-fleet.ts";
+export type { BaseSources, FindBaseDigest, FindLocalBase } from "./fleet/open/find-bases.ts";
+export type { FleetPlanOptions } from "./fleet/open/plan-open-fleet.ts";
 export type { PlanFleetOptions } from "./fleet/plan/plan-fleet.ts";
 export type { Plan, RetiredImage } from "./fleet/plan/planned-cell.ts";
 export type { Vouching } from "./fleet/publish/publish-index.ts";

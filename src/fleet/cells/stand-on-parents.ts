@@ -1,14 +1,15 @@
 /** Finds for each cell the cell of another fleet that it is built on. */
 
-import { type Problem, throwProblems } from "../../errors.ts";
+import { throwProblems } from "../../errors.ts";
 import { groupBy, remember } from "../../io/collections.ts";
-import type { Requirement } from "../../lock/lock.ts";
 import type { Bases, Matrix, ParentFleet } from "../matrix/matrix.ts";
-import { mistake, valueProblem } from "../matrix/matrix-problems.ts";
 import type { Cell } from "./cell.ts";
 import { type CellSettings, repositoryOfCell } from "./cell-settings.ts";
 import { buildableCells, type ExpandedCell } from "./expand.ts";
 import { oncePer } from "./once-per.ts";
+import { parentFaults, pinProblems } from "./parent-faults.ts";
+
+type Skipped = NonNullable<ExpandedCell["skipped"]>;
 
 /** A fleet that others build on. */
 interface Parent {
@@ -45,49 +46,41 @@ export function standOnParents<Fleet extends Parent>(
 ): StandingCells<Fleet> {
   const parents = new Map<string, ParentCell<Fleet>>();
   if (fleets.size === 0) return { cells, parents };
-  const finders = new Map(
-    Object.entries(matrix.parents).flatMap(([name, parent]) => {
-      const fleet = fleets.get(name);
-      if (fleet === undefined) return [];
-      return [[name, { parent, fleet, find: finderOf(parent, fleet, matrix) }] as const];
-    }),
-  );
-  throwProblems([...finders.values()].flatMap(({ parent, fleet }) => pinProblems(parent, fleet.matrix)));
-  const faults = new Map<string, Fault>();
+  const declared = Object.entries(matrix.parents).flatMap(([name, parent]) => {
+    const fleet = fleets.get(name);
+    return fleet === undefined ? [] : [{ name, parent, fleet, find: finderOf(parent, fleet, matrix) }];
+  });
+  throwProblems(declared.flatMap(({ parent, fleet }) => pinProblems(parent, fleet.matrix)));
+  const byName = new Map(declared.map((each) => [each.name, each]));
+  const faults = parentFaults();
   const standing = cells.map((entry): ExpandedCell => {
     const { cell, skipped } = entry;
     const { settings } = cell;
     if (skipped !== null || settings.base === null) return entry;
-    let skippedToo: ExpandedCell["skipped"] = null;
-    const bases = Object.entries(settings.base.value).map(([stage, text]): [string, string] => {
-      const finder = finders.get(text);
-      if (finder === undefined) return [stage, text];
-      const { parent, fleet, find } = finder;
+    const bases = { ...settings.base.value };
+    for (const [stage, text] of Object.entries(bases)) {
+      const known = byName.get(text);
+      if (known === undefined) continue;
+      const { parent, fleet, find } = known;
       const found = find(cell);
       const buildable = buildableCells(found);
-      const [one] = buildable;
       const [first] = found;
-      if (one === undefined && first?.skipped != null) {
-        const { why, reason } = first.skipped;
-        const base = `its base ${first.cell.id} of ${parent.file.value} is ${why}`;
-        skippedToo ??= { why, reason: `${base}: ${reason}` };
-        return [stage, text];
-      }
-      const kind = faultOf(cell, buildable);
-      if (kind !== null || one === undefined) {
-        const fault = { kind: kind ?? "none", parent, found: buildable, cells: [] };
-        remember(faults, `${text} ${kind}`, (): Fault => fault).cells.push(cell);
-        return [stage, text];
-      }
+      if (buildable.length === 0 && first?.skipped)
+        return { cell, skipped: skippedWith(first.cell, first.skipped, parent) };
+      const one = faults.onlyFit(cell, buildable, parent);
+      if (one === null) continue;
       const ref = `${repositoryOfCell(fleet.matrix, one)}:${one.id}`;
       parents.set(ref, { fleet, file: parent.file.value, cell: one });
-      return [stage, ref];
-    });
-    if (skippedToo !== null) return { cell, skipped: skippedToo };
-    return { cell: { ...cell, settings: withBases(settings, Object.fromEntries(bases)) }, skipped };
+      bases[stage] = ref;
+    }
+    return { cell: { ...cell, settings: withBases(settings, bases) }, skipped };
   });
-  throwProblems([...faults.values()].map(problemOf));
+  throwProblems(faults.problems());
   return { cells: standing, parents };
+}
+
+function skippedWith(base: Cell, { why, reason }: Skipped, { file }: ParentFleet): Skipped {
+  return { why, reason: `its base ${base.id} of ${file.value} is ${why}: ${reason}` };
 }
 
 /** Cells with the same settings and bases share the answer. */
@@ -113,88 +106,4 @@ function finderOf(
     JSON.stringify([platform, ...decided.map((name) => pins[name] ?? axes[name])]);
   const byKey = groupBy(fleet.cells, ({ cell }) => keyOf(cell, {}));
   return (cell) => byKey.get(keyOf(cell, pin)) ?? [];
-}
-
-function pinProblems({ file, pin }: ParentFleet, { axes }: Matrix): readonly Problem[] {
-  return Object.entries(pin).flatMap(([name, label]): Problem[] => {
-    const axis = axes.find((each) => each.name === name);
-    if (axis?.values.some((value) => value.label === label)) return [];
-    const [message, fix] =
-      axis === undefined
-        ? [
-            `${file.value} has no axis ${JSON.stringify(name)} to pin`,
-            `its axes are ${axes.map((each) => each.name).join(", ")}`,
-          ]
-        : [
-            `${name} of ${file.value} has no value ${JSON.stringify(label)} to pin`,
-            `it has ${axis.values.map((value) => value.label).join(", ")}`,
-          ];
-    return [valueProblem(message, fix, file.at)];
-  });
-}
-
-interface Fault {
-  readonly kind: "none" | "several" | "needs";
-  readonly parent: ParentFleet;
-  /** The parent's cells for the first of `cells`. */
-  readonly found: readonly Cell[];
-  readonly cells: Cell[];
-}
-
-function faultOf(cell: Cell, [one, other]: readonly Cell[]): Fault["kind"] | null {
-  if (one === undefined) return "none";
-  if (other !== undefined) return "several";
-  return needsMore(one.requires)(cell.requires) ? "needs" : null;
-}
-
-/** True if the parent's image needs more of a host than the child declares: resolve would answer with it on hosts that cannot run it. */
-const needsMore = oncePer((parent: Requirement) =>
-  oncePer((child: Requirement): boolean => {
-    const has = new Set(child.cpu.features);
-    return (
-      (parent.cuda !== null && child.cuda === null) ||
-      (parent.rocm !== undefined && child.rocm === undefined) ||
-      !parent.cpu.features.every((each) => has.has(each))
-    );
-  }),
-);
-
-const mostNamed = 5;
-
-function problemOf({ kind, parent: { file, pin }, found, cells }: Fault): Problem {
-  const [first] = cells;
-  const who = listed(cells);
-  const [one] = found;
-  const broken = (message: string, fix: string) => mistake(message, fix, file.at);
-  switch (kind) {
-    case "none": {
-      const values = Object.entries({ ...first?.axes, ...pin }).map(([axis, label]) => `${axis}=${label}`);
-      return broken(
-        `${file.value} has no cell for ${who}: ${[...values, first?.platform].join(", ")}`,
-        "give its axes the same values, pin one that is not shared, or exclude these cells here",
-      );
-    }
-    case "several": {
-      const { axes = {} } = one ?? {};
-      const open = Object.keys(axes).filter((axis) => found.some((each) => each.axes[axis] !== axes[axis]));
-      const others = cells.length > 1 ? `, and so on for ${cells.length - 1} more` : "";
-      return broken(
-        `${file.value} has ${found.length} cells for ${first?.id}: ${listed(found)}${others}`,
-        `say which: { fleet: ${file.value}, pin: { ${open.map((axis) => `${axis}: ${axes[axis]}`).join(", ")} } }`,
-      );
-    }
-    case "needs":
-      return broken(
-        `the base ${one?.id} of ${file.value} needs more of a host than ${who} declares`,
-        "give this matrix the hardware axes that the other fleet has, with the same values",
-      );
-  }
-}
-
-function listed(cells: readonly Cell[]): string {
-  const more = cells.length > mostNamed ? ` and ${cells.length - mostNamed} more` : "";
-  return `${cells
-    .slice(0, mostNamed)
-    .map(({ id }) => id)
-    .join(", ")}${more}`;
 }

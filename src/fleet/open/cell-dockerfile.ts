@@ -31,6 +31,11 @@ export interface CellDockerfile extends RenderedFile {
   readonly use: ContextUse;
 }
 
+export interface CellWithDockerfile {
+  readonly cell: Cell;
+  readonly dockerfile: CellDockerfile;
+}
+
 /** Each cell is rendered once. For a cell the function throws all that is wrong with its Dockerfile. */
 export function compileDockerfiles(
   matrix: Matrix,

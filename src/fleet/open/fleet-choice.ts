@@ -3,7 +3,7 @@
 import { dirname, join } from "node:path";
 import { type Problem, usageError } from "../../errors.ts";
 import { type Fleet, openFleet } from "./open-fleet.ts";
-import type { FindBaseDigest, ReadBase } from "./plan-open-fleet.ts";
+import type { FindBaseDigest, ReadBase } from "./find-bases.ts";
 import { parseBuildArguments } from "../matrix/given-arguments.ts";
 import { lockPath } from "../../lock/lock.ts";
 import { parseImageReference } from "../../oci/reference.ts";

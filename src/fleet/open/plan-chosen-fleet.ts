@@ -5,12 +5,8 @@ import type { EngineName } from "../build/engines/engine-traits.ts";
 import { type Problem, throwProblems } from "../../errors.ts";
 import { linesToHide } from "../dockerfile/cell-context.ts";
 import type { Fleet } from "./open-fleet.ts";
-import {
-  type FindBaseDigest,
-  type FindLocalBase,
-  type FleetPlanOptions,
-  planOpenFleet,
-} from "./plan-open-fleet.ts";
+import type { FindBaseDigest, FindLocalBase } from "./find-bases.ts";
+import { type FleetPlanOptions, planOpenFleet } from "./plan-open-fleet.ts";
 import { refuseAdoptedLock, refuseForeignLock } from "../../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../../lock/lock-file.ts";

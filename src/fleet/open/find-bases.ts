@@ -1,0 +1,110 @@
+/** Finds the images that Dockerfiles start from. */
+
+import { oncePerText } from "../cells/once-per.ts";
+import { remember } from "../../io/collections.ts";
+import type { LockedBase, LockedBaseConfig, LockedLocal, LockPins } from "../../lock/lock.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import type { ImageConfig } from "../../oci/registry/platform-image.ts";
+import type { PlannedBase } from "../plan/planned-cell.ts";
+import type { CellWithDockerfile } from "./cell-dockerfile.ts";
+import { lockedBases } from "./locked-bases.ts";
+import type { ParentImage } from "./parent-images.ts";
+
+/** The digest of a base image's manifest or index; null if it cannot be found. */
+export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
+
+/** The configuration of a base's image for a platform; null if it cannot be read. */
+export type ReadBase = (
+  ref: string,
+  digest: Digest,
+  platform: string,
+) => Promise<Pick<ImageConfig, "env" | "onbuild"> | null>;
+
+/** The image that an engine has under this name; null for none. */
+export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
+
+export interface BaseSources {
+  /** Called once for every base that has no digest in its reference or in the lock. */
+  readonly findBaseDigest: FindBaseDigest;
+  /** Called for a base whose digest is not found. The lock's local bases are asked for again. Default: no engine is asked. */
+  readonly findLocalBase?: FindLocalBase;
+  /** Called once for every base that may decide which files a new image takes, unless the lock has its configuration. Default: not read. */
+  readonly readBase?: ReadBase;
+}
+
+export interface KnownBases {
+  readonly pins: LockPins | null;
+  /** Base reference → the one to build with instead. */
+  readonly replace: ReadonlyMap<string, string>;
+  readonly parents: ReadonlyMap<string, ParentImage>;
+}
+
+/**
+ * The function that finds the bases of a cell. The digest of a base is that of another fleet's image, else the one written in the reference,
+ * else the lock's pin, else the registry's, else the id of the engine's image, else null.
+ */
+export function baseFinder(
+  { pins, replace, parents }: KnownBases,
+  sources: BaseSources,
+): (of: CellWithDockerfile) => Promise<readonly PlannedBase[]> {
+  const locked = lockedBases(pins);
+  const writtenDigest = oncePerText((ref) => parseImageReference(ref).digest);
+  const found = new Map<string, ReturnType<typeof findBase>>();
+  const read = new Map<string, Promise<LockedBaseConfig | null>>();
+
+  const baseOf = async (ref: string, { cell }: CellWithDockerfile): Promise<PlannedBase> => {
+    const parent = parents.get(ref);
+    if (parent !== undefined) return parent.base;
+    const used = replace.get(ref) ?? ref;
+    const written = writtenDigest(used);
+    if (written !== null) return { ref, used, digest: written };
+    const pin = locked.pinOf(used, cell.id);
+    const isAsked = pin === null || (sources.findLocalBase !== undefined && pin.local !== undefined);
+    const answer = isAsked ? await remember(found, used, () => findBase(used, sources)) : null;
+    const { digest = null, local } = answer ?? pin ?? {};
+    return { ref, used, digest, ...(local && { local }) };
+  };
+
+  const configOf = async (base: PlannedBase, of: CellWithDockerfile): Promise<LockedBaseConfig | null> => {
+    const { used, digest } = base;
+    if (digest === null || !mayDecideFiles(base, of)) return null;
+    const known = locked.configOf(base, of);
+    if (known !== undefined) return known;
+    const { platform } = of.cell;
+    return remember(read, `${used} ${digest} ${platform}`, async () => {
+      const config = (await sources.readBase?.(used, digest, platform)) ?? null;
+      return config === null ? null : { onbuild: config.onbuild, env: namesIn(config.env) };
+    });
+  };
+
+  return (of) =>
+    Promise.all(
+      of.dockerfile.bases.map(async ({ ref }) => {
+        const base = await baseOf(ref, of);
+        const config = await configOf(base, of);
+        return config === null ? base : { ...base, config };
+      }),
+    );
+}
+
+async function findBase(
+  ref: string,
+  { findBaseDigest, findLocalBase }: BaseSources,
+): Promise<Pick<LockedBase, "digest" | "local"> | null> {
+  const digest = await findBaseDigest(ref);
+  if (digest !== null) return { digest };
+  const image = (await findLocalBase?.(ref)) ?? null;
+  return image === null ? null : { digest: image.id, local: image.engine };
+}
+
+/** True if the `ONBUILD` and `ENV` of a base may take files of the context that the Dockerfile's own text does not. */
+function mayDecideFiles({ ref, local }: PlannedBase, { dockerfile: { use } }: CellWithDockerfile): boolean {
+  return local === undefined && use.whole === null && use.bases.some((each) => each.ref === ref);
+}
+
+/** The names of `NAME=value`, without `PATH`: every image has it, and no `COPY` names files by it. */
+function namesIn(env: readonly string[]): readonly string[] {
+  const names = env.map((each) => each.replace(/=.*$/s, "")).filter((name) => name !== "" && name !== "PATH");
+  return [...new Set(names)].sort();
+}
