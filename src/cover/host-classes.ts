@@ -93,12 +93,12 @@ function keyOf({ nvidia, amd, ...view }: HostView, maker: string | null, asked: 
     maker,
     view.cpu.level,
     view.features === null ? null : known(view.features),
-    known(view.unknown),
+    known(view.unknownFeatures),
     asked.kernel ? view.kernel : null,
     asked.runtime ? view.runtime : null,
-    [...view.broken, ...view.others].map(({ code }) => code).sort(),
-    view.untold.nvidia,
-    asked.amd ? view.untold.amd : null,
+    [...view.broken, ...view.otherProblems].map(({ code }) => code).sort(),
+    view.unknownGpuFacts.nvidia,
+    asked.amd ? view.unknownGpuFacts.amd : null,
     // For a fleet without images for AMD, a class only says that a GPU of AMD stays unused.
     amd === null
       ? null

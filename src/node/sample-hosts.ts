@@ -56,13 +56,13 @@ export function sampleHost(nvidia: NvidiaView, runtime: HostView["runtime"] = nu
     kernel: null,
     cpu: { model: null, level: null },
     features: null,
-    unknown: new Set(),
+    unknownFeatures: new Set(),
     nvidia,
     amd: null,
     runtime,
-    untold: { nvidia: [], amd: [] },
+    unknownGpuFacts: { nvidia: [], amd: [] },
     broken: [],
-    others: [],
+    otherProblems: [],
   };
 }
 

@@ -56,7 +56,7 @@ function isDriverless({ gpus }: AmdFacts, { problems, sources }: Pick<HostFacts,
   return onBusAlone || problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER");
 }
 
-export function untoldOfAmd(facts: HostFacts): readonly string[] {
+export function unknownAmdFacts(facts: HostFacts): readonly string[] {
   const { amd } = facts;
   if (amd === undefined) return ["amd"];
   const { unknown = [] } = amd ?? {};

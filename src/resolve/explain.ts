@@ -40,18 +40,18 @@ export function explainResolution(lock: Lock, host: HostFacts, options: ResolveI
 }
 
 function describeHost(
-  { platform, cpu, nvidia, amd, untold, broken, others }: HostView,
+  { platform, cpu, nvidia, amd, unknownGpuFacts, broken, otherProblems }: HostView,
   vendors: readonly GpuVendor[],
 ): string[] {
   const lines = [
     `host: ${platform}, CPU ${cpu.level ?? "level unknown"}${cpu.model === null ? "" : ` (${cpu.model})`}`,
   ];
-  const open = vendors.flatMap((vendor) => untold[vendor]);
+  const open = vendors.flatMap((vendor) => unknownGpuFacts[vendor]);
   if (open.length > 0) lines.push(`      unknown: ${open.join(", ")}`);
   if (nvidia !== null) {
     lines.push(
       nvidia.driverText === null
-        ? `      an NVIDIA device and no ${isLabelled(others) ? "label that names its driver" : "NVIDIA driver"}`
+        ? `      an NVIDIA device and no ${isLabelled(otherProblems) ? "label that names its driver" : "NVIDIA driver"}`
         : `      NVIDIA driver ${nvidia.driverText}, CUDA ${nvidia.cuda?.text ?? "unknown"}`,
     );
     for (const { label, compute } of nvidia.gpus) {
@@ -74,7 +74,7 @@ function describeHost(
   return [
     ...lines,
     ...broken.flatMap((problem) => problemLines("broken", problem)),
-    ...others.flatMap((problem) => problemLines("problem", problem)),
+    ...otherProblems.flatMap((problem) => problemLines("problem", problem)),
   ];
 }
 

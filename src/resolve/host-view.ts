@@ -15,7 +15,7 @@ import {
 import type { GpuClass } from "../hardware/gpu-class.ts";
 import type { GpuVendor } from "../hardware/requirement.ts";
 import type { DriverScale, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
-import { type AmdView, untoldOfAmd, viewAmd } from "./amd-view.ts";
+import { type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
 
 export interface HostView {
   /** Without the variant that its architecture implies: `linux/arm64` for `linux/arm64/v8`. */
@@ -25,16 +25,16 @@ export interface HostView {
   /** null if the system does not tell. */
   readonly features: ReadonlySet<string> | null;
   /** Features of which the facts do not say whether the CPU has them. */
-  readonly unknown: ReadonlySet<string>;
+  readonly unknownFeatures: ReadonlySet<string>;
   readonly nvidia: NvidiaView | null;
   readonly amd: AmdView | null;
   /** Paths of unknown facts that decide whether an image with code for the vendor's GPUs runs. */
-  readonly untold: Readonly<Record<GpuVendor, readonly string[]>>;
+  readonly unknownGpuFacts: Readonly<Record<GpuVendor, readonly string[]>>;
   readonly runtime: HostFacts["runtime"]["nvidia"];
   /** Problems after which no answer about this host's GPUs is true. */
   readonly broken: readonly HostProblem[];
   /** The other problems that the probe found. */
-  readonly others: readonly HostProblem[];
+  readonly otherProblems: readonly HostProblem[];
 }
 
 export interface NvidiaView {
@@ -85,13 +85,13 @@ export function viewHost(facts: HostFacts): HostView {
     cpu: { model: facts.cpu.model, level: facts.cpu.level },
     // Every processor has features: an empty list is one that could not be read.
     features: features === null || features.length === 0 ? null : new Set(features),
-    unknown: new Set(facts.cpu.unknown ?? []),
+    unknownFeatures: new Set(facts.cpu.unknown ?? []),
     nvidia: viewNvidia(facts),
     amd: viewAmd(facts),
-    untold: { nvidia: untoldOfNvidia(facts), amd: untoldOfAmd(facts) },
+    unknownGpuFacts: { nvidia: unknownNvidiaFacts(facts), amd: unknownAmdFacts(facts) },
     runtime: facts.runtime.nvidia,
     broken: facts.problems.filter(isBroken),
-    others: facts.problems.filter((problem) => !isBroken(problem)),
+    otherProblems: facts.problems.filter((problem) => !isBroken(problem)),
   };
 }
 
@@ -184,15 +184,15 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
   };
 }
 
-function untoldOfNvidia({ nvidia }: HostFacts): readonly string[] {
+function unknownNvidiaFacts({ nvidia }: HostFacts): readonly string[] {
   if (nvidia === undefined) return ["nvidia"];
   const { unknown = [], driver, gpus } = nvidia ?? noNvidia;
   // Without a driver no image with GPU code runs, whatever the GPU is.
-  const untold =
+  const ofGpus =
     driver === null
       ? []
       : gpus.flatMap(({ compute }, at) => (compute === null ? [`gpus[${at}].compute`] : []));
-  return [...unknown, ...untold].map((fact) => `nvidia.${fact}`);
+  return [...unknown, ...ofGpus].map((fact) => `nvidia.${fact}`);
 }
 
 const noNvidia: Pick<NvidiaFacts, "driver" | "gpus" | "unknown"> = { driver: null, gpus: [] };

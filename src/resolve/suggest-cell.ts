@@ -19,13 +19,14 @@ import { checkGpuPresence } from "./rules/gpu-presence.ts";
 export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string | null {
   const adopts = isAdopted(lock);
   const march = host.cpu.level;
-  if (march === null || host.untold.nvidia.length > 0 || !marchPlatforms.includes(host.platform)) return null;
+  if (march === null || host.unknownGpuFacts.nvidia.length > 0 || !marchPlatforms.includes(host.platform))
+    return null;
   const { nvidia } = host;
   const images = Object.values(lock.images);
   const axis = images.some(({ axes }) => axes.accel !== undefined) ? "accel" : "cuda";
   if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0) {
     const forAmd = axis === "accel" || images.some(({ requires }) => vendorsOf(requires).includes("amd"));
-    if (forAmd && host.untold.amd.length > 0) return null;
+    if (forAmd && host.unknownGpuFacts.amd.length > 0) return null;
     if (forAmd && host.amd?.driven === true && host.amd.gpus.length > 0)
       return suggestForAmd(host.amd, march, adopts);
     return adopts

@@ -16,12 +16,12 @@ import { rule } from "./rule.ts";
 
 export const amdRule = rule({
   image: ({ requires: { rocm }, axes: { compute } }) => (rocm == null ? null : { ...rocm, compute }),
-  asks: ["amd", "untold", "broken", "others"],
+  asks: ["amd", "unknownGpuFacts", "broken", "otherProblems"],
   answer: (rocm, host, options) =>
-    rocm === null || host.untold.amd.length > 0 ? null : serve(rocm, host, options),
+    rocm === null || host.unknownGpuFacts.amd.length > 0 ? null : serve(rocm, host, options),
 });
 
-type AmdHost = Pick<HostView, "amd" | "broken" | "others">;
+type AmdHost = Pick<HostView, "amd" | "broken" | "otherProblems">;
 
 function serve(rocm: Omit<AmdCode, "xnack">, host: AmdHost, options: FitOptions): GpuFit | Misfits {
   const usable = checkAmdPresence(host);
@@ -36,9 +36,9 @@ interface UsableAmdGpus {
   readonly amd: AmdView;
 }
 
-function checkAmdPresence({ amd, broken, others }: AmdHost): UsableAmdGpus | Misfit {
-  if (amd === null) return noGpu("amd", isLabelled(others));
-  const problems = [...broken, ...others];
+function checkAmdPresence({ amd, broken, otherProblems }: AmdHost): UsableAmdGpus | Misfit {
+  if (amd === null) return noGpu("amd", isLabelled(otherProblems));
+  const problems = [...broken, ...otherProblems];
   if (!amd.driven) {
     const device = amd.gpus[0]?.label ?? "an AMD GPU";
     const found = misfit(

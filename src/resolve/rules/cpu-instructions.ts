@@ -11,12 +11,12 @@ import type { Cure, Misfit } from "../verdict.ts";
 import { type ImageToFit, rule } from "./rule.ts";
 
 type CpuImage = Pick<ImageToFit, "platform" | "requires" | "measured" | "adopted">;
-type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknown">;
+type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknownFeatures">;
 
 export const cpuRule = rule({
   image: (image): CpuImage => image,
   imageKey: ({ platform, requires, measured, adopted }) => [platform, requires.cpu, measured, adopted],
-  asks: ["platform", "cpu", "features", "unknown"],
+  asks: ["platform", "cpu", "features", "unknownFeatures"],
   answer: checkCpu,
 });
 
@@ -40,9 +40,9 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
   const x86 = host.platform === "linux/amd64";
   // Another system lists other names: macOS has AVX2 on another list.
   const foreign = !host.platform.startsWith("linux/");
-  const open = missing.filter((feature) => foreign || host.unknown.has(feature));
+  const open = missing.filter((feature) => foreign || host.unknownFeatures.has(feature));
   const hidden = missing.filter(
-    (feature) => x86 && hiddenFeatures.has(feature) && !host.unknown.has(feature),
+    (feature) => x86 && hiddenFeatures.has(feature) && !host.unknownFeatures.has(feature),
   );
   return misfit(
     "CPU_FEATURES_MISSING",

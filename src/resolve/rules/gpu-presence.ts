@@ -27,12 +27,12 @@ interface UsableGpus {
 export function checkGpuPresence({
   nvidia,
   broken,
-  others,
-}: Pick<HostView, "nvidia" | "broken" | "others">): UsableGpus | Misfit {
-  if (nvidia === null) return noGpu("nvidia", isLabelled(others));
-  if (nvidia.driver === null) return because(withoutDriver(nvidia), "nvidia", [...broken, ...others]);
+  otherProblems,
+}: Pick<HostView, "nvidia" | "broken" | "otherProblems">): UsableGpus | Misfit {
+  if (nvidia === null) return noGpu("nvidia", isLabelled(otherProblems));
+  if (nvidia.driver === null) return because(withoutDriver(nvidia), "nvidia", [...broken, ...otherProblems]);
   if (nvidia.gpus.length === 0)
-    return noneVisible("nvidia", `driver ${nvidia.driver.text}`, [...broken, ...others]);
+    return noneVisible("nvidia", `driver ${nvidia.driver.text}`, [...broken, ...otherProblems]);
   for (const gpu of nvidia.gpus) {
     const found = checkDriven(gpu, nvidia);
     if (found !== null) return found;

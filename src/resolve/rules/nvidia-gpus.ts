@@ -11,14 +11,15 @@ import { rule } from "./rule.ts";
 
 export const nvidiaRule = rule({
   image: ({ requires }) => requires.cuda,
-  asks: ["nvidia", "untold", "broken", "others", "runtime"],
-  answer: (cuda, host) => (cuda === null || host.untold.nvidia.length > 0 ? null : serve(cuda, host)),
+  asks: ["nvidia", "unknownGpuFacts", "broken", "otherProblems", "runtime"],
+  answer: (cuda, host) =>
+    cuda === null || host.unknownGpuFacts.nvidia.length > 0 ? null : serve(cuda, host),
 });
 
 /** Finds the fit and the misfits in one pass, so that a refused image can never be read as a fit. */
 function serve(
   cuda: CudaRequirement,
-  host: Pick<HostView, "nvidia" | "broken" | "others" | "runtime">,
+  host: Pick<HostView, "nvidia" | "broken" | "otherProblems" | "runtime">,
 ): GpuFit | Misfits {
   const usable = checkGpuPresence(host);
   const require = checkNvidiaRequire(cuda, host);

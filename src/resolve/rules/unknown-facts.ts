@@ -11,22 +11,24 @@ import { rule } from "./rule.ts";
 
 export const unknownFactsRule = rule({
   image: ({ requires }) => sideOf(requires),
-  asks: ["untold", "others"],
+  asks: ["unknownGpuFacts", "otherProblems"],
   answer: checkFactsKnown,
 });
 
 export function checkFactsKnown(
   side: GpuSide,
-  { untold, others }: Pick<HostView, "untold" | "others">,
+  { unknownGpuFacts, otherProblems }: Pick<HostView, "unknownGpuFacts" | "otherProblems">,
   options: FitOptions,
 ): Misfit | null {
-  const vendor = gpuVendors.find((each) => untold[each].length > 0 && isConcerned(side, each, options));
-  const [fact] = vendor === undefined ? [] : untold[vendor];
+  const vendor = gpuVendors.find(
+    (each) => unknownGpuFacts[each].length > 0 && isConcerned(side, each, options),
+  );
+  const [fact] = vendor === undefined ? [] : unknownGpuFacts[vendor];
   if (vendor === undefined || fact === undefined) return null;
   const needsIt = side === vendor;
   const which =
     fact === vendor ? `whether this host has an ${vendorNames[vendor]} GPU` : `${fact} of this host`;
-  const labelled = isLabelled(others);
+  const labelled = isLabelled(otherProblems);
   const from = labelled ? "no label of this node tells it" : `its facts do not have ${fact}`;
   const tell = [
     ...(labelled && vendor === "nvidia"

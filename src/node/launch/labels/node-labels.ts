@@ -34,7 +34,7 @@ export function nodeLabels(host: HostFacts): NodeLabels {
     [keys.vocabulary]: vocabularyOf(view),
     [keys.platform]: platformValue(view.platform),
     [keys.broken]: mark(view.broken.some((problem) => vendorOfProblem(problem) === "nvidia")),
-    [keys.gpuUnknown]: mark(view.untold.nvidia.length > 0),
+    [keys.gpuUnknown]: mark(view.unknownGpuFacts.nvidia.length > 0),
     ...cpuLabels(view),
     [keys.kernel]: view.kernel?.text,
     [keys.kernelNumber]: numberOf(view.kernel),
