@@ -1,4 +1,17 @@
-/** Writes one tag among publishers that may write it too: look, decide, write, look again, until it is settled. */
+/**
+ * Writes one tag that other publishers may write too, in a registry that has no conditional write. A publisher
+ *
+ * 1. looks at the tag and decides what to write;
+ * 2. announces itself before its first write, by a transient tag (`announcement.ts`), and looks again;
+ * 3. writes, and goes back to 1, until there is nothing to write;
+ * 4. takes its announcement back;
+ * 5. ends if no other announcement stands and the tag holds what it saw last, or if the tag has not changed for `settleMs`. Else it goes
+ *    back to 1.
+ *
+ * So nobody can write anything else after the end. An announcement stands until its publisher will not write again, and each of its writes
+ * has taken effect or never will: if no other stands, no write is on its way, and whoever announces itself later sees what the tag holds
+ * now. A publisher that was killed leaves its announcement: a write of its that came later than `settleMs` would rest on an older look.
+ */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -43,13 +56,7 @@ const mostWrites = 50;
 const mostGlances = 5;
 
 /**
- * Answers what the tag holds when nobody may write anything else there any more; null where there is no such tag and
- * nothing was to be written.
- *
- * Every write follows an announcement and a look, in that order, and is sent once. An announcement stands until its publisher
- * will not write again and each of its writes has taken effect or never will. So when no other stands, no write is on its
- * way, and whoever announces itself later will see what the tag holds now. If one goes on standing, the tag is settled
- * when it has not changed for `settleMs`: a write that came later would rest on a look of before that time.
+ * Answers what the tag holds at the end; null if there is no such tag and nothing was to be written.
  *
  * @param own what the publisher has announced already; it stands no more at the end
  */
