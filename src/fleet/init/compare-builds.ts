@@ -7,7 +7,7 @@ import { compileArguments } from "../dockerfile/arguments.ts";
 import { contextOf, settleCells } from "../dockerfile/settle-cells.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
 import { readTemplates } from "../open/read-template.ts";
-import type { Defaults } from "./derive-matrix.ts";
+import type { Defaults } from "./build-hardware.ts";
 import type { OriginalBuild } from "./original-build.ts";
 
 export interface ComparedBuild {
