@@ -82,7 +82,7 @@ describe("a what-if is what resolve answers with the changed facts", () => {
           const hosts = facts.map((each, index) => ({ name: `h${index}`, facts: each }));
           const values = Object.values(lock.images).flatMap(({ axes }) => Object.entries(axes));
           const [axis, value] = values[choice % Math.max(1, values.length)] ?? ["", ""];
-          // What --pin would read as a pattern or a range is another question.
+          // A value that --pin reads as a pattern or a range is another question.
           fc.pre(/^[a-z0-9_-]+$/.test(value) && axis !== "");
           const left = Object.entries(lock.images).filter(([, { axes }]) => axes[axis] !== value);
           const { classes, whatIf } = coverReport({ from: "lock", lock }, hosts, {

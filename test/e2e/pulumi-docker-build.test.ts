@@ -1,4 +1,4 @@
-/** What a fleet by `provider: "docker-build"` has and one by docker has not, on real parts: a BuildKit, its caches, secrets, agents. */
+/** Tests on real parts what only `provider: "docker-build"` has: a BuildKit, its caches, secrets and agents. */
 
 import { readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -139,7 +139,7 @@ describe("A fleet by docker-build", needs(reason), () => {
     const other = await startBuilder(engineEnv);
     try {
       const again = await stackOf(made, () => ({ cacheFrom: cache, builder: other.name }));
-      // What no two builds make alike.
+      // A second build would give another digest.
       expect(referencesIn((await again.up()).outputs)).toEqual([reference]);
     } finally {
       await other.stop();

@@ -63,7 +63,7 @@ const machines = pulumiPrograms.flatMap((program) =>
 
 for (const { program, provider, imageType, reason: missing } of machines) {
   describe(`ImageFleet in a program, by ${provider} with ${program}`, needs(missing), () => {
-    // What another provider or pulumi has pushed of the same inputs would be adopted.
+    // An image of the same inputs that another provider or pulumi has pushed would be adopted.
     const registry = parts.available
       ? `${parts.registry}/${provider}-${pulumiPrograms.indexOf(program)}`
       : "";
@@ -133,7 +133,7 @@ for (const { program, provider, imageType, reason: missing } of machines) {
       const component = (await resourcesOf(stack)).find(({ type }) => type === "imgmatch:index:ImageFleet");
       expect(component?.outputs.references).toEqual(first.outputs.references?.value);
       expect(component?.outputs.lock).toEqual(first.outputs.lock?.value);
-      // What a StackReference gives another program is a lock.
+      // A StackReference gives another program a lock.
       expect(Object.keys(lockIn(first.outputs).images)).toEqual(marches);
     });
 

@@ -1,4 +1,4 @@
-/** What damaged input means to the probe and to facts files, with counter-examples made small. For sheer numbers see test/hostile. */
+/** Gives damaged input to the probe and to the reader of facts files, with counter-examples made small. test/hostile gives more of it. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
 /**
- * What each machine of `test/fixtures/hosts/` must come out as: recording `expected.json` anew cannot hide a wrong answer here.
+ * The right answer for each machine of `test/fixtures/hosts/`: a new recording of `expected.json` cannot hide a wrong one.
  * Every row was compared with the raw files of its folder by a reader that shares no code with the probe: the flags of all
  * processors with the psABI's lists, `NVRM version`, PCI ids, what NVML and nvidia-smi answer, device nodes, environment.
  *

@@ -203,7 +203,7 @@ describe(
   },
 );
 
-/** What each broken state is; null for texts of the kernel log, which the probe does not read. */
+/** The broken state of each file; null for texts of the kernel log, which the probe does not read. */
 const complaints: Readonly<Record<string, string | null>> = {
   "broken_mismatch_580.178.txt": "HOST_DRIVER_LIBRARY_MISMATCH: kernel module 999.10",
   "broken_mismatch_465_one_line.txt": "HOST_DRIVER_LIBRARY_MISMATCH: kernel module 999.10",

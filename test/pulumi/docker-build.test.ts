@@ -1,4 +1,4 @@
-/** What only `provider: "docker-build"` does, with Pulumi's engine replaced by its mocks; what both do is in same-program.test.ts. */
+/** Tests the parts that `provider: "docker-build"` alone has, with Pulumi's mocks for its engine. same-program.test.ts has those of both. */
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import Module from "node:module";
@@ -121,7 +121,7 @@ describe("Build cache", () => {
       [to("x86-64-v2"), to("all"), { inline: {} }],
       [to("x86-64-v3"), { inline: {} }],
     ]);
-    // What the stack has is not built: another one writes it.
+    // An image that the stack has is not built: another one writes it.
     program.matrix(["x86-64-v2", "x86-64-v3", "x86-64-v4"]);
     const [, , added] = (await update({ cacheTo: [`${cache()}:all`] })).images;
     expect(added?.inputs.cacheTo).toEqual([to("all")]);

@@ -92,7 +92,7 @@ describe("The stack's images", () => {
     expect([...stackImages({ [urn]: outputs }, "docker-build")]).toEqual([
       ["fleet-a", { ...image, login: { server: "h", username: "u" } }],
     ]);
-    // What `load` has is in the engine alone.
+    // An image of `load` is in the engine alone.
     expect([...stackImages({ [urn]: { ...outputs, push: false } }, "docker-build").values()]).toMatchObject([
       { pushed: false },
     ]);

@@ -77,7 +77,7 @@ describe("a context that is staged for Pulumi", () => {
     expect(existsSync(first.context)).toBe(true);
     for (const name of readdirSync(join(to, "contexts")).filter((each) => each.includes("~")))
       rmSync(join(to, "contexts", name));
-    // What a killed process has left: its mark, and a copy that is not whole.
+    // A killed process has left its mark, and a copy that is not whole.
     const place = join(to, "contexts", `${"0".repeat(16)}-partial-abcdef`);
     mkdirSync(place);
     writeIn(from, "a", "3\n");

@@ -163,7 +163,7 @@ describe("explainResolution", () => {
     expect(gap(lock, { pins: { cuda: "none" } })).toEqual([]);
     expect(gap(lock, { pins: { cuda: "13" } })).toEqual([]);
     expect(gap(lockOf({ cpu: image(), one: { ...fitting, digest: null } }))).toEqual([]);
-    // What would not fit without the wish either leaves the gap open.
+    // An image that does not fit without the wish either leaves the gap open.
     expect(
       gap(lockOf({ cpu: image(), one: gpuImage(cuda("12.8.1", ["sm_80"])) }), { cpuOnly: true }),
     ).toHaveLength(1);

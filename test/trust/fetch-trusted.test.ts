@@ -443,7 +443,7 @@ repositories: {"*/*": {signers: [{key: env://KEY}], downgrade: refuse}}`);
       chmodSync(path, path === file ? 0o644 : 0o755);
     }
     expect(await fetched(app("stable"), forward())).toBe("a");
-    // What cannot be written is not answered: the next one could be older.
+    // An index that cannot be kept is not answered: the next one could be older.
     rmSync(join(cache, "seen"), { recursive: true });
     writeFileSync(join(cache, "seen"), "");
     expect(await fetched(app("stable"), forward())).toMatch(/^(FILE_UNREADABLE 2|WRITE_FAILED 1)$/);

@@ -1,4 +1,4 @@
-/** What somebody who may write to a registry can put where signatures are: too much, too large, damaged, of another kind. */
+/** Puts hostile evidence where a registry has signatures: too much, too large, damaged, of another kind. */
 
 import { generateKeyPairSync, sign } from "node:crypto";
 import fc from "fast-check";
@@ -289,7 +289,7 @@ describe("damaged evidence", () => {
       fc.asyncProperty(anything, async (evidence) => {
         for (const each of signers) {
           const code = await codeOf(verifyEvidence([evidence], subject, [each]).then(() => "verified"));
-          // What was replaced by the same, or stands where nothing is signed, is as good as before.
+          // Bytes that were replaced by the same, or that nothing signs, leave the evidence as good as before.
           if (code === "verified") {
             if (evidence.format !== "bundle") throw new Error("a made-up signature verified");
             const signed = (text: string) => JSON.stringify(JSON.parse(text).dsseEnvelope);

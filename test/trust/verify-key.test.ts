@@ -1,4 +1,4 @@
-/** What cosign 2.6.5 and 3.1.3 have signed with keys of every kind, as a registry had it: right key, wrong key, other image, damaged. */
+/** Verifies signatures of cosign 2.6.5 and 3.1.3 with keys of every kind, as a registry had them: right key, wrong key, other image, damaged. */
 
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";

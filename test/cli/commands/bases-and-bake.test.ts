@@ -1,4 +1,4 @@
-/** What plan, build --dry-run and export bake say of bases that do not exist, of secrets, and of cells that are built. */
+/** Asks plan, build --dry-run and export bake about bases that do not exist, secrets, and cells that are built. */
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What `resolve` decides without being asked is said on standard error, and standard output stays one line. */
+/** `resolve` tells on standard error the choices that nobody asked for. Standard output stays one line. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What the lock says of a cell that was just built: its size in the registry, and how long its first build took. */
+/** Tests the lock's entry of a cell that was just built: its size in the registry, and the time of its first build. */
 
 import { expect, it } from "vitest";
 import { lockedImageOf } from "../../../src/fleet/build/built-cell.ts";

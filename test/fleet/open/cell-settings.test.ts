@@ -1,4 +1,4 @@
-/** What values of axes bring for their cells: templates, stages, arguments, base images, contexts, and texts of their own. */
+/** Values of axes bring settings for their cells: templates, stages, arguments, base images, contexts, and texts of their own. */
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -284,7 +284,7 @@ describe("publishImage", () => {
             expect(published.filter(({ how }) => how === "pushed").length).toBe(1);
             if (removesTags) expect(registry.tags.size).toBe(1);
             else {
-              // What stays is no name of the image: who deletes it by its digest takes nothing else with it.
+              // The tag that stays names no image: who deletes its manifest by the digest takes nothing else with it.
               const stays = [...registry.tags].filter(([tag]) => tag !== "1.0");
               expect(new Set(stays.map(([, digest]) => digest)).size).toBe(1);
               expect(stays.map(([, digest]) => digest)).not.toContain(registry.tags.get("1.0"));

@@ -10,7 +10,7 @@ function setUp(options: Parameters<typeof createMemoryRegistry>[0] = {}) {
   const registry = createMemoryRegistry(options);
   const published = registry.pushImage("1.0-a", {}, "a");
   const killed = transientTag(app);
-  // What a publisher pushes and what is published is the same manifest.
+  // The publisher's manifest is the one that is published.
   registry.tags.set(killed, published);
   const other = transientTag(app);
   registry.pushImage(other, {}, "b");

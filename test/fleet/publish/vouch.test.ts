@@ -93,7 +93,7 @@ describe("vouching for an index", () => {
     await expect(
       publishIndex({ ...request(registry, "b", async () => {}), reference: prod }),
     ).rejects.toMatchObject({ code: "INDEX_CONFLICT" });
-    // What counts is taken along, as the cells of another job of the same signer.
+    // Evidence that counts is taken along, as the cells of another job of the same signer are.
     vouched.push(both);
     expect(await publish("b")).toMatchObject({ how: "written", cells: 3 });
   });

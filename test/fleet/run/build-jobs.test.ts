@@ -323,7 +323,7 @@ describe("buildJobs", () => {
     expect(tagsWhenOpened.get("honest")).not.toContain("honest");
     expect([...registry.tags.keys()]).toEqual(["honest"]);
 
-    // What others have pushed is opened where it is.
+    // An image that others have pushed is opened where it is.
     const digest = await registry.pushImage(
       "theirs",
       { "dev.imgmatch.inputs": inputsOf("theirs") },

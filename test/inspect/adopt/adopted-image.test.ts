@@ -104,7 +104,7 @@ describe("an adopted image", () => {
       );
       const strange = lib("strange", { amd: { unknown: { "machine value 0x7f": 1 } }, rocm: "7.2.4" });
       expect(codeOf(() => adopt([strange, hip()]))).toContain("its GPU code for AMD cannot be read");
-      // What may be for any target decides nothing, and is said.
+      // Code that may be for any target decides nothing. The answer says so.
       const partly = adopt([app, strange, hip()]);
       expect(partly.requires.rocm?.code).toEqual(["gfx90a", "gfx11-generic", "gfx1201"]);
       expect(partly.undecided.join()).toContain("0x7f");

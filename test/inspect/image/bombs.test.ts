@@ -1,4 +1,4 @@
-/** What an image may do to whoever opens it: each bound of layers and of archives in them, by something that runs into it. */
+/** Opens images that attack their reader: one runs into each bound of layers and of the archives in them. */
 
 import { deflateRawSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";

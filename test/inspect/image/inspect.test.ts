@@ -50,7 +50,7 @@ async function found(image: string, home?: string): Promise<Record<string, strin
   );
 }
 
-/** What the cache has of a layer: behind its digest, or another one. */
+/** An entry of the cache for a layer, under the layer's digest or another one. */
 function entryOf(layer: object, digest = digestOf(JSON.stringify(layer))): Buffer {
   return gzipSync(`${digest}\n${JSON.stringify(layer)}`);
 }

@@ -1,4 +1,4 @@
-/** What imgmatch writes for Kubernetes against the API's schema. test/e2e/kubernetes.test.ts asks a real API server. */
+/** Checks the objects for Kubernetes against the API's schema. test/e2e/kubernetes.test.ts asks a real API server. */
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

@@ -109,7 +109,7 @@ describe("every printed command survives the shell", { timeout: timeoutMs }, () 
   });
 });
 
-/** What a target must be told, and must not be asked, before it writes anything. */
+/** Options that a target must have, and options that it must not have, before it writes anything. */
 function termsOf({ name }: LaunchTarget, { program }: LaunchRequest): Partial<LaunchRequest> {
   if (name === "zun") return { ...gpuModes["no GPU"], mounts: [], settings: { image: "tag" } };
   if (name === "slurm" && program === undefined) return { settings: { entrypoint: "yes" } };

@@ -46,7 +46,7 @@ describe("The memory of a mirror", needs(process.platform === "linux" ? null : "
   let serve: readonly [string, ...string[]];
   beforeAll(() => {
     const [node, ...words] = bundleServe("load");
-    // What is young is collected soon, so that what stays shows after thousands of requests; and a heap that grows on ends the process.
+    // Young objects are collected soon, so that those that stay show after thousands of requests. A heap that grows on ends the process.
     serve = [node, "--max-semi-space-size=1", "--max-old-space-size=32", ...words];
   }, 120_000);
 

@@ -50,7 +50,7 @@ describe("/metrics", () => {
     ]);
     const samples = families[1]?.[3] ?? [];
     const buckets = samples.filter(([name]) => name.endsWith("_bucket"));
-    // What is at a bound is in its bucket, each bucket holds those below it, and the last one holds all.
+    // A value at a bound is in its bucket, each bucket holds those below it, and the last one holds all.
     expect(buckets.map(([, { le }, count]) => [le, count])).toEqual([
       ["0.001", 2],
       ["0.0025", 2],

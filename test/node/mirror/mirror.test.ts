@@ -345,7 +345,7 @@ describe("A private fleet", () => {
       status: 200,
       headers: { "docker-content-digest": digests.v3 },
     });
-    // What one may read is kept for no other.
+    // An image that one client may read is kept for no other.
     expect(await get()).toMatchObject(refused);
     expect(await get("Bearer bad")).toMatchObject(refused);
     const content = `/v2/team/app/manifests/${digests.v3}`;

@@ -100,7 +100,7 @@ describe("A node's labels", () => {
     expect(state.annotations["example.com/facts"]).toBe("theirs");
     expect(state.events).toEqual([{ type: "Normal", reason: "ImageChosen", message: "cv-tf: old" }]);
 
-    // What the GPU does at the moment is no change.
+    // The GPU's present load is no change.
     await round({ probed: { ok: true, facts: busy(host) } });
     expect([state.patches, state.events.length]).toEqual([1, 1]);
 

@@ -85,7 +85,7 @@ describe.each(missingForDialects())("%s", (why) => {
 const dialects = findDialects(join(folder, "awks"));
 
 describe.each(dialects)("$name", (dialect) => {
-  // What depends on a fleet does not depend on a shell.
+  // An answer that depends on a fleet does not depend on a shell.
   const asked = Object.entries(fleets).filter(
     ([title]) => title === "whole" || dialect.name === "dash, mawk",
   );

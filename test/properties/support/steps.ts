@@ -1,5 +1,5 @@
 /**
- * How much work a function does, counted and not timed: a busy machine changes no count. V8 counts every block of JavaScript that runs;
+ * Counts the work of a function, and times nothing: a busy machine changes no count. V8 counts every block of JavaScript that runs;
  * characters and items that built-in functions pass over are counted here. Not seen: copies of objects by `{...object}`, and what an
  * expression does, whose time `npm run bench` measures.
  */

@@ -96,7 +96,7 @@ describe("CPU rule", () => {
       code: "CPU_FEATURES_MISSING",
       message: "needs avx_ifma (sierraforest), avx_ifma cannot be proved: no kernel prints it",
     });
-    // Where family and model proved it, the probe lists it.
+    // The probe lists it if family and model prove it.
     expect(checkFit(needing(["avx2", "avx_ifma"], "sierraforest"), having([...levelV3, "avx_ifma"])).ok).toBe(
       true,
     );

@@ -26,7 +26,7 @@ export interface MemoryRegistry extends RegistryClient, BlobWriter, BlobCopier, 
     content: string,
     predicate?: { readonly type: string; readonly content: unknown },
   ): Digest;
-  /** What lies in a manifest or an index, by the digests that it names. */
+  /** The digests that a manifest or an index names. */
   partsOf(digest: Digest): readonly Digest[];
 }
 
@@ -37,7 +37,7 @@ export interface MemoryRegistryOptions {
    */
   readonly home?: string;
   readonly removesTags?: boolean;
-  /** Whether it has the referrers API; `as configurations`: it lists what a manifest's configuration is, in place of what the manifest is. */
+  /** True for a registry with the referrers API; `as configurations`: it lists the type of a manifest's configuration instead of the manifest's. */
   readonly listsReferrers?: boolean | "as configurations";
   /** Waits before each operation takes effect, so that publishers interleave. */
   readonly delay?: (operation: string) => Promise<void>;
@@ -82,7 +82,7 @@ export function createMemoryRegistry({
     path = home ?? "",
   ): Manifest => {
     const digest = keep({ os: "linux", architecture: "amd64", config: { Labels: labels }, content });
-    // What is copied has to say how large it is.
+    // A blob that is copied has to have its size.
     const size = home === undefined ? undefined : blobs.get(digest)?.byteLength;
     const made = put(Buffer.from(JSON.stringify({ schemaVersion: 2, config: { digest, size }, layers: [] })));
     heldIn(path).add(digest).add(made.digest);

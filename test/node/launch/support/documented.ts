@@ -77,7 +77,7 @@ export interface Written {
   readonly command: LaunchCommand | null;
 }
 
-/** What a target writes of every kind of request; what it refuses is left out. */
+/** The text that a target writes for every kind of request, without those that it refuses. */
 export function everyLaunch(
   target: LaunchTarget,
   settings: readonly Readonly<Record<string, string>>[] = [{}],

@@ -1,5 +1,5 @@
 /**
- * What each target must refuse of the requests that the golden files are written from, by code: said here a second time, so that new
+ * The requests behind the golden files that each target must refuse, by code. They are said here a second time, so that new
  * golden files cannot make a refusal right.
  */
 

@@ -13,7 +13,7 @@ export interface ScriptCase {
   readonly args?: readonly string[];
   /** The folder of an nvidia-smi, where the machine has one. */
   readonly smi: string | null;
-  /** Whether files of it may not be read: then it is run as a user who is not root. */
+  /** True if some of its files may not be read: then it is run as a user who is not root. */
   readonly unprivileged?: boolean;
 }
 
