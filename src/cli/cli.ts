@@ -87,12 +87,13 @@ async function defineProgram(
     // reportError prints errors.
     .configureOutput({ writeOut: context.out, writeErr: context.err, outputError: () => {} })
     .addHelpText("after", helpFooter);
-  const [first] = args;
+  const [first = ""] = args;
+  // A node that resolves does not wait for the flags of other commands, and the version waits for none.
+  const isAlone = isCommand(first) || ["-V", "--version"].includes(first);
   for (const [heading, commands] of Object.entries(commandGroups)) {
     program.commandsGroup(`${heading}:`);
     for (const [name, load] of Object.entries(commands)) {
-      // A node that resolves does not wait for the flags of other commands.
-      if (isCommand(first) && name !== first) continue;
+      if (isAlone && name !== first) continue;
       const define = await load();
       define(program.command(name), run);
     }
