@@ -14,7 +14,7 @@ import { needs } from "../../support/needs.ts";
 import { runInProcess } from "../../support/run-cli.ts";
 import { whyNoCompiler } from "../../support/programs.ts";
 
-const whyNoRiscv = whyNoCompiler("riscv64-linux-gnu-gcc", "apt-get install gcc-riscv64-linux-gnu");
+const whyNoRiscv = whyNoCompiler("riscv64-linux-gnu-gcc", "apt-get install g++-riscv64-linux-gnu");
 
 const zstd = { flags: 0x8011, compressedSize: 9 };
 const files = [
