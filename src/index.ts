@@ -11,8 +11,9 @@
  * @packageDocumentation
  */
 
-export { exitCodes, formatProblem, ImgmatchError, problemCodes } from "./errors.ts";
-export type { ExitCode } from "./errors.ts";
+export { formatProblem, ImgmatchError } from "./errors.ts";
+export { exitCodes, problemCodes } from "./problem-codes.ts";
+export type { ExitCode } from "./problem-codes.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export { version } from "./version.ts";
 

@@ -14,7 +14,8 @@ export { createRegistryClient } from "./oci/registry/create-client.ts";
 export { dockerCredentials } from "./oci/registry/credentials.ts";
 
 // The types that these are made of
-export type { Place, Problem, ProblemCode } from "./errors.ts";
+export type { Place, Problem } from "./errors.ts";
+export type { ProblemCode } from "./problem-codes.ts";
 export type {
   CpuRequirement,
   CudaRequirement,

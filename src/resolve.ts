@@ -42,7 +42,8 @@ export { parseGpuTarget, targetRunsOn } from "./hardware/gpu-target.ts";
 export { hardwareSources } from "./hardware/sources.ts";
 
 // The types that these are made of
-export type { Place, Problem, ProblemCode } from "./errors.ts";
+export type { Place, Problem } from "./errors.ts";
+export type { ProblemCode } from "./problem-codes.ts";
 export type { ComputeCapability } from "./hardware/compute-capability.ts";
 export type { CpuArchitecture, March } from "./hardware/cpu-marches.ts";
 export type { CudaToolkit, SupportedTargets, ToolkitRow } from "./hardware/cuda-toolkits.ts";

@@ -17,7 +17,8 @@ export type { CpuDistance } from "./cover/native-distance.ts";
 export type { Violation } from "./cover/policies.ts";
 export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
 export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
-export type { Place, Problem, ProblemCode } from "./errors.ts";
+export type { Place, Problem } from "./errors.ts";
+export type { ProblemCode } from "./problem-codes.ts";
 export type { Cell } from "./fleet/cells/cell.ts";
 export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
 export type {

@@ -62,7 +62,7 @@ const folderOf = (path: string) =>
 
 /** Each hall knows those before it alone, types included. The first three are files that all may import. */
 const halls = [
-  ...["version", "printable", "errors"],
+  ...["version", "printable", "problem-codes", "errors"],
   ...[
     "io",
     "hardware",

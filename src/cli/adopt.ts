@@ -1,6 +1,6 @@
 /** `imgmatch adopt REF…`: write images that others built into a lock. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./command-context.ts";

@@ -1,6 +1,7 @@
 /** `imgmatch audit`: compare the files of a lock's images with what the lock declares. */
 
-import { type ExitCode, exitCodes, type Problem, problemCodes } from "../errors.ts";
+import type { Problem } from "../errors.ts";
+import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { AuditAnswer, AuditedCell, AuditOptions } from "../fleet/audit.ts";
 import { count, formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";

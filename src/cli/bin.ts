@@ -4,7 +4,7 @@
 import { fstatSync } from "node:fs";
 import { runCli } from "./cli.ts";
 import type { CommandContext, SignalMode } from "./command-context.ts";
-import { exitCodes } from "../errors.ts";
+import { exitCodes } from "../problem-codes.ts";
 import { readStandardInput } from "../io/world.ts";
 import { createLog, createWriter } from "../io/standard-stream.ts";
 import { wantsColor } from "./report/style.ts";

@@ -1,6 +1,7 @@
 /** `imgmatch build`: build what the lock does not have, and write the lock. */
 
-import { type ExitCode, exitCodes, type Problem, problemCodes } from "../errors.ts";
+import type { Problem } from "../errors.ts";
+import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { BuildOptions } from "../fleet/build.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch check IMAGE|REFERENCE`: judge one image for this host. Exits 3 unless it is proved to run. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CheckAnswer, CheckOptions, HostCheck } from "../node/check.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./command-context.ts";

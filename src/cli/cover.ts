@@ -1,7 +1,8 @@
 /** `imgmatch cover`: say which image each of many hosts gets. Exits 1 if a policy does not hold. */
 
 import type { CoverOptions } from "../cover/cover.ts";
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { positive } from "./flags/fleet-options.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch doctor`: examine host, runtime, engine and logins. Exits 4 if the host has a problem, and 5 if only the others have one. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Finding } from "../node/diagnose.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

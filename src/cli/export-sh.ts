@@ -1,6 +1,6 @@
 /** `imgmatch export sh`: the part of `export` that a node has too. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ExportShOptions } from "../node/export-sh.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

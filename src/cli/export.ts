@@ -1,6 +1,6 @@
 /** `imgmatch export KIND`: writes the fleet for another tool. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ExportBakeOptions } from "../fleet/export-bake.ts";
 import type { GithubMatrixOptions } from "../fleet/export-github-matrix.ts";
 import type { NfdCompatOptions } from "../node/export-nfd-compat.ts";

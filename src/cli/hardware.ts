@@ -1,6 +1,6 @@
 /** `imgmatch hardware`: print the hardware tables behind every check, with their sources. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { HardwareOptions } from "../hardware/hardware.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch init`: writes a small matrix and template, or the matrix of an existing Dockerfile, bake file or workflow. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../fleet/init.ts";
 import { count, formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch inspect SUBJECT…`: say which CPU, GPU and driver the files of images need. Exits 1 if an expectation fails. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { InspectAnswer, InspectOptions } from "../inspect/inspect-subjects.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

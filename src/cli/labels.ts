@@ -1,6 +1,7 @@
 /** `imgmatch labels`: print the labels that this node should advertise, for one system. */
 
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { LabelsOptions } from "../node/labels.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

@@ -1,6 +1,7 @@
 /** `imgmatch launch`: write the command or manifest that starts this host's image. With `--run`, exits as the container does. */
 
-import { exitCodes, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
+import { exitCodes } from "../problem-codes.ts";
 import type { LaunchFormat } from "../node/launch/target.ts";
 import type { LaunchOptions } from "../node/launch/workload.ts";
 import type { CommandContext } from "./command-context.ts";

@@ -1,6 +1,7 @@
 /** `imgmatch lock`: changes the lock without a build. */
 
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { MergeLocksOptions, RemoveFromLockAnswer, RemoveFromLockOptions } from "../fleet/lock.ts";
 import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { count } from "../io/table.ts";

@@ -1,6 +1,7 @@
 /** Runs a command for each fleet of a workspace, one after the other. A fleet that fails does not stop the others. */
 
-import { exitCodes, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
+import { exitCodes } from "../problem-codes.ts";
 import { systemProblem } from "../io/system-error.ts";
 import { problemsJson } from "./report/problems.ts";
 import type { CommandContext } from "./command-context.ts";

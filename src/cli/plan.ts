@@ -1,6 +1,7 @@
 /** `imgmatch plan`: prints the action of the next build for each cell. */
 
-import { exitCodes, problemCodes, type ExitCode, type Problem } from "../errors.ts";
+import type { Problem } from "../errors.ts";
+import { exitCodes, problemCodes, type ExitCode } from "../problem-codes.ts";
 import type { ExplainedPlan, PlanOptions } from "../fleet/plan.ts";
 import type { ChangedFiles } from "../fleet/plan/changes.ts";
 import { openActions, type InputComparison } from "../fleet/plan/planned-cell.ts";

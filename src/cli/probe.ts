@@ -1,6 +1,7 @@
 /** `imgmatch probe`: print what this machine is. A broken host is a fact too, so it exits 0. */
 
-import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
+import { ImgmatchError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { describeHostFacts, formatFactsLine, formatHostFacts } from "../host/format-facts.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { HostChoice } from "../host/probe.ts";

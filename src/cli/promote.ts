@@ -1,6 +1,6 @@
 /** `imgmatch promote`: write the images of one version under another, or move channels. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { PromoteOptions } from "../cover/promote.ts";
 import type { PromotionEvent } from "../fleet/publish/publication.ts";
 import type { Notice } from "../io/world.ts";

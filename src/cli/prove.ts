@@ -1,6 +1,6 @@
 /** `imgmatch prove [IMAGE…]`: compare the rules with this machine's driver and CPU. Exits 1 if they differ, or the machine does not answer. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { count, formatTable } from "../io/table.ts";
 import { formatResult } from "../host/nvidia/cuda-koffi.ts";
 import type { NvidiaFacts } from "../host/facts.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch publish`: push what was built and not pushed, and write one image index for the version. */
 
-import type { ExitCode } from "../errors.ts";
+import type { ExitCode } from "../problem-codes.ts";
 import type { PublishOptions } from "../fleet/publish.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

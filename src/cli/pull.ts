@@ -1,6 +1,6 @@
 /** `imgmatch pull`: pull this host's image with the container runtime, and print its name here. */
 
-import { exitCodes, type ExitCode } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import type { PullOptions } from "../node/pull.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

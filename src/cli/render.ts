@@ -1,6 +1,6 @@
 /** `imgmatch render`: writes one Dockerfile per cell that can be built. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { RenderOptions } from "../fleet/render.ts";
 import { count } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";

@@ -3,7 +3,8 @@
 import { type Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { elsewhere, isCommand } from "./command-table.ts";
-import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
+import { ImgmatchError, type Problem } from "../errors.ts";
+import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import { tellProblem } from "./print.ts";
 import { problemsJson } from "./report/problems.ts";
 import { version } from "../version.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch repro CELL`: build one cell twice without cache and name the first layer that differs. */
 
-import { exitCodes, type ExitCode } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import type { ReproAnswer, ReproEvent, ReproOptions } from "../fleet/repro.ts";
 import type { Notice } from "../io/world.ts";
 import { printable } from "../printable.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch resolve`: print the one image that was built for this host, or a line for each of many. */
 
-import { exitCodes, type ExitCode } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import { formatTable } from "../io/table.ts";
 import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch run`: resolve, then run the image with docker or podman. Exits as the container does. */
 
-import { exitCodes } from "../errors.ts";
+import { exitCodes } from "../problem-codes.ts";
 import type { RunOptions } from "../node/run.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch schema`: print the JSON Schema of matrix.yaml, for editors. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withJson } from "./flags/options.ts";

@@ -1,7 +1,7 @@
 /** `imgmatch serve`: answer a fleet's tag on this node until a signal ends it. */
 
 import { join } from "node:path";
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";

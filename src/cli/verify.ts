@@ -1,6 +1,7 @@
 /** `imgmatch verify`: compare the registry with the lock: tags, index, signatures, provenance. */
 
-import { type ExitCode, exitCodes, formatProblem, problemCodes } from "../errors.ts";
+import { formatProblem } from "../errors.ts";
+import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { Sweep } from "../fleet/publish/sweep.ts";
 import type { ChannelDrift, RegistryDrift } from "../fleet/publish/verify-lock.ts";
 import type { SignedLock } from "../fleet/publish/verify-signed.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch why-not CELL|TAG`: say why resolve does not choose an image, and what would make it. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { shellWord } from "../node/launch/shell.ts";
 import type { WhyNotOptions } from "../node/why-not.ts";
 import { isOfHost } from "../resolve/verdict.ts";

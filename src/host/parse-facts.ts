@@ -1,6 +1,7 @@
 /** Parses host facts from JSON. */
 
-import { ImgmatchError, type Place, type ProblemCode, problemCodes } from "../errors.ts";
+import { ImgmatchError, type Place } from "../errors.ts";
+import { type ProblemCode, problemCodes } from "../problem-codes.ts";
 import { cpuLevel, findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
 import {
   anyObject,

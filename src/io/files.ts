@@ -2,7 +2,8 @@
 
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { ImgmatchError, type ProblemCode } from "../errors.ts";
+import { ImgmatchError } from "../errors.ts";
+import type { ProblemCode } from "../problem-codes.ts";
 import { type InputLimit, inputTooLarge } from "./limits.ts";
 
 /**

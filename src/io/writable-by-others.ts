@@ -2,7 +2,8 @@
 
 import { accessSync, constants, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { ImgmatchError, type ProblemCode } from "../errors.ts";
+import { ImgmatchError } from "../errors.ts";
+import type { ProblemCode } from "../problem-codes.ts";
 import { attempt } from "./attempt.ts";
 import { isErrno } from "./files.ts";
 

@@ -1,6 +1,7 @@
 /** Reads the parts of signatures and attestations from a registry, each of its stated size and all within one budget. */
 
-import { ImgmatchError, type ProblemCode } from "../errors.ts";
+import { ImgmatchError } from "../errors.ts";
+import type { ProblemCode } from "../problem-codes.ts";
 import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
 import { type Digest, isDigest, isSize } from "../oci/digest.ts";
 import { withDigest } from "../oci/reference.ts";

@@ -1,6 +1,7 @@
 /** Evidence from a registry that may prove who signed an image: unchecked plain data that a cache can hold. */
 
-import { ImgmatchError, type Problem, type ProblemCode } from "../errors.ts";
+import { ImgmatchError, type Problem } from "../errors.ts";
+import type { ProblemCode } from "../problem-codes.ts";
 import { type Check, object, oneOf, optional, text, variants } from "../io/checks.ts";
 import { registryLimits } from "../io/limits.ts";
 import type { Digest } from "../oci/digest.ts";

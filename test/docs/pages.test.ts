@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { problemCodes } from "../../src/errors.ts";
+import { problemCodes } from "../../src/problem-codes.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { parseWorkspace } from "../../src/fleet/open/workspace.ts";
 import type { HostProblem } from "../../src/host/facts.ts";

@@ -7,7 +7,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve as resolvePath } from "node:path";
-import { ImgmatchError, type ProblemCode, problemCodes } from "../../src/errors.ts";
+import { ImgmatchError } from "../../src/errors.ts";
+import { type ProblemCode, problemCodes } from "../../src/problem-codes.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { entryAnnotations } from "../../src/lock/entry-annotations.ts";

@@ -4,7 +4,8 @@
  */
 
 import { readFileSync, writeSync } from "node:fs";
-import { ImgmatchError, problemCodes } from "../../src/errors.ts";
+import { ImgmatchError } from "../../src/errors.ts";
+import { problemCodes } from "../../src/problem-codes.ts";
 import { answers } from "./answers.ts";
 import { attacks } from "./attacks.ts";
 import { randomFrom } from "./mutate.ts";

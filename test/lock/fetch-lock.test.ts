@@ -10,7 +10,8 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
-import { ImgmatchError, type ProblemCode } from "../../src/errors.ts";
+import { ImgmatchError } from "../../src/errors.ts";
+import type { ProblemCode } from "../../src/problem-codes.ts";
 import type { RegistryClient } from "../../src/oci/registry/client.ts";
 import { type FetchOptions, fetchLock, formatAge } from "../../src/lock/fetch-lock.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";

@@ -1,6 +1,7 @@
 /** Reports the events of build and publish as lines of JSON or as text, and chooses the exit code. */
 
-import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
+import { usageError } from "../../errors.ts";
+import { type ExitCode, exitCodes, problemCodes } from "../../problem-codes.ts";
 import type { PublicationEvent } from "../../fleet/publish/publication.ts";
 import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run/run-plan.ts";
 import { count } from "../../io/table.ts";

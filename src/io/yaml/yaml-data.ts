@@ -1,7 +1,8 @@
 /** Turns a YAML document into plain data in one pass. `yaml` itself searches all anchors for every alias, and all keys for every key. */
 
 import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
-import type { Place, Problem, ProblemCode } from "../../errors.ts";
+import type { Place, Problem } from "../../errors.ts";
+import type { ProblemCode } from "../../problem-codes.ts";
 import type { InputLimit } from "../limits.ts";
 
 /** A kind of YAML file: its limit, and the codes of its mistakes. */

@@ -1,6 +1,7 @@
 /** Answers requests: a fleet's tag with the manifest of this node's image, and everything else as the registry would. */
 
-import { exitCodes, ImgmatchError } from "../../errors.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { exitCodes } from "../../problem-codes.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { FindTrust } from "../../lock/index-trust.ts";
 import type { Lock, LockedManifest } from "../../lock/lock.ts";

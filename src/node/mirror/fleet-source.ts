@@ -1,7 +1,8 @@
 /** The sources of the mirror's fleets: a lock on this node, or indexes in a registry. */
 
 import { stat } from "node:fs/promises";
-import { exitCodes, ImgmatchError, type ProblemCode } from "../../errors.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { exitCodes, type ProblemCode } from "../../problem-codes.ts";
 import { fetchLock } from "../../lock/fetch-lock.ts";
 import type { FindTrust, IndexReader } from "../../lock/index-trust.ts";
 import { readLock } from "../../lock/lock-file.ts";

@@ -1,6 +1,6 @@
 /** Turns a registry's refusal or silence into an error with a code and the next step. */
 
-import type { ProblemCode } from "../../errors.ts";
+import type { ProblemCode } from "../../problem-codes.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import {
   isTemporaryStatus,

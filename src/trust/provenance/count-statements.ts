@@ -1,7 +1,8 @@
 /** Picks the statements about an image that count: those of trusted signers, or all if no signature is asked for. */
 
 import type { Subject } from "../evidence.ts";
-import { exitCodes, ImgmatchError, type Problem } from "../../errors.ts";
+import { ImgmatchError, type Problem } from "../../errors.ts";
+import { exitCodes } from "../../problem-codes.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { EvidenceReader } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { exitCodeOf } from "../../../src/cli/report/build-listener.ts";
-import type { ProblemCode } from "../../../src/errors.ts";
+import type { ProblemCode } from "../../../src/problem-codes.ts";
 import type { IndexEvent } from "../../../src/fleet/publish/publication.ts";
 
 const failed = (code: ProblemCode) => ({

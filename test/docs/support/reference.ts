@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
-import { problemCodes } from "../../../src/errors.ts";
+import { problemCodes } from "../../../src/problem-codes.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { viewOf } from "../../../src/fleet/dockerfile/view.ts";
@@ -43,9 +43,9 @@ async function helpBlock(words: readonly string[]): Promise<string> {
   return `\`\`\`text\n${out.trimEnd()}\n\`\`\``;
 }
 
-/** Each code of src/errors.ts under the comment above it, with the two halves of its docstring. */
+/** Each code of src/problem-codes.ts under the comment above it, with the two halves of its docstring. */
 export function errorsPage(): string {
-  const source = readFileSync(join(root, "src/errors.ts"), "utf8");
+  const source = readFileSync(join(root, "src/problem-codes.ts"), "utf8");
   const table = source.slice(source.indexOf("problemCodes = {"), source.indexOf("} as const satisfies"));
   const lines = table.matchAll(/^ {2}\/\/ (.+)$|^ {2}\/\*\* (.+) → (.+) \*\/\n {2}([A-Z_]+):/gm);
   const rows = [...lines].map(([, heading, meaning, cure, code]) => {

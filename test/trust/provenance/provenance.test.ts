@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { exitCodes, problemCodes } from "../../../src/errors.ts";
+import { exitCodes, problemCodes } from "../../../src/problem-codes.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";

@@ -3,7 +3,7 @@
  * golden files cannot make a refusal right.
  */
 
-import type { ProblemCode } from "../../../../src/errors.ts";
+import type { ProblemCode } from "../../../../src/problem-codes.ts";
 import type { launchTargets } from "../../../../src/node/launch/launch-targets.ts";
 import type { gpuModes } from "./requests.ts";
 

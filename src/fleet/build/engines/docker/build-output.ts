@@ -1,7 +1,8 @@
 /** Reads the engine's output of a build: log lines, the image's id, the step that failed. */
 
 import { StringDecoder } from "node:string_decoder";
-import { ImgmatchError, type ProblemCode } from "../../../../errors.ts";
+import { ImgmatchError } from "../../../../errors.ts";
+import type { ProblemCode } from "../../../../problem-codes.ts";
 import { fieldsOf } from "../../../../io/json.ts";
 import { readTrace, type TraceVertex } from "../../../../oci/engine/trace.ts";
 import { namesLocalBase } from "../../../../oci/local-base.ts";
