@@ -1,8 +1,13 @@
 /**
  * Tells whether an image's loader finds the libcuda of its forward-compatibility package before that of the host. Pure.
  *
- * A container runtime puts the host's library into a system folder and rebuilds `ld.so.cache` from `ld.so.conf`: the image's own cache no
- * longer counts. `LD_LIBRARY_PATH` and the run path of a program come before the cache (ld.so(8)).
+ * A container runtime puts the host's library into a system folder, and writes `ld.so.cache` anew from `ld.so.conf`: the image's own cache no
+ * longer counts. The first of these decides that finds the package (ld.so(8)):
+ *
+ * 1. `LD_LIBRARY_PATH` as a script sets it that starts the image's program
+ * 2. `LD_LIBRARY_PATH` of the image's environment, or a variable with which a program looks for the package itself
+ * 3. the run path of a program that opens libcuda
+ * 4. the order of the folders in `ld.so.conf`
  */
 
 import type { OnPath } from "../../hardware/requirement.ts";

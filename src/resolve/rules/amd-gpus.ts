@@ -10,7 +10,7 @@ import { listSome, misfit } from "../misfit.ts";
 import { type FitOptions, wantsXnack } from "../resolve-options.ts";
 import { type CodeFit, type Cure, type GpuFit, isMisfit, type Misfit, type Misfits } from "../verdict.ts";
 import { compareCodeFits } from "./gpu-code.ts";
-import { hideGpus } from "./gpu-cures.ts";
+import { hideGpus } from "./shared-cures.ts";
 import { because, noGpu, noneVisible } from "./gpu-presence.ts";
 import { rule } from "./rule.ts";
 

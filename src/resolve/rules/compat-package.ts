@@ -17,7 +17,7 @@ import type { DriverRequirement } from "../../lock/lock.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { type Cure, type DriverService, type Misfit, tiers } from "../verdict.ts";
-import { updateDriver } from "./gpu-cures.ts";
+import { updateDriver } from "./shared-cures.ts";
 
 type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
 

@@ -16,7 +16,7 @@ import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { DriverService, Misfit } from "../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
-import { updateDriver } from "./gpu-cures.ts";
+import { updateDriver } from "./shared-cures.ts";
 import type { RuleSteps } from "./rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;

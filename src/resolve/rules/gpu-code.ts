@@ -1,14 +1,15 @@
 /** Rule: the image has code for every visible GPU: machine code, or PTX that the driver understands. */
 
-import { formatComputeCapability } from "../../hardware/compute-capability.ts";
-import { findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { type ComputeCapability, formatComputeCapability } from "../../hardware/compute-capability.ts";
+import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
-import { minorOf } from "../../hardware/driver-version.ts";
+import { compareVersions, minorOf, parseVersion } from "../../hardware/driver-version.ts";
+import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { compareText } from "../../io/collections.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import { addCode, hideGpus, someDriverOffers } from "./gpu-cures.ts";
+import { hideGpus, lastDriverBranch } from "./shared-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../verdict.ts";
 
 /** One code for each GPU, in their order, or the reason why one has none. */
@@ -108,6 +109,22 @@ function addCodes(toolkit: string, lacking: readonly GpuView[]): Cure {
   };
 }
 
+/** `add compute=9.0 to the image's cell`, unless its toolkit does not compile for that. */
+function addCode(toolkit: string, compute: ComputeCapability): Cure {
+  const number = formatComputeCapability(compute);
+  const known = findToolkit(toolkit);
+  const architecture = findArchitecture(compute);
+  const compiles = known === null ? null : toolkitCompiles(known, { kind: "sass", compute, suffix: "" });
+  const remedy = { kind: "cell", axes: { compute: number } } as const;
+  const adopted = `adopt an image with code for compute capability ${number}`;
+  if (architecture === null || compiles !== false)
+    return { text: `add compute=${number} to the image's cell`, remedy, adopted };
+  const { firstToolkit, lastToolkit } = architecture;
+  const which = lastToolkit === null ? `${firstToolkit} or newer` : `${firstToolkit} to ${lastToolkit}`;
+  const text = `add a cell with compute=${number} and CUDA ${which}: CUDA ${toolkit} does not compile for it`;
+  return { text, remedy: null, adopted };
+}
+
 function tooNew(
   best: CodeFit,
   targets: readonly GpuTarget[],
@@ -133,6 +150,14 @@ function tooNew(
           ]),
     ],
   );
+}
+
+/** Some driver offers this CUDA version and still drives every GPU, as far as the tables know. */
+function someDriverOffers(cuda: string, gpus: readonly GpuView[]): boolean {
+  const last = lastDriverBranch(gpus);
+  const offered = parseVersion(last === null ? "" : (cudaOfDriver(String(last.branch)) ?? ""));
+  const wanted = parseVersion(cuda);
+  return offered === null || wanted === null || compareVersions(offered, wanted) >= 0;
 }
 
 function driverOffering(toolkit: string, offered: string): Cure {
