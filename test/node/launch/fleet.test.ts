@@ -34,8 +34,11 @@ const lockOfFleet = fc
     { weight: 1, arbitrary: nvidiaLock },
   )
   .chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
-/** A fleet takes a thousand times as long as one image, so FLEET_RUNS counts them apart from the other properties. */
-const fleets = Number(process.env.FLEET_RUNS ?? 60);
+/**
+ * A fleet takes a thousand times as long as one image, so FLEET_RUNS counts them apart from the other properties. One of ten random fleets
+ * gives a device its CPU image: ten fleets would often give none.
+ */
+const fleets = Number(process.env.FLEET_RUNS ?? 100);
 
 /** null for a lock whose images are so unlike that imgmatch refuses: random ones can be. */
 function membersOf(lock: Lock): readonly FleetMember[] | null {
