@@ -182,54 +182,16 @@ export function marchCompiles(march: March, compiler: "gcc" | "clang", version: 
   return unverified === true ? null : false;
 }
 
-/**
- * The highest generic level that a host's features prove: `x86-64-v3`, `armv8.2-a`, `power9`; null when not even the lowest is, or
- * for an architecture without levels.
- *
- * Sources: x86-64 psABI, micro-architecture levels; the compilers' feature sets for Arm; the RVA profiles of RISC-V. Linux prints `abm` for lzcnt, and
- * `avx` only where the kernel saves its state, which is the psABI's OSXSAVE.
- *
- * @param architecture in OCI words: `amd64`, `arm64`, `ppc64le`, `riscv64`
- * @param features Linux names present on every processor
- */
-export function cpuLevel(architecture: string, features: readonly string[]): string | null {
-  const present = new Set(features);
-  const proven = levelsOf(architecture).filter((name) =>
-    findMarch(name)?.features.every((feature) => present.has(feature)),
-  );
-  return proven.at(-1) ?? null;
-}
-
-/**
- * The lowest generic level that has all of these features, so that every CPU of the level runs code that needs them; null where no
- * level has, or for an architecture without levels.
- *
- * @example
- * levelNeeded("amd64", ["avx2", "sse2"]); // "x86-64-v3"
- */
-export function levelNeeded(architecture: string, features: readonly string[]): string | null {
-  return levelsOf(architecture).find((name) => has(name, features)) ?? null;
-}
-
 /** The marches of the tables whose CPUs run code that needs these features. */
 export function marchesRunning(architecture: string, features: readonly string[]): readonly string[] {
   return marchesOn(`linux/${architecture}`)
-    .map(({ name }) => name)
-    .filter((name) => has(name, features));
+    .filter((march) => features.every((feature) => march.features.includes(feature)))
+    .map(({ name }) => name);
 }
 
 /** Every feature that an image of some march of this architecture can ask for; sorted Linux names. */
 export function neededFeatures(architecture: string): readonly string[] {
   return [...new Set(marchesOn(`linux/${architecture}`).flatMap(({ features }) => features))].sort();
-}
-
-function has(march: string, features: readonly string[]): boolean {
-  const own = findMarch(march)?.features ?? [];
-  return features.every((feature) => own.includes(feature));
-}
-
-function levelsOf(architecture: string): readonly string[] {
-  return Object.hasOwn(levelNames, architecture) ? levelNames[architecture as keyof typeof levelNames] : [];
 }
 
 function isRemovable(march: March, name: string): boolean {
@@ -246,14 +208,6 @@ function removes(march: March, name: string): readonly string[] {
     ? withoutArmExtension(armExtension(name) ?? name)
     : withoutX86Feature(linuxName(name));
 }
-
-/** Lowest first. */
-const levelNames = {
-  amd64: ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"],
-  arm64: ["armv8-a", "armv8.1-a", "armv8.2-a", "armv8.5-a", "armv9-a"],
-  ppc64le: ["power8", "power9", "power10"],
-  riscv64: ["rv64gc", "rva20u64", "rva22u64", "rva23u64"],
-} as const;
 
 /** Built at the first use: a probe needs the levels alone. */
 const expanded = new Map<string, March>();

@@ -1,6 +1,6 @@
 /** Reads partial facts of macOS, Windows and other systems from `systeminformation`. */
 
-import { cpuLevel } from "../hardware/cpu-marches.ts";
+import { cpuLevel } from "../hardware/cpu-levels.ts";
 import { kernelNumber } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./host-io.ts";

@@ -2,7 +2,8 @@
 
 import { ImgmatchError, type Place } from "../errors.ts";
 import { type ProblemCode, problemCodes } from "../problem-codes.ts";
-import { cpuLevel, findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
+import { cpuLevel } from "../hardware/cpu-levels.ts";
+import { findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
 import {
   anyObject,
   anyText,

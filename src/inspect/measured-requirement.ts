@@ -1,6 +1,6 @@
 /** Derives the needs of an image from its files, in the words of a lock's requirement. */
 
-import { levelNeeded } from "../hardware/cpu-marches.ts";
+import { levelNeeded } from "../hardware/cpu-levels.ts";
 import type { OnPath } from "../hardware/requirement.ts";
 import type { ImageAmd } from "./amd/amd-libraries.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hiddenFeatures, inferHiddenFeatures } from "../../src/hardware/cpu-hidden-features.ts";
+import { cpuLevel } from "../../src/hardware/cpu-levels.ts";
 import {
   compilerFlags,
-  cpuLevel,
   findMarch,
   type March,
   marchCompiles,

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { cpuLevel, findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
+import { cpuLevel } from "../../src/hardware/cpu-levels.ts";
+import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
 import { findGpuByName, findGpuByPci } from "../../src/hardware/gpu-products.ts";
 import { parseCpuinfo } from "../../src/host/cpu/cpuinfo.ts";
 import {

@@ -58,6 +58,7 @@ export function standOnParents<Fleet extends Parent>(
     const { settings } = cell;
     if (skipped !== null || settings.base === null) return entry;
     const bases = { ...settings.base.value };
+    let skippedToo: Skipped | null = null;
     for (const [stage, text] of Object.entries(bases)) {
       const known = byName.get(text);
       if (known === undefined) continue;
@@ -65,14 +66,17 @@ export function standOnParents<Fleet extends Parent>(
       const found = find(cell);
       const buildable = buildableCells(found);
       const [first] = found;
-      if (buildable.length === 0 && first?.skipped)
-        return { cell, skipped: skippedWith(first.cell, first.skipped, parent) };
+      if (buildable.length === 0 && first?.skipped) {
+        skippedToo ??= skippedWith(first.cell, first.skipped, parent);
+        continue;
+      }
       const one = faults.onlyFit(cell, buildable, parent);
       if (one === null) continue;
       const ref = `${repositoryOfCell(fleet.matrix, one)}:${one.id}`;
       parents.set(ref, { fleet, file: parent.file.value, cell: one });
       bases[stage] = ref;
     }
+    if (skippedToo !== null) return { cell, skipped: skippedToo };
     return { cell: { ...cell, settings: withBases(settings, bases) }, skipped };
   });
   throwProblems(faults.problems());

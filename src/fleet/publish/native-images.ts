@@ -5,7 +5,8 @@
  */
 
 import { hasGpuCode } from "../../hardware/requirement.ts";
-import { findMarch, levelNeeded, marchesRunning } from "../../hardware/cpu-marches.ts";
+import { levelNeeded } from "../../hardware/cpu-levels.ts";
+import { findMarch, marchesRunning } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";

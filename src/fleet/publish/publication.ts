@@ -1,7 +1,7 @@
 /** Writes the indexes of a plan, and reports indexes and signatures: for `build`, `publish` and `promote`. */
 
 import type { Problem } from "../../errors.ts";
-import { levelNeeded } from "../../hardware/cpu-marches.ts";
+import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { count, firstOf } from "../../io/table.ts";
 import type { World } from "../../io/world.ts";
 import type { NativeImage } from "../../lock/format-fleet-index.ts";

@@ -1,7 +1,7 @@
 /** Reads the CPU part of the facts. */
 
 import { inferHiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
-import { cpuLevel } from "../../hardware/cpu-marches.ts";
+import { cpuLevel } from "../../hardware/cpu-levels.ts";
 import type { CpuFacts, FactsPart } from "../facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
 import { unreadable } from "../host-problems.ts";

@@ -1,6 +1,7 @@
 /** Reads CPU facts from the labels of Node Feature Discovery: the features that they prove, and those that they leave open. */
 
-import { cpuLevel, findMarch, type March, neededFeatures } from "../../hardware/cpu-marches.ts";
+import { cpuLevel } from "../../hardware/cpu-levels.ts";
+import { findMarch, type March, neededFeatures } from "../../hardware/cpu-marches.ts";
 import { marchesOfModel } from "../../hardware/cpu-models.ts";
 import { powerGenerations } from "../cpu/cpuinfo.ts";
 import type { CpuFacts } from "../facts.ts";

@@ -2,7 +2,8 @@
 
 import { type ComputeCapability, compareComputeCapability } from "../../hardware/compute-capability.ts";
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
-import { findMarch, levelNeeded, type March } from "../../hardware/cpu-marches.ts";
+import { levelNeeded } from "../../hardware/cpu-levels.ts";
+import { findMarch, type March } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import { count } from "../../io/table.ts";

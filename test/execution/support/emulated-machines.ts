@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pLimit from "p-limit";
-import { cpuLevel } from "../../../src/hardware/cpu-marches.ts";
+import { cpuLevel } from "../../../src/hardware/cpu-levels.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 import { cpuidProgram } from "./cpuid-program.ts";

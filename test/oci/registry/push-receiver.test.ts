@@ -57,7 +57,7 @@ describe("receivePush", () => {
     expect(read).toMatchObject({ mediaType: manifestTypes.oci });
     expect(Buffer.from(read?.bytes ?? []).toString()).toBe(body);
     expect(Buffer.from(await client.readBlob(receiver.reference, digest))).toEqual(layer);
-    // A blob that is only known is not here to be read.
+    // The receiver knows this digest and has no bytes of it.
     expect((await fetch(`${root}/blobs/${known}`)).status).toBe(404);
   });
 
