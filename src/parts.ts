@@ -44,7 +44,7 @@ export type { ExpandedCell } from "./fleet/cells/expand.ts";
 export type { ParentCell } from "./fleet/cells/stand-on-parents.ts";
 export type { Selection } from "./fleet/cells/select.ts";
 export type { Base } from "./fleet/dockerfile/bases.ts";
-export type { BuildContext, ContextEntry } from "./fleet/dockerfile/context.ts";
+export type { BuildContext, ContextEntry } from "./fleet/context/context.ts";
 export type { GivenArguments } from "./fleet/matrix/given-arguments.ts";
 export type {
   Argument,

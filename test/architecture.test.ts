@@ -81,7 +81,16 @@ const halls = [
 ] as const;
 
 /** The rooms of `fleet/` that a cell passes, in this order; each knows those before it alone. */
-const pipeline = ["matrix", "cells", "dockerfile", "plan", "build", "publish"] as const;
+const pipeline = [
+  "matrix",
+  "cells",
+  "template",
+  "dockerfile",
+  "context",
+  "plan",
+  "build",
+  "publish",
+] as const;
 
 describe("imports point one way", () => {
   test.each(halls)("%s knows only the halls before it", (hall) => {

@@ -5,7 +5,7 @@ import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
-import { recallContext } from "./dockerfile/context-record.ts";
+import { recallContext } from "./context/context-record.ts";
 import type { FleetChoice } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
 import { type LocalBaseChoice, type PlannedFleet, planChosenFleet } from "./open/plan-chosen-fleet.ts";

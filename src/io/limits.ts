@@ -29,7 +29,7 @@ export const inputLimits = {
     bytes: MiB,
     fix: "move long texts into files of the build context",
   },
-  /** Rendering stops at four million characters (fleet/dockerfile/evaluate-template.ts), of at most three bytes each. */
+  /** Rendering stops at four million characters (fleet/template/evaluate-template.ts), of at most three bytes each. */
   dockerfile: { what: "the Dockerfile", bytes: 16 * MiB, fix: "remove it: imgmatch render writes it again" },
   /** 100,000 images, the most that a matrix can have, with 1.5 KB each. */
   lock: { what: "the lock", bytes: 256 * MiB, fix: "restore it from version control, or split the fleet" },

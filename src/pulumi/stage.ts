@@ -20,7 +20,7 @@ import { ImgmatchError } from "../errors.ts";
 import type { BuildRequest } from "../fleet/build/engine.ts";
 import { contextItems, isWhole } from "../fleet/build/engines/context-archive.ts";
 import { writeContextItems } from "../fleet/build/engines/staged-context.ts";
-import type { ContextEntry } from "../fleet/dockerfile/context.ts";
+import type { ContextEntry } from "../fleet/context/context.ts";
 import { errnoMessage, ignoring } from "../io/files.ts";
 import { isLeft, ownedName } from "../io/owner.ts";
 import { makeFolderFor } from "../io/project-folder.ts";

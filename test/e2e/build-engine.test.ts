@@ -11,7 +11,7 @@ import type { BuildEvent } from "../../src/fleet/build/built-cell.ts";
 import type { BuildJob } from "../../src/fleet/build/jobs.ts";
 import { buildJobs } from "../../src/fleet/run/build-jobs.ts";
 import { connectDocker } from "../../src/oci/engine/api.ts";
-import type { ContextEntry } from "../../src/fleet/dockerfile/context.ts";
+import type { ContextEntry } from "../../src/fleet/context/context.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";

@@ -8,7 +8,7 @@ import {
   type ContextEntry,
   folderEntry,
   listContext,
-} from "../../src/fleet/dockerfile/context.ts";
+} from "../../src/fleet/context/context.ts";
 
 export async function readContext(...context: Parameters<typeof listContext>): Promise<BuildContext> {
   return (await listContext(...context)).read();

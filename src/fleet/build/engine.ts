@@ -1,6 +1,6 @@
 /** The interface of an engine that builds one image. Each engine is one folder of `build/engines/` and one line of its table. */
 
-import type { ContextEntry } from "../dockerfile/context.ts";
+import type { ContextEntry } from "../context/context.ts";
 import type { Attestations } from "../matrix/matrix.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { Layer } from "../../oci/image-layers.ts";

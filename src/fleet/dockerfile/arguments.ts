@@ -7,9 +7,9 @@ import { secretIn, secretInHistory } from "../matrix/secret-names.ts";
 import { suggest } from "../../io/suggest.ts";
 import { oncePer, oncePerText } from "../cells/once-per.ts";
 import { assignmentsIn, type Instructions, offsetIn, parseDockerfile } from "./instructions.ts";
-import { compileText } from "./matrix-template.ts";
+import { compileText } from "../template/matrix-template.ts";
 import { expandWord, quote } from "./shell-word.ts";
-import { argumentViewOnce } from "./view.ts";
+import { argumentViewOnce } from "../template/view.ts";
 
 type Arguments = Readonly<Record<string, string>>;
 

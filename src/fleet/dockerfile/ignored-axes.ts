@@ -4,7 +4,7 @@ import type { Problem } from "../../errors.ts";
 import type { Matrix, Settings } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
-import { isTemplateName } from "./template.ts";
+import { isTemplateName } from "../template/template.ts";
 
 /** Axes that the host decides. */
 const hardwareAxes = ["cuda", "accel", "compute", "march"] as const;

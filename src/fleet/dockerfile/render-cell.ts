@@ -7,7 +7,7 @@ import { withDefaults } from "./arguments.ts";
 import { type Instruction, type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
 import { endOfTarget, runBases } from "./stages.ts";
-import { type Template, viewOf } from "./view.ts";
+import { type Template, viewOf } from "../template/view.ts";
 
 export interface RenderedFile {
   readonly cell: string;

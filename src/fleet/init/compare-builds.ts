@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Cell } from "../cells/cell.ts";
 import { expandMatrix } from "../cells/expand.ts";
 import { compileArguments } from "../dockerfile/arguments.ts";
-import { contextOf, settleCells } from "../dockerfile/settle-cells.ts";
+import { contextOf, settleCells } from "../template/settle-cells.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
 import { readTemplates } from "../open/read-template.ts";
 import type { Defaults } from "./build-hardware.ts";

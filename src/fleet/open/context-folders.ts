@@ -10,9 +10,9 @@ import type { ContextFolder } from "../build/jobs.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { listContext } from "../dockerfile/context.ts";
+import { listContext } from "../context/context.ts";
 import { generatedStart, isGenerated } from "../dockerfile/render-cell.ts";
-import { contextOf } from "../dockerfile/settle-cells.ts";
+import { contextOf } from "../template/settle-cells.ts";
 
 /**
  * Lists each folder once for all cells with this context and one `.dockerignore`. Throws `CONTEXT_NOT_FOUND`.

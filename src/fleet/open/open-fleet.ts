@@ -13,7 +13,7 @@ import { buildableCells, expandMatrix } from "../cells/expand.ts";
 import { type Selection, selectCells } from "../cells/select.ts";
 import { type ParentCell, standOnParents } from "../cells/stand-on-parents.ts";
 import { axisNeighbours, ignoredAxes } from "../dockerfile/ignored-axes.ts";
-import { settleCells } from "../dockerfile/settle-cells.ts";
+import { settleCells } from "../template/settle-cells.ts";
 import { type GivenArguments, withArguments } from "../matrix/given-arguments.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { parseMatrix, repositoryBelow } from "../matrix/parse-matrix.ts";

@@ -3,7 +3,7 @@
 import { groupBy } from "../../io/collections.ts";
 import type { EngineName } from "../build/engines/engine-traits.ts";
 import { type Problem, throwProblems } from "../../errors.ts";
-import { linesToHide } from "../dockerfile/cell-context.ts";
+import { linesToHide } from "../context/cell-context.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { FindBaseDigest, FindLocalBase } from "./find-bases.ts";
 import { type FleetPlanOptions, planOpenFleet } from "./plan-open-fleet.ts";

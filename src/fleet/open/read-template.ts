@@ -18,10 +18,10 @@ import {
   unreachedArguments,
 } from "../dockerfile/arguments.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
-import { type PartialFile, partialFile, readPartials } from "../dockerfile/partials.ts";
-import { parseTemplate } from "../dockerfile/template-syntax.ts";
-import { compileTemplate, isTemplateName, plainDockerfile } from "../dockerfile/template.ts";
-import type { Template } from "../dockerfile/view.ts";
+import { type PartialFile, partialFile, readPartials } from "../template/partials.ts";
+import { parseTemplate } from "../template/template-syntax.ts";
+import { compileTemplate, isTemplateName, plainDockerfile } from "../template/template.ts";
+import type { Template } from "../template/view.ts";
 
 export interface CellTemplate {
   readonly template: Template;

@@ -1,7 +1,7 @@
 /** Compares the inputs of a cell with those that its image was built from. */
 
 import type { LockedImage, LockedInputs } from "../../lock/lock.ts";
-import type { ContextEntry } from "../dockerfile/context.ts";
+import type { ContextEntry } from "../context/context.ts";
 import type { InputComparison, InputName, PlannedBase, PlannedCell } from "./planned-cell.ts";
 
 export interface CurrentInputs extends LockedInputs {

@@ -6,7 +6,7 @@ import type { Lock, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import type { CellContext } from "../dockerfile/cell-context.ts";
+import type { CellContext } from "../context/cell-context.ts";
 import { compareInputs, describeChanges } from "./changes.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";

@@ -4,7 +4,7 @@ import type { Problem } from "../../errors.ts";
 import type { LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { dockerfilePath } from "../cells/cell.ts";
-import type { CellContext } from "../dockerfile/cell-context.ts";
+import type { CellContext } from "../context/cell-context.ts";
 import type { ChangedFiles } from "./changes.ts";
 import {
   type Action,

@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { LocalEngine, LockedBaseConfig, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
-import type { CellContext } from "../dockerfile/cell-context.ts";
+import type { CellContext } from "../context/cell-context.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import type { Matrix } from "../matrix/matrix.ts";

@@ -17,8 +17,8 @@ import type { BuildEvent, BuildSummary, CellResult } from "../build/built-cell.t
 import { defaultEngine, type EngineChoice, engineFor } from "../build/engines/engine-choice.ts";
 import { engineTraits } from "../build/engines/engine-traits.ts";
 import { sourceDateEpoch } from "../build/source-date-epoch.ts";
-import type { BuildContext } from "../dockerfile/context.ts";
-import { recordContext } from "../dockerfile/context-record.ts";
+import type { BuildContext } from "../context/context.ts";
+import { recordContext } from "../context/context-record.ts";
 import { type FleetChoice, lockFileOf, matrixPath } from "../open/fleet-choice.ts";
 import type { Fleet } from "../open/open-fleet.ts";
 import { publishedOnLocal } from "../plan/local-bases.ts";

@@ -6,7 +6,7 @@ import ts from "typescript";
 import { problemCodes } from "../../../src/problem-codes.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
-import { viewOf } from "../../../src/fleet/dockerfile/view.ts";
+import { viewOf } from "../../../src/fleet/template/view.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { runInProcess } from "../../support/run-cli.ts";
 import { describedCommands } from "./commands.ts";
@@ -193,11 +193,11 @@ function namesOfSample(text: string): readonly (readonly [string, unknown])[] {
   return [...namesOf(viewOf(first.cell, matrix, { NAME: "value" }))];
 }
 
-/** Each name of the samples, with the docstring of src/fleet/dockerfile/view.ts. */
+/** Each name of the samples, with the docstring of src/fleet/template/view.ts. */
 function viewRows(): readonly string[] {
   const own = namesOfSample(sample).filter(([name]) => name !== "rocm");
   const amd = namesOfSample(amdSample).filter(([name]) => /^(rocm\.|gpu\.offload)/.test(name));
-  const path = "src/fleet/dockerfile/view.ts";
+  const path = "src/fleet/template/view.ts";
   const source = ts.createSourceFile(path, readFileSync(join(root, path), "utf8"), ts.ScriptTarget.Latest);
   const type = source.statements.find(
     (each): each is ts.InterfaceDeclaration =>

@@ -3,7 +3,7 @@
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { ContextEntry } from "../../../src/fleet/dockerfile/context.ts";
+import type { ContextEntry } from "../../../src/fleet/context/context.ts";
 import { contextEntries } from "../../support/context-entries.ts";
 import { whyNot } from "../../support/programs.ts";
 

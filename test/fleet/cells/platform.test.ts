@@ -1,7 +1,7 @@
 /** The axis of platforms, and the spellings of toolkits and targets that the field uses. */
 
 import { describe, expect, test } from "vitest";
-import { viewOf } from "../../../src/fleet/dockerfile/view.ts";
+import { viewOf } from "../../../src/fleet/template/view.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { selectCells, parseSelections, selects } from "../../../src/fleet/cells/select.ts";

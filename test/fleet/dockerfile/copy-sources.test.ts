@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { missingSources } from "../../../src/fleet/dockerfile/context-inputs.ts";
+import { missingSources } from "../../../src/fleet/context/context-inputs.ts";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 
 const context = new Set(["main.c", "lib/a.h", "lib/deep/b.h", "my file.txt", "a[1].txt"]);

@@ -5,7 +5,7 @@ import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { compileArguments } from "../../../src/fleet/dockerfile/arguments.ts";
 import { renderCell } from "../../../src/fleet/dockerfile/render-cell.ts";
-import { compileTemplate } from "../../../src/fleet/dockerfile/template.ts";
+import { compileTemplate } from "../../../src/fleet/template/template.ts";
 
 const matrix = parseMatrix(readFileSync("test/fixtures/matrices/valid/drivers.yaml", "utf8"), "matrix.yaml");
 const template = compileTemplate(

@@ -10,7 +10,7 @@ import { axisNeighbours, ignoredAxes } from "../../../src/fleet/dockerfile/ignor
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 import { compileArguments } from "../../../src/fleet/dockerfile/arguments.ts";
 import { renderCell } from "../../../src/fleet/dockerfile/render-cell.ts";
-import { compileTemplate } from "../../../src/fleet/dockerfile/template.ts";
+import { compileTemplate } from "../../../src/fleet/template/template.ts";
 
 const marches = "march: [x86-64-v3, x86-64-v4]";
 const gpu = `cuda: ["12.8", "13.0"], compute: ["8.0", "9.0"]`;

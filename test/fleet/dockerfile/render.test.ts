@@ -9,8 +9,8 @@ import { findDrift, hasDrift } from "../../../src/fleet/dockerfile/drift.ts";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 import { compileArguments } from "../../../src/fleet/dockerfile/arguments.ts";
 import { renderCell } from "../../../src/fleet/dockerfile/render-cell.ts";
-import { compileTemplate } from "../../../src/fleet/dockerfile/template.ts";
-import { gencodeOptions } from "../../../src/fleet/dockerfile/target-forms.ts";
+import { compileTemplate } from "../../../src/fleet/template/template.ts";
+import { gencodeOptions } from "../../../src/fleet/template/target-forms.ts";
 import { cudaEntry, matrixText } from "../../support/matrices.ts";
 
 const march = "axes:\n  march: [x86-64-v3]";

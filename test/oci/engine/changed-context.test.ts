@@ -20,7 +20,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createStaging } from "../../../src/fleet/build/engines/staged-context.ts";
 import { contextTar } from "../../../src/fleet/build/engines/context-archive.ts";
-import type { BuildContext } from "../../../src/fleet/dockerfile/context.ts";
+import type { BuildContext } from "../../../src/fleet/context/context.ts";
 import { ownedName } from "../../../src/io/owner.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { readContext } from "../../support/context-entries.ts";

@@ -7,7 +7,7 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { contextTar, dockerfileName, tarStream } from "../../../src/fleet/build/engines/context-archive.ts";
-import type { ContextEntry } from "../../../src/fleet/dockerfile/context.ts";
+import type { ContextEntry } from "../../../src/fleet/context/context.ts";
 import { contextEntries } from "../../support/context-entries.ts";
 
 const long = `${"deep/".repeat(30)}${"n".repeat(120)}.c`;

@@ -5,11 +5,11 @@ import { readHosts } from "../../../src/host/read-hosts.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../../src/lock/parse-requirement.ts";
 import { findBases } from "../../../src/fleet/dockerfile/bases.ts";
-import { missingSources } from "../../../src/fleet/dockerfile/context-inputs.ts";
+import { missingSources } from "../../../src/fleet/context/context-inputs.ts";
 import { writtenSecrets } from "../../../src/fleet/dockerfile/written-secrets.ts";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 import { endOfTarget } from "../../../src/fleet/dockerfile/stages.ts";
-import { compileTemplate } from "../../../src/fleet/dockerfile/template.ts";
+import { compileTemplate } from "../../../src/fleet/template/template.ts";
 import { coded, numbered, type Reader, repeated } from "./reader.ts";
 
 export const fileReaders: Readonly<Record<string, Reader>> = {

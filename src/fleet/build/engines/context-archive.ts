@@ -6,9 +6,9 @@ import { Readable } from "node:stream";
 import { createTarPacker, type TarHeader, type TarPackController } from "modern-tar";
 import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { remember } from "../../../io/collections.ts";
-import { type ContextEntry, folderEntry } from "../../dockerfile/context.ts";
+import { type ContextEntry, folderEntry } from "../../context/context.ts";
 import type { BuildRequest } from "../engine.ts";
-import { readHashedFile } from "../../dockerfile/hashed-file.ts";
+import { readHashedFile } from "../../context/hashed-file.ts";
 
 /** The files of a build context with what an engine is told of each: the same on every machine. */
 export interface ContextItem {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compilePathPattern } from "../../../src/fleet/dockerfile/path-pattern.ts";
+import { compilePathPattern } from "../../../src/fleet/context/path-pattern.ts";
 
 const matches = (pattern: string, path: string) => compilePathPattern(pattern)?.(path) ?? null;
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { recallContext, recordContext } from "../../../src/fleet/dockerfile/context-record.ts";
+import { recallContext, recordContext } from "../../../src/fleet/context/context-record.ts";
 import { changedFiles } from "../../../src/fleet/plan/changes.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
 import { readContext } from "../../support/context-entries.ts";

@@ -7,9 +7,9 @@
 
 import { posix } from "node:path";
 import { remember } from "../../io/collections.ts";
-import { type Base, findBases } from "./bases.ts";
-import { builderFlags, type Instruction, type Instructions, jsonWords } from "./instructions.ts";
-import { StageVariables } from "./stage-variables.ts";
+import { type Base, findBases } from "../dockerfile/bases.ts";
+import { builderFlags, type Instruction, type Instructions, jsonWords } from "../dockerfile/instructions.ts";
+import { StageVariables } from "../dockerfile/stage-variables.ts";
 import {
   globalArguments,
   isTaking,
@@ -18,7 +18,7 @@ import {
   type StageOptions,
   stageOf,
   usedStages,
-} from "./stages.ts";
+} from "../dockerfile/stages.ts";
 
 export interface ContextSource {
   /** Relative to the context's root, which is the empty path. A pattern unless `isPlain`. */

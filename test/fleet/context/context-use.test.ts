@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { takenFiles } from "../../../src/fleet/dockerfile/context-inputs.ts";
-import { readContextUse } from "../../../src/fleet/dockerfile/context-use.ts";
-import { linesToHide } from "../../../src/fleet/dockerfile/cell-context.ts";
+import { takenFiles } from "../../../src/fleet/context/context-inputs.ts";
+import { readContextUse } from "../../../src/fleet/context/context-use.ts";
+import { linesToHide } from "../../../src/fleet/context/cell-context.ts";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 
 const links: Readonly<Record<string, string>> = { now: "src", "src/up": "../lib/x.h", "deep/way": "/lib" };

@@ -5,7 +5,7 @@ import { default as dockerignore } from "@balena/dockerignore";
 import type { Problem } from "../../errors.ts";
 import type { ListedEntry } from "./context.ts";
 import type { ContextSource, ContextUse } from "./context-use.ts";
-import { builderFlags, type Instruction, jsonWords, splitWords } from "./instructions.ts";
+import { builderFlags, type Instruction, jsonWords, splitWords } from "../dockerfile/instructions.ts";
 import { compilePathPattern } from "./path-pattern.ts";
 
 /** The files that one instruction takes. */

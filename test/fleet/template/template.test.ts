@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
-import { compileTemplate } from "../../../src/fleet/dockerfile/template.ts";
-import type { TemplateView } from "../../../src/fleet/dockerfile/view.ts";
+import { compileTemplate } from "../../../src/fleet/template/template.ts";
+import type { TemplateView } from "../../../src/fleet/template/view.ts";
 
 const view: TemplateView = {
   name: "app",
