@@ -270,8 +270,10 @@ export const problemCodes = {
   /** The index is older than one seen before, or its age cannot be told. → Ask who moved the tag back. */
   INDEX_DOWNGRADE: conflict,
   // Files of an image
-  /** One of the image's own files has code beyond its march, and never asks the CPU. → Build that file with the march's flags, or declare a higher march. */
+  /** One of the image's own files needs more than its march has. → Build that file with the march's flags, or declare a higher march. */
   AUDIT_CPU_BEYOND_MARCH: failed,
+  /** One of the image's own files was compiled for more than its march has, by all that is known of it. A warning of `build` without `--strict`. → Build that file with the march's flags, or declare a higher march. */
+  AUDIT_CPU_COMPILED_FOR: failed,
   /** A warning: a file of the base has code beyond the march. → Declare `cpuFloor`. */
   AUDIT_BASE_BEYOND_MARCH: failed,
   /** No file has code for a declared GPU target, or a library with AMD code has none for it. A warning where only the base has it, or lacks it. → Give the compiler the target. */

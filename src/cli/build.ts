@@ -44,7 +44,10 @@ export const build: Define = (command, run) =>
         "Build this many cells at once (default: one for each processor, up to 16)",
         positive("--concurrency 4"),
       )
-      .option("--strict", "Fail where an axis makes no difference to the images")
+      .option(
+        "--strict",
+        "Fail where an axis makes no difference to the images, or a file was compiled for more than its march has",
+      )
       .option(
         "--replace-index",
         "With --push: build also what the version's index has with another image; with --index: replace the index",

@@ -2,6 +2,7 @@
 
 import { formatPlace } from "../errors.ts";
 import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
+import { atLeast } from "../inspect/cpu/cpu-need.ts";
 import type { InspectedFile } from "../inspect/file-inspection.ts";
 import type { ImageInspection } from "../inspect/inspection.ts";
 import type { CompatPath } from "../inspect/loader/compat-path.ts";
@@ -97,9 +98,8 @@ function weight(file: InspectedFile): number {
 }
 
 function needed({ answer }: InspectedFile): readonly string[] {
-  return Object.entries(answer?.features ?? {})
-    .filter(([, use]) => use === "needed")
-    .map(([name]) => name);
+  const uses = answer?.features ?? {};
+  return Object.keys(uses).filter((name) => atLeast(uses[name], "compiledFor"));
 }
 
 function cpuText(file: InspectedFile): string {
@@ -187,9 +187,12 @@ function needLines(inspection: ImageInspection): readonly string[] {
     .filter(([, use]) => use === "mayBeUsed")
     .map(([name]) => name);
   const { cuda } = requires;
+  const { compiledFor } = requires.cpu;
+  const proved = requires.cpu.features.filter((name) => !compiledFor.includes(name));
   return formatTable([
     ["CPU", [cpu.architecture, requires.cpu.level].filter(Boolean).join(", ") || "unknown"],
-    ["features", requires.cpu.features.join(" ") || none],
+    ["features", proved.join(" ") || (compiledFor.length > 0 ? "" : none)],
+    ...(compiledFor.length > 0 ? [["compiled for", compiledFor.join(" ")]] : []),
     ...(mayUse.length > 0 ? [["may be used", mayUse.join(" ")]] : []),
     ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
     ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),

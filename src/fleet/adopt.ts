@@ -144,10 +144,12 @@ async function adoptOne(
       fix: "check the name and the tag",
     });
   const name = formatImageReference(reference);
-  const { undecided, notes, ...adopted } = adoptedImage(
-    { ...opened, name, platform: opened.platform ?? platform },
-    statement,
-  );
+  const {
+    undecided,
+    compiledFor: _estimates,
+    notes,
+    ...adopted
+  } = adoptedImage({ ...opened, name, platform: opened.platform ?? platform }, statement);
   const { requires } = adopted;
   const stored = await findImageConfig(registry, withDigest(reference, found.digest), adopted.platform);
   const blobs = stored === null || "isNot" in stored ? null : stored.blobs;

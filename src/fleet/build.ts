@@ -29,7 +29,7 @@ export interface BuildOptions extends BuildChoice, LocalBaseChoice {
   readonly dryRun?: boolean;
   /** With `push`: write the index of the version too. */
   readonly index?: boolean;
-  /** End with an error, and without an index, where an axis made no difference to the images. */
+  /** End with an error, and without an index, where an axis made no difference to the images, or files were compiled for more than their march has. */
   readonly strict?: boolean;
 }
 

@@ -9,8 +9,9 @@ import { placesOf, searchCode } from "./code-search.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
+import { answeringExports, importedFunctions } from "./cpu/asking-links.ts";
 import { codeRegions } from "./cpu/regions.ts";
-import { readX86Code } from "./cpu/x86-code.ts";
+import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
 import { hiddenPayloads } from "./elf/hidden-payloads.ts";
@@ -81,9 +82,7 @@ async function inspectElf(
   const code = findCode(source, elf);
   const unopened = [...elf.damage, ...damageOf(code)];
   unopened.push(...hiddenPayloads(source, elf));
-  const found = elf.damage.length > 0 ? null : await cpuCode(source, elf);
-  const signs = found === null ? [] : readDispatchSigns(source, elf);
-  const cpu = found && { ...found, asks: [...new Set([...found.asks, ...signs])].sort() };
+  const cpu = elf.damage.length > 0 ? null : await cpuCode(source, elf);
   if (cpu === null && elf.damage.length === 0)
     unopened.push(`code for ${machineName(elf)}${unreadForCpu.machine}`);
   if (cpu !== null && cpu.unknownInstructions > 0)
@@ -114,10 +113,26 @@ function syclCode({ sections }: Elf): FileInspection["sycl"] {
   return Object.fromEntries(found.map(({ name, size }) => [name.slice(syclSection.length), size]));
 }
 
-function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode> | null {
-  if (elf.machine === elfMachine.x86_64) return readX86Code(source, codeRegions(source, elf), 64);
-  if (elf.machine === elfMachine.x86) return readX86Code(source, codeRegions(source, elf), 32);
-  return elf.machine === elfMachine.aarch64 ? readArm64Code(source, codeRegions(source, elf)) : null;
+async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
+  const found = await decodeCode(source, elf);
+  if (found === null) return null;
+  const { code, asksIn } = found;
+  const asks = [...new Set([...code.asks, ...readDispatchSigns(source, elf)])].sort();
+  const hasFeatures = Object.values(code.features).some(({ instructions }) => instructions > 0);
+  return {
+    ...code,
+    asks,
+    answersBy: answeringExports(source, elf, asksIn),
+    calls: asks.length === 0 && hasFeatures ? importedFunctions(source, elf) : [],
+  };
+}
+
+async function decodeCode(source: ByteSource, elf: Elf): Promise<X86Code | null> {
+  const regions = () => codeRegions(source, elf);
+  if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions(), 64);
+  if (elf.machine === elfMachine.x86) return readX86Code(source, regions(), 32);
+  if (elf.machine !== elfMachine.aarch64) return null;
+  return { code: await readArm64Code(source, regions()), asksIn: [] };
 }
 
 function ptxCode(head: Uint8Array, bytes: number): GpuCode | null {

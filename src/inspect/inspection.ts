@@ -1,9 +1,8 @@
 /** Puts the findings of an image together: the JSON of `imgmatch inspect --json`. */
 
 import { amdOf, type ImageAmd } from "./amd/amd-libraries.ts";
-import { findCpuNeed } from "./cpu/cpu-need.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
-import { cpuOf, type ImageCpu } from "./cpu/cpu-need.ts";
+import { asksThrough, cpuOf, findCpuNeed, type ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import { driverFiles } from "./gpu/driver-files.ts";
 import { gpuOf, type ImageGpu } from "./gpu/gpu-inspection.ts";
@@ -46,9 +45,12 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   const found = filesOfLayers(image.layers);
   const packageOf = unchangedFiles(found.packages);
   const variants = variantsAmong(found.files.map(({ path }) => path));
+  const throughOf = asksThrough(found.files.map(({ inspection }) => inspection));
   const files = found.files.map(({ path, layer, inspection }): InspectedFile => {
     const { cpu, program, checksums } = inspection;
-    const answer = cpu && findCpuNeed(cpu, variants.has(path), program?.neededLevel ?? null);
+    const isVariant = variants.has(path);
+    const neededLevel = program?.neededLevel ?? null;
+    const answer = cpu && findCpuNeed({ cpu, isVariant, neededLevel, through: throughOf(inspection) });
     return { path, layer, ...inspection, answer, package: packageOf(path, checksums) };
   });
   const libraries = driverFiles(files.map(({ path }) => path));

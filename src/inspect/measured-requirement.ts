@@ -4,7 +4,7 @@ import { levelNeeded } from "../hardware/cpu-levels.ts";
 import type { OnPath } from "../hardware/requirement.ts";
 import type { ImageAmd } from "./amd/amd-libraries.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
-import type { ImageCpu } from "./cpu/cpu-need.ts";
+import { atLeast, type ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import { decidedFloor, measureFloor } from "./gpu/driver-floor.ts";
 import { gpuChoices } from "./gpu/gpu-choices.ts";
@@ -17,6 +17,8 @@ export interface MeasuredRequirement {
     /** The lowest level that has every needed feature; null if none has. */
     readonly level: string | null;
     readonly features: readonly string[];
+    /** Those of `features` that are an estimate: files were compiled for them, and nothing proves that they are needed. */
+    readonly compiledFor: readonly string[];
   };
   readonly cuda: {
     readonly toolkit: string | null;
@@ -105,7 +107,8 @@ export function requirementOf(
   const holders = holdersOf(files);
   const floor = measureFloor(holders, driver);
   const choices = gpuChoices(holders, driver);
-  const features = Object.keys(cpu.features).filter((name) => cpu.features[name] === "needed");
+  const features = Object.keys(cpu.features).filter((name) => atLeast(cpu.features[name], "compiledFor"));
+  const compiledFor = features.filter((name) => cpu.features[name] === "compiledFor");
   const undecided = [...unreadMachines(files, cpu), ...unreadAmd(files, amd)];
   const chosen = "unknown" in choices ? [] : choices.choices;
   if (floor !== null && "unknown" in floor && chosen.length === 0)
@@ -120,7 +123,7 @@ export function requirementOf(
   if (bundled.length > 1) undecided.push(`several user-space drivers: ${bundled.join(", ")}`);
   const levelOf = (needed: readonly string[]) => levelNeeded(ociNames[cpu.architecture ?? ""] ?? "", needed);
   return {
-    cpu: { level: levelOf(features), features },
+    cpu: { level: levelOf(features), features, compiledFor },
     cuda:
       gpu === null && bundled.length === 0
         ? null

@@ -198,8 +198,11 @@ function byFiles(
   opened: OpenedImage,
 ): Pick<KnownImage, "judgedBy" | "described" | "notes"> {
   try {
-    const { undecided, notes, ...entry } = adoptedImage({ ...opened, platform: described.platform }, {});
-    return { judgedBy: "files", described: { ...described, entry, undecided }, notes };
+    const { undecided, compiledFor, notes, ...entry } = adoptedImage(
+      { ...opened, platform: described.platform },
+      {},
+    );
+    return { judgedBy: "files", described: { ...described, entry, compiledFor, undecided }, notes };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const undecided = error.problems.map(({ message }) => message.replace(`${opened.name}: `, ""));

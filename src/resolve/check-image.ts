@@ -1,5 +1,7 @@
 /** Judges one image on one host by the best source of its requirement: a lock's entry, its files, its label, its environment. */
 
+import { groupBy } from "../io/collections.ts";
+import { count } from "../io/table.ts";
 import { hasGpuCode } from "../hardware/requirement.ts";
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
@@ -19,6 +21,7 @@ import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
 import { checkPlatform } from "./rules/platform.ts";
 import type { ImageToFit } from "./rules/rule.ts";
 import { checkFactsKnown } from "./rules/unknown-facts.ts";
+import { listSome } from "./misfit.ts";
 import type { CodeFit, Misfit, Tier } from "./verdict.ts";
 
 /** Facts of an image's configuration. */
@@ -31,8 +34,19 @@ export interface DescribedImage {
   readonly env: readonly string[];
   /** A lock's entry of this image, or the needs of its opened files. It counts before the label, which was written before anything was measured. */
   readonly entry?: Pick<LockedImage, "requires" | "measured" | "adopted"> | undefined;
+  /** CPU features of the entry that nothing proves to be needed. */
+  readonly compiledFor?: readonly CompiledFor[];
   /** Needs that its files do not tell. */
   readonly undecided?: readonly string[];
+}
+
+/** A CPU feature that a file was compiled for, by an estimate. */
+export interface CompiledFor {
+  /** Linux name. */
+  readonly feature: string;
+  readonly file: string;
+  /** The number of its instructions in the file. */
+  readonly instructions: number;
 }
 
 export interface ImageCheck {
@@ -59,11 +73,12 @@ export interface ImageCheck {
  */
 export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);
-  const { entry, undecided = [] } = image;
+  const { entry, undecided = [], compiledFor = [] } = image;
   if (entry !== undefined) {
     const located = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
-    const found = judged(located, view, describeMeasured(entry));
-    const unknown = [...found.unknown, ...undecided];
+    const lacking = compiledFor.filter(({ feature }) => view.features?.has(feature) === false);
+    const found = judged(without(located, lacking), view, describeMeasured(entry));
+    const unknown = [...found.unknown, ...describeLacking(lacking), ...undecided];
     return found.fits && unknown.length > 0
       ? { ...found, fits: null, tier: null, by: [], unknown }
       : { ...found, unknown };
@@ -77,6 +92,23 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
     ]);
   const { requires } = parsed;
   return judged({ platform: image.platform, requires, axes: {}, digest: builtDigest }, view, null);
+}
+
+/** The image as if it needed only what is proved. */
+function without(image: ImageToFit, lacking: readonly CompiledFor[]): ImageToFit {
+  if (lacking.length === 0) return image;
+  const unproved = new Set(lacking.map(({ feature }) => feature));
+  const features = image.requires.cpu.features.filter((feature) => !unproved.has(feature));
+  return { ...image, requires: { ...image.requires, cpu: { ...image.requires.cpu, features } } };
+}
+
+function describeLacking(lacking: readonly CompiledFor[]): readonly string[] {
+  return [...groupBy(lacking, ({ file }) => file)].map(([file, uses]) => {
+    const counted = uses.map(
+      ({ feature, instructions }) => `${feature} (${count(instructions, "instruction")})`,
+    );
+    return `whether ${file} runs here: it was compiled for ${listSome(counted)}, which this host's CPU does not have`;
+  });
 }
 
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {

@@ -169,7 +169,8 @@ describe("An image of libraries that others built", needs(why), () => {
     expect(found.status).toBe(1);
     const [cell] = JSON.parse(found.stdout).cells;
     const lies: { code: string; fix: string }[] = cell.lies;
-    expect(lies.map(({ code }) => code)).toEqual(["AUDIT_CPU_BEYOND_MARCH", "AUDIT_GPU_TARGET_MISSING"]);
+    expect(lies.map(({ code }) => code)).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(cell.notes).toMatchObject([{ code: "AUDIT_CPU_COMPILED_FOR" }]);
     expect(lies[0]?.fix).toContain(`imgmatch adopt ${named("0.50-cu128")}`);
   });
 
@@ -205,7 +206,7 @@ describe("An image of libraries that others built", needs(why), () => {
       project.run("adopt", named("0.50-cu128"), "--lock", "stated.json", "--march", march);
     expect(await run("x86-64-v2")).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining("AUDIT_CPU_BEYOND_MARCH"),
+      stderr: expect.stringContaining("AUDIT_CPU_COMPILED_FOR"),
     });
     expect(readdirSync(project.folder)).not.toContain("stated.json");
     expect(await run("x86-64-v3")).toMatchObject({ status: 0 });

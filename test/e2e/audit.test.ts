@@ -1,7 +1,7 @@
 /** A build opens each image before it gets its tag: a false declaration fails the cell, and a feature that no file uses is not required. */
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -38,6 +38,12 @@ const whyNoPtxas =
 const ptxas12 = process.env.IMGMATCH_CUDA12_PTXAS;
 const whyNoPtxas12 =
   ptxas12 === undefined ? "no ptxas of CUDA 12.8 (IMGMATCH_CUDA12_PTXAS=/path/to/ptxas)" : null;
+
+const packages = process.env.IMGMATCH_CPU_PACKAGES;
+const whyNoPackages =
+  packages === undefined
+    ? "no real packages (IMGMATCH_CPU_PACKAGES=/folder, as .ci/provide cpu-packages fills it)"
+    : null;
 
 const whyNoHip = whyNot("clang-offload-bundler-22", ["--version"], {
   install: "apt-get install clang-22 clang-tools-22 lld-22",
@@ -128,15 +134,14 @@ describe("A build opens what it has built", needs(reason), () => {
 
   it("drops what no file uses, and refuses code beyond the march before its tag exists", async () => {
     compile("native", "libapp.so", "-march=sapphirerapids");
-    compile("beyond", "libapp.so", "-march=haswell");
+    // The note of -mneeded is what the loader enforces.
+    compile("beyond", "libapp.so", "-march=haswell", "-mneeded");
     project.matrix(
       'base: scratch\naxes:\n  march: [sapphirerapids, x86-64-v2]\n  app: [native, beyond]\nexclude:\n  - { march: x86-64-v2, app: native, reason: "not of this test" }\n  - { march: sapphirerapids, app: beyond, reason: "not of this test" }',
     );
     const { status, codes, text, events } = await build();
     expect(codes).toEqual({ "x86-64-v2_beyond": ["AUDIT_CPU_BEYOND_MARCH"] });
-    expect(text).toMatch(
-      /^\/app\/libapp\.so has code for avx, (avx2, )?.*fma.*, which x86-64-v2 does not have/,
-    );
+    expect(text).toMatch(/^\/app\/libapp\.so needs .*avx, (avx2, )?.*fma.*, which x86-64-v2 does not have/);
     expect(status).toBe(1);
     expect(events.filter(({ type }) => type === "open")).toHaveLength(2);
 
@@ -224,9 +229,67 @@ describe("A build opens what it has built", needs(reason), () => {
     expect(built.stderr).toContain(
       "march makes no difference: sapphirerapids_native, emeraldrapids_native differ in it, and no program or library of theirs does",
     );
+    // A retry is no cure: kept images are opened again, in the engine and in the registry.
+    for (const where of [[], ["--push"], ["--push"]])
+      expect(await project.run("build", "--strict", ...where, ...lock)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("march makes no difference: sapphirerapids_native"),
+      });
     const one = await project.run("build", "--only", "march=sapphirerapids", "--lock", "one.lock.json");
     expect(one).toMatchObject({ status: 0, stderr: expect.not.stringContaining("AUDIT_AXIS_UNUSED") });
   });
+
+  it("warns of a file that was compiled for more than the march has, and fails with --strict until it is cured", async () => {
+    compile("hot", "libapp.so", "-march=haswell");
+    project.matrix("base: scratch\naxes:\n  march: [x86-64-v2]\n  app: [hot]", { version: "2.4.0" });
+    const said =
+      /AUDIT_CPU_COMPILED_FOR: \/app\/libapp\.so was compiled for avx, .*fma.*, which x86-64-v2 does not have/;
+    const run = (...args: string[]) => project.run("build", "--push", "--lock", "hot.lock.json", ...args);
+    expect(await run()).toMatchObject({ status: 0, stderr: expect.stringMatching(said) });
+    for (const _ of ["kept", "kept again"])
+      expect(await run("--strict")).toMatchObject({ status: 1, stderr: expect.stringMatching(said) });
+    compile("hot", "libapp.so", "-march=x86-64-v2", "-mpopcnt");
+    expect(await run("--strict")).toMatchObject({ status: 0 });
+  });
+
+  it(
+    "builds a fleet with Debian's ffmpeg, which asks the CPU through a library beside it",
+    needs(whyNoPackages),
+    async () => {
+      const folder = join(packages ?? "", "ffmpeg/usr/lib/x86_64-linux-gnu");
+      for (const name of readdirSync(folder)) put("ffmpeg", name, readFileSync(join(folder, name)));
+      project.matrix("base: scratch\naxes:\n  march: [x86-64-v2, x86-64-v3]\n  app: [ffmpeg]", {
+        version: "2.5.0",
+      });
+      const { status, codes, events } = await build();
+      expect({ status, codes }).toEqual({ status: 0, codes: {} });
+      const warned = events.flatMap(({ warnings = [] }) => warnings.map(({ code }) => code));
+      expect(warned).toEqual([]);
+      const lock = project.lock();
+      // Whoever does not know the matrix opens the files.
+      project.write(
+        "nehalem.json",
+        JSON.stringify({
+          ...cpuHost(),
+          cpu: { ...cpuHost().cpu, features: findMarch("nehalem")?.features, level: "x86-64-v2" },
+        }),
+      );
+      const adopted = await project.run(
+        "adopt",
+        `${project.repository}:${lock.images["x86-64-v3_ffmpeg"]?.tag}`,
+        "--lock",
+        "adopted.json",
+      );
+      expect(adopted.status).toBe(0);
+      expect(Object.values(project.lock("adopted.json").images)[0]?.requires.cpu).toEqual({
+        march: "x86-64",
+        features: [],
+      });
+      expect(await project.run("resolve", "--lock", "adopted.json", "--host", "nehalem.json")).toMatchObject({
+        status: 0,
+      });
+    },
+  );
 
   it("measures what others have built of the same inputs", async () => {
     project.matrix("base: scratch\naxes:\n  march: [sapphirerapids]\n  app: [native]", { version: "3.0.0" });

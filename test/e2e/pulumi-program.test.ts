@@ -44,7 +44,7 @@ function compileBeyond(folder: string): void {
   const source =
     "void fma3(float *a, const float *b, int n) { for (int i = 0; i < n; i++) a[i] += b[i] * b[i]; }";
   const to = join(folder, "templates/app/libapp.so");
-  const options = ["-O3", "-march=haswell", "-shared", "-fPIC", "-x", "c", "-", "-o", to];
+  const options = ["-O3", "-march=haswell", "-mneeded", "-shared", "-fPIC", "-x", "c", "-", "-o", to];
   execFileSync("gcc", options, { input: source });
 }
 
@@ -217,9 +217,7 @@ for (const { program, provider, imageType, reason: missing } of machines) {
         liar.write("templates/app/.keep", "");
         compileBeyond(liar.folder);
         const stack = await stackOf(liar, () => ({ push }));
-        await expect(stack.up()).rejects.toThrow(
-          /AUDIT_CPU_BEYOND_MARCH: \/app\/libapp\.so has code for avx/,
-        );
+        await expect(stack.up()).rejects.toThrow(/AUDIT_CPU_BEYOND_MARCH: \/app\/libapp\.so needs .*avx/);
         expect((await stack.outputs()).lock).toBeUndefined();
         const tags: string[] = [];
         for await (const tag of client.listTags(parseImageReference(liar.repository))) tags.push(tag);

@@ -10,10 +10,13 @@ import type { Watching, World } from "../../io/world.ts";
 import { ignoresMarch } from "../../lock/needed-requirement.ts";
 import { registryFor } from "../../oci/registry/registry-access.ts";
 import { version } from "../../version.ts";
+import { auditImages, auditSubject, isBuilt } from "../audit/audit-images.ts";
 import { declaredImages } from "../audit/declared-image.ts";
 import { imageExaminer } from "../audit/image-examiner.ts";
+import { dockerHolder, type ImageHolder } from "../audit/open-built.ts";
 import { unusedAxes } from "../audit/unused-axes.ts";
 import type { BuildEvent, BuildSummary, CellResult } from "../build/built-cell.ts";
+import type { Engine } from "../build/engine.ts";
 import { defaultEngine, type EngineChoice, engineFor } from "../build/engines/engine-choice.ts";
 import { engineTraits } from "../build/engines/engine-traits.ts";
 import { sourceDateEpoch } from "../build/source-date-epoch.ts";
@@ -64,13 +67,13 @@ export interface RunPlanOptions {
   readonly push: boolean;
   /** null where nobody signs. */
   readonly signing: FleetSigner | null;
-  /** Throw where an axis made no difference to the images. */
+  /** Throw `AUDIT_…` for what is wrong with the images of all cells of the plan, also of those that are kept. */
   readonly strict: boolean;
 }
 
 /**
  * A cell that fails, or whose base is unknown, does not stop the others. Throws what the engine throws before the first cell, and with
- * `strict` after the last one `AUDIT_AXIS_UNUSED`.
+ * `strict` after the last one what {@link keptFindings} finds, and the same of the images that were built.
  */
 export async function runPlan(
   plan: Plan,
@@ -87,12 +90,47 @@ export async function runPlan(
       ? { results: [], kept: counts.keep, interrupted: false }
       : await buildCells(plan, fleet, choice, world, options, effects);
   world.onEvent(summaryEvent(summary));
+  const isJudged = options.strict && !summary.interrupted && plan.matrix.measure;
+  const kept = isJudged ? await keptFindings(plan, choice, world, effects) : [];
   const unused = unusedIn(plan, effects);
   const notes = options.push ? unattestedImages(plan, summary) : [];
   for (const problem of notes) world.onEvent({ type: "problem", problem });
-  if (options.strict && !summary.interrupted) throwProblems(unused);
+  if (isJudged) throwProblems([...unused, ...summary.results.flatMap(strictWarnings), ...kept]);
   for (const problem of unused) world.onEvent({ type: "problem", problem });
   return summary;
+}
+
+/** The warnings of one image that `strict` makes errors. */
+function strictWarnings(result: CellResult): readonly Problem[] {
+  return result.status === "built" ? result.warnings.filter(isStrict) : [];
+}
+
+function isStrict({ code }: Problem): boolean {
+  return code === "AUDIT_CPU_COMPILED_FOR";
+}
+
+/**
+ * Opens the images of kept cells again: a finding that failed one build fails the next until somebody cures it. An image that cannot be opened
+ * is a finding.
+ */
+async function keptFindings(
+  plan: Plan,
+  choice: BuildChoice,
+  world: World<FleetBuildEvent>,
+  effects: Map<string, ImageEffect>,
+): Promise<readonly Problem[]> {
+  const kept = plan.cells.filter(({ action }) => action === "keep").filter(isBuilt);
+  const engine = kept.some(({ locked }) => locked.digest === null) ? await engineFor(choice, world) : null;
+  const audited = await auditImages(kept.map(auditSubject), plan.matrix, {
+    ...{ access: choice, world },
+    holder: engine === null ? dockerHolder(world.env) : holderOf(engine),
+    onEffect: (cell, effect) => effects.set(cell, effect),
+  });
+  return audited.flatMap(({ lies, notes, failure }) => [
+    ...lies,
+    ...notes.filter(isStrict),
+    ...(failure === null ? [] : [failure]),
+  ]);
 }
 
 async function buildCells(
@@ -127,7 +165,7 @@ async function buildCells(
       ? imageExaminer({
           registry,
           declared: declaredImages(plan),
-          holder: { ...engine, push: engine.isHere ? engine.push : null },
+          holder: holderOf(engine),
           cache: folderCache(cacheFolder(env)),
           onEffect: (cell, effect) => effects.set(cell, effect),
         })
@@ -138,6 +176,10 @@ async function buildCells(
   });
 }
 
+function holderOf(engine: Engine): ImageHolder {
+  return { ...engine, push: engine.isHere ? engine.push : null };
+}
+
 const unknownEffect: ImageEffect = {
   code: null,
   layers: null,
@@ -146,12 +188,13 @@ const unknownEffect: ImageEffect = {
   uncompiled: [],
 };
 
-/** Kept images were not opened: of them the lock knows whether they ignore the march. */
+/** Without `strict`, kept images were not opened: of them the lock knows whether they ignore the march. */
 function unusedIn({ cells }: Plan, effects: ReadonlyMap<string, ImageEffect>): readonly Problem[] {
   const made = cells.flatMap(({ cell, action, locked }) => {
-    const kept = action === "keep" && locked !== null && ignoresMarch(locked);
-    const effect = kept ? { ...unknownEffect, ignoresMarch: true } : effects.get(cell.id);
-    return effect === undefined ? [] : [{ cell, effect }];
+    const known = effects.get(cell.id);
+    if (known !== undefined) return [{ cell, effect: known }];
+    const isPlain = action === "keep" && locked !== null && ignoresMarch(locked);
+    return isPlain ? [{ cell, effect: { ...unknownEffect, ignoresMarch: true } }] : [];
   });
   return unusedAxes(made).map(({ problem }) => problem);
 }

@@ -1,6 +1,6 @@
 /** Turns an opened image that others built, and its owner's statement, into the facts of a lock. Pure. */
 
-import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
+import { ImgmatchError, type Problem, throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { parseCudaVersion } from "../../hardware/driver-version.ts";
@@ -13,11 +13,12 @@ import type {
   Requirement,
   RocmRequirement,
 } from "../../lock/lock.ts";
-import { requireOf } from "../../resolve/check-image.ts";
+import { type CompiledFor, requireOf } from "../../resolve/check-image.ts";
 import { servedTargets } from "../amd/amd-libraries.ts";
 import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { decidedFloor, loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
+import type { InspectedFile } from "../file-inspection.ts";
 import { cudaTargets } from "../gpu/gpu-inspection.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
@@ -40,6 +41,8 @@ export interface AdoptedImage {
   readonly requires: Requirement;
   readonly adopted: LockedAdoption;
   readonly measured?: Measured;
+  /** CPU features of `requires` that nothing proves to be needed, each with a file that was compiled for it. */
+  readonly compiledFor: readonly CompiledFor[];
   /** Unknown needs: it may need more than `requires`. */
   readonly undecided: readonly string[];
   /** Files that could not be opened, and choices to look at: it may need more than `requires`. */
@@ -61,7 +64,9 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
   };
   const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
   const fix = "state what its files have, or leave --march, --without, --cuda and --rocm out";
-  throwProblems(audit.lies.map((lie) => ({ ...lie, message: `${opened.name}: ${lie.message}`, fix })));
+  const isAgainst = ({ code }: Problem) => code === "AUDIT_CPU_COMPILED_FOR";
+  const against = [...audit.lies, ...audit.notes.filter(isAgainst)];
+  throwProblems(against.map((each) => ({ ...each, message: `${opened.name}: ${each.message}`, fix })));
   const unopened = inspection.unopened.length;
   return {
     platform,
@@ -70,6 +75,7 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
     ...(statement.march === undefined
       ? {}
       : { measured: { ...audit.measured, ...(rocm && { rocm: { code: rocm.code } }) } }),
+    compiledFor: statement.march === undefined ? compiledFor(inspection) : [],
     undecided: inspection.requires.undecided.filter(
       (text) => statement.cuda === undefined || text.startsWith(undecidedPath),
     ),
@@ -88,6 +94,16 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
       ...audit.notes.map(({ message }) => message),
     ],
   };
+}
+
+/** For each feature the file with most instructions of it. */
+function compiledFor({ requires, files }: ImageInspection): readonly CompiledFor[] {
+  const uses = ({ cpu }: InspectedFile, feature: string) => cpu?.features[feature]?.instructions ?? 0;
+  return requires.cpu.compiledFor.flatMap((feature) => {
+    const holders = files.filter(({ answer }) => answer?.features[feature] === "compiledFor");
+    const [file] = holders.sort((a, b) => uses(b, feature) - uses(a, feature));
+    return file === undefined ? [] : [{ feature, file: file.path, instructions: uses(file, feature) }];
+  });
 }
 
 /** The accelerator axes that a matrix would have for it. An image with code of both vendors has both. */

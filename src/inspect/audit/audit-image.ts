@@ -70,6 +70,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
   const architecture = architectureOf(request.platform);
   const beyond = (files: typeof origin.own) =>
     architecture === null ? [] : beyondDeclared(files, requires.cpu, floor, architecture);
+  const own = describeBeyond(beyond(origin.own), requires.cpu);
   const unused = architecture === null ? [] : unusedFeatures(origin, requires.cpu, floor, architecture);
   const isIgnored = architecture !== null && ignoresMarch(origin, requires.cpu, architecture);
   const { cuda, rocm } = requires;
@@ -95,12 +96,13 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
       ...(amd === null ? {} : { rocm: { code: measuredCode(amd, served, inspection, origin) } }),
     },
     lies: [
-      ...describeBeyond(beyond(origin.own), requires.cpu, "own"),
+      ...own.lies,
       ...gpu.flatMap((each) => each.lies),
       ...(cuda === null ? [] : driverLies(cuda, inspection, driver)),
     ],
     notes: [
-      ...describeBeyond(beyond(origin.base), requires.cpu, "base"),
+      ...own.notes,
+      ...describeBase(beyond(origin.base), requires.cpu),
       ...gpu.flatMap((each) => each.notes),
     ],
     effect: {
@@ -131,28 +133,51 @@ function architectureOf(platform: string): CpuArchitecture | null {
 
 const shown = 5;
 
-/** One problem for the image, with its files and their numbers of instructions. */
+/** A proved need is a lie of the declaration, an estimate is for a person to look at. */
 function describeBeyond(
   found: readonly BeyondDeclared[],
   { march }: CpuRequirement,
-  origin: "own" | "base",
+): { readonly lies: readonly Problem[]; readonly notes: readonly Problem[] } {
+  const isProved = ({ file, features }: BeyondDeclared) =>
+    features.some((name) => file.answer?.features[name] === "needed");
+  const fix = (features: string) =>
+    `compile it with march.flags of the template's view, or give the cell a march that has ${features}`;
+  return {
+    lies: describeFiles(found.filter(isProved), (path, features) => ({
+      code: "AUDIT_CPU_BEYOND_MARCH",
+      message: `${path} needs ${features}, which ${march} does not have`,
+      fix: fix(features),
+    })),
+    notes: describeFiles(
+      found.filter((each) => !isProved(each)),
+      (path, features) => ({
+        code: "AUDIT_CPU_COMPILED_FOR",
+        message: `${path} was compiled for ${features}, which ${march} does not have, and shows no sign of asking the CPU`,
+        fix: fix(features),
+      }),
+    ),
+  };
+}
+
+function describeBase(found: readonly BeyondDeclared[], { march }: CpuRequirement): readonly Problem[] {
+  return describeFiles(found, (path, features) => ({
+    code: "AUDIT_BASE_BEYOND_MARCH",
+    message: `${path} of the base image was compiled for ${features}, which ${march} does not have, and shows no sign of asking the CPU`,
+    fix: `give the cuda value a cpuFloor that has ${features}, or a base without this file`,
+  }));
+}
+
+/** One problem for the image, with its files and their numbers of instructions. */
+function describeFiles(
+  found: readonly BeyondDeclared[],
+  describe: (path: string, features: string) => Problem,
 ): readonly Problem[] {
   const [first] = found;
   if (first === undefined) return [];
   const features = [...new Set(found.flatMap((each) => each.features))].sort();
   const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
-  const whose = origin === "own" ? "" : "of the base image ";
-  return [
-    {
-      code: origin === "own" ? "AUDIT_CPU_BEYOND_MARCH" : "AUDIT_BASE_BEYOND_MARCH",
-      message: `${first.file.path}${more} ${whose}has code for ${features.join(", ")}, which ${march} does not have, and never asks the CPU`,
-      details: found.slice(0, shown).map(describeFile),
-      fix:
-        origin === "own"
-          ? `compile it with march.flags of the template's view, or give the cell a march that has ${features.join(", ")}`
-          : `give the cuda value a cpuFloor that has ${features.join(", ")}, or a base without this file`,
-    },
-  ];
+  const problem = describe(`${first.file.path}${more}`, features.join(", "));
+  return [{ ...problem, details: found.slice(0, shown).map(describeFile) }];
 }
 
 function describeFile({ file, features }: BeyondDeclared): string {

@@ -11,6 +11,7 @@ import { type CpuArchitecture, findMarch, neededFeatures } from "../../hardware/
 import type { CpuRequirement } from "../../hardware/requirement.ts";
 import { arm64Rows, undecidedWithSme } from "../cpu/arm64-decoder.ts";
 import { linuxFeature } from "../cpu/x86-features.ts";
+import { atLeast } from "../cpu/cpu-need.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import type { ImageOrigin } from "./origin.ts";
 
@@ -30,8 +31,8 @@ export function unusedFeatures(
   if (couldHide(origin, architecture)) return [];
   const used = new Set([
     ...floor,
-    ...origin.own.flatMap((file) => (file.package === null ? allUsed(file) : needed(file))),
-    ...origin.base.flatMap(needed),
+    ...origin.own.flatMap((file) => (file.package === null ? allUsed(file) : takenForGranted(file))),
+    ...origin.base.flatMap(takenForGranted),
   ]);
   const decided = decidedFeatures(architecture);
   return features
@@ -57,7 +58,7 @@ export function ignoresMarch(
   const beyond = [...nameableFeatures(architecture)].filter(
     (each) => decided.has(each) && !baseline.has(each),
   );
-  const used = new Set(programs.flatMap((file) => [...executed(file), ...needed(file)]));
+  const used = new Set(programs.flatMap((file) => [...executed(file), ...takenForGranted(file)]));
   const hasVectors = features.includes("avx") || features.includes("sve");
   return hasVectors && !beyond.some((each) => used.has(each));
 }
@@ -74,7 +75,7 @@ function executed({ cpu }: InspectedFile): readonly string[] {
   );
 }
 
-/** A file with code beyond the declared features that never asks the CPU. */
+/** A file that takes features for granted which are not declared. */
 export interface BeyondDeclared {
   readonly file: InspectedFile;
   /** Linux names, sorted. */
@@ -94,7 +95,7 @@ export function beyondDeclared(
     .filter((file) => file.package === null && runsOn(file, architecture))
     .map((file) => ({
       file,
-      features: unasked(file).filter((feature) => nameable.has(feature) && !has.has(feature)),
+      features: takenForGranted(file).filter((feature) => nameable.has(feature) && !has.has(feature)),
     }))
     .filter((found) => found.features.length > 0);
 }
@@ -111,18 +112,10 @@ function allUsed({ cpu, answer }: InspectedFile): readonly string[] {
   return [...Object.keys(cpu?.features ?? {}), ...Object.keys(answer?.features ?? {})];
 }
 
-function needed({ answer }: InspectedFile): readonly string[] {
-  return Object.entries(answer?.features ?? {}).flatMap(([feature, use]) =>
-    use === "needed" ? [feature] : [],
-  );
-}
-
-/** Features that a file uses without asking the CPU, and those that the loader demands for it. Some of {@link needed} are estimates. */
-function unasked(file: InspectedFile): readonly string[] {
-  const level = file.program?.neededLevel ?? null;
-  const enforced = new Set(level === null ? [] : findMarch(level)?.features);
-  const asks = (file.answer?.asks.length ?? 0) > 0;
-  return needed(file).filter((feature) => !asks || enforced.has(feature));
+/** Features that a file takes for granted: proved, or by an estimate. */
+function takenForGranted({ answer }: InspectedFile): readonly string[] {
+  const uses = answer?.features ?? {};
+  return Object.keys(uses).filter((feature) => atLeast(uses[feature], "compiledFor"));
 }
 
 /** Machines whose code is read. */

@@ -2,7 +2,7 @@
 
 import { type ByteSource, windowBytes, withWindowAsync } from "../byte-source.ts";
 import { arm64Decoder, arm64Rows, undecidedWithSme, unknownWord } from "./arm64-decoder.ts";
-import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
+import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion } from "./regions.ts";
 
 export function readArm64Code(source: ByteSource, regions: Iterable<CodeRegion>): Promise<CpuCode> {
@@ -50,9 +50,10 @@ async function sweep(
     architecture: "aarch64",
     codeBytes,
     features: features(sure, doubtful),
-    vexOnly: null,
+    vectors: null,
     unknownInstructions,
     asks: asked(sure),
+    ...withoutLinks,
   };
 }
 

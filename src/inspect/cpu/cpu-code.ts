@@ -8,13 +8,31 @@ export interface CpuCode {
   readonly codeBytes: number;
   /** By Linux name, sorted. Features of every CPU of the architecture are left out. */
   readonly features: Readonly<Record<string, FeatureUse>>;
-  /** The share of functions with vectors that have no SSE instruction older than AVX; null without such functions. */
-  readonly vexOnly: number | null;
+  /** The functions with vector instructions; null without such functions, and for Arm. */
+  readonly vectors: VectorFunctions | null;
   /** Unknown instructions inside functions: code for a newer CPU. */
   readonly unknownInstructions: number;
   /** Instructions and symbols that ask for the CPU's features: `cpuid`, `getauxval`. */
   readonly asks: readonly string[];
+  /** Exported functions whose code asks for the CPU's features: other files ask through them. Sorted. */
+  readonly answersBy: readonly string[];
+  /** Imported functions of a file with features that does not ask by itself. Sorted. */
+  readonly calls: readonly string[];
 }
+
+/** Functions that unwinding data or symbols name: hand-written assembly is mostly not among them. */
+export interface VectorFunctions {
+  readonly functions: number;
+  /** Those without an SSE instruction in its old encoding, which compilers for AVX never write. */
+  readonly vexOnly: number;
+  /** Those with an instruction of SSE3 to SSE4.2 or POPCNT, in its old encoding. */
+  readonly afterSse2: number;
+}
+
+export const withoutLinks = { answersBy: [], calls: [] } as const satisfies Pick<
+  CpuCode,
+  "answersBy" | "calls"
+>;
 
 export type CodeArchitecture = "x86_64" | "x86" | "aarch64";
 

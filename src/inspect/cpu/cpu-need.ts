@@ -1,40 +1,121 @@
-/** Tells which features a file and an image need of a CPU, and which they may use. A feature in doubt may be used. */
+/** Tells which features a file and an image need of a CPU, which they were compiled for, and which they may use. */
 
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
-import { findMarch } from "../../hardware/cpu-marches.ts";
+import { findMarch, marchesRunning, neededFeatures } from "../../hardware/cpu-marches.ts";
 import { compareVersions } from "../../hardware/driver-version.ts";
 import { compareFirst } from "../../io/collections.ts";
 import { count } from "../tally.ts";
 import type { CpuCode } from "./cpu-code.ts";
 
-export type FeatureNeed = "needed" | "mayBeUsed";
+/**
+ * `needed` is proved: the loader demands the feature. `compiledFor` is an estimate: all that is known of the file speaks for a build that
+ * takes the feature for granted. The rest may be used.
+ */
+export type FeatureNeed = "needed" | "compiledFor" | "mayBeUsed";
 
 export interface CpuNeed {
   /** By Linux name, sorted. Other features are not used. */
   readonly features: Readonly<Record<string, FeatureNeed>>;
-  /** Why features may be used and are not needed: `cpuid`, `IFUNC`, `getauxval`, or that the file is one of several. */
+  /**
+   * Why features may be used and are not taken for granted: `cpuid`, `IFUNC`, `av_get_cpu_flags of libavutil.so.57`, that no CPU has all
+   * of them, or that the file is one of several.
+   */
   readonly asks: readonly string[];
 }
 
+export interface FileWithCode {
+  readonly cpu: CpuCode;
+  /** See `dispatch.ts`. */
+  readonly isVariant: boolean;
+  /** The level of the file's note, which the loader enforces. */
+  readonly neededLevel: string | null;
+  /** The functions of other libraries by which it can ask: {@link asksThrough}. */
+  readonly through: readonly string[];
+}
+
 /**
- * A file with such a share of {@link CpuCode.vexOnly} was compiled for AVX, whatever it asks the CPU. Such files have 0.75 and more; files
- * that choose at run time have at most 0.5, and libmvec 0.72.
+ * A file with such a share of functions that are VEX alone was compiled for AVX, whatever it asks the CPU. Such files have 0.75 and more;
+ * files that choose at run time have at most 0.5, and libmvec 0.72.
  */
 const compiledForAvx = 0.85;
 
-/** The loader enforces `neededLevel`, the level of the file's note. `isVariant`: see `dispatch.ts`. */
-export function findCpuNeed(cpu: CpuCode, isVariant: boolean, neededLevel: string | null): CpuNeed {
-  const asks = isVariant ? [...cpu.asks, "one of several files"] : cpu.asks;
-  const enforced = new Set(neededLevel === null ? [] : (findMarch(neededLevel)?.features ?? []));
-  const needed = ([name, { instructions }]: [string, CpuCode["features"][string]]) =>
-    instructions > 0 &&
-    !neverNeededFeatures.has(name) &&
-    (asks.length === 0 || (name === "avx" && !isVariant && (cpu.vexOnly ?? 0) >= compiledForAvx));
-  const found = new Map<string, FeatureNeed>(
-    Object.entries(cpu.features).map((entry) => [entry[0], needed(entry) ? "needed" : "mayBeUsed"]),
-  );
-  if (!isVariant) for (const name of enforced) if (!x86Baseline.has(name)) found.set(name, "needed");
-  return { features: Object.fromEntries([...found].sort(compareFirst)), asks };
+/**
+ * A file that asks through another library may do so for other reasons: it chooses only where most of its functions have older code.
+ * Of 739 files, those that choose have at most 0.72; fewer functions say nothing.
+ */
+const mostVexWhereChosen = 0.6;
+const mostAfterSse2WhereChosen = 0.01;
+const fewestFunctions = 24;
+
+/** In a file that is compiled for any of these, the old encoding has them in functions everywhere. */
+const afterSse2: ReadonlySet<string> = new Set(["pni", "ssse3", "sse4_1", "sse4_2", "sse4a", "popcnt"]);
+
+export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCode): CpuNeed {
+  const used = Object.entries(cpu.features)
+    .filter(([name, { instructions }]) => instructions > 0 && !neverNeededFeatures.has(name))
+    .map(([name]) => name);
+  const exclusive = exclusiveFeatures(used);
+  const own = [
+    ...cpu.asks,
+    ...(exclusive === null ? [] : [`no CPU has ${exclusive.join(" with ")}`]),
+    ...(isVariant ? ["one of several files"] : []),
+  ];
+  const { functions, vexOnly, afterSse2: users } = cpu.vectors ?? { functions: 0, vexOnly: 0, afterSse2: 0 };
+  const isForAvx = !isVariant && vexOnly >= functions * compiledForAvx && functions > 0;
+  const canBeChosen = (name: string) =>
+    functions >= fewestFunctions &&
+    (afterSse2.has(name)
+      ? users <= functions * mostAfterSse2WhereChosen
+      : vexOnly <= functions * mostVexWhereChosen);
+  const needOf = (name: string): FeatureNeed => {
+    if (own.length > 0) return name === "avx" && isForAvx ? "compiledFor" : "mayBeUsed";
+    return through.length > 0 && canBeChosen(name) ? "mayBeUsed" : "compiledFor";
+  };
+  const found = new Map<string, FeatureNeed>(Object.keys(cpu.features).map((name) => [name, "mayBeUsed"]));
+  for (const name of used) found.set(name, needOf(name));
+  const enforced = neededLevel === null || isVariant ? [] : (findMarch(neededLevel)?.features ?? []);
+  for (const name of enforced) if (!x86Baseline.has(name)) found.set(name, "needed");
+  return { features: Object.fromEntries([...found].sort(compareFirst)), asks: [...own, ...through] };
+}
+
+/**
+ * Features that their vendor gave up, so that no later CPU has them beside newer ones: 3DNow! with the families 15h and 14h, FMA4, XOP and TBM
+ * with Zen (AMD64 Architecture Programmer's Manual 3, appendix D; 3DNow! Instruction Porting Guide).
+ */
+const givenUp = ["3dnow", "3dnowext", "fma4", "tbm", "xop"] as const;
+
+/** Two of the features that no CPU of the tables has together; null if there are none. */
+function exclusiveFeatures(used: readonly string[]): readonly [string, string] | null {
+  const known = new Set(neededFeatures("amd64"));
+  for (const old of givenUp.filter((name) => used.includes(name)))
+    for (const other of used)
+      if (known.has(other) && marchesRunning("amd64", [old, other]).length === 0) return [old, other];
+  return null;
+}
+
+interface LinkedFile {
+  readonly cpu: CpuCode | null;
+  readonly program: { readonly soname: string | null; readonly needed: readonly string[] } | null;
+}
+
+/** The C and C++ runtimes choose their own routines, which says nothing of the files that call them. */
+const runtimes = /^(?:lib(?:c|m|pthread|mvec|stdc\+\+|gcc_s|gomp|rt|dl)\.so|libc\.musl-|ld-(?:linux|musl)-)/;
+
+/**
+ * Returns a function that answers the imported functions by which a file can ask for the CPU's features: they are in a library that
+ * the file names, and their code asks.
+ */
+export function asksThrough(files: readonly LinkedFile[]): (file: LinkedFile) => readonly string[] {
+  const answering = new Map<string, ReadonlySet<string>>();
+  for (const { cpu, program } of files)
+    if (cpu !== null && program?.soname != null && cpu.answersBy.length > 0 && !runtimes.test(program.soname))
+      answering.set(program.soname, new Set(cpu.answersBy));
+  return ({ cpu, program }) =>
+    (program?.needed ?? []).flatMap((library) => {
+      const exported = answering.get(library);
+      const name = cpu?.calls.find((each) => exported?.has(each));
+      return name === undefined ? [] : [`${name} of ${library}`];
+    });
 }
 
 export interface ImageCpu {
@@ -57,11 +138,11 @@ interface ImageFile {
 
 export function cpuOf(files: readonly ImageFile[], platform: string | null): ImageCpu {
   const architecture = architectureOf(files, platform);
-  const features = new Map<string, "needed" | "mayBeUsed">();
+  const features = new Map<string, FeatureNeed>();
   for (const { answer, cpu } of files.filter((file) => file.cpu?.architecture === architecture)) {
     if (cpu === null) continue;
     for (const [name, use] of Object.entries(answer?.features ?? {}))
-      if (use === "needed" || !features.has(name)) features.set(name, use);
+      if (!atLeast(features.get(name), use)) features.set(name, use);
   }
   const hwcaps = files.map(({ path }) => /(?:^|\/)glibc-hwcaps\/([^/]+)\//.exec(path)?.[1] ?? "");
   const kernels = files.map(({ program }) => program?.kernel ?? null).filter((kernel) => kernel !== null);
@@ -71,6 +152,13 @@ export function cpuOf(files: readonly ImageFile[], platform: string | null): Ima
     hwcaps: [...new Set(hwcaps.filter(Boolean))].sort(),
     kernel: kernels.length === 0 ? null : kernels.reduce((a, b) => (compareKernels(a, b) >= 0 ? a : b)),
   };
+}
+
+const needs = ["mayBeUsed", "compiledFor", "needed"] as const satisfies readonly FeatureNeed[];
+
+/** True for a need that is as strong as another, or stronger. */
+export function atLeast(need: FeatureNeed | undefined, other: FeatureNeed): boolean {
+  return need !== undefined && needs.indexOf(need) >= needs.indexOf(other);
 }
 
 const architectures: Readonly<Record<string, string>> = { amd64: "x86_64", arm64: "aarch64", "386": "x86" };

@@ -13,10 +13,13 @@ import {
 } from "../elf/elf.ts";
 import { readFunctionRanges } from "./function-ranges.ts";
 
-export interface CodeRegion {
-  /** In the file. */
+/** Bytes of the file. */
+export interface Place {
   readonly offset: number;
   readonly size: number;
+}
+
+export interface CodeRegion extends Place {
   readonly kind: RegionKind;
 }
 
@@ -37,10 +40,11 @@ export const blockBytes: Readonly<Record<RegionKind, number>> = {
   constants: 256,
 };
 
-interface Area {
+interface Loaded extends Place {
   readonly address: number;
-  readonly offset: number;
-  readonly size: number;
+}
+
+interface Area extends Loaded {
   /** The kind of its bytes outside functions. */
   readonly kind: Exclude<RegionKind, "function">;
 }
@@ -109,10 +113,8 @@ function kindOf({ type, name }: ElfSection, segment: ElfSegment): "stray" | "con
   return (segment.flags & writableSegment) === 0 ? "constants" : "stray";
 }
 
-type Place = Pick<Area, "address" | "offset" | "size">;
-
 /** Sorted by their places in the file, each without the bytes of an earlier one. */
-function disjoint<Each extends Place>(places: readonly Each[]): readonly Each[] {
+function disjoint<Each extends Loaded>(places: readonly Each[]): readonly Each[] {
   const cut: Each[] = [];
   let done = 0;
   for (const each of [...places].sort((a, b) => a.offset - b.offset)) {
@@ -124,7 +126,7 @@ function disjoint<Each extends Place>(places: readonly Each[]): readonly Each[] 
 }
 
 /** Splits places at the borders of others, and names the other that holds each part. Both lists are sorted and disjoint. */
-function split<Each extends Place, Other extends Place>(
+function split<Each extends Loaded, Other extends Loaded>(
   places: readonly Each[],
   others: readonly Other[],
 ): (readonly [Each, Other | null])[] {
@@ -147,6 +149,6 @@ function split<Each extends Place, Other extends Place>(
   return parts;
 }
 
-function partOf<Each extends Place>(place: Each, from: number, to: number): Each {
+function partOf<Each extends Loaded>(place: Each, from: number, to: number): Each {
   return { ...place, address: place.address + (from - place.offset), offset: from, size: to - from };
 }

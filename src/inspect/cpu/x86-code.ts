@@ -2,19 +2,25 @@
 
 import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic } from "iced-x86";
 import { type ByteSource, withWindowAsync } from "../byte-source.ts";
-import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
-import { blockBytes, type CodeRegion, type RegionKind } from "./regions.ts";
+import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
+import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regions.ts";
 import { linuxFeature } from "./x86-features.ts";
 
 /** Bytes of the longest instruction (Intel SDM, 2.3.11). */
 const longest = 15;
+
+export interface X86Code {
+  readonly code: CpuCode;
+  /** The parts of functions and gaps that hold `cpuid` or `xgetbv`. */
+  readonly asksIn: readonly Place[];
+}
 
 /** Lets other work run between windows, each of which takes about 30 ms. */
 export function readX86Code(
   source: ByteSource,
   regions: Iterable<CodeRegion>,
   bits: 32 | 64,
-): Promise<CpuCode> {
+): Promise<X86Code> {
   return withWindowAsync(async (buffer) => {
     const sweep = createSweep(bits);
     try {
@@ -58,8 +64,8 @@ function createSweep(bits: 32 | 64) {
   let length = 0;
   let codeBytes = 0;
   let unknownInstructions = 0;
-  let vexOnly = 0;
-  let vectors = 0;
+  const vectors = { functions: 0, vexOnly: 0, afterSse2: 0 };
+  const asksIn: Place[] = [];
   let seen = 0;
   /** The place of the decoder: most regions begin where the last one ends. */
   let reached = 0;
@@ -107,9 +113,10 @@ function createSweep(bits: 32 | 64) {
       const before = invalid(sure);
       const end = decode(offset - start, reach(offset, size), sure);
       unknownInstructions += invalid(sure) - before;
-      if (seen !== 0) vectors++;
-      if (seen === kind.vex) vexOnly++;
-      return consumed(offset, size, end);
+      if ((seen & (kind.vex | kind.sse)) !== 0) vectors.functions++;
+      if ((seen & (kind.vex | kind.sse)) === kind.vex) vectors.vexOnly++;
+      if ((seen & kind.afterSse2) !== 0) vectors.afterSse2++;
+      return consumed(offset, size, end, true);
     },
     countBlock(offset: number, size: number, place: Exclude<RegionKind, "function">): number {
       if (length === 0) return size;
@@ -120,16 +127,18 @@ function createSweep(bits: 32 | 64) {
         if (counts !== null) counts[code] = (counts[code] ?? 0) + (block[code] ?? 0);
         block[code] = 0;
       }
-      return consumed(offset, size, end);
+      return consumed(offset, size, end, place === "gap");
     },
-    result(): CpuCode {
-      return {
+    result(): X86Code {
+      const code: CpuCode = {
         architecture: bits === 64 ? "x86_64" : "x86",
         codeBytes,
         ...countFeatures(sure, doubtful, stray),
-        vexOnly: vectors === 0 ? null : vexOnly / vectors,
+        vectors: vectors.functions === 0 ? null : vectors,
         unknownInstructions,
+        ...withoutLinks,
       };
+      return { code, asksIn };
     },
     free() {
       decoder?.free();
@@ -137,9 +146,10 @@ function createSweep(bits: 32 | 64) {
     },
   };
 
-  function consumed(offset: number, size: number, end: number): number {
+  function consumed(offset: number, size: number, end: number, isCode: boolean): number {
     const count = Math.max(1, Math.min(size, start + end - offset));
     codeBytes += count;
+    if (isCode && (seen & kind.asks) !== 0) asksIn.push({ offset, size: count });
     return count;
   }
 }
@@ -167,9 +177,10 @@ function countFeatures(
   return { features: tally.result(), asks: [...asks].sort() };
 }
 
-/** Bits for the vector instructions of a function. */
-const kind = { vex: 1, sse: 2 } as const;
-const sseNames = new Set(["SSE", "SSE2", "SSE3", "SSSE3", "SSE4_1", "SSE4_2", "SSE4A"]);
+/** Bits for the instructions of a function. */
+const kind = { vex: 1, sse: 2, asks: 4, afterSse2: 8 } as const;
+const afterSse2Names = new Set(["SSE3", "SSSE3", "SSE4_1", "SSE4_2", "SSE4A", "POPCNT"]);
+const sseNames = new Set(["SSE", "SSE2", ...afterSse2Names]);
 /** Compilers write these, which are no arithmetic, beside AVX too. */
 const notArithmetic = new Set<Mnemonic>([
   Mnemonic.Prefetchnta,
@@ -215,7 +226,7 @@ function createCodes() {
         isHarmless: mnemonic === Mnemonic.Tzcnt,
         asks: questions.get(mnemonic) ?? null,
       });
-      kinds[code] = kindOf(instruction.encoding, names, mnemonic);
+      kinds[code] = kindsOf(instruction.encoding, names, mnemonic);
     },
   };
 }
@@ -225,9 +236,11 @@ const questions = new Map<Mnemonic, string>([
   [Mnemonic.Xgetbv, "xgetbv"],
 ]);
 
-function kindOf(encoding: EncodingKind, names: readonly string[], mnemonic: Mnemonic): number {
+function kindsOf(encoding: EncodingKind, names: readonly string[], mnemonic: Mnemonic): number {
+  if (questions.has(mnemonic)) return kind.asks;
   const isVector = names.some((name) => /^(AVX|FMA|F16C|XOP|VAES|VPCLMUL|GFNI|SSE)/.test(name));
-  if (encoding !== EncodingKind.Legacy && isVector) return kind.vex;
+  if (encoding !== EncodingKind.Legacy) return isVector ? kind.vex : 0;
   const isSse = names.some((name) => sseNames.has(name)) && !notArithmetic.has(mnemonic);
-  return encoding === EncodingKind.Legacy && isSse ? kind.sse : 0;
+  const isAfterSse2 = names.some((name) => afterSse2Names.has(name)) && !notArithmetic.has(mnemonic);
+  return (isSse ? kind.sse : 0) | (isAfterSse2 ? kind.afterSse2 : 0);
 }

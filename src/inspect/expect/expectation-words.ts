@@ -72,7 +72,7 @@ export const expectationWords = {
     title: "What the code needs of a CPU",
     operators: ["<="],
     example: "march<=x86-64-v3",
-    check: (value) => checkOf(findMarch(value), (march) => cpuAtMost("needed", march)),
+    check: (value) => checkOf(findMarch(value), (march) => cpuAtMost("compiledFor", march)),
   },
   "may-use": {
     title: "What the code may use of a CPU",

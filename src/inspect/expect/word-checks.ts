@@ -8,7 +8,7 @@ import { compareVersions, parseVersion, type VersionParts } from "../../hardware
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import { count } from "../../io/table.ts";
 import { amdLibraries, amdOf, amdTargets } from "../amd/amd-libraries.ts";
-import type { FeatureNeed } from "../cpu/cpu-need.ts";
+import { atLeast, type FeatureNeed } from "../cpu/cpu-need.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import { type GpuVendor, mayHideGpuCode } from "../file-inspection.ts";
 import { cudaTargets, gpuOf } from "../gpu/gpu-inspection.ts";
@@ -211,7 +211,7 @@ export function driverAtMost(most: VersionParts): Check {
 /** The marches' names of architectures. Every x86-64 CPU runs 32-bit code. */
 const architectures = { x86_64: "amd64", x86: "amd64", aarch64: "arm64" } as const;
 
-/** `need` is the least that counts: code that needs a feature, or code that may use it. */
+/** `need` is the least that counts: code that was compiled for a feature, or code that may use it. */
 export function cpuAtMost(need: FeatureNeed, march: March): Check {
   const allowed = new Set([...march.features, ...x86Baseline, ...neverNeededFeatures]);
   return ({ inspection, values }) => {
@@ -225,12 +225,13 @@ export function cpuAtMost(need: FeatureNeed, march: March): Check {
         return named.has(architecture) || values[0] !== march.name
           ? []
           : [{ file: file.path, found: `code for ${cpu.architecture}` }];
-      const features = Object.entries(file.answer?.features ?? {}).flatMap(([feature, use]) =>
-        (need === "mayBeUsed" || use === "needed") && !allowed.has(feature) ? [feature] : [],
-      );
+      const uses = file.answer?.features ?? {};
+      const features = Object.keys(uses).filter((name) => atLeast(uses[name], need) && !allowed.has(name));
       if (features.length === 0) return [];
       const level = levelNeeded(architecture, features);
-      return [{ file: file.path, found: `${features.join(" ")}${level === null ? "" : ` (${level})`}` }];
+      const text = `${features.join(" ")}${level === null ? "" : ` (${level})`}`;
+      const isProved = need === "mayBeUsed" || features.some((name) => uses[name] === "needed");
+      return [{ file: file.path, found: isProved ? text : `not proved: compiled for ${text}` }];
     });
     return [...beyond, ...unread(inspection, "cpu")];
   };

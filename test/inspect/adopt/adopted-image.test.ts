@@ -128,7 +128,7 @@ describe("an adopted image", () => {
     expect(requires.cpu.features).toContain("avx2");
     expect(requires.cpu.features).not.toContain("movbe");
     expect(codeOf(() => adopt([cu128], { march: "haswell", without: ["avx2"] }))).toContain(
-      "AUDIT_CPU_BEYOND_MARCH",
+      "AUDIT_CPU_COMPILED_FOR",
     );
     expect(codeOf(() => adopt([cu128], { march: "haswell", without: ["sve"] }))).toBe(
       "USAGE: --without sve: haswell has no such feature",
@@ -137,7 +137,7 @@ describe("an adopted image", () => {
   });
 
   it("is refused where its files contradict what is stated", () => {
-    expect(codeOf(() => adopt([cu128], { march: "x86-64-v2" }))).toContain("AUDIT_CPU_BEYOND_MARCH: app:1: ");
+    expect(codeOf(() => adopt([cu128], { march: "x86-64-v2" }))).toContain("AUDIT_CPU_COMPILED_FOR: app:1: ");
     expect(codeOf(() => adopt([cu118], { cuda: "11.2" }))).toContain("AUDIT_TOOLKIT_OTHER");
     expect(codeOf(() => adopt([cu118], { cuda: "13.0" }))).toContain(
       "USAGE: app:1 has no GPU code of CUDA 13",

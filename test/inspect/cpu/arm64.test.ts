@@ -107,7 +107,7 @@ describe(
       execFileSync(compiler, ["-nostdlib", "-shared", ...flags, "x.S", "-o", "x.so"], { cwd });
       const found = await inspectFile(memorySource(readFileSync(join(cwd, "x.so"))), false);
       if (found?.cpu == null) throw new Error("no code");
-      return findCpuNeed(found.cpu, false, null).features.sme;
+      return findCpuNeed({ cpu: found.cpu, isVariant: false, neededLevel: null, through: [] }).features.sme;
     }
     // As in libunwind 22, UnwindRegistersSave.S.
     const zaDisable = `.globl __libunwind_Registers_arm64_za_disable
@@ -148,7 +148,7 @@ __libunwind_Registers_arm64_za_disable:
       ["starts it by the register", "msr svcr, x0"],
       ["computes with it", "fmopa za0.s, p0/m, p0/m, z0.s, z1.s"],
     ])("need it where their own code %s", async (_, word) => {
-      expect(await needOf(zaDisable + computes("gemm", word))).toBe("needed");
+      expect(await needOf(zaDisable + computes("gemm", word))).toBe("compiledFor");
     });
   },
 );

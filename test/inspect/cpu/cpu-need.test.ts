@@ -1,30 +1,67 @@
 import { describe, expect, it } from "vitest";
-import type { CpuCode } from "../../../src/inspect/cpu/cpu-code.ts";
-import { findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
+import { type CpuCode, withoutLinks } from "../../../src/inspect/cpu/cpu-code.ts";
+import { asksThrough, type FileWithCode, findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
 import { variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
+
+const vectors = (vexOnly: number, afterSse2 = 0) => ({ functions: 100, vexOnly, afterSse2 });
 
 const code = (more: Partial<CpuCode> = {}): CpuCode => ({
   architecture: "x86_64",
   codeBytes: 1000,
   features: { avx: { instructions: 9, doubtful: 0 }, fma: { instructions: 3, doubtful: 0 } },
-  vexOnly: 0.2,
+  vectors: vectors(20),
   unknownInstructions: 0,
   asks: [],
+  ...withoutLinks,
   ...more,
 });
-const features = (cpu: CpuCode, isVariant = false, level: string | null = null) =>
-  findCpuNeed(cpu, isVariant, level).features;
+const features = (cpu: CpuCode, more: Partial<FileWithCode> = {}) =>
+  findCpuNeed({ cpu, isVariant: false, neededLevel: null, through: [], ...more }).features;
+const used = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { instructions: 9, doubtful: 0 }]));
 
-describe("what a file asks of a CPU", () => {
-  it("is needed where the file takes the CPU as it is", () =>
-    expect(features(code())).toEqual({ avx: "needed", fma: "needed" }));
+describe("a feature of a file", () => {
+  it("is what the file was compiled for, where the file shows no sign of asking", () =>
+    expect(features(code())).toEqual({ avx: "compiledFor", fma: "compiledFor" }));
 
   it("may be used where the file asks first", () =>
     expect(features(code({ asks: ["cpuid"] }))).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" }));
 
   it("is AVX where nearly all vector functions are compiled for it, whatever the file asks", () => {
-    expect(features(code({ asks: ["cpuid"], vexOnly: 0.85 }))).toEqual({ avx: "needed", fma: "mayBeUsed" });
-    expect(features(code({ asks: ["cpuid"], vexOnly: 0.84 })).avx).toBe("mayBeUsed");
+    const asking = (vexOnly: number) => features(code({ asks: ["cpuid"], vectors: vectors(vexOnly) }));
+    expect(asking(85)).toEqual({ avx: "compiledFor", fma: "mayBeUsed" });
+    expect(asking(84).avx).toBe("mayBeUsed");
+  });
+
+  it("may be used where the file asks through another library, and most of its functions have older code", () => {
+    const through = ["av_get_cpu_flags of libavutil.so.57"];
+    const found = (more: Partial<CpuCode>) =>
+      features(code({ features: used("avx2", "sse4_1"), ...more }), { through });
+    expect(found({ vectors: vectors(60, 1) })).toEqual({ avx2: "mayBeUsed", sse4_1: "mayBeUsed" });
+    expect(found({ vectors: vectors(61, 2) })).toEqual({ avx2: "compiledFor", sse4_1: "compiledFor" });
+    expect(found({ vectors: { functions: 23, vexOnly: 0, afterSse2: 0 } })).toEqual({
+      avx2: "compiledFor",
+      sse4_1: "compiledFor",
+    });
+    expect(found({ vectors: null }).avx2).toBe("compiledFor");
+  });
+
+  it.each([
+    ["fma4", "avx512f"],
+    ["3dnow", "avx2"],
+    ["xop", "adx"],
+  ])("may be used where no CPU has all features of the file: %s with %s", (...names) => {
+    const cpu = code({ features: used(...names, "ssse3") });
+    expect(new Set(Object.values(features(cpu)))).toEqual(new Set(["mayBeUsed"]));
+    const { asks } = findCpuNeed({ cpu, isVariant: false, neededLevel: null, through: [] });
+    expect(asks).toEqual([`no CPU has ${names.join(" with ")}`]);
+  });
+
+  it("is compiled for where a CPU has them all, or one may come that does", () => {
+    // bdver4 has these.
+    expect(features(code({ features: used("avx2", "fma4", "xop") })).avx2).toBe("compiledFor");
+    // No CPU of the tables has both, and the next one may.
+    expect(features(code({ features: used("avx512_fp16", "sse4a") })).sse4a).toBe("compiledFor");
   });
 
   it("is never needed where it may be data, or where no computing code needs it", () => {
@@ -32,22 +69,40 @@ describe("what a file asks of a CPU", () => {
     expect(features(code({ features: uses }))).toEqual({ rtm: "mayBeUsed", sse4_1: "mayBeUsed" });
   });
 
-  it("is what the loader enforces", () => {
-    const found = features(code({ features: {}, asks: ["cpuid"] }), false, "x86-64-v2");
-    expect(found).toEqual({
-      cx16: "needed",
-      lahf_lm: "needed",
-      pni: "needed",
-      popcnt: "needed",
-      sse4_1: "needed",
-      sse4_2: "needed",
-      ssse3: "needed",
-    });
+  it("is needed where the loader demands it", () => {
+    const found = features(code({ features: {}, asks: ["cpuid"] }), { neededLevel: "x86-64-v2" });
+    const names = ["cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3"];
+    expect(found).toEqual(Object.fromEntries(names.map((name) => [name, "needed"])));
   });
 
   it("may be used where the file is one of several", () => {
-    expect(features(code(), true, "x86-64-v3")).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" });
+    expect(features(code(), { isVariant: true, neededLevel: "x86-64-v3" })).toEqual({
+      avx: "mayBeUsed",
+      fma: "mayBeUsed",
+    });
   });
+});
+
+describe("the functions by which a file asks", () => {
+  const library = (soname: string, answersBy: readonly string[]) => ({
+    cpu: code({ answersBy }),
+    program: { soname, needed: [] },
+  });
+  const calling = (...needed: readonly string[]) => ({
+    cpu: code({ calls: ["av_get_cpu_flags", "qsort"] }),
+    program: { soname: null, needed },
+  });
+  const ask = asksThrough([
+    library("libavutil.so.57", ["av_get_cpu_flags"]),
+    library("libc.so.6", ["qsort"]),
+  ]);
+
+  it("are those of a library that the file names", () => {
+    expect(ask(calling("libavutil.so.57"))).toEqual(["av_get_cpu_flags of libavutil.so.57"]);
+    expect(ask(calling("libother.so"))).toEqual([]);
+  });
+
+  it("are none of the C runtime's", () => expect(ask(calling("libc.so.6"))).toEqual([]));
 });
 
 describe("of several files for different CPUs", () => {

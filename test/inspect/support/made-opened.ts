@@ -5,6 +5,7 @@ import type { Requirement } from "../../../src/hardware/requirement.ts";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-image.ts";
 import type { AmdCode } from "../../../src/inspect/amd/amd-inspection.ts";
+import { withoutLinks } from "../../../src/inspect/cpu/cpu-code.ts";
 import type { LibcNeed } from "../../../src/inspect/elf/dynamic.ts";
 import type { GpuCode, TargetCount, ToolkitCount } from "../../../src/inspect/gpu/gpu-inspection.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
@@ -98,9 +99,10 @@ function inspectionOf(program: MadeProgram): FileInspection {
               ...[...uses].sort().map((name) => [name, { instructions: 3, doubtful: 0 }]),
               ...doubtful.map((name) => [name, { instructions: 0, doubtful: 3 }]),
             ]),
-            vexOnly: null,
+            vectors: null,
             unknownInstructions: 0,
             asks,
+            ...withoutLinks,
           },
     gpu: program.targets === undefined && program.unknownKind === undefined ? null : gpuCode(program),
     amd: program.amd === undefined ? null : { ...noAmdCode, ...program.amd },

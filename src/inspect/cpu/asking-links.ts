@@ -1,0 +1,111 @@
+/** Follows the question for the CPU's features from file to file: exported functions that ask, and the functions that a file imports. */
+
+import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
+import { type Elf, type ElfSegment, executableSegment, segmentType } from "../elf/elf.ts";
+import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
+import { readFunctionRanges } from "./function-ranges.ts";
+import { blockBytes, type Place } from "./regions.ts";
+
+/** `av_get_cpu_flags` of libavutil is two calls away from its `cpuid`. */
+const mostCalls = 3;
+
+/** A library exports at most some dozen functions that ask. */
+const mostAnswers = 1000;
+const mostImports = 20_000;
+
+/**
+ * The exported functions of a library that reach one of these places by at most three direct calls, sorted. A place outside known functions,
+ * as hand-written assembly has, stands for the whole block around it.
+ */
+export function answeringExports(source: ByteSource, elf: Elf, asksIn: readonly Place[]): readonly string[] {
+  const code = elf.segments.filter(
+    ({ type, flags }) => type === segmentType.load && (flags & executableSegment) !== 0,
+  );
+  const exported = new Map<number, number>();
+  for (const { type, address, nameAt, isImport } of readSymbols(source, elf, "dynamicSymbols"))
+    if (!isImport && type === symbolType.function) exported.set(address, nameAt);
+  if (asksIn.length === 0 || exported.size === 0) return [];
+  const blockAt = blocksOf(readFunctionRanges(source, elf));
+  const asking = new Set<number>();
+  let reached = new Set(asksIn.flatMap(({ offset }) => addressesOf(code, offset).map(blockAt)));
+  for (let calls = 0; calls <= mostCalls && reached.size > 0; calls++) {
+    for (const block of reached) asking.add(block);
+    if (calls === mostCalls) break;
+    const next = new Set<number>();
+    // Most calls are told from those that count without a look for the function around them.
+    const mayLead = (to: number) => reached.has(to) || reached.has(gapBlock(to));
+    for (const segment of code)
+      eachCall(source, segment, (from, to) => {
+        if (!mayLead(to) || !reached.has(blockAt(to))) return;
+        const caller = blockAt(from);
+        if (!asking.has(caller)) next.add(caller);
+      });
+    reached = next;
+  }
+  const names = symbolNames(source, elf, "dynamicSymbols");
+  const found = [...exported].flatMap(([address, nameAt]) =>
+    asking.has(blockAt(address)) ? [names.text(nameAt)] : [],
+  );
+  return [...new Set(found)].sort().slice(0, mostAnswers);
+}
+
+/** The functions that a file imports, sorted. */
+export function importedFunctions(source: ByteSource, elf: Elf): readonly string[] {
+  const names = symbolNames(source, elf, "dynamicSymbols");
+  const found = new Set<string>();
+  for (const { isImport, nameAt } of readSymbols(source, elf, "dynamicSymbols")) {
+    const name = isImport ? names.text(nameAt) : "";
+    if (name !== "") found.add(name);
+    if (found.size === mostImports) break;
+  }
+  return [...found].sort();
+}
+
+function addressesOf(segments: readonly ElfSegment[], offset: number): readonly number[] {
+  return segments.flatMap((segment) =>
+    offset >= segment.offset && offset < segment.offset + segment.size
+      ? [segment.address + offset - segment.offset]
+      : [],
+  );
+}
+
+/** Names the function around an address by its start. Outside functions a block has a negative number. */
+function blocksOf(functions: ReturnType<typeof readFunctionRanges>): (address: number) => number {
+  return (address) => {
+    const after = functions.firstFrom(address + 1);
+    const start = functions.addressAt(after - 1);
+    const isInside = after > 0 && address < start + functions.sizeAt(after - 1);
+    return isInside ? start : gapBlock(address);
+  };
+}
+
+function gapBlock(address: number): number {
+  return -1 - Math.floor(address / blockBytes.gap);
+}
+
+/** CALL and JMP with a distance of four bytes (Intel SDM 2: E8, E9). Other bytes that look so seldom lead to a function that asks. */
+const callCodes = [0xe8, 0xe9] as const;
+const callBytes = 5;
+
+function eachCall(source: ByteSource, segment: ElfSegment, tell: (from: number, to: number) => void): void {
+  withWindow((window) => {
+    const step = windowBytes - callBytes;
+    for (let start = 0; start + callBytes <= segment.size; start += step) {
+      const read = source.readOver(
+        segment.offset + start,
+        window.subarray(0, Math.min(windowBytes, segment.size - start)),
+      );
+      const bytes = Buffer.from(read.buffer, read.byteOffset, read.length);
+      for (const code of callCodes) {
+        for (
+          let at = bytes.indexOf(code);
+          at >= 0 && at < Math.min(step, bytes.length - 4);
+          at = bytes.indexOf(code, at + 1)
+        ) {
+          const from = segment.address + start + at;
+          tell(from, from + callBytes + bytes.readInt32LE(at + 1));
+        }
+      }
+    }
+  });
+}
