@@ -21,6 +21,25 @@ export interface OriginalDockerfile {
 /** By its path. */
 export type DockerfileOf = (path: string) => OriginalDockerfile;
 
+/** What hosts are told of a build's image. */
+export interface Told {
+  readonly accelerator: BaseToolkit | null;
+  /** null also for an accelerator that init writes no row for. */
+  readonly toolkit: CudaToolkit | null;
+  /** null without a toolkit. */
+  readonly targets: BuildTargets | null;
+}
+
+interface BuildTargets {
+  /** As the build names them; null if no text does. */
+  readonly text: string | null;
+  /** Those that the toolkit compiles for GPUs of the platform. If the text has none, as "all", the toolkit's oldest and newest: a guess. */
+  readonly computes: readonly string[];
+  readonly isGuess: boolean;
+  /** Named targets without a place in `computes`. */
+  readonly without: readonly string[];
+}
+
 /** Lists with an item for each build. */
 export interface BuildHardware {
   readonly platforms: readonly string[];
@@ -41,8 +60,16 @@ const amdArgument = /^(ROCM_VERSION|PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|ROCM_DOCKER
 /** The platform of a definition that names none. */
 export const usualPlatform = "linux/amd64";
 
+export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): Told {
+  const accelerator = acceleratorOf(build, dockerfile);
+  const toolkit = accelerator?.vendor === "nvidia" ? findToolkit(accelerator.version ?? "") : null;
+  const text = argumentIn(build, dockerfile, gpuArgument);
+  const targets = toolkit && targetsOf(text, toolkit, build.platform ?? usualPlatform);
+  return { accelerator, toolkit, targets };
+}
+
 /** What the image has for GPUs: the toolkit of its base, else that of its arguments. */
-export function acceleratorOf(build: OriginalBuild, dockerfile: OriginalDockerfile): BaseToolkit | null {
+function acceleratorOf(build: OriginalBuild, dockerfile: OriginalDockerfile): BaseToolkit | null {
   const { args, target, platform } = build;
   const base = runBaseOf(dockerfile.instructions, target, { args, platform: platform ?? usualPlatform });
   const ofBase = readBaseToolkit(base);
@@ -64,45 +91,19 @@ function argumentIn(
   );
 }
 
-/** What hosts are told of a build's GPU code. */
-export interface BuildTargets {
-  /** As the build names them; null if no text does. */
-  readonly text: string | null;
-  /** Those that the toolkit compiles for GPUs of the platform. If the text has none, as "all", the toolkit's oldest and newest: a guess. */
-  readonly computes: readonly string[];
-  readonly isGuess: boolean;
-  /** Named targets without a place in `computes`. */
-  readonly without: readonly string[];
-}
-
-/** null for a build without a CUDA toolkit that is known. */
-export function targetsOf(build: OriginalBuild, dockerfile: OriginalDockerfile): BuildTargets | null {
-  const toolkit = toolkitOf(acceleratorOf(build, dockerfile));
-  if (toolkit === null) return null;
-  const text = argumentIn(build, dockerfile, gpuArgument);
+function targetsOf(text: string | null, toolkit: CudaToolkit, platform: string): BuildTargets {
   const named = capabilitiesIn(text ?? "");
   const found = named.filter((each) => {
     const compute = compiledBy(toolkit, each);
-    return compute !== null && ((build.platform ?? usualPlatform) === "linux/arm64" || !isTegra(compute));
+    return compute !== null && (platform === "linux/arm64" || !isTegra(compute));
   });
   const isGuess = found.length === 0;
   const computes = isGuess ? proposeComputes([], [], toolkit) : found;
   return { text, computes, isGuess, without: named.filter((each) => !computes.includes(each)) };
 }
 
-/** null for an accelerator for which init writes no row. */
-export function toolkitOf(accelerator: BaseToolkit | null): CudaToolkit | null {
-  return accelerator?.vendor === "nvidia" ? findToolkit(accelerator.version ?? "") : null;
-}
-
 export function hardwareOf(builds: readonly OriginalBuild[], dockerfileOf: DockerfileOf): BuildHardware {
-  const told = builds.map((build) => {
-    const dockerfile = dockerfileOf(build.dockerfile);
-    return {
-      toolkit: toolkitOf(acceleratorOf(build, dockerfile))?.release ?? null,
-      targets: targetsOf(build, dockerfile),
-    };
-  });
+  const told = builds.map((build) => toldOf(build, dockerfileOf(build.dockerfile)));
   const notes = told.flatMap(({ targets }) =>
     targets === null || targets.without.length === 0
       ? []
@@ -121,7 +122,7 @@ export function hardwareOf(builds: readonly OriginalBuild[], dockerfileOf: Docke
     );
   return {
     platforms: builds.map(({ platform }) => platform ?? usualPlatform),
-    toolkits: told.map(({ toolkit }) => toolkit),
+    toolkits: told.map(({ toolkit }) => toolkit?.release ?? null),
     computes: told.map(({ targets }) => targets?.computes ?? null),
     notes: [...new Set(notes)],
   };

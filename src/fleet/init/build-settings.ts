@@ -26,6 +26,8 @@ export function sortSettings(settings: readonly (readonly [name: string, value: 
   const given = settings.filter(([name, value]) => value !== "" && value !== "false" && !elsewhere.has(name));
   return {
     ofRun: given.flatMap(([name]) => (ofRun.has(name) ? [name] : [])),
-    left: given.flatMap(([name, value]) => (ofRun.has(name) ? [] : [`${name}: ${value.trim()}`])),
+    left: given.flatMap(([name, value]) =>
+      ofRun.has(name) ? [] : [`${name}: ${value.trim().replace(/\s+/g, " ")}`],
+    ),
   };
 }

@@ -3,7 +3,7 @@
 import type { Cell } from "../cells/cell.ts";
 import { contextOf } from "../dockerfile/settle-cells.ts";
 import { checkedCells, type Fleet, openFleetText } from "../open/open-fleet.ts";
-import { acceleratorOf, type DockerfileOf, targetsOf, toolkitOf } from "./build-hardware.ts";
+import { type DockerfileOf, type Defaults, type Told, toldOf } from "./build-hardware.ts";
 import type { OriginalBuild } from "./original-build.ts";
 
 export interface ComparedBuild {
@@ -39,8 +39,13 @@ export async function compareBuilds(
   const fleet = await openFleetText(yaml, matrixFile);
   const cells = checkedCells(fleet, []).map((cell) => cellBuild(cell, fleet));
   return builds.map((build) => {
+    const dockerfile = dockerfileOf(build.dockerfile);
+    const told = toldOf(build, dockerfile);
     const nearest = cells
-      .map((cell) => ({ cell, differences: differencesOf(build, cell, dockerfileOf) }))
+      .map((cell) => ({
+        cell,
+        differences: [...differencesOf(build, cell, dockerfile.defaults), ...toldOtherwise(told, cell)],
+      }))
       .sort((one, other) => one.differences.length - other.differences.length)[0];
     const left = build.left.map((original): Difference => ({ what: "left", original, cell: null }));
     const differences = [...(nearest?.differences ?? []), ...left];
@@ -63,33 +68,33 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
   };
 }
 
-function differencesOf(
-  build: OriginalBuild,
-  cell: CellBuild,
-  dockerfileOf: DockerfileOf,
+function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults): readonly Difference[] {
+  const names = new Set([...Object.keys(build.args), ...Object.keys(cell.args)]);
+  return unequal([
+    ["file", build.dockerfile, cell.dockerfile],
+    ["context", build.context, cell.context],
+    ["target", build.target, cell.target],
+    ["platform", build.platform ?? cell.platform, cell.platform],
+    ...Array.from(names, (name) => {
+      // A missing argument has the Dockerfile's default.
+      const standard = defaults.get(name) ?? null;
+      return [`args.${name}`, build.args[name] ?? standard, cell.args[name] ?? standard] as const;
+    }),
+  ]);
+}
+
+function toldOtherwise({ toolkit, targets }: Told, cell: CellBuild): readonly Difference[] {
+  const named = targets?.isGuess ? (targets.text ?? "named nowhere") : codeOf(targets?.computes ?? []);
+  return unequal([
+    ["accelerator", toolkit === null ? null : `CUDA ${toolkit.release}`, cell.accelerator],
+    ["GPU targets", named, [...cell.targets].sort().join(", ")],
+  ]);
+}
+
+function unequal(
+  compared: readonly (readonly [what: string, original: string | null, cell: string | null])[],
 ): readonly Difference[] {
-  const differences: Difference[] = [];
-  const compare = (what: string, original: string | null, own: string | null) => {
-    if (original !== own) differences.push({ what, original, cell: own });
-  };
-  const dockerfile = dockerfileOf(build.dockerfile);
-  compare("file", build.dockerfile, cell.dockerfile);
-  compare("context", build.context, cell.context);
-  compare("target", build.target, cell.target);
-  if (build.platform !== null) compare("platform", build.platform, cell.platform);
-  const toolkit = toolkitOf(acceleratorOf(build, dockerfile));
-  compare("accelerator", toolkit === null ? null : `CUDA ${toolkit.release}`, cell.accelerator);
-  const targets = targetsOf(build, dockerfile);
-  if (targets !== null) {
-    const named = targets.isGuess ? (targets.text ?? "named nowhere") : codeOf(targets.computes);
-    compare("GPU targets", named, [...cell.targets].sort().join(", "));
-  }
-  for (const name of new Set([...Object.keys(build.args), ...Object.keys(cell.args)])) {
-    // A missing argument has the Dockerfile's default.
-    const standard = dockerfile.defaults.get(name) ?? null;
-    compare(`args.${name}`, build.args[name] ?? standard, cell.args[name] ?? standard);
-  }
-  return differences;
+  return compared.flatMap(([what, original, cell]) => (original === cell ? [] : [{ what, original, cell }]));
 }
 
 /** `8.0`, `9.0+ptx` → `compute_90, sm_80, sm_90` */

@@ -12,7 +12,7 @@ import { writeFileAtomic } from "../../io/write-file.ts";
 import { formatToolkit } from "../dockerfile/base-toolkit.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
 import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
-import { acceleratorOf, type DockerfileOf, type OriginalDockerfile, toolkitOf } from "./build-hardware.ts";
+import { type DockerfileOf, type OriginalDockerfile, toldOf } from "./build-hardware.ts";
 import { deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import type { OriginalBuild } from "./original-build.ts";
@@ -96,8 +96,8 @@ function obstacleOf(build: OriginalBuild, dockerfileOf: DockerfileOf): Differenc
   const { platform } = build;
   if (platform !== null && !marchPlatforms.includes(platform))
     return { what: "platform", original: platform, cell: null };
-  const accelerator = acceleratorOf(build, dockerfileOf(build.dockerfile));
-  return accelerator === null || toolkitOf(accelerator) !== null
+  const { accelerator, toolkit } = toldOf(build, dockerfileOf(build.dockerfile));
+  return accelerator === null || toolkit !== null
     ? null
     : { what: "accelerator", original: formatToolkit(accelerator), cell: null };
 }

@@ -64,10 +64,14 @@ async function printBake(
   const ended = await runProgram(program, args, { ...own, ...most });
   const printed = attempt(() => printedSchema.parse(JSON.parse(ended.stdout)), null);
   if (ended.status === 0 && printed !== null) return printed.target;
+  const limit = limitOf(ended);
   throw new ImgmatchError({
     code: "ENGINE_FAILED",
-    message: `docker buildx bake --print: ${whyNot(ended)}`,
-    fix: 'give the variables that bake asks for; for targets outside the group default, add --from a second file with group "default" { targets = [ … ] }',
+    message: `docker buildx bake --print: ${limit ?? (ended.stderr.trim().split("\n").at(-1) || "prints no targets")}`,
+    fix:
+      limit !== null
+        ? "name files with fewer targets, or write the matrix by hand"
+        : 'give the variables that bake asks for; for targets outside the group default, add --from a second file with group "default" { targets = [ … ] }',
     at: { file: files.join(", ") },
   });
 }
@@ -78,13 +82,14 @@ function withLittleMemory(command: readonly string[]): readonly string[] {
   return ["/bin/sh", "-c", `ulimit -v ${most.memoryKiB} 2>/dev/null; exec "$@"`, "sh", ...command];
 }
 
-function whyNot({ stdout, stderr, timedOut }: Awaited<ReturnType<typeof runProgram>>): string {
+/** The limit that buildx has reached, or null. */
+function limitOf({ stdout, stderr, timedOut }: Awaited<ReturnType<typeof runProgram>>): string | null {
   if (timedOut) return `takes more than ${most.timeoutMs / 1000} s`;
   if (Buffer.byteLength(stdout) >= most.maxBytes)
     return `prints more than ${most.maxBytes / 1024 / 1024} MiB`;
-  if (/out of memory|cannot allocate memory/.test(stderr))
-    return `takes more than ${most.memoryKiB / 1024 / 1024} GiB of memory`;
-  return stderr.trim().split("\n").at(-1) || "prints no targets";
+  return /out of memory|cannot allocate memory/.test(stderr)
+    ? `takes more than ${most.memoryKiB / 1024 / 1024} GiB of memory`
+    : null;
 }
 
 /** One for each platform. */

@@ -278,6 +278,75 @@ jobs:
       ["left", "args.SHA"],
     ]);
   });
+
+  const built = (more: string, args = "A=1") =>
+    `on: push\njobs:\n  a:\n    ${more}\n    steps:\n      - uses: docker/build-push-action@v6\n        with: { context: ., build-args: "${args}" }\n`;
+
+  test.each([
+    ["ubuntu-24.04-arm", "linux/arm64"],
+    ["[self-hosted, linux, ARM64]", "linux/arm64"],
+    ["{ group: big, labels: [linux-x64-16] }", "linux/amd64"],
+  ])("on %s builds for %s", async (runner, platform) => {
+    const files = { "w.yml": built(`runs-on: ${runner}`), Dockerfile: "FROM a\nARG A\n" };
+    const { differ, matrix } = await taken(files, "w.yml");
+    expect(differ).toEqual([]);
+    expect(matrix).toContain(`platform: [ ${platform} ]`);
+  });
+
+  test("on a machine of an unknown platform is named", async () => {
+    const files = { "w.yml": built("runs-on: big-box"), Dockerfile: "FROM a\nARG A\n" };
+    const { differ } = await taken(files, "w.yml");
+    expect(differ[0]?.differences).toEqual([
+      {
+        what: "left",
+        original: "platform: the build names none, and the runner's is not known: big-box",
+        cell: null,
+      },
+    ]);
+  });
+
+  test("knows of an unknown value at most whether it holds", async () => {
+    const args = [
+      "A=${{ inputs.x || 'x' }}",
+      "B=${{ inputs.x && 'x' }}",
+      "C=${{ (inputs.x || 'x') && 'known' }}",
+      "D=${{ !(inputs.x && '') }}",
+      "E=${{ 'first' || inputs.x }}",
+      "F=${{ env.F }}",
+    ].join("\\n");
+    const text = built("env: { F: '${{ inputs.f }}' }", args).replace("jobs:", "env: { F: outer }\njobs:");
+    const dockerfile = `FROM a\n${[..."ABCDEF"].map((name) => `ARG ${name}\n`).join("")}`;
+    const { differ, matrix } = await taken({ "w.yml": text, Dockerfile: dockerfile }, "w.yml");
+    const left = differ[0]?.differences.map(({ original }) => original?.slice(0, 6));
+    expect(left).toEqual(["args.A", "args.B", "args.F"]);
+    for (const line of ["C: known", 'D: "?true', "E: first"]) expect(matrix).toMatch(new RegExp(line));
+  });
+
+  test("leaves out the build on a base with ROCm, and says so", async () => {
+    const text = built(
+      "strategy: { matrix: { base: ['rocm/dev-ubuntu-24.04:7.2', 'debian:trixie'] } }",
+      "BASE=${{ matrix.base }}",
+    );
+    const { builds, differ, matrix } = await taken(
+      { "w.yml": text, Dockerfile: "ARG BASE\nFROM $BASE\n" },
+      "w.yml",
+    );
+    expect(builds).toHaveLength(2);
+    expect(differ.map(({ differences }) => differences)).toEqual([
+      [{ what: "accelerator", original: "ROCm 7.2", cell: null }],
+    ]);
+    expect(matrix).not.toContain("rocm");
+  });
+
+  test("that plan refuses has no build that is equal", async () => {
+    const files = {
+      "w.yml": built("runs-on: ubuntu-latest"),
+      Dockerfile: "FROM a\nARG A\nCOPY gone /gone\n",
+    };
+    const { differ, problems } = await taken(files, "w.yml");
+    expect(differ).toHaveLength(1);
+    expect(problems.map(({ code }) => code)).toEqual(["CONTEXT_NOT_FOUND"]);
+  });
 });
 
 describe("imgmatch init --from", () => {
@@ -304,5 +373,19 @@ describe("imgmatch init --from", () => {
     const cwd = makeFolder({ "ci.yml": "jobs: { a: { steps: [{ run: make }] } }\n" });
     const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
     expect([exit, err.includes("builds no image that is known")]).toEqual([2, true]);
+  });
+
+  test("ends with 2 for YAML that is broken, with the place", async () => {
+    const cwd = makeFolder({ "ci.yml": "jobs:\n  a: [\n" });
+    const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
+    expect([exit, /ci\.yml:\d+:\d+: MATRIX_SYNTAX/.test(err)]).toEqual([2, true]);
+  });
+
+  test.each([["Dockerfile"], ["ci.yml"]])("ends with 2 for a second file beside %s", async (first) => {
+    const cwd = makeFolder({ "ci.yml": "jobs: {}\n", Dockerfile: "FROM a\n" });
+    const { exit, err } = await runInProcess(["init", "--from", first, "--from", "ci.yml", "--name", "app"], {
+      cwd,
+    });
+    expect([exit, err.includes("give --from once")]).toEqual([2, true]);
   });
 });
