@@ -19,7 +19,7 @@ export function readWorkflow(data: unknown): Definition {
     const rows = rowsOf(fieldsOf(own.strategy).matrix);
     if (rows === null) {
       notes.push(
-        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${String(fieldsOf(own.strategy).matrix)}`,
+        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${JSON.stringify(fieldsOf(own.strategy).matrix)}`,
       );
       return [];
     }

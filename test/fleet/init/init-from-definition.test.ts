@@ -338,6 +338,15 @@ jobs:
     expect(matrix).not.toContain("rocm");
   });
 
+  test("with more builds than can be compared is refused", async () => {
+    const rows = (length: number) => JSON.stringify(Array.from({ length }, (_, at) => at));
+    const text = built(`strategy: { matrix: { a: ${rows(50)}, b: ${rows(50)} } }`);
+    await expect(taken({ "w.yml": text, Dockerfile: "FROM a\nARG A\n" }, "w.yml")).rejects.toMatchObject({
+      code: "USAGE",
+      message: expect.stringContaining("w.yml has 2500 builds, and init compares 2000 at most"),
+    });
+  });
+
   test("that plan refuses has no build that is equal", async () => {
     const files = {
       "w.yml": built("runs-on: ubuntu-latest"),
