@@ -89,6 +89,8 @@ export const problemCodes = {
   ARGUMENT_UNDECLARED: usage,
   /** No builder takes the rendered Dockerfile. → Correct the template. */
   DOCKERFILE_INVALID: usage,
+  /** A cell's base is an image of CUDA or ROCm, and the cell declares none. → Give the cell the toolkit's row, or another base. */
+  BASE_TOOLKIT_UNDECLARED: usage,
   /** The build context, or a file that the Dockerfile copies from it, does not exist. → Correct `context`, or make the file. */
   CONTEXT_NOT_FOUND: usage,
   /** A file of the build context changed during the build. No image is made of it. → Repeat the build. */

@@ -1,4 +1,4 @@
-/** `imgmatch init`: writes a small matrix and template, or the matrix of an existing Dockerfile, bake file or workflow. */
+/** `imgmatch init`: writes a small matrix and template, or the matrix of an existing Dockerfile, workflow, bake or compose file. */
 
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../fleet/init.ts";
@@ -19,7 +19,9 @@ export const init: Define = (command, run) =>
     .description("Write a small matrix and template to start from")
     .option(
       "--from <file>",
-      "Write the matrix of this Dockerfile, bake file or GitHub workflow, and say what differs from it",
+      "Write the matrix of this Dockerfile, GitHub workflow, or bake and compose files (repeat the flag), and say what differs from it",
+      collect,
+      [],
     )
     .option(
       "--host <file>",
@@ -33,9 +35,9 @@ export const init: Define = (command, run) =>
     .addHelpText("after", helpText)
     .action(run(initCommand));
 
-async function initCommand({ from, ...flags }: InitFlags, context: CommandContext): Promise<ExitCode> {
+async function initCommand({ from = [], ...flags }: InitFlags, context: CommandContext): Promise<ExitCode> {
   const { init: answerOf } = await import("../fleet/init.ts");
-  if (from === undefined) {
+  if (from.length === 0) {
     const answer = await answerOf(flags, context);
     print(context, flags, answer, () => [`wrote ${answer.written.join(", ")}`, "next: imgmatch plan"]);
     return exitCodes.ok;

@@ -1,4 +1,4 @@
-/** Writes a small matrix and template, or the matrix of an existing Dockerfile, bake file or workflow. */
+/** Writes a small matrix and template, or the matrix of an existing Dockerfile, workflow, bake or compose file. */
 
 import { join } from "node:path";
 import { usageError } from "../errors.ts";
@@ -9,13 +9,14 @@ import { readHostFiles } from "../host/read-host-files.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { type InitFrom, initFrom } from "./init/init-from.ts";
-import { type InitFromDefinition, initFromDefinition, isDefinition } from "./init/init-from-definition.ts";
+import { type InitFromDefinition, initFromDefinition } from "./init/init-from-definition.ts";
 import { checkImageName, imageNameFor, refuseExisting } from "./init/new-fleet.ts";
+import { isDefinition } from "./init/read-definition.ts";
 import { starterFiles } from "./init/starter.ts";
 
 export interface InitOptions extends Watching {
-  /** A Dockerfile, a bake file or a GitHub workflow. */
-  readonly from?: string;
+  /** A Dockerfile, a GitHub workflow, or bake and compose files. */
+  readonly from?: readonly string[];
   /** With a Dockerfile: files with facts of the machines to build for. Default: this machine. */
   readonly host?: readonly string[];
   /** Further machine types; one text may list several with commas. */
@@ -35,12 +36,12 @@ export interface InitAnswer {
 /** For a Dockerfile. */
 export type InitFromAnswer = InitAnswer & InitFrom;
 
-/** For a bake file or a workflow. */
+/** For bake and compose files, or a workflow. */
 export type InitFromDefinitionAnswer = InitAnswer & InitFromDefinition;
 
 /**
  * Writes a small fleet into the current folder. With `from` it writes the matrix of a Dockerfile and answers the lines of it to change, or the
- * matrix of a bake file or workflow and answers whether each of its builds is a cell. Overwrites nothing.
+ * matrix of bake files or a workflow and answers whether each of its builds is a cell. Overwrites nothing.
  *
  * Throws `FILE_EXISTS` for every existing file, `USAGE` or `REFERENCE_INVALID` for a wrong name, and errors of reading and planning for a
  * Dockerfile that no matrix could use.
@@ -49,7 +50,7 @@ export type InitFromDefinitionAnswer = InitAnswer & InitFromDefinition;
  * await init({ name: "vision", registry: "registry.example.com/team" });
  */
 export async function init(
-  options: InitOptions & { readonly from: string },
+  options: InitOptions & { readonly from: readonly string[] },
   world?: Partial<World>,
 ): Promise<InitFromAnswer | InitFromDefinitionAnswer>;
 export async function init(
@@ -61,17 +62,19 @@ export async function init(
   given?: Partial<World>,
 ): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
   const world = worldOf(options, given);
-  const { from, host = [], hostType = [], name = "app", registry = "localhost:5000" } = options;
-  if (from !== undefined) {
+  const { from = [], host = [], hostType = [], name = "app", registry = "localhost:5000" } = options;
+  const [first, ...more] = from;
+  if (first !== undefined) {
     const fleet = { name: options.name ?? imageNameFor(world.cwd), registry };
     checkImageName(fleet.name, registry);
-    if (isDefinition(from)) {
+    if (isDefinition(first)) {
       refuseHosts(host, hostType);
-      const definition = { file: from, env: world.env, ...fleet };
+      const definition = { files: from, env: world.env, signal: world.signal, ...fleet };
       return { schemaVersion: 1, ...(await initFromDefinition(world.cwd, definition)) };
     }
+    if (more.length > 0) throw usageError(`${first} is a Dockerfile`, "give --from once");
     const hosts = await factsOf(host, hostType, world);
-    return { schemaVersion: 1, ...(await initFrom(world.cwd, { dockerfile: from, hosts, ...fleet })) };
+    return { schemaVersion: 1, ...(await initFrom(world.cwd, { dockerfile: first, hosts, ...fleet })) };
   }
   refuseHosts(host, hostType);
   checkImageName(name, registry);

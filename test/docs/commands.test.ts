@@ -1,11 +1,13 @@
 /**
  * Every command of the documentation runs, and prints what the page shows. `UPDATE_DOCS=1` writes what it printed into the
- * pages; shorten it with `…` afterwards. `<!-- not run: why -->` before a block leaves it out.
+ * pages; shorten it with `…` afterwards. `<!-- not run: why -->` before a block leaves it out; `<!-- needs: buildx -->` skips it without buildx.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { pathWithBuildx, whyNoBuildxPlugin } from "../support/buildx.ts";
+import { needs } from "../support/needs.ts";
 import { isShown, runSteps, type Step, stepsOf } from "./support/console.ts";
 import { type Block, blocksOf, type Page, readPages, root } from "./support/markdown.ts";
 import { createWorkplace } from "./support/workplace.ts";
@@ -27,11 +29,13 @@ describe.each(readPages().filter((page) => blocksOf(page).some(isCommands)))("$p
       });
       continue;
     }
-    test(title, () => {
+    const ofBuildx = block.notes.get("needs") === "buildx";
+    test(title, needs(ofBuildx ? whyNoBuildxPlugin : null), () => {
       expect(block.language, "a block that is run shows its output: ```console").toBe("console");
       const steps = stepsOf(block.text);
       const cwd = workplace.folderOf(page.path, block.notes.get("in"));
-      const outputs = runSteps(steps, cwd, workplace.env);
+      const { env } = workplace;
+      const outputs = runSteps(steps, cwd, ofBuildx ? { ...env, PATH: pathWithBuildx(env.PATH) } : env);
       expect(outputs).toHaveLength(steps.length);
       if (process.env.UPDATE_DOCS && !matches(steps, outputs)) return update(page, block, steps, outputs);
       for (const [index, step] of steps.entries()) {

@@ -27,6 +27,8 @@ export interface RenderedCell {
   readonly own: Instructions;
   /** The file that the lines of `own` count in: the rendered one, or the Dockerfile that is used as it stands. */
   readonly ownFile: string;
+  /** The image that the target starts from. */
+  readonly runBase: string;
 }
 
 /**
@@ -73,9 +75,14 @@ export function renderCell(
   };
   // A Dockerfile that is used as it stands does not have imgmatch's line above the first instruction.
   if (template.isPlain)
-    return { file, own: moved(dockerfile, 0, { lines: -1, characters: 0 }), ownFile: name };
+    return { file, own: moved(dockerfile, 0, { lines: -1, characters: 0 }), ownFile: name, runBase: base };
   const more = { lines: inserted.split("\n").length - 1, characters: inserted.length };
-  return { file, own: after === "" ? dockerfile : moved(dockerfile, end, more), ownFile: path };
+  return {
+    file,
+    own: after === "" ? dockerfile : moved(dockerfile, end, more),
+    ownFile: path,
+    runBase: base,
+  };
 }
 
 /** A Dockerfile that is used as it stands keeps the empty lines at its end. */

@@ -1,13 +1,9 @@
-/** Compares original builds with the cells of a matrix, argument by argument. Reads only the Dockerfiles. */
+/** Compares original builds with the cells of a matrix: the arguments of each build, and what hosts are told of its image. */
 
-import { dirname } from "node:path";
 import type { Cell } from "../cells/cell.ts";
-import { expandMatrix } from "../cells/expand.ts";
-import { compileArguments } from "../dockerfile/arguments.ts";
-import { contextOf, settleCells } from "../template/settle-cells.ts";
-import { parseMatrix } from "../matrix/parse-matrix.ts";
-import { readTemplates } from "../open/read-template.ts";
-import type { Defaults } from "./build-hardware.ts";
+import { contextOf } from "../template/settle-cells.ts";
+import { checkedCells, type Fleet, openFleetText } from "../open/open-fleet.ts";
+import { type DockerfileOf, type Defaults, type Told, toldOf } from "./build-hardware.ts";
 import type { OriginalBuild } from "./original-build.ts";
 
 export interface ComparedBuild {
@@ -20,26 +16,36 @@ export interface ComparedBuild {
 }
 
 export interface Difference {
-  /** `file`, `target`, `context`, `platform`, `args.NAME`, or `left`. */
+  /** `file`, `target`, `context`, `platform`, `accelerator`, `GPU targets`, `args.NAME`, or `left`. */
   readonly what: string;
   readonly original: string | null;
   readonly cell: string | null;
 }
 
-/** The arguments of `docker build` for a cell. */
-type CellBuild = Omit<OriginalBuild, "name" | "left"> & { readonly cell: string };
+/** The arguments of `docker build` for a cell, and what hosts are told of its image. */
+interface CellBuild extends Omit<OriginalBuild, "name" | "left" | "ofRun"> {
+  readonly cell: string;
+  readonly accelerator: string | null;
+  readonly targets: readonly string[];
+}
 
-/** Throws what reading the matrix throws. */
+/** Throws what planning the matrix throws: no build is equal to a cell that no plan has. */
 export async function compareBuilds(
   yaml: string,
   matrixFile: string,
   builds: readonly OriginalBuild[],
-  defaultsOf: (dockerfile: string) => Defaults,
+  dockerfileOf: DockerfileOf,
 ): Promise<readonly ComparedBuild[]> {
-  const cells = await cellBuilds(yaml, matrixFile);
+  const fleet = await openFleetText(yaml, matrixFile);
+  const cells = checkedCells(fleet, []).map((cell) => cellBuild(cell, fleet));
   return builds.map((build) => {
+    const dockerfile = dockerfileOf(build.dockerfile);
+    const told = toldOf(build, dockerfile);
     const nearest = cells
-      .map((cell) => ({ cell, differences: differencesOf(build, cell, defaultsOf(build.dockerfile)) }))
+      .map((cell) => ({
+        cell,
+        differences: [...differencesOf(build, cell, dockerfile.defaults), ...toldOtherwise(told, cell)],
+      }))
       .sort((one, other) => one.differences.length - other.differences.length)[0];
     const left = build.left.map((original): Difference => ({ what: "left", original, cell: null }));
     const differences = [...(nearest?.differences ?? []), ...left];
@@ -48,38 +54,54 @@ export async function compareBuilds(
   });
 }
 
-async function cellBuilds(yaml: string, matrixFile: string): Promise<readonly CellBuild[]> {
-  const matrix = parseMatrix(yaml, matrixFile);
-  const settled = settleCells(matrix, expandMatrix(matrix));
-  const cells = settled.flatMap(({ cell, skipped }): Cell[] => (skipped === null ? [cell] : []));
-  const { templates } = await readTemplates(dirname(matrixFile), matrix, cells, {
-    text: undefined,
-    given: {},
-  });
-  const argumentsOf = compileArguments(matrix);
-  return cells.map((cell) => ({
+function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
+  const { settings, requires } = cell;
+  return {
     cell: cell.id,
-    dockerfile: cell.settings.template.value,
-    context: contextOf(cell.settings).value,
-    target: cell.settings.target?.value ?? null,
+    dockerfile: settings.template.value,
+    context: contextOf(settings).value,
+    target: settings.target?.value ?? null,
     platform: cell.platform,
-    args: argumentsOf(cell, templates(cell).takes),
-  }));
+    args: dockerfileOf(cell).args,
+    accelerator: requires.cuda === null ? null : `CUDA ${requires.cuda.toolkit}`,
+    targets: requires.cuda?.code ?? [],
+  };
 }
 
 function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults): readonly Difference[] {
-  const differences: Difference[] = [];
-  const compare = (what: string, original: string | null, own: string | null) => {
-    if (original !== own) differences.push({ what, original, cell: own });
-  };
-  compare("file", build.dockerfile, cell.dockerfile);
-  compare("context", build.context, cell.context);
-  compare("target", build.target, cell.target);
-  if (build.platform !== null) compare("platform", build.platform, cell.platform);
-  for (const name of new Set([...Object.keys(build.args), ...Object.keys(cell.args)])) {
-    // A missing argument has the Dockerfile's default.
-    const standard = defaults.get(name) ?? null;
-    compare(`args.${name}`, build.args[name] ?? standard, cell.args[name] ?? standard);
-  }
-  return differences;
+  const names = new Set([...Object.keys(build.args), ...Object.keys(cell.args)]);
+  return unequal([
+    ["file", build.dockerfile, cell.dockerfile],
+    ["context", build.context, cell.context],
+    ["target", build.target, cell.target],
+    ["platform", build.platform ?? cell.platform, cell.platform],
+    ...Array.from(names, (name) => {
+      // A missing argument has the Dockerfile's default.
+      const standard = defaults.get(name) ?? null;
+      return [`args.${name}`, build.args[name] ?? standard, cell.args[name] ?? standard] as const;
+    }),
+  ]);
+}
+
+function toldOtherwise({ toolkit, targets }: Told, cell: CellBuild): readonly Difference[] {
+  const named = targets?.isGuess ? (targets.text ?? "named nowhere") : codeOf(targets?.computes ?? []);
+  return unequal([
+    ["accelerator", toolkit === null ? null : `CUDA ${toolkit.release}`, cell.accelerator],
+    ["GPU targets", named, [...cell.targets].sort().join(", ")],
+  ]);
+}
+
+function unequal(
+  compared: readonly (readonly [what: string, original: string | null, cell: string | null])[],
+): readonly Difference[] {
+  return compared.flatMap(([what, original, cell]) => (original === cell ? [] : [{ what, original, cell }]));
+}
+
+/** `8.0`, `9.0+ptx` → `compute_90, sm_80, sm_90` */
+function codeOf(computes: readonly string[]): string {
+  const code = computes.flatMap((each) => {
+    const number = each.replace("+ptx", "").replace(".", "");
+    return [`sm_${number}`, ...(each.endsWith("+ptx") ? [`compute_${number}`] : [])];
+  });
+  return [...new Set(code)].sort().join(", ");
 }

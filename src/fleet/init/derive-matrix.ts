@@ -2,7 +2,8 @@
 
 import {
   type BuildHardware,
-  type DefaultsOf,
+  type Defaults,
+  type DockerfileOf,
   gpuArgument,
   hardwareOf,
   toolkitArgument,
@@ -14,7 +15,7 @@ import type { OriginalBuild } from "./original-build.ts";
 import { type Axis, type DerivedMatrix, settleColumns } from "./settle-columns.ts";
 
 interface DeriveOptions {
-  readonly defaultsOf: DefaultsOf;
+  readonly dockerfileOf: DockerfileOf;
   /** True to write lists of GPUs as templates of the compute axis, false to keep their texts. */
   readonly templates: boolean;
 }
@@ -26,13 +27,18 @@ interface Derived {
 
 export function deriveMatrix(
   all: readonly OriginalBuild[],
-  { defaultsOf, templates }: DeriveOptions,
+  { dockerfileOf, templates }: DeriveOptions,
 ): Derived {
   const builds = uniqueBuilds(all);
-  const hardware = hardwareOf(builds, defaultsOf);
+  const hardware = hardwareOf(builds, dockerfileOf);
   const columns = columnsOf(builds);
-  const axes = axesOf(builds, hardware, columns, defaultsOf);
-  const given = givenArguments(columns, hardware, defaultsOf(builds[0]?.dockerfile ?? ""), templates);
+  const axes = axesOf(builds, hardware, columns, dockerfileOf);
+  const given = givenArguments(
+    columns,
+    hardware,
+    dockerfileOf(builds[0]?.dockerfile ?? "").defaults,
+    templates,
+  );
   const settled = columns.filter(({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name));
   return { matrix: settleColumns(settled, axes, computeColumn(hardware), given), notes: hardware.notes };
 }
@@ -84,7 +90,7 @@ function axesOf(
   builds: readonly OriginalBuild[],
   hardware: BuildHardware,
   columns: readonly Column[],
-  defaultsOf: DefaultsOf,
+  dockerfileOf: DockerfileOf,
 ): readonly Axis[] {
   const platform = { name: "platform", cells: hardware.platforms };
   const cuda = { name: "cuda", cells: hardware.toolkits.map((each) => each ?? "none") };
@@ -93,7 +99,7 @@ function axesOf(
   const ofHardware = own.map((each) => factorOf([each])).filter(({ size }) => size > 1);
   const axes = own.map(hardwareAxis).reverse();
   for (const factor of chooseAxes([...ofHardware, ...factorsOf(columns)], isHardware))
-    if (!isHardware(factor)) axes.push(freeAxis(factor, builds, defaultsOf, axes));
+    if (!isHardware(factor)) axes.push(freeAxis(factor, builds, dockerfileOf, axes));
   return axes;
 }
 
@@ -101,7 +107,7 @@ function axesOf(
 function givenArguments(
   columns: readonly Column[],
   hardware: BuildHardware,
-  defaults: ReturnType<DefaultsOf>,
+  defaults: Defaults,
   templates: boolean,
 ): Readonly<Record<string, string>> {
   const { toolkits, computes } = hardware;

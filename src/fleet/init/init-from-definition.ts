@@ -1,20 +1,23 @@
 /** `imgmatch init --from` a bake file or a workflow: writes the matrix of its builds, and compares each build with its cell. */
 
-import { basename, extname, join } from "node:path";
+import { basename, join } from "node:path";
 import { Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
+import { groupBy } from "../../io/collections.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
+import { count } from "../../io/table.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
+import { formatToolkit } from "../dockerfile/base-toolkit.ts";
+import { parseDockerfile } from "../dockerfile/instructions.ts";
 import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
-import type { Defaults } from "./build-hardware.ts";
+import { type DockerfileOf, type OriginalDockerfile, toldOf } from "./build-hardware.ts";
 import { deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { readBake } from "./read-bake.ts";
+import { readDefinition } from "./read-definition.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
-import { readWorkflow } from "./read-workflow.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
 import type { Environment } from "../../io/world.ts";
 
@@ -27,85 +30,111 @@ export interface InitFromDefinition {
 }
 
 interface DefinitionOptions {
-  /** As the user named it, from `folder`. */
-  readonly file: string;
+  /** As the user named them, from `folder`. */
+  readonly files: readonly string[];
   readonly name: string;
   readonly registry: string;
   readonly env: Environment;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** True if a file is a bake file or a workflow, and no Dockerfile. */
-export function isDefinition(file: string): boolean {
-  return [".hcl", ".json", ".yml", ".yaml"].includes(extname(file).toLowerCase());
-}
+/** Each build is compared with each cell. The largest real definition that we know has 457. */
+const mostBuilds = 2_000;
 
-/** Writes the matrix even if a build differs. Throws `FILE_EXISTS`, `USAGE` for a file without builds, and the errors of `readBake`. */
+/** Writes the matrix even if a build differs. Throws `FILE_EXISTS`, `USAGE` for files without builds, and the errors of `readDefinition`. */
 export async function initFromDefinition(
   folder: string,
   options: DefinitionOptions,
 ): Promise<InitFromDefinition> {
-  const { file, env } = options;
+  const { files, env, signal } = options;
   refuseExisting(folder, [matrixFile]);
-  const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
-  const workflow = /\.ya?ml$/i.test(file) ? readWorkflow(text) : null;
-  const { builds: all, notes } = workflow ?? (await readBake(file, text, { folder, env }));
-  const builds = all.filter(({ platform }) => platform === null || marchPlatforms.includes(platform));
+  const { builds: all, notes } = await readDefinition(files, { folder, env, signal });
+  if (all.length > mostBuilds)
+    throw usageError(
+      `${files.join(", ")} has ${all.length} builds, and init compares ${mostBuilds} at most`,
+      "write the matrix by hand: its axes are those of the definition",
+    );
+  const dockerfileOf = await readDockerfiles(folder, all);
+  const compared = all.map((build) => ({ build, obstacle: obstacleOf(build, dockerfileOf) }));
+  const builds = compared.flatMap(({ build, obstacle }) => (obstacle === null ? [build] : []));
+  const others = compared.flatMap(({ build, obstacle }) =>
+    obstacle === null ? [] : [unlike(build.name, obstacle)],
+  );
   if (builds.length === 0)
     throw usageError(
-      [`${file} builds no image that is known`, ...notes].join("; "),
-      "name a bake file, or a workflow whose jobs use docker/build-push-action or docker build",
+      [
+        `${files.join(", ")} builds no image that is known`,
+        ...others.map(({ name, differences: [first] }) => `${name}: ${first?.what} ${first?.original}`),
+        ...notes,
+      ].join("; "),
+      "name a bake or compose file, or a workflow whose jobs use docker/build-push-action or docker build",
     );
-  const defaultsOf = await readDefaults(folder, builds);
   const path = join(folder, matrixFile);
   const attempts = await Promise.all(
     [true, false].map(async (templates) => {
-      const derived = deriveMatrix(builds, { defaultsOf, templates });
+      const derived = deriveMatrix(builds, { dockerfileOf, templates });
       const yaml = definitionText(derived.matrix, options);
-      const compared = await comparison(yaml, path, builds, defaultsOf);
-      return { yaml, ...compared, notes: [...notes, ...derived.notes] };
+      const answer = await comparison(yaml, path, builds, dockerfileOf);
+      return { yaml, ...answer, notes: [...notes, ...derived.notes, ...runNotes(builds)] };
     }),
   );
-  const equal = ({ builds: all, problems }: (typeof attempts)[number]) =>
-    problems.length > 0 ? -1 : all.filter((each) => each.equal).length;
+  const equal = ({ builds: each, problems }: (typeof attempts)[number]) =>
+    problems.length > 0 ? -1 : each.filter((build) => build.equal).length;
   // Prefer templates of the axes, unless the plain texts make more builds equal.
   const best = attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
   await writeFileAtomic(path, best.yaml, folder);
-  const others = all.filter((build) => !builds.includes(build));
-  const unequal = others.map(({ name: build, platform }) =>
-    unlike(build, { what: "platform", original: platform, cell: null }),
-  );
   return {
     written: [matrixFile],
-    builds: [...best.builds, ...unequal],
+    builds: [...best.builds, ...others],
     notes: best.notes,
     problems: best.problems,
   };
 }
 
-/** Reads the defaults of each Dockerfile's `ARG`s. An unreadable file has none: the comparison reports it. */
-async function readDefaults(
-  folder: string,
-  builds: readonly OriginalBuild[],
-): Promise<(dockerfile: string) => Defaults> {
-  const found = new Map<string, Defaults>();
+/** Why no cell can be this build: it is left out of the matrix. */
+function obstacleOf(build: OriginalBuild, dockerfileOf: DockerfileOf): Difference | null {
+  const { platform } = build;
+  if (platform !== null && !marchPlatforms.includes(platform))
+    return { what: "platform", original: platform, cell: null };
+  const { accelerator, toolkit } = toldOf(build, dockerfileOf(build.dockerfile));
+  return accelerator === null || toolkit !== null
+    ? null
+    : { what: "accelerator", original: formatToolkit(accelerator), cell: null };
+}
+
+/** Names the settings that the user has to repeat. */
+function runNotes(builds: readonly OriginalBuild[]): readonly string[] {
+  const bySettings = groupBy(
+    builds.filter(({ ofRun }) => ofRun.length > 0),
+    ({ ofRun }) => ofRun.join(", "),
+  );
+  return [...bySettings].map(
+    ([names, own]) =>
+      `${names} of ${count(own.length, "build")}: no matrix has them, so give imgmatch build --secret, --ssh, --network or --no-cache where it needs them`,
+  );
+}
+
+/** An unreadable file is an empty one: the comparison reports it. */
+async function readDockerfiles(folder: string, builds: readonly OriginalBuild[]): Promise<DockerfileOf> {
+  const found = new Map<string, OriginalDockerfile>();
   for (const path of new Set(builds.map(({ dockerfile }) => dockerfile))) {
     const text = await readTextFile(join(folder, path), inputLimits.template).catch(() => "");
     const defaults = new Map<string, string | null>();
     for (const { name, value } of argumentsOf(readDockerfile(text).placed))
       defaults.set(name, defaults.get(name) ?? value);
-    found.set(path, defaults);
+    found.set(path, { instructions: parseDockerfile(text), defaults });
   }
-  return (dockerfile) => found.get(dockerfile) ?? new Map<string, string | null>();
+  return (path) => found.get(path) ?? { instructions: parseDockerfile(""), defaults: new Map() };
 }
 
 async function comparison(
   yaml: string,
   path: string,
   builds: readonly OriginalBuild[],
-  defaultsOf: (dockerfile: string) => Defaults,
+  dockerfileOf: DockerfileOf,
 ): Promise<{ readonly builds: readonly ComparedBuild[]; readonly problems: readonly Problem[] }> {
   try {
-    return { builds: await compareBuilds(yaml, path, builds, defaultsOf), problems: [] };
+    return { builds: await compareBuilds(yaml, path, builds, dockerfileOf), problems: [] };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const reason = error.problems.map(({ message }) => message).join("; ");
@@ -125,7 +154,7 @@ function unlike(name: string, difference: Difference): ComparedBuild {
 /** The longest value that is written on one line. */
 const width = 140;
 
-function definitionText(matrix: DerivedMatrix, { file, name, registry }: DefinitionOptions): string {
+function definitionText(matrix: DerivedMatrix, { files, name, registry }: DefinitionOptions): string {
   const { template, context, target, args = {}, axes, values, exclude } = matrix;
   const given = {
     name,
@@ -139,7 +168,7 @@ function definitionText(matrix: DerivedMatrix, { file, name, registry }: Definit
   };
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
   const document = new Document(Object.fromEntries(entries));
-  document.commentBefore = ` yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json\n From ${file}, by imgmatch init.`;
+  document.commentBefore = ` yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json\n From ${files.join(", ")}, by imgmatch init.`;
   visit(document, (_, node, path) => {
     // Each value, case and rule gets one line if it fits.
     if ((isMap(node) || isSeq(node)) && path.length > 4 && JSON.stringify(node).length < width)

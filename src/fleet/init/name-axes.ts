@@ -1,7 +1,7 @@
 /** Names the axes of a derived matrix and their values. Pure. */
 
 import { posix } from "node:path";
-import type { DefaultsOf } from "./build-hardware.ts";
+import type { DockerfileOf } from "./build-hardware.ts";
 import { type Column, type Factor, factorOf } from "./columns.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { type Axis, axisNameFor, freeName } from "./settle-columns.ts";
@@ -20,7 +20,7 @@ function labelsOf({ classes, size }: Factor, texts: Column["cells"]): readonly s
 export function freeAxis(
   factor: Factor,
   builds: readonly OriginalBuild[],
-  defaultsOf: DefaultsOf,
+  dockerfileOf: DockerfileOf,
   before: readonly Axis[],
 ): Axis {
   const shortest = [...factor.columns].sort((one, other) => one.name.length - other.name.length);
@@ -34,7 +34,8 @@ export function freeAxis(
   const name = freeName(wanted, used);
   const plain = (column?.cells ?? []).map((text, row) => {
     if (column?.name === "template") return shortName(text ?? "");
-    const standard = argument === null ? null : defaultsOf(builds[row]?.dockerfile ?? "").get(argument);
+    const standard =
+      argument === null ? null : dockerfileOf(builds[row]?.dockerfile ?? "").defaults.get(argument);
     return text || standard || "default";
   });
   const labels = labelsOf(factor, plain);

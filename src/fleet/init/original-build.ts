@@ -14,6 +14,8 @@ export interface OriginalBuild {
   readonly args: Readonly<Record<string, string>>;
   /** Parts that no matrix can express, or that are unknown before the workflow runs. */
   readonly left: readonly string[];
+  /** Names of settings that belong to a run of the build, and to no matrix: `secret`. */
+  readonly ofRun: readonly string[];
 }
 
 export interface Definition {

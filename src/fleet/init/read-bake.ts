@@ -1,107 +1,118 @@
-/** Reads the builds of a bake file with `docker buildx bake --print`, or with a parser of HCL if there is no buildx. */
+/** Reads the builds of bake and compose files with `docker buildx bake --print`: of the group `default`, as bake itself builds. */
 
 import { posix } from "node:path";
+import { z } from "zod";
 import { ImgmatchError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { findProgram, runProgram } from "../../io/run-program.ts";
-import { evaluateBake, type BakeTarget } from "./evaluate-bake.ts";
-import type { HclParser } from "./hcl.ts";
-import type { Definition, OriginalBuild } from "./original-build.ts";
 import type { Environment } from "../../io/world.ts";
+import { sortSettings } from "./build-settings.ts";
+import type { Definition, OriginalBuild } from "./original-build.ts";
 
 interface ReadBakeOptions {
-  /** The folder of the file and its contexts. */
+  /** The folder of the files and their contexts. */
   readonly folder: string;
-  /** May set variables of the file. */
+  /** May set variables of the files. */
   readonly env: Environment;
+  readonly signal: AbortSignal | undefined;
 }
 
-const parserPackage = "@cdktn/hcl2json";
+/** The most that buildx may take to read files that anybody may have written: a matrix in them can have any number of rows. */
+const most = { timeoutMs: 60_000, maxBytes: 64 * 1024 * 1024, memoryKiB: 4 * 1024 * 1024 };
 
-/** Throws `ENGINE_FAILED` if buildx refuses the file, and `ENGINE_NOT_FOUND` if there is neither buildx nor the parser. */
-export async function readBake(file: string, text: string, options: ReadBakeOptions): Promise<Definition> {
-  const wanted = targetNames(text);
-  const printed = await printBake(file, wanted, options);
-  if (printed !== null) return { builds: Object.entries(printed).flatMap(buildsOf), notes: [] };
-  const parser = await loadParser();
-  const targets = await evaluateBake(text, { parser, env: options.env });
-  return { builds: targets.flatMap(buildsOf), notes: [] };
+/** Later files override earlier ones. Throws `ENGINE_FAILED` if buildx refuses the files, and `ENGINE_NOT_FOUND` without buildx. */
+export async function readBake(files: readonly string[], options: ReadBakeOptions): Promise<Definition> {
+  const targets = Object.entries(await printBake(files, options));
+  const checks = targets.filter(([, { call = "build" }]) => call !== "build");
+  return {
+    builds: targets.filter((each) => !checks.includes(each)).flatMap(buildsOf),
+    notes: checks.map(([name, { call }]) => `${name}: call ${call} builds no image`),
+  };
 }
 
-/** The targets of the file, without those that others only inherit. */
-function targetNames(text: string): readonly string[] {
-  const own = text.replace(/^\s*(#|\/\/).*$/gm, "");
-  const listed = (pattern: RegExp) =>
-    Array.from(own.matchAll(pattern), ([, list = ""]) => [...list.matchAll(/"([^"]*)"/g)])
-      .flat()
-      .map(([, name = ""]) => name);
-  const inherited = new Set(listed(/"?inherits"?\s*[=:]\s*\[([^\]]*)\]/g));
-  const grouped = new Set(listed(/"?targets"?\s*[=:]\s*\[([^\]]*)\]/g));
-  const json = attempt(() => JSON.parse(text) as { readonly target?: object }, null);
-  const names =
-    json === null
-      ? Array.from(own.matchAll(/^\s*target\s+"([^"]+)"/gm), ([, name = ""]) => name)
-      : Object.keys(json.target ?? {});
-  return [...new Set(names)].filter((name) => grouped.has(name) || !inherited.has(name));
-}
+const texts = z.record(z.string(), z.string().nullable());
+const targetSchema = z.looseObject({
+  context: z.string().default("."),
+  dockerfile: z.string().default("Dockerfile"),
+  target: z.string().optional(),
+  platforms: z.array(z.string()).default([]),
+  args: texts.default({}),
+  contexts: texts.default({}),
+  call: z.string().optional(),
+});
+const printedSchema = z.object({ target: z.record(z.string(), targetSchema) });
 
-/** null without buildx. Builds nothing. */
+type BakeTarget = z.infer<typeof targetSchema>;
+
+/** Builds nothing. */
 async function printBake(
-  file: string,
-  names: readonly string[],
-  { folder, env }: ReadBakeOptions,
-): Promise<Readonly<Record<string, BakeTarget>> | null> {
+  files: readonly string[],
+  { folder, env, signal }: ReadBakeOptions,
+): Promise<Readonly<Record<string, BakeTarget>>> {
   const docker = findProgram("docker", env);
-  if (docker === null) return null;
-  const version = await runProgram(docker, ["buildx", "version"], { env, timeoutMs: 20_000 });
-  if (version.status !== 0) return null;
-  const args = ["buildx", "bake", "--print", "--file", file, ...names];
-  const { status, stdout, stderr } = await runProgram(docker, args, { env, cwd: folder, timeoutMs: 60_000 });
-  const found =
-    status === 0 ? attempt(() => JSON.parse(stdout) as { readonly target?: unknown }, null) : null;
-  if (found === null || typeof found.target !== "object")
+  const own = { env, cwd: folder, ...(signal && { signal }) };
+  const version =
+    docker === null ? null : await runProgram(docker, ["buildx", "version"], { ...own, timeoutMs: 20_000 });
+  if (docker === null || version?.status !== 0)
     throw new ImgmatchError({
-      code: "ENGINE_FAILED",
-      message: `docker buildx bake --print: ${stderr.trim().split("\n").at(-1) ?? ""}`,
-      fix: "give the variables that it asks for, as docker buildx bake itself needs them",
-      at: { file },
+      code: "ENGINE_NOT_FOUND",
+      message: "docker buildx reads bake and compose files, and it is not installed",
+      fix: "install docker's command and its buildx plugin (packages docker-cli or docker-ce-cli, docker-buildx or docker-buildx-plugin)",
     });
-  return found.target as Readonly<Record<string, BakeTarget>>;
+  const command = [docker, "buildx", "bake", "--print", ...files.flatMap((file) => ["--file", file])];
+  const [program = docker, ...args] = withLittleMemory(command);
+  const ended = await runProgram(program, args, { ...own, ...most });
+  const printed = attempt(() => printedSchema.parse(JSON.parse(ended.stdout)), null);
+  if (ended.status === 0 && printed !== null) return printed.target;
+  const limit = limitOf(ended);
+  throw new ImgmatchError({
+    code: "ENGINE_FAILED",
+    message: `docker buildx bake --print: ${limit ?? (ended.stderr.trim().split("\n").at(-1) || "prints no targets")}`,
+    fix:
+      limit !== null
+        ? "name files with fewer targets, or write the matrix by hand"
+        : 'give the variables that bake asks for; for targets outside the group default, add --from a second file with group "default" { targets = [ … ] }',
+    at: { file: files.join(", ") },
+  });
 }
 
-async function loadParser(): Promise<HclParser> {
-  try {
-    return (await import(parserPackage)) as HclParser;
-  } catch (error) {
-    throw new ImgmatchError(
-      {
-        code: "ENGINE_NOT_FOUND",
-        message: "docker buildx reads bake files, and it is not installed",
-        fix: `install docker's buildx plugin, or a parser of HCL: npm install ${parserPackage}`,
-      },
-      { cause: error },
-    );
-  }
+/** A shell lowers the limit for the program that takes its place. macOS has no such limit, and Windows no shell. */
+function withLittleMemory(command: readonly string[]): readonly string[] {
+  if (process.platform === "win32") return command;
+  return ["/bin/sh", "-c", `ulimit -v ${most.memoryKiB} 2>/dev/null; exec "$@"`, "sh", ...command];
+}
+
+/** The limit that buildx has reached, or null. */
+function limitOf({ stdout, stderr, timedOut }: Awaited<ReturnType<typeof runProgram>>): string | null {
+  if (timedOut) return `takes more than ${most.timeoutMs / 1000} s`;
+  if (Buffer.byteLength(stdout) >= most.maxBytes)
+    return `prints more than ${most.maxBytes / 1024 / 1024} MiB`;
+  return /out of memory|cannot allocate memory/.test(stderr)
+    ? `takes more than ${most.memoryKiB / 1024 / 1024} GiB of memory`
+    : null;
 }
 
 /** One for each platform. */
 function buildsOf([name, target]: readonly [string, BakeTarget]): readonly OriginalBuild[] {
-  const { context = ".", dockerfile = "Dockerfile", platforms, args, contexts, left = [] } = target;
-  const all = platforms === undefined || platforms.length === 0 ? [null] : platforms;
-  const other = [
-    ...Object.keys(contexts ?? {}).map((each) => `context ${each}: another target or folder`),
-    ...(target["dockerfile-inline"] === undefined ? [] : ["dockerfile-inline: a Dockerfile without a file"]),
-  ];
+  const { context, dockerfile, target: stage, platforms, args, contexts, call, ...others } = target;
+  const all = platforms.length === 0 ? [null] : platforms;
+  const { ofRun, left } = sortSettings([
+    ...Object.entries(contexts).map(([key, value]) => [`context ${key}`, value ?? ""] as const),
+    ...Object.entries(others).map(
+      ([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)] as const,
+    ),
+  ]);
   return all.map((platform) => ({
     name: all.length > 1 ? `${name} ${platform}` : name,
     context: posix.normalize(context),
     dockerfile: posix.join(context, dockerfile),
-    target: target.target || null,
+    target: stage || null,
     // `local` is bake's word for the builder's own platform.
     platform: platform === "local" ? null : platform,
     args: Object.fromEntries(
-      Object.entries(args ?? {}).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
+      Object.entries(args).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
     ),
-    left: [...left, ...other],
+    ofRun,
+    left,
   }));
 }

@@ -2,32 +2,33 @@
 
 import { posix } from "node:path";
 import { fieldsOf } from "../../io/json.ts";
-import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import { splitWords } from "../dockerfile/instructions.ts";
+import { sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
+import { runnerPlatform } from "./runner-platform.ts";
 import { type Contexts, isRuledOut, textWith } from "./workflow-expressions.ts";
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** null for any other file. */
-export function readWorkflow(text: string): Definition | null {
-  const workflow = fieldsOf(withBooleans(parseYamlSource(text, "workflow").source.data));
-  if (workflow.jobs === undefined) return null;
+/** @param data of the YAML, with every scalar as a text */
+export function readWorkflow(data: unknown): Definition {
+  const workflow = fieldsOf(withBooleans(data));
   const notes: string[] = [];
   const builds = Object.entries(fieldsOf(workflow.jobs)).flatMap(([id, job]) => {
     const own = fieldsOf(job);
     const rows = rowsOf(fieldsOf(own.strategy).matrix);
     if (rows === null) {
       notes.push(
-        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${String(fieldsOf(own.strategy).matrix)}`,
+        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${JSON.stringify(fieldsOf(own.strategy).matrix)}`,
       );
       return [];
     }
     return rows.flatMap((matrix) => {
       const contexts = contextsOf(matrix, [workflow.env, own.env]);
       if (isRuledOut(own.if, contexts)) return [];
-      const named = [id, ...labelsOf(matrix)].join(" ");
-      return listOf(own.steps).flatMap((step) => stepBuilds(named, fieldsOf(step), contexts));
+      const name = [id, ...labelsOf(matrix)].join(" ");
+      const runner = runnerOf(own["runs-on"], contexts);
+      return listOf(own.steps).flatMap((step) => stepBuilds({ name, ...runner }, fieldsOf(step), contexts));
     });
   });
   return { builds: withOwnNames(builds), notes };
@@ -57,15 +58,34 @@ function labelsOf(matrix: Mapping): readonly string[] {
     .map(String);
 }
 
+interface Job {
+  /** With the labels of its row. */
+  readonly name: string;
+  /** The runner's; null if unknown. */
+  readonly platform: string | null;
+  /** `runs-on`, for messages. */
+  readonly runner: string;
+}
+
+function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
+  const labels = typeof runsOn === "object" && runsOn !== null && "labels" in runsOn ? runsOn.labels : runsOn;
+  const written = (Array.isArray(labels) ? labels : [labels ?? ""]).map(String);
+  const known = written.map((label) => textWith(label, contexts) ?? "");
+  return { platform: runnerPlatform(known), runner: known.map((text, at) => text || written[at]).join(", ") };
+}
+
 /** A job's environment may use the environment above it. */
 function contextsOf(matrix: Mapping, environments: readonly unknown[]): Contexts {
   let env: Mapping = {};
   for (const each of environments) {
-    const known = Object.entries(fieldsOf(each)).flatMap(([name, value]) => {
+    const own = new Map(Object.entries(env));
+    for (const [name, value] of Object.entries(fieldsOf(each))) {
       const text = textWith(String(value), { matrix, env });
-      return text === undefined ? [] : [[name, text]];
-    });
-    env = { ...env, ...Object.fromEntries(known) };
+      // An unknown value hides a known one above it.
+      if (text === undefined) own.delete(name);
+      else own.set(name, text);
+    }
+    env = Object.fromEntries(own);
   }
   return { matrix, env };
 }
@@ -103,7 +123,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-function stepBuilds(job: string, step: Mapping, around: Contexts): readonly OriginalBuild[] {
+function stepBuilds(job: Job, step: Mapping, around: Contexts): readonly OriginalBuild[] {
   const contexts = contextsOf(around.matrix, [around.env, step.env]);
   if (isRuledOut(step.if, contexts)) return [];
   const uses = String(step.uses ?? "");
@@ -111,7 +131,7 @@ function stepBuilds(job: string, step: Mapping, around: Contexts): readonly Orig
   return typeof step.run === "string" ? commandBuilds(job, step.run, contexts) : [];
 }
 
-function actionBuilds(job: string, step: Mapping, contexts: Contexts): readonly OriginalBuild[] {
+function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly OriginalBuild[] {
   const left: string[] = [];
   const given = fieldsOf(step.with);
   const read = (key: string): string => {
@@ -119,10 +139,18 @@ function actionBuilds(job: string, step: Mapping, contexts: Contexts): readonly 
     if (text === undefined) left.push(`${key}: ${String(given[key])} is not known before the workflow runs`);
     return text?.trim() ?? "";
   };
-  const args = argumentsIn(String(given["build-args"] ?? ""), contexts, left);
-  const context = contextOf(read("context"));
-  const [file, platforms, target] = [read("file"), read("platforms"), read("target")];
-  return buildsOf(job, { context, file, platforms, target, args, left });
+  const { "build-args": buildArgs, context, file, platforms, target, ...others } = given;
+  const args = argumentsIn(String(buildArgs ?? ""), contexts, left);
+  const settings = Object.entries(others).map(([name, value]) => [name, String(value ?? "")] as const);
+  return buildsOf(job, {
+    context: contextOf(read("context")),
+    file: read("file"),
+    platforms: read("platforms"),
+    target: read("target"),
+    args,
+    left,
+    settings,
+  });
 }
 
 /** The action's default context is the repository's Git URL, so a URL means the repository itself. */
@@ -130,16 +158,24 @@ function contextOf(text: string): string {
   return text === "" || /^(https?|git):|^git@/.test(text) ? "." : posix.normalize(text);
 }
 
+/** A line may be an expression that makes whole arguments: `${{ matrix.cuda && format('CUDA_VERSION={0}', matrix.cuda) }}`. */
 function argumentsIn(text: string, contexts: Contexts, left: string[]): Readonly<Record<string, string>> {
-  const pairs = text.split("\n").flatMap((line): [string, string][] => {
-    const [, name = "", value = ""] = /^\s*([A-Za-z_]\w*)=(.*?)\s*$/.exec(line) ?? [];
-    if (name === "") return [];
-    const known = textWith(value, contexts);
-    if (known !== undefined) return [[name, known]];
-    left.push(`args.${name}: ${value} is not known before the workflow runs`);
+  const pairs = text.split("\n").flatMap((line) => {
+    const known = textWith(line, contexts);
+    if (known !== undefined) return known.split("\n").flatMap(pairsIn);
+    const [[name, value] = [null, line.trim()]] = pairsIn(line);
+    left.push(
+      `${name === null ? "build-args" : `args.${name}`}: ${value} is not known before the workflow runs`,
+    );
     return [];
   });
   return Object.fromEntries(pairs);
+}
+
+/** One, or none in a line of another form. */
+function pairsIn(line: string): readonly (readonly [name: string, value: string])[] {
+  const [, name, value = ""] = /^\s*([A-Za-z_]\w*)=(.*?)\s*$/.exec(line) ?? [];
+  return name === undefined ? [] : [[name, value]];
 }
 
 /** The settings of a step; a text is empty if the step has none. */
@@ -147,21 +183,30 @@ interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "left"> 
   readonly file: string;
   readonly platforms: string;
   readonly target: string;
+  /** All others. */
+  readonly settings: Parameters<typeof sortSettings>[0];
 }
 
 /** A build for each platform. */
 function buildsOf(
-  name: string,
-  { file, platforms, target, ...others }: StepSettings,
+  { name, platform: own, runner }: Job,
+  { file, platforms, target, settings, ...others }: StepSettings,
 ): readonly OriginalBuild[] {
   const dockerfile = posix.normalize(file === "" ? posix.join(others.context, "Dockerfile") : file);
   const all = platforms.split(/[\s,]+/).filter((each) => each !== "");
-  const build = { ...others, name, dockerfile, target: target || null };
-  return (all.length === 0 ? [null] : all).map((platform) => ({ ...build, platform }));
+  const sorted = sortSettings(settings);
+  const isUnknown = all.length === 0 && own === null && runner !== "";
+  const left = [
+    ...others.left,
+    ...sorted.left,
+    ...(isUnknown ? [`platform: the build names none, and the runner's is not known: ${runner}`] : []),
+  ];
+  const build = { ...others, ofRun: sorted.ofRun, left, name, dockerfile, target: target || null };
+  return (all.length === 0 ? [own] : all).map((platform) => ({ ...build, platform }));
 }
 
 /** Finds `docker build` in a script. A backslash continues a line. */
-function commandBuilds(job: string, run: string, contexts: Contexts): readonly OriginalBuild[] {
+function commandBuilds(job: Job, run: string, contexts: Contexts): readonly OriginalBuild[] {
   return run
     .replace(/\\\n/g, " ")
     .split(/\n|&&|;/)
@@ -172,8 +217,9 @@ function commandBuilds(job: string, run: string, contexts: Contexts): readonly O
 }
 
 const flagsWithoutValue = /^--(no-cache|pull|push|load|quiet|rm|force-rm|squash|check)$|^-q$/;
+const flagsThatAreRead = /^(-f|--file|--target|--platform|--build-arg)$/;
 
-function commandBuild(job: string, flags: string, contexts: Contexts): readonly OriginalBuild[] {
+function commandBuild(job: Job, flags: string, contexts: Contexts): readonly OriginalBuild[] {
   const left: string[] = [];
   const words = splitWords(protectedExpressions(flags)).map(({ text }) => unquoted(text));
   const known = (text: string): string => {
@@ -186,15 +232,16 @@ function commandBuild(job: string, flags: string, contexts: Contexts): readonly 
     return expanded ?? "";
   };
   const options: Record<string, string[]> = {};
+  const settings: (readonly [string, string])[] = [];
   let context = ".";
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? "";
     const [, flag = "", , inline] = /^(--?[\w-]+)(=(.*))?$/s.exec(word) ?? [];
     if (flag === "") context = known(word);
-    else if (!flagsWithoutValue.test(word)) {
-      const value = inline ?? words[++at] ?? "";
-      if (/^(-f|--file|--target|--platform|--build-arg)$/.test(flag))
-        options[flag] = [...(options[flag] ?? []), value];
+    else {
+      const value = inline ?? (flagsWithoutValue.test(word) ? "true" : (words[++at] ?? ""));
+      if (flagsThatAreRead.test(flag)) options[flag] = [...(options[flag] ?? []), value];
+      else settings.push([flag.replace(/^--?/, ""), value]);
     }
   }
   const one = (...names: readonly string[]) =>
@@ -203,7 +250,7 @@ function commandBuild(job: string, flags: string, contexts: Contexts): readonly 
   const given = (options["--build-arg"] ?? []).map((each) => expandedArgument(each, contexts));
   const args = argumentsIn(given.join("\n"), contexts, left);
   const [platforms, target] = [one("--platform"), one("--target")];
-  return buildsOf(job, { context: posix.normalize(context), file, platforms, target, args, left });
+  return buildsOf(job, { context: posix.normalize(context), file, platforms, target, args, left, settings });
 }
 
 /** `NAME` without a value takes that of the environment. */

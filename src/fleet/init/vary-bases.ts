@@ -2,14 +2,15 @@
 
 import { type CudaToolkit, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { Compiler } from "../matrix/matrix.ts";
+import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import { lowestStage } from "../dockerfile/stages.ts";
 import { argumentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";
 
 /** The toolkit of the first base that names a known one. */
 export function findCuda({ stages }: Reading): CudaToolkit | null {
   for (const { ref } of stages) {
-    const version = ref.ok ? /(?:^|\/)cuda:v?(\d+\.\d+(?:\.\d+)?)|-cuda(\d+\.\d+)/.exec(ref.value) : null;
-    const toolkit = version === null ? null : findToolkit(version[1] ?? version[2] ?? "");
+    const base = ref.ok ? readBaseToolkit(ref.value) : null;
+    const toolkit = base?.vendor === "nvidia" ? findToolkit(base.version ?? "") : null;
     if (toolkit !== null) return toolkit;
   }
   return null;

@@ -6,6 +6,7 @@ import type { Cell } from "../cells/cell.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import { oncePer, oncePerText } from "../cells/once-per.ts";
 import { compileArguments } from "../dockerfile/arguments.ts";
+import { undeclaredToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Base } from "../dockerfile/bases.ts";
 import type { ContextListing } from "../context/context.ts";
 import { missingSources } from "../context/context-inputs.ts";
@@ -68,7 +69,7 @@ interface FileChecks {
 type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
 
 function checkFile(
-  { file, own, ownFile: path }: RenderedCell,
+  { file, own, ownFile: path, runBase }: RenderedCell,
   cell: Cell,
   { checks, isReference, useOf }: FileChecks,
 ): CellDockerfile {
@@ -77,6 +78,8 @@ function checkFile(
   const problems = bases.flatMap(({ ref, line }) =>
     isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
   );
+  const line = bases.find(({ ref }) => ref === runBase)?.line;
+  problems.push(...undeclaredToolkit(cell, runBase, { file: path, ...(line !== undefined && { line }) }));
   for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
   throwProblems(problems);
   const effect = effectiveText(own, cell.settings.target?.value ?? null, options, stages);

@@ -3,7 +3,9 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { ComparedBuild } from "../../../src/fleet/init/compare-builds.ts";
 import { initFromDefinition } from "../../../src/fleet/init/init-from-definition.ts";
+import { pathWithBuildx, whyNoBuildxPlugin } from "../../support/buildx.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import { runInProcess } from "../../support/run-cli.ts";
@@ -16,7 +18,12 @@ async function taken(
   env: Record<string, string> = nodeOnly,
 ) {
   const folder = makeFolder(files);
-  const answer = await initFromDefinition(folder, { file, name: "app", registry: "localhost:5000", env });
+  const answer = await initFromDefinition(folder, {
+    files: [file],
+    name: "app",
+    registry: "localhost:5000",
+    env,
+  });
   const differ = answer.builds.filter(({ equal }) => !equal);
   return { ...answer, folder, differ, matrix: readFileSync(join(folder, "matrix.yaml"), "utf8") };
 }
@@ -30,7 +37,7 @@ function "list" {
   params = [toolkit, platform]
   result = platform == "linux/arm64" ? "8.7 9.0" : (toolkit == "12.9.1" ? "7.5 8.0 9.0" : "8.0 9.0 12.0+PTX")
 }
-group "default" { targets = ["server"] }
+group "default" { targets = ["server", "test"] }
 target "_common" {
   dockerfile = "docker/Dockerfile"
   args = {
@@ -73,12 +80,19 @@ FROM server AS test
 `,
 };
 
-const buildx = process.env.IMGMATCH_BUILDX_PROGRAM;
-const whyNoBuildx = buildx === undefined ? "no buildx (IMGMATCH_BUILDX_PROGRAM=/path/to/buildx)" : null;
+const withBuildx = (more: Record<string, string> = {}) => ({
+  PATH: pathWithBuildx(),
+  HOME: makeFolder({}),
+  ...more,
+});
 
-describe("a bake file", () => {
+/** Without the differences in GPU targets that no text names. */
+const beyondGuesses = (builds: readonly ComparedBuild[]) =>
+  builds.filter(({ differences }) => differences.some(({ what }) => what !== "GPU targets"));
+
+describe("a bake file", needs(whyNoBuildxPlugin), () => {
   test("with a matrix of toolkits, releases and platforms has hardware axes, and cases for what depends on two", async () => {
-    const { builds, differ, matrix } = await taken(inference, "docker-bake.hcl");
+    const { builds, differ, matrix } = await taken(inference, "docker-bake.hcl", withBuildx());
     expect(differ).toEqual([]);
     expect(builds).toHaveLength(9);
     expect(matrix).toContain('CUDA_VERSION: "{{cuda.toolkit}}"');
@@ -87,55 +101,79 @@ describe("a bake file", () => {
     expect(matrix).toContain('WHEEL: "{{wheel}}"');
   });
 
-  test("is read alike by docker buildx and by the parser", needs(whyNoBuildx), async () => {
-    const bin = makeFolder({ docker: `#!/bin/sh\nshift\nexec "${buildx}" "$@"\n` });
-    chmodSync(join(bin, "docker"), 0o755);
-    const printed = await taken(inference, "docker-bake.hcl", {
-      PATH: `${bin}:${process.env.PATH}`,
-      HOME: bin,
-    });
-    const parsed = await taken(inference, "docker-bake.hcl");
-    const sorted = (names: readonly { readonly name: string }[]) => names.map(({ name }) => name).sort();
-    expect(sorted(printed.builds)).toEqual(sorted(parsed.builds));
-    expect([printed.differ, parsed.differ]).toEqual([[], []]);
-  });
-
   test("takes variables from the environment, as bake does", async () => {
-    const { differ, matrix } = await taken(inference, "docker-bake.hcl", {
-      ...nodeOnly,
-      JOBS: "4",
-      COMMIT: "abc",
-    });
+    const { differ, matrix } = await taken(
+      inference,
+      "docker-bake.hcl",
+      withBuildx({ JOBS: "4", COMMIT: "abc" }),
+    );
     expect(differ).toEqual([]);
     expect(matrix).toContain('max_jobs: "4"');
     expect(matrix).toContain("COMMIT: abc");
   });
 
-  test("of which something cannot be evaluated is taken but for that, and the answer says so", async () => {
-    const text = 'target "app" {\n  args = { STAMP = strange("a"), A = "1" }\n}\n';
-    const { differ } = await taken(
-      { "docker-bake.hcl": text, Dockerfile: "FROM a\nARG A\nARG STAMP\n" },
-      "docker-bake.hcl",
-    );
-    expect(differ.map(({ name, differences }) => [name, differences[0]?.what])).toEqual([["app", "left"]]);
-    expect(differ[0]?.differences[0]?.original).toContain("args.STAMP");
+  test("that buildx refuses is an error in buildx's words", async () => {
+    const files = {
+      "docker-bake.hcl": 'target "app" {\n  args = { A = strange("a") }\n}\n',
+      Dockerfile: "FROM a\n",
+    };
+    await expect(taken(files, "docker-bake.hcl", withBuildx())).rejects.toMatchObject({
+      code: "ENGINE_FAILED",
+      message: expect.stringContaining("strange"),
+    });
+    const elsewhere = { ...files, "docker-bake.hcl": 'target "app" {\n}\n' };
+    await expect(taken(elsewhere, "docker-bake.hcl", withBuildx())).rejects.toMatchObject({
+      message: expect.stringContaining("failed to find target default"),
+    });
   });
 
   test("for a platform that no matrix has keeps its other builds", async () => {
-    const text = 'target "app" {\n  platforms = ["linux/amd64", "linux/s390x"]\n}\n';
+    const text = 'target "default" {\n  platforms = ["linux/amd64", "linux/s390x"]\n}\n';
     const { builds, differ } = await taken(
       { "docker-bake.hcl": text, Dockerfile: "FROM a\n" },
       "docker-bake.hcl",
+      withBuildx(),
     );
     expect(builds).toHaveLength(2);
     expect(differ).toEqual([
       {
-        name: "app linux/s390x",
+        name: "default linux/s390x",
         cell: null,
         equal: false,
         differences: [{ what: "platform", original: "linux/s390x", cell: null }],
       },
     ]);
+  });
+});
+
+describe("a docker command that goes wrong", () => {
+  const askedWith = (script: string) => {
+    const bin = makeFolder({ docker: `#!/bin/sh\n[ "$2" = version ] && exit 0\n${script}\n` });
+    chmodSync(join(bin, "docker"), 0o755);
+    return taken({ "docker-bake.hcl": "" }, "docker-bake.hcl", { PATH: `${bin}:/usr/bin:/bin` });
+  };
+
+  test("is stopped when it prints without end", async () => {
+    await expect(askedWith("exec yes")).rejects.toMatchObject({
+      problems: [{ code: "ENGINE_FAILED", message: "docker buildx bake --print: prints more than 64 MiB" }],
+    });
+  });
+
+  test("gets no more than 4 GiB of memory", async () => {
+    await expect(askedWith('echo "at most $(ulimit -v) KiB" >&2; exit 1')).rejects.toMatchObject({
+      problems: [{ code: "ENGINE_FAILED", message: "docker buildx bake --print: at most 4194304 KiB" }],
+    });
+    await expect(askedWith('echo "fatal error: runtime: out of memory" >&2; exit 2')).rejects.toMatchObject({
+      problems: [
+        { code: "ENGINE_FAILED", message: "docker buildx bake --print: takes more than 4 GiB of memory" },
+      ],
+    });
+  });
+
+  test("and prints something else is refused", async () => {
+    await expect(askedWith("echo hello")).rejects.toMatchObject({
+      problems: [{ code: "ENGINE_FAILED", message: "docker buildx bake --print: prints no targets" }],
+    });
   });
 });
 
@@ -192,7 +230,8 @@ FROM light AS server
 describe("a workflow", () => {
   test("with backends, flavors and platforms has an axis for each, and no build that the original has not", async () => {
     const { builds, differ, matrix } = await taken(backends, "docker.yml");
-    expect(differ).toEqual([]);
+    expect(beyondGuesses(differ)).toEqual([]);
+    expect(matrix).toMatch(/CUDA_VERSION: "{{cuda.toolkit}}"|cuda: \[ .*12.8.1.*13.0.2/);
     // cpu 2 platforms × 2, cuda 2 × 2, vulkan 1
     expect(builds).toHaveLength(9);
     expect(matrix).toContain('target: "{{flavor}}"');
@@ -219,7 +258,7 @@ jobs:
     const dockerfile =
       "ARG CUDA_VERSION\nFROM nvidia/cuda:$CUDA_VERSION-base AS runtime\nARG CUDNN\nFROM runtime AS devel\n";
     const { builds, differ } = await taken({ "build.yml": workflow, Dockerfile: dockerfile }, "build.yml");
-    expect(differ).toEqual([]);
+    expect(beyondGuesses(differ)).toEqual([]);
     expect(builds).toHaveLength(3);
   });
 
@@ -239,18 +278,97 @@ jobs:
       ["left", "args.SHA"],
     ]);
   });
+
+  const built = (more: string, args = "A=1") =>
+    `on: push\njobs:\n  a:\n    ${more}\n    steps:\n      - uses: docker/build-push-action@v6\n        with: { context: ., build-args: "${args}" }\n`;
+
+  test.each([
+    ["ubuntu-24.04-arm", "linux/arm64"],
+    ["[self-hosted, linux, ARM64]", "linux/arm64"],
+    ["{ group: big, labels: [linux-x64-16] }", "linux/amd64"],
+  ])("on %s builds for %s", async (runner, platform) => {
+    const files = { "w.yml": built(`runs-on: ${runner}`), Dockerfile: "FROM a\nARG A\n" };
+    const { differ, matrix } = await taken(files, "w.yml");
+    expect(differ).toEqual([]);
+    expect(matrix).toContain(`platform: [ ${platform} ]`);
+  });
+
+  test("on a machine of an unknown platform is named", async () => {
+    const files = { "w.yml": built("runs-on: big-box"), Dockerfile: "FROM a\nARG A\n" };
+    const { differ } = await taken(files, "w.yml");
+    expect(differ[0]?.differences).toEqual([
+      {
+        what: "left",
+        original: "platform: the build names none, and the runner's is not known: big-box",
+        cell: null,
+      },
+    ]);
+  });
+
+  test("knows of an unknown value at most whether it holds", async () => {
+    const args = [
+      "A=${{ inputs.x || 'x' }}",
+      "B=${{ inputs.x && 'x' }}",
+      "C=${{ (inputs.x || 'x') && 'known' }}",
+      "D=${{ !(inputs.x && '') }}",
+      "E=${{ 'first' || inputs.x }}",
+      "F=${{ env.F }}",
+    ].join("\\n");
+    const text = built("env: { F: '${{ inputs.f }}' }", args).replace("jobs:", "env: { F: outer }\njobs:");
+    const dockerfile = `FROM a\n${[..."ABCDEF"].map((name) => `ARG ${name}\n`).join("")}`;
+    const { differ, matrix } = await taken({ "w.yml": text, Dockerfile: dockerfile }, "w.yml");
+    const left = differ[0]?.differences.map(({ original }) => original?.slice(0, 6));
+    expect(left).toEqual(["args.A", "args.B", "args.F"]);
+    for (const line of ["C: known", 'D: "?true', "E: first"]) expect(matrix).toMatch(new RegExp(line));
+  });
+
+  test("leaves out the build on a base with ROCm, and says so", async () => {
+    const text = built(
+      "strategy: { matrix: { base: ['rocm/dev-ubuntu-24.04:7.2', 'debian:trixie'] } }",
+      "BASE=${{ matrix.base }}",
+    );
+    const { builds, differ, matrix } = await taken(
+      { "w.yml": text, Dockerfile: "ARG BASE\nFROM $BASE\n" },
+      "w.yml",
+    );
+    expect(builds).toHaveLength(2);
+    expect(differ.map(({ differences }) => differences)).toEqual([
+      [{ what: "accelerator", original: "ROCm 7.2", cell: null }],
+    ]);
+    expect(matrix).not.toContain("rocm");
+  });
+
+  test("with more builds than can be compared is refused", async () => {
+    const rows = (length: number) => JSON.stringify(Array.from({ length }, (_, at) => at));
+    const text = built(`strategy: { matrix: { a: ${rows(50)}, b: ${rows(50)} } }`);
+    await expect(taken({ "w.yml": text, Dockerfile: "FROM a\nARG A\n" }, "w.yml")).rejects.toMatchObject({
+      code: "USAGE",
+      message: expect.stringContaining("w.yml has 2500 builds, and init compares 2000 at most"),
+    });
+  });
+
+  test("that plan refuses has no build that is equal", async () => {
+    const files = {
+      "w.yml": built("runs-on: ubuntu-latest"),
+      Dockerfile: "FROM a\nARG A\nCOPY gone /gone\n",
+    };
+    const { differ, problems } = await taken(files, "w.yml");
+    expect(differ).toHaveLength(1);
+    expect(problems.map(({ code }) => code)).toEqual(["CONTEXT_NOT_FOUND"]);
+  });
 });
 
 describe("imgmatch init --from", () => {
   test("ends with 1 and a table where a build is no cell, and writes the matrix all the same", async () => {
     const cwd = makeFolder(
       {
-        "docker-bake.json": '{"target":{"app":{"platforms":["linux/s390x","linux/amd64"]}}}',
+        "build.yml":
+          "jobs: { app: { steps: [{ uses: docker/build-push-action@v6, with: { platforms: 'linux/s390x,linux/amd64' } }] } }\n",
         Dockerfile: "FROM a\n",
       },
       "app ",
     );
-    const { exit, out } = await runInProcess(["init", "--from", "docker-bake.json", "--name", "app"], {
+    const { exit, out } = await runInProcess(["init", "--from", "build.yml", "--name", "app"], {
       cwd,
       env: nodeOnly,
     });
@@ -264,5 +382,19 @@ describe("imgmatch init --from", () => {
     const cwd = makeFolder({ "ci.yml": "jobs: { a: { steps: [{ run: make }] } }\n" });
     const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
     expect([exit, err.includes("builds no image that is known")]).toEqual([2, true]);
+  });
+
+  test("ends with 2 for YAML that is broken, with the place", async () => {
+    const cwd = makeFolder({ "ci.yml": "jobs:\n  a: [\n" });
+    const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
+    expect([exit, /ci\.yml:\d+:\d+: MATRIX_SYNTAX/.test(err)]).toEqual([2, true]);
+  });
+
+  test.each([["Dockerfile"], ["ci.yml"]])("ends with 2 for a second file beside %s", async (first) => {
+    const cwd = makeFolder({ "ci.yml": "jobs: {}\n", Dockerfile: "FROM a\n" });
+    const { exit, err } = await runInProcess(["init", "--from", first, "--from", "ci.yml", "--name", "app"], {
+      cwd,
+    });
+    expect([exit, err.includes("give --from once")]).toEqual([2, true]);
   });
 });

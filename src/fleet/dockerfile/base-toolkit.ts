@@ -1,0 +1,76 @@
+/** The GPU toolkit of a base image, read in its name. An image keeps the toolkit of its base, so a cell declares the toolkit too. */
+
+import type { Place, Problem } from "../../errors.ts";
+import { type GpuVendor, gpuVendors, vendorsOf } from "../../hardware/requirement.ts";
+import type { Cell } from "../cells/cell.ts";
+
+export interface BaseToolkit {
+  readonly vendor: GpuVendor;
+  /** null if the name has no version: `nvidia/cuda:latest`. */
+  readonly version: string | null;
+}
+
+interface ToolkitNames {
+  readonly name: string;
+  /** Capture the version in a reference, or an empty text where the name of an image of the vendor has none. */
+  readonly patterns: readonly RegExp[];
+  readonly rowOf: (version: string) => string;
+}
+
+// Sources: hub.docker.com/r/nvidia/cuda, hub.docker.com/u/rocm, hub.docker.com/r/pytorch/pytorch, catalog.ngc.nvidia.com ("Frameworks")
+const byVendor: Readonly<Record<GpuVendor, ToolkitNames>> = {
+  nvidia: {
+    name: "CUDA",
+    patterns: [
+      /(?:^|\/)cuda:v?(\d+\.\d+(?:\.\d+)?)/,
+      /:(?:\S*[-_.])?cuda-?(\d+\.\d+(?:\.\d+)?)/,
+      /(?:^|\/)nvidia\/(?:cuda|pytorch|tensorflow|tensorrt|tritonserver)(?=[:@]|$)()/,
+    ],
+    rowOf: (version) => `{ toolkit: "${version}" } in the axis cuda`,
+  },
+  amd: {
+    name: "ROCm",
+    patterns: [
+      /:(?:\S*[-_.])?rocm-?(\d+\.\d+(?:\.\d+)?)/,
+      /(?:^|\/)rocm\/[^:]+:(\d+\.\d+(?:\.\d+)?)(?=[-@]|$)/,
+      /(?:^|\/)rocm\/[^/:@]+()/,
+    ],
+    rowOf: (version) => `{ rocm: "${version}" } in the axis accel`,
+  },
+};
+
+/**
+ * null for an image whose name tells no toolkit.
+ *
+ * @example
+ * readBaseToolkit("nvidia/cuda:12.9.0-devel-ubuntu24.04"); // { vendor: "nvidia", version: "12.9.0" }
+ */
+export function readBaseToolkit(ref: string): BaseToolkit | null {
+  for (const vendor of gpuVendors) {
+    for (const pattern of byVendor[vendor].patterns) {
+      const found = pattern.exec(ref);
+      if (found !== null) return { vendor, version: found[1] || null };
+    }
+  }
+  return null;
+}
+
+/** `CUDA 12.9.0`, `ROCm` */
+export function formatToolkit({ vendor, version }: BaseToolkit): string {
+  return [byVendor[vendor].name, version].filter((part) => part !== null).join(" ");
+}
+
+/** The mistake of a cell that is declared as an image without the toolkit of its base: hosts would be told to keep their GPUs from it. */
+export function undeclaredToolkit(cell: Cell, base: string, at: Place): readonly Problem[] {
+  const toolkit = readBaseToolkit(base);
+  if (toolkit === null || vendorsOf(cell.requires).includes(toolkit.vendor)) return [];
+  const { name, rowOf } = byVendor[toolkit.vendor];
+  return [
+    {
+      code: "BASE_TOOLKIT_UNDECLARED",
+      message: `cell ${cell.id} declares no ${name}, and its base ${base} has ${formatToolkit(toolkit)}`,
+      fix: `give the cell the row ${rowOf(toolkit.version ?? "…")}, or a base without ${name}`,
+      at,
+    },
+  ];
+}

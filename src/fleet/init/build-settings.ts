@@ -1,0 +1,33 @@
+/** Sorts the settings of an original build that no axis and no argument holds, by the names of bake, of the action and of docker's flags. */
+
+/** Make no difference to an image's files, or are said elsewhere: names by the matrix, pushing by `build --push`. */
+const elsewhere = new Set(
+  `annotation annotations attest attests builder cache-from cache-to description entitlements allow github-token iidfile label labels load
+  metadata-file o output outputs progress provenance pull push q quiet rm force-rm sbom t tag tags`.split(
+    /\s+/,
+  ),
+);
+
+/** Belong to a run of the build. */
+const ofRun = new Set(
+  `add-host add-hosts cgroup-parent memory network no-cache no-cache-filter no-cache-filters secret secrets secret-envs secret-files shm-size
+  ssh ulimit ulimits`.split(/\s+/),
+);
+
+export interface SortedSettings {
+  /** Names of settings that belong to a run of the build, and to no matrix. */
+  readonly ofRun: readonly string[];
+  /** All others: they may make another image. */
+  readonly left: readonly string[];
+}
+
+/** @param settings names and values; an empty value is none */
+export function sortSettings(settings: readonly (readonly [name: string, value: string])[]): SortedSettings {
+  const given = settings.filter(([name, value]) => value !== "" && value !== "false" && !elsewhere.has(name));
+  return {
+    ofRun: given.flatMap(([name]) => (ofRun.has(name) ? [name] : [])),
+    left: given.flatMap(([name, value]) =>
+      ofRun.has(name) ? [] : [`${name}: ${value.trim().replace(/\s+/g, " ")}`],
+    ),
+  };
+}

@@ -1,0 +1,102 @@
+/** Small definitions as the field writes them: `init --from` takes each over as it is, or names what no cell has. */
+
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { pathWithBuildx, whyNoBuildxPlugin } from "../../support/buildx.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
+import { runInProcess } from "../../support/run-cli.ts";
+
+const samples = join(import.meta.dirname, "../../../../shared/samples/takeover");
+const missing = existsSync(samples)
+  ? null
+  : "no samples of definitions in ../shared/samples, beside the checkout (they are not published)";
+
+const withoutBuildx = { PATH: "/nowhere" };
+const withBuildx = () => ({ PATH: pathWithBuildx(), HOME: makeFolder({}) });
+
+async function taken(number: string, files: readonly string[], env: Readonly<Record<string, string>>) {
+  const cwd = makeFolder({});
+  const sample = readdirSync(samples).find((name) => name.startsWith(number)) ?? "";
+  cpSync(join(samples, sample), cwd, { recursive: true });
+  rmSync(join(cwd, "written-today.yaml"), { force: true });
+  const from = files.flatMap((file) => ["--from", file]);
+  const { exit, out, err } = await runInProcess(["init", ...from, "--name", "app"], { cwd, env });
+  const path = join(cwd, "matrix.yaml");
+  const plan = existsSync(path) ? await runInProcess(["plan", "--offline"], { cwd, env }) : null;
+  return { exit, out, err, plan, matrix: plan === null ? "" : readFileSync(path, "utf8") };
+}
+
+describe("a definition of the field (../shared/samples/takeover)", needs(missing), () => {
+  test("01: YAML that is neither bake file nor workflow is refused", async () => {
+    const { exit, err } = await taken("01", ["rows.yml"], withoutBuildx);
+    expect(exit).toBe(2);
+    expect(err).toContain("neither a bake file nor a compose file nor a workflow");
+  });
+
+  test("02: the value of an unknown `||` is unknown, and named", async () => {
+    const { exit, out, matrix } = await taken("02", ["w/images.yml"], withoutBuildx);
+    expect(exit).toBe(1);
+    expect(out).toContain(
+      "args.TARGET_STAGE: ${{ inputs.builder != '' && 'prebuilt' || 'fromsource' }} is not known",
+    );
+    expect(out).toContain("args.FLAVOR: ${{ github.event.inputs.flavor || 'full' }} is not known");
+    expect(matrix).not.toMatch(/fromsource|full/);
+  });
+
+  test("06: a base with CUDA makes a row of CUDA", async () => {
+    const { out, plan, matrix } = await taken("06", [".github/workflows/i.yml"], withoutBuildx);
+    expect(matrix).toContain(
+      '{ toolkit: "12.9.0", args: { BASE_IMAGE: nvidia/cuda:12.9.0-devel-ubuntu24.04 } }, { toolkit: none,',
+    );
+    expect(out).toMatch(/^equal +docker ubuntu:24.04/m);
+    expect(out).toMatch(/^differs +docker nvidia\/cuda:12.9.0-devel-ubuntu24.04/m);
+    expect(out).toContain("GPU targets: named nowhere, and here");
+    expect(plan?.exit).toBe(0);
+  });
+
+  test("10: without buildx a bake file is refused with the way to get it, a compose file too", async () => {
+    for (const file of ["docker-bake.hcl", "compose.yaml"]) {
+      const { exit, err, matrix } = await taken("10", [file], withoutBuildx);
+      expect([exit, matrix]).toEqual([5, ""]);
+      expect(err).toContain("docker-buildx-plugin");
+    }
+  });
+
+  test("10: with buildx both are taken over", needs(whyNoBuildxPlugin), async () => {
+    const bake = await taken("10", ["docker-bake.hcl"], withBuildx());
+    expect([bake.exit, bake.out.includes("2 of 2 builds are cells")]).toEqual([0, true]);
+    const compose = await taken("10", ["compose.yaml"], withBuildx());
+    expect([compose.exit, compose.out.includes("1 of 1 build is a cell")]).toEqual([0, true]);
+  });
+
+  test("11: several bake files are read as one", needs(whyNoBuildxPlugin), async () => {
+    const { out, matrix } = await taken("11", ["versions.hcl", "docker-bake.hcl"], withBuildx());
+    expect(matrix).toContain('cuda: [ "12.8.1", "12.9.0" ]');
+    expect(out.match(/GPU targets: named nowhere/g)).toHaveLength(2);
+  });
+
+  test("13: a build on an Arm runner is one for Arm", async () => {
+    const { exit, out } = await taken("13", ["w.yml"], withoutBuildx);
+    expect(out).toMatch(/^equal +ml ubuntu-latest cpu linux\/amd64 +linux-amd64_cpu/m);
+    expect(out).toMatch(/^equal +ml ubuntu-24.04-arm cpu linux\/arm64 +linux-arm64_cpu/m);
+    expect(out).toMatch(/^equal +ml ubuntu-24.04-arm armnn linux\/arm64 +linux-arm64_armnn/m);
+    expect(exit).toBe(0);
+  });
+
+  test("16: a named context that replaces a base is named, and so are flags of the build", async () => {
+    const { exit, out, err } = await taken("16", ["w.yml"], withoutBuildx);
+    expect(exit).toBe(1);
+    expect(out).toContain("build-contexts: base=docker-image://alpine:3.20");
+    expect(err).toContain("secrets, network, no-cache");
+  });
+
+  test("18: settings of bake are named, and a check is no image", needs(whyNoBuildxPlugin), async () => {
+    const { out, err, matrix } = await taken("18", ["docker-bake.hcl"], withBuildx());
+    expect(out).not.toMatch(/^equal +inline/m);
+    expect(`${out}${err}`).toMatch(/lint: call/);
+    expect(matrix).not.toContain("value: l");
+    for (const key of ["secret", "network", "shm-size", "ulimits"]) expect(`${out}${err}`).toContain(key);
+  });
+});
