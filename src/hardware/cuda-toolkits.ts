@@ -3,7 +3,14 @@
 import branchTable from "./cuda-branches.json" with { type: "json" };
 import targetTable from "./cuda-targets.json" with { type: "json" };
 import table from "./cuda-toolkits.json" with { type: "json" };
-import { parseCudaVersion, parseDriverVersion } from "./driver-version.ts";
+import {
+  compareVersions,
+  minorOf,
+  parseCudaVersion,
+  parseDriverVersion,
+  parseVersion,
+} from "./driver-version.ts";
+import { isDroppedBy } from "./gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "./gpu-target.ts";
 import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
@@ -13,14 +20,15 @@ export interface ToolkitRow {
   /** Full version: `12.8.1`. */
   readonly release: string;
   readonly minor: string;
-  /** `release` is what `12.8` alone means. */
-  readonly stage: "preview" | "candidate" | "release" | "update";
+  /** `release` is what `12.8` alone means. `unlisted` is no row of the tables. */
+  readonly stage: "preview" | "candidate" | "release" | "update" | "unlisted";
   /** The row of the release notes, Linux x86_64; null where no document gives a number. */
   readonly minimumDriver: string | null;
   readonly minimumDriverWindows: string | null;
   /** The driver inside the runfile, which can be newer than the minimum; null where there is none or it is not known. */
   readonly bundledDriver: string | null;
-  readonly branch: number;
+  /** null where the toolkit is unlisted. */
+  readonly branch: number | null;
   readonly source: readonly SourceKey[];
   /** NVIDIA's own spelling where it is not the version of the build. */
   readonly printedAs?: string;
@@ -44,8 +52,8 @@ interface DriverFloor {
 export const driverFloors = readRows<DriverFloor>(table.floors);
 
 /**
- * Finds a toolkit by its full version, or by its minor: `12.8` means its first general release. null when the tables do
- * not have it.
+ * Finds a toolkit by its full version, or by its minor: `12.8` means its first general release. Each quarter brings a minor, so a version
+ * that the tables do not have is a toolkit too, if the floor of its major is known. null for any other.
  *
  * @example
  * findToolkit("12.8.1")?.minimumDriver; // "570.124.06"
@@ -54,8 +62,17 @@ export function findToolkit(version: string): CudaToolkit | null {
   return (
     cudaToolkits.find((row) => row.release === version || row.printedAs === version) ??
     cudaToolkits.find((row) => row.minor === version && row.stage === "release") ??
-    null
+    (floorOfMajor(version) === null ? null : unlistedToolkit(version))
   );
+}
+
+/** A toolkit that the tables do not have; null for other text than `14.0` and `14.0.1`. */
+export function unlistedToolkit(version: string): CudaToolkit | null {
+  if (!/^[1-9]\d?(\.(0|[1-9]\d{0,2})){1,2}$/.test(version)) return null;
+  return {
+    ...{ release: version, minor: minorOf(version), stage: "unlisted" },
+    ...{ minimumDriver: null, minimumDriverWindows: null, bundledDriver: null, branch: null, source: [] },
+  };
 }
 
 /** The newest known release of the minor that PyTorch's wheels call `cu128`; null for other text. */
@@ -79,10 +96,13 @@ export function shortToolkit({ minor }: Pick<CudaToolkit, "minor">): string {
 export function driverFloor(
   toolkit: CudaToolkit,
 ): { readonly minimum: string; readonly source: readonly SourceKey[] } | null {
-  const major = Number.parseInt(toolkit.minor, 10);
-  const floor = driverFloors.find((row) => row.major === major);
-  if (floor !== undefined) return { minimum: floor.minimum, source: floor.source };
+  const floor = floorOfMajor(toolkit.minor);
+  if (floor !== null) return { minimum: floor.minimum, source: floor.source };
   return toolkit.minimumDriver === null ? null : { minimum: toolkit.minimumDriver, source: toolkit.source };
+}
+
+function floorOfMajor(version: string): DriverFloor | null {
+  return driverFloors.find(({ major }) => major === Number.parseInt(version, 10)) ?? null;
 }
 
 interface DriverBranch {
@@ -128,14 +148,25 @@ export function supportedTargets(version: string): SupportedTargets | null {
   return toolkitTargets.find((row) => row.minor === minor) ?? null;
 }
 
-/** True if nvcc of the toolkit compiles for the target; null if the toolkit's targets are unknown. */
-export function toolkitCompiles(toolkit: CudaToolkit, target: GpuTarget): boolean | null {
-  const targets = supportedTargets(toolkit.minor);
-  if (targets === null) return null;
+/**
+ * True if nvcc of the toolkit compiles for the target; null if that is not known. A minor that the tables do not have compiles for what the
+ * minor before it does, and never for what its major has dropped.
+ */
+export function toolkitCompiles({ minor }: CudaToolkit, target: GpuTarget): boolean | null {
   // sm_21 is compiled from compute_20: nvcc never had a compute_21.
   if (target.kind === "ptx" && formatGpuTarget(target) === "compute_21") return false;
-  const number = target.compute.major * 10 + target.compute.minor;
-  return target.suffix === ""
-    ? targets.sm.includes(number)
-    : targets.specific.includes(`${number}${target.suffix}`);
+  const targets = supportedTargets(minor);
+  if (targets !== null) return hasTarget(targets, target);
+  const before = toolkitTargets.findLast(
+    (row) =>
+      Number.parseInt(row.minor, 10) === Number.parseInt(minor, 10) &&
+      compareVersions(parseVersion(row.minor) ?? [], parseVersion(minor) ?? []) < 0,
+  );
+  if (before !== undefined && hasTarget(before, target)) return true;
+  return isDroppedBy(minor, target.compute) ? false : null;
+}
+
+function hasTarget({ sm, specific }: SupportedTargets, { compute, suffix }: GpuTarget): boolean {
+  const number = compute.major * 10 + compute.minor;
+  return suffix === "" ? sm.includes(number) : specific.includes(`${number}${suffix}`);
 }

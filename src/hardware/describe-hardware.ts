@@ -94,7 +94,9 @@ function featureTable(march: March): readonly ReportTable[] {
 /** All tables, or those rows that a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`, `570`) selects. */
 function describeCuda(name?: string): readonly ReportTable[] {
   const isNamed = (row: CudaToolkit) => [undefined, row.release, row.printedAs, row.minor].includes(name);
-  const toolkits = cudaToolkits.filter(isNamed);
+  const listed = cudaToolkits.filter(isNamed);
+  const unlisted = name === undefined || listed.length > 0 ? null : findToolkit(name);
+  const toolkits = unlisted === null ? listed : [unlisted];
   const minor = name && (findToolkit(name)?.minor ?? name);
   const branch = toolkits.length > 0 ? undefined : parseDriverVersion(name ?? "")?.parts[0];
   const branches = driverBranches.filter(

@@ -11,7 +11,7 @@ interface ArchitectureRow {
   readonly platform: "desktop" | "tegra";
   readonly chips: readonly string[];
   readonly firstToolkit: string;
-  /** null: still a target of the newest toolkit that was read, 13.4. */
+  /** null: still a target of the newest toolkit that was read, 13.5. */
   readonly lastToolkit: string | null;
   /** Oldest driver branch that drives it; null if no source tells. */
   readonly firstDriverBranch: number | null;
@@ -40,6 +40,12 @@ export const gpuArchitectures: readonly GpuArchitecture[] = readRows<Architectur
 /** null for a compute capability that is not in the table. */
 export function findArchitecture(compute: ComputeCapability): GpuArchitecture | null {
   return gpuArchitectures.find((row) => compareComputeCapability(row.compute, compute) === 0) ?? null;
+}
+
+/** True if the toolkit's major has dropped the card: its libraries have no code for the card, whatever their files hold (CUDA release notes). */
+export function isDroppedBy(toolkit: string, compute: ComputeCapability): boolean {
+  const last = findArchitecture(compute)?.lastToolkit ?? null;
+  return last !== null && Number.parseInt(last, 10) < Number.parseInt(toolkit, 10);
 }
 
 /**

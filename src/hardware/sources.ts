@@ -76,6 +76,8 @@ export const hardwareSources = {
   NCT: "NVIDIA/nvidia-container-toolkit, commit d34b3046: cmd/nvidia-cdi-hook/cudacompat and testdata/compat",
   NVCC130:
     "nvcc, ptxas and nvlink 13.0.88: --list-gpu-arch, --help, and cubins and PTX of each target tried on each other",
+  NVCC135:
+    "nvcc and ptxas 13.3.73, 13.4.92 and 13.5.37 (nvidia-cuda-nvcc on PyPI): --list-gpu-code, and the targets and PTX ISA versions that ptxas takes",
   NVCCDOC: "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/ (13.4 era)",
   NVL72:
     "https://docs.nvidia.com/enterprise-reference-architectures/nvl72-ai-factory/latest/components.html (one compute tray)",

@@ -30,8 +30,23 @@ describe("toolkits", () => {
     expect(findToolkit("7.5.16")?.release).toBe("7.5.18");
   });
 
-  test.each(["12.7", "12.8.9", "14.0", "12", "", "12.8.1 ", "12.8.01"])("%j is no toolkit", (version) => {
-    expect(findToolkit(version)).toBeNull();
+  test.each(["14.0", "10.3", "12", "", "12.8.1 ", "12.8.01", "12.1234", "13.5.1.2"])(
+    "%j is no toolkit",
+    (version) => {
+      expect(findToolkit(version)).toBeNull();
+    },
+  );
+
+  test.each([
+    ["13.5", "13.5", "580.65.06"],
+    ["13.9.1", "13.9", "580.65.06"],
+    ["12.11", "12.11", "525.60.13"],
+    ["12.9.2", "12.9", "525.60.13"],
+    ["11.10", "11.10", "450.80.02"],
+  ])("%s, which no row has, has the floor of its major", (version, minor, floor) => {
+    const found = findToolkit(version);
+    expect(found).toMatchObject({ release: version, minor, stage: "unlisted", minimumDriver: null });
+    expect(found && driverFloor(found)?.minimum).toBe(floor);
   });
 
   test.each([
@@ -124,6 +139,24 @@ describe("targets of a toolkit", () => {
     const future: CudaToolkit = { ...toolkit("13.4"), release: "14.0.0", minor: "14.0" };
     const target = parseGpuTarget("sm_90");
     expect(target !== null && toolkitCompiles(future, target)).toBeNull();
+  });
+
+  test.each([
+    // What the newest known minor of the major compiles, the next ones do.
+    ["13.99", "sm_107a", true],
+    ["12.11", "sm_70", true],
+    ["12.9.2", "sm_121f", true],
+    // Nobody knows whether a later minor brings a target.
+    ["13.99", "sm_130", null],
+    ["13.99", "sm_76", null],
+    // What a major has dropped never comes back.
+    ["13.99", "sm_70", false],
+    ["13.99", "compute_70", false],
+    ["13.99", "sm_101", false],
+    ["12.11", "sm_37", false],
+  ])("%s, which no row has, compiles %s: %s", (version, name, expected) => {
+    const target = parseGpuTarget(name);
+    expect(target === null ? "no target" : toolkitCompiles(toolkit(version), target)).toBe(expected);
   });
 
   test("the lists of targets agree with the first and last toolkit of each architecture", () => {

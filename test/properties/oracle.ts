@@ -87,6 +87,9 @@ const lastBranch: Readonly<Record<string, number>> = { "3.7": 470, "7.0": 580 };
 /** The first branch that knows a card: Blackwell came with R570, the devices of CUDA 12.9 with R575. */
 const firstBranch: Readonly<Record<string, number>> = { "10.0": 570, "10.3": 575, "12.0": 570, "12.1": 575 };
 
+/** Release notes: CUDA 12.0 dropped Kepler, 13.0 dropped everything before Turing. Libraries of a later toolkit have nothing for the card. */
+const lastMajor: Readonly<Record<string, number>> = { "3.7": 11, "7.0": 12 };
+
 /** NVIDIA's announcement of the open kernel modules: nothing else drives Blackwell. */
 const openAlone = ["10.0", "10.3", "12.0", "12.1"];
 
@@ -261,8 +264,10 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   // The code that each GPU runs.
   const runs: string[] = [];
   for (const gpu of nvidia.gpus) {
-    const machine = (machineCode[gpu.compute ?? ""] ?? []).find((target) => cuda.code.includes(target));
-    const virtual = (ptx[gpu.compute ?? ""] ?? []).find((target) => cuda.code.includes(target));
+    const dropped = Number(toolkit.split(".")[0]) > (lastMajor[gpu.compute ?? ""] ?? 999);
+    const code = dropped ? [] : cuda.code;
+    const machine = (machineCode[gpu.compute ?? ""] ?? []).find((target) => code.includes(target));
+    const virtual = (ptx[gpu.compute ?? ""] ?? []).find((target) => code.includes(target));
     if (machine !== undefined) runs.push(machine);
     else if (virtual !== undefined && understandsPtx) runs.push(virtual);
     else reasons.add(virtual === undefined ? "NO_GPU_CODE" : "PTX_TOO_NEW");

@@ -118,7 +118,7 @@ describe("the nearest miss", () => {
       arm: image({ platform: "linux/arm64" }),
       code: gpuImage(cuda("11.8.0", ["sm_90"], { driver: { mode: "host", minimum: "450.80.02" } })),
       wide,
-      far: gpuImage(cuda("13.0.2", ["sm_70"], { driver: { mode: "host", minimum: "580.65.06" } })),
+      far: gpuImage(cuda("12.9.1", ["sm_70"], { driver: { mode: "host", minimum: "575.57.08" } })),
       near: gpuImage(cuda("12.8.1", ["sm_70"])),
       unbuilt: image({ digest: null }),
     });

@@ -55,7 +55,11 @@ const driver = z
   .discriminatedUnion("mode", [
     z.strictObject({
       mode: z.literal("host"),
-      minimum: text.optional().describe("Only for a toolkit that imgmatch does not know."),
+      minimum: text
+        .optional()
+        .describe(
+          "The oldest driver. Default: the floor of the toolkit's major. Needed for a toolkit of a major that imgmatch does not know.",
+        ),
     }),
     z.strictObject({
       mode: z.literal("bundled"),

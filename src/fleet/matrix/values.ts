@@ -8,6 +8,7 @@ import {
   findShortToolkit,
   findToolkit,
   type CudaToolkit,
+  unlistedToolkit,
 } from "../../hardware/cuda-toolkits.ts";
 import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
@@ -133,7 +134,9 @@ function accelValue(
       report(`${JSON.stringify(rocm)} is no ROCm release`, 'write it as "7.2" or "7.2.1"');
     return problems.length > 0 ? { problems } : { value: { ...shared, toolkit: null, driver: null } };
   }
-  const toolkit = findToolkit(cuda) ?? findShortToolkit(cuda);
+  const isFloorGiven = entry.driver?.mode === "host" && entry.driver.minimum !== undefined;
+  const toolkit =
+    findToolkit(cuda) ?? findShortToolkit(cuda) ?? (isFloorGiven ? unlistedToolkit(cuda) : null);
   if (toolkit === null) {
     const releases = cudaToolkits.map(({ release }) => release);
     const near = suggest(cuda, releases);

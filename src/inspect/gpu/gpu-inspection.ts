@@ -3,7 +3,7 @@
 import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
-import { toolkitOfPtx } from "./ptx-versions.ts";
+import { toolkitsOfPtx } from "./ptx-versions.ts";
 
 export interface GpuCode {
   /** Containers and lone files of code: the driver chooses in each for itself. */
@@ -106,8 +106,7 @@ function targetOf({ kind, arch, suffix }: FatbinEntry): string {
 function toolkitOf(entry: FatbinEntry, exact: string | null): Omit<ToolkitCount, "entries"> | null {
   const isZstd = entry.compression === "zstd";
   if (entry.kind === "ptx") {
-    const toolkit = toolkitOfPtx(`${entry.version.major}.${entry.version.minor}`);
-    return { code: "ptx", minimum: toolkit, maximum: toolkit, isZstd };
+    return { code: "ptx", ...toolkitsOfPtx(`${entry.version.major}.${entry.version.minor}`), isZstd };
   }
   if (entry.kind !== "cubin") return null;
   const range = exact === null ? rangeOf(entry) : { minimum: exact, maximum: exact };

@@ -1,8 +1,10 @@
 /** Maps each PTX ISA to its first toolkit: a driver must know that toolkit's CUDA to compile the PTX. */
 
+import { toolkitTargets } from "../../hardware/cuda-toolkits.ts";
+import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { entryKind, type FatbinEntry } from "./fatbin.ts";
 
-/** Source: PTX ISA, "Release Notes", table of the release history; NVIDIA/cuda-python `_ptx_utils.py`; 9.2 and 9.5: ptxas itself. */
+/** Source: PTX ISA, "Release Notes", table of the release history; NVIDIA/cuda-python `_ptx_utils.py`; from 9.2 on: ptxas itself. */
 const toolkits: Readonly<Record<string, string>> = {
   "4.2": "7.0",
   "4.3": "7.5",
@@ -34,12 +36,29 @@ const toolkits: Readonly<Record<string, string>> = {
   "9.0": "13.0",
   "9.1": "13.1",
   "9.2": "13.2",
+  "9.3": "13.3",
+  "9.4": "13.4",
   "9.5": "13.5",
 };
 
-/** null for an unknown PTX ISA. */
-export function toolkitOfPtx(version: string): string | null {
-  return toolkits[version] ?? null;
+/**
+ * The range of toolkits of which one was the first to write a PTX ISA. No toolkit in the tables wrote an unknown ISA: such an ISA is newer
+ * than all of them, or than those of its major where the major is known.
+ */
+export function toolkitsOfPtx(version: string): {
+  readonly minimum: string | null;
+  readonly maximum: string | null;
+} {
+  const known = toolkits[version];
+  if (known !== undefined) return { minimum: known, maximum: known };
+  const [first = "", ...others] = Object.keys(toolkits);
+  const [isa, oldest] = [version, first].map((text) => parseVersion(text) ?? []);
+  if (isa === undefined || oldest === undefined || compareVersions(isa, oldest) < 0)
+    return { minimum: null, maximum: toolkits[first] ?? null };
+  const near = others.findLast((each) => Number.parseInt(each, 10) === isa[0]) ?? others.at(-1) ?? first;
+  const major = Number.parseInt(toolkits[near] ?? "", 10);
+  const last = toolkitTargets.findLast(({ minor }) => Number.parseInt(minor, 10) === major)?.minor ?? "";
+  return { minimum: `${major}.${Number(last.split(".")[1]) + 1}`, maximum: null };
 }
 
 /** The PTX ISA that a toolkit (`12.8`) was the first to write; null if it brought none, or is unknown. */

@@ -4,7 +4,7 @@ import { type ComputeCapability, formatComputeCapability } from "../../hardware/
 import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import { compareVersions, minorOf, parseVersion } from "../../hardware/driver-version.ts";
-import { findArchitecture } from "../../hardware/gpu-architectures.ts";
+import { findArchitecture, isDroppedBy } from "../../hardware/gpu-architectures.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { compareText } from "../../io/collections.ts";
 import type { GpuView } from "../host-view.ts";
@@ -18,18 +18,18 @@ export function checkGpuCode(
   gpus: readonly GpuView[],
   service: DriverService | null,
 ): readonly CodeFit[] | Misfit {
-  const targets = code.map(parseGpuTarget).filter((target) => target !== null);
+  const image = { targets: code.flatMap((text) => parseGpuTarget(text) ?? []), toolkit };
   const fits: CodeFit[] = [];
   let ptxTooNew: Misfit | null = null;
   for (const gpu of gpus) {
-    const runnable = runnableCode(targets, gpu);
-    const usable = usableCode(targets, gpu, service);
+    const runnable = runnableCode(image, gpu);
+    const usable = usableCode(image, gpu, service);
     const best = usable[0];
     if (best !== undefined) fits.push(best);
     else if (runnable[0] === undefined) {
-      const lacking = gpus.filter((each) => runnableCode(targets, each).length === 0);
+      const lacking = gpus.filter((each) => runnableCode(image, each).length === 0);
       return noCode(code, toolkit, gpu, lacking, gpus);
-    } else ptxTooNew ??= tooNew(runnable[0], targets, toolkit, gpu, gpus, service);
+    } else ptxTooNew ??= tooNew(runnable[0], image, gpu, gpus, service);
   }
   return ptxTooNew ?? fits;
 }
@@ -42,17 +42,19 @@ export function compareCodeFits(a: CodeFit, b: CodeFit): number {
   );
 }
 
-/** Without the PTX that the driver does not understand. */
-function usableCode(
-  targets: readonly GpuTarget[],
-  gpu: GpuView,
-  service: DriverService | null,
-): readonly CodeFit[] {
-  return runnableCode(targets, gpu).filter(({ kind }) => kind !== "ptx" || service === null || service.ptx);
+interface ImageCode {
+  readonly targets: readonly GpuTarget[];
+  readonly toolkit: string;
 }
 
-function runnableCode(targets: readonly GpuTarget[], { compute }: GpuView): readonly CodeFit[] {
-  if (compute === null) return [];
+/** Without the PTX that the driver does not understand. */
+function usableCode(image: ImageCode, gpu: GpuView, service: DriverService | null): readonly CodeFit[] {
+  return runnableCode(image, gpu).filter(({ kind }) => kind !== "ptx" || service === null || service.ptx);
+}
+
+/** None for a card that the toolkit's major has dropped: the libraries of the toolkit have nothing for the card, whatever other files hold. */
+function runnableCode({ targets, toolkit }: ImageCode, { compute }: GpuView): readonly CodeFit[] {
+  if (compute === null || isDroppedBy(toolkit, compute)) return [];
   return targets
     .filter((target) => targetRunsOn(target, compute))
     .map((target): CodeFit => {
@@ -88,10 +90,10 @@ function noCode(
     );
   }
   const number = formatComputeCapability(compute);
-  return misfit("NO_GPU_CODE", `has ${has}, none of which runs on ${label}, compute capability ${number}`, [
-    addCodes(toolkit, lacking),
-    ...hideGpus(lacking, gpus),
-  ]);
+  const why = isDroppedBy(toolkit, compute)
+    ? `is of CUDA ${toolkit}, which has dropped ${label}, compute capability ${number}`
+    : `has ${has}, none of which runs on ${label}, compute capability ${number}`;
+  return misfit("NO_GPU_CODE", why, [addCodes(toolkit, lacking), ...hideGpus(lacking, gpus)]);
 }
 
 /** Names every GPU without code: code for one of them would not be enough. */
@@ -127,12 +129,12 @@ function addCode(toolkit: string, compute: ComputeCapability): Cure {
 
 function tooNew(
   best: CodeFit,
-  targets: readonly GpuTarget[],
-  toolkit: string,
+  image: ImageCode,
   { label, compute }: GpuView,
   gpus: readonly GpuView[],
   service: DriverService | null,
 ): Misfit {
+  const { toolkit } = image;
   const offered = service?.cuda?.text ?? "an unknown version";
   const number = compute === null ? "unknown" : formatComputeCapability(compute);
   return misfit(
@@ -145,7 +147,7 @@ function tooNew(
         : [
             addCodes(
               toolkit,
-              gpus.filter((each) => !usableCode(targets, each, service).length),
+              gpus.filter((each) => !usableCode(image, each, service).length),
             ),
           ]),
     ],

@@ -128,7 +128,23 @@ describe("spellings", () => {
       ["cu128_compute_90", ["compute_90"]],
       ["cu128_sm_80-compute_80", ["sm_80", "compute_80"]],
     ]);
+    expect(refusal("axes: { cuda: ['14.0'], compute: [sm_90] }")).toContain('unknown CUDA toolkit "14.0"');
     expect(refusal("axes: { cuda: [cu999], compute: [sm_90] }")).toContain('unknown CUDA toolkit "cu999"');
     expect(refusal("axes: { cuda: [cu128], compute: [sm_99] }")).toContain("unknown compute capability 9.9");
+  });
+  test("of toolkits that the tables do not have: their major's floor, or the one that is given", () => {
+    const cells = expand(
+      `axes: { cuda: ["12.9.2", "13.9.1", { toolkit: "12.10.0", driver: { mode: host, minimum: "535.54.03" } }, { toolkit: "14.0.1", driver: { mode: host, minimum: "650.1" } }], compute: ["9.0", "7.0"] }`,
+    );
+    expect(cells.map(({ cell, skipped }) => [cell.id, skipped?.why ?? cell.requires.cuda?.driver])).toEqual([
+      ["12.9.2_9.0", { mode: "host", minimum: "525.60.13" }],
+      ["12.9.2_7.0", { mode: "host", minimum: "525.60.13" }],
+      ["13.9.1_9.0", { mode: "host", minimum: "580.65.06" }],
+      ["13.9.1_7.0", "impossible"],
+      ["12.10.0_9.0", { mode: "host", minimum: "535.54.03" }],
+      ["12.10.0_7.0", { mode: "host", minimum: "535.54.03" }],
+      ["14.0.1_9.0", { mode: "host", minimum: "650.1" }],
+      ["14.0.1_7.0", "impossible"],
+    ]);
   });
 });

@@ -61,10 +61,26 @@ describe("the oldest driver", () => {
   });
 
   it("is unknown where no code says its toolkit, and nothing without code", () => {
-    expect(floor([file("/a", [ptx([77, 7])])])).toEqual({
+    expect(floor([file("/a", [ptx([1, 4])])])).toEqual({
       unknown: "no file says which toolkit made its GPU code",
     });
     expect(floor([])).toBeNull();
+  });
+
+  it.each([
+    [[9, 3], "13.3"],
+    [[9, 4], "13.4"],
+    // No toolkit in the tables wrote these.
+    [[9, 6], "13.6"],
+    [[10, 0], "13.6"],
+    [[8, 9], "12.10"],
+  ] as const)("a PTX ISA %j beside machine code of CUDA 13.0 counts as code of CUDA %s", (isa, toolkit) => {
+    const sass = { kind: 2, arch: 90, version: [1, 8] as const };
+    const files = [file("/a", isa[0] === 8 ? [ptx(isa)] : [sass, ptx(isa)])];
+    expect(floor(files)).toMatchObject({
+      toolkit,
+      minimum: isa[0] === 8 ? "525.60.13" : "580.65.06",
+    });
   });
 });
 

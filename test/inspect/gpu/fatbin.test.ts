@@ -85,8 +85,8 @@ describe("a container of GPU code", () => {
     expect(
       code?.toolkits.map(({ code, minimum, maximum, isZstd }) => [code, minimum, maximum, isZstd]),
     ).toEqual([
-      ["ptx", null, null, false],
       ["ptx", "12.4", "12.4", true],
+      ["ptx", "13.6", null, false],
       ["sass", null, "12.9", false],
       ["sass", "12.8", null, false],
       ["sass", "13.0", null, false],

@@ -287,6 +287,9 @@ const toolkits: readonly (readonly [string, string])[] = [
   ["12.9.1", "525.60.13"],
   ["13.0.2", "580.65.06"],
   ["13.3.0", "580.65.06"],
+  // No row of the tables: a minor, and a patch, of a known major.
+  ["13.9", "580.65.06"],
+  ["12.9.9", "525.60.13"],
 ];
 
 /** NVIDIA's packages, with the branches of its published matrix, in images that do each thing for them. */

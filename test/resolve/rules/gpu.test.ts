@@ -50,6 +50,30 @@ describe("GPU code rule, specific and family targets", () => {
   });
 });
 
+describe("GPU code rule, a card that the toolkit's major has dropped", () => {
+  it.each([
+    // sm_70 in a library of CUDA 13 is a blob that its library never loads there.
+    ["7.0", ["sm_70", "sm_75"], "13.2.1", "NO_GPU_CODE"],
+    ["7.0", ["compute_50"], "13.9", "NO_GPU_CODE"],
+    ["7.0", ["sm_70"], "12.9.1", "sm_70 sass 0"],
+    ["7.0", ["sm_70"], "12.11", "sm_70 sass 0"],
+    ["7.5", ["sm_75"], "13.9", "sm_75 sass 0"],
+  ])("%s, %j of CUDA %s: %s", (compute, code, toolkit, expected) => {
+    expect(on(compute, code, toolkit)).toBe(expected);
+  });
+
+  it("says so, and which toolkit compiles for the card", () => {
+    const verdict = checkFit(
+      gpuImage(cuda("13.0.2", ["sm_70", "sm_75"])),
+      gpuHost([v100], "580.95.05", "13.0"),
+    );
+    expect(verdict).toMatchObject({
+      message: expect.stringContaining("is of CUDA 13.0.2, which has dropped GPU 0"),
+      fix: expect.stringContaining("CUDA 9.0 to 12.9"),
+    });
+  });
+});
+
 describe("GPU code rule, PTX", () => {
   it("runs on anything newer when the driver knows the toolkit", () => {
     expect(on("9.0", ["compute_80"])).toBe("compute_80 ptx 10");
