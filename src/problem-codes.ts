@@ -143,6 +143,12 @@ export const problemCodes = {
   HOST_SMI_FAILED: host,
   /** Broken: nvidia-smi gave no answer and was killed. → See dmesg; a driver that hangs needs a reboot. */
   HOST_SMI_TIMEOUT: host,
+  /** Broken: a GPU is in MIG mode and has no instance, so that CUDA finds no device. → Make instances: `nvidia-smi mig -cgi … -C`; or turn MIG off: `nvidia-smi -mig 0`. */
+  HOST_MIG_EMPTY: host,
+  /** Broken: a GPU is not registered with its NVSwitch fabric, and CUDA fails with 802. → Start nvidia-fabricmanager of the driver's version. */
+  HOST_FABRIC_NOT_READY: host,
+  /** Broken: a container that was given CUDA has no `/dev/nvidia-uvm`. → Run `nvidia-modprobe -u -c=0` on the host, and start the container with the device. */
+  HOST_NO_UVM: host,
   /** nvidia-smi printed something else. → Check that the one in PATH is NVIDIA's. */
   HOST_SMI_GARBAGE: host,
   /** A container was started without its GPUs. → Use `docker run --gpus all`, or `--device nvidia.com/gpu=all`. */

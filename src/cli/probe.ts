@@ -30,7 +30,9 @@ export const probe: Define = (command, run) =>
 async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
   const { probe: answerOf } = await import("../host/probe.ts");
   if (flags.eachLine) {
-    for await (const _ of context.stdinLines()) context.out(await lineOf(() => answerOf(flags, context)));
+    // The mirror of `serve` asks so, for its node.
+    const ofNode = { ...flags, ofNode: true };
+    for await (const _ of context.stdinLines()) context.out(await lineOf(() => answerOf(ofNode, context)));
     return exitCodes.ok;
   }
   const facts = await answerOf(flags, context);

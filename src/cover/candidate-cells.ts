@@ -119,12 +119,12 @@ export function demandsOf(
   const numbers = new Map(ids.map((id, index) => [id, index]));
   const { rank } = createResolver(plannedLock(matrix, [...cells.values()]));
   return classes.map(({ facts, names }): ClassDemand => {
-    const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
+    const hasGpus = (facts.nvidia?.gpus.length ?? 0) > 0;
     const cpuDistance = cpuDistanceFrom(facts);
     const each = rank(facts).ranked.map(({ cell, image, fit }) => {
       const match = { cpu: cpuDistance(image), gpu: worstCode(fit), tier: fit.tier };
       // A CPU image leaves the GPUs unused.
-      const unusedGpus = usable && !hasGpuCode(image.requires);
+      const unusedGpus = hasGpus && !hasGpuCode(image.requires);
       return {
         number: numbers.get(cell) ?? 0,
         native: unusedGpus ? false : isNative(match),

@@ -12,7 +12,8 @@ import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
 import { suggestCell } from "../resolve/suggest-cell.ts";
 import { sideOf } from "../resolve/rules/gpu-side.ts";
-import { imagesOf, unusedBy } from "../resolve/unasked.ts";
+import { causeOf } from "../resolve/rules/gpu-presence.ts";
+import { imagesOf, unusedBy, vendorsUnusedBy } from "../resolve/unasked.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { type CoverFleet, isPlanned } from "./cover-fleet.ts";
 import { costOf, type FleetCost } from "./fleet-cost.ts";
@@ -49,7 +50,7 @@ export interface CoverCounts {
   /** Hosts that get native code for their GPUs and their CPU. */
   readonly native: number;
   readonly unserved: number;
-  /** Hosts with GPUs under a driver that get an image without GPU code. */
+  /** Hosts with GPUs, under a driver or not, that get an image without GPU code. */
   readonly unusedGpus: number;
   /** Images that no host gets, even with pins. */
   readonly unusedImages: number;
@@ -67,11 +68,11 @@ export interface CoveredClass {
   readonly match: ClassMatch | null;
   /** Cells that fit too, the better ones first. */
   readonly others: readonly string[];
-  /** The class has GPUs under a driver, and gets an image without GPU code. */
+  /** The class has GPUs, under a driver or not, and gets an image without GPU code. */
   readonly unusedGpus: boolean;
   /** Only for a class that gets nothing, or leaves GPUs unused: the image that misses by the least, with GPU code for unused GPUs. */
   readonly nearest: NearMiss | null;
-  /** The cell that would serve it, if the facts tell. null for a class with native code. */
+  /** The cell that would serve it, or the cure of its missing driver, if the facts tell. null for a class with native code. */
   readonly serve: string | null;
 }
 
@@ -151,7 +152,7 @@ function coverClass(
   const { facts, names } = each;
   const winner = ranking.ranked[0];
   const isPlain = winner !== undefined && sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
-  const unused = new Set(isPlain ? unusedBy(lock, facts).map(({ vendor }) => vendor) : []);
+  const unused = isPlain ? vendorsUnusedBy(lock, facts) : noVendors;
   const unusedGpus = unused.size > 0;
   const match = matchOf(lock, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
@@ -164,8 +165,22 @@ function coverClass(
     others: ranking.ranked.slice(1).map(({ cell }) => cell),
     unusedGpus,
     nearest: lacking ? nearestMiss(lock, each, ranking, unused, resolver) : null,
-    serve: lacking || match.native !== true ? serveBy(facts, lock, lacking ? undefined : winner) : null,
+    serve: lacking
+      ? serveLacking(facts, lock, unused)
+      : match.native === true
+        ? null
+        : serveBy(facts, lock, winner),
   };
+}
+
+const noVendors: ReadonlySet<GpuVendor> = new Set();
+
+/** Where no driver drives the unused GPUs, its absence is to be cured: another image would leave them unused too. */
+function serveLacking(facts: HostFacts, lock: Lock, unused: ReadonlySet<GpuVendor>): string | null {
+  const idle = unused.size > 0 && unusedBy(lock, facts).length === 0;
+  if (!idle) return cellFor(facts, lock);
+  const [cause] = [...unused].flatMap((vendor) => causeOf(vendor, facts.problems) ?? []);
+  return cause?.fix === undefined ? null : `${cause.code}: ${cause.fix}`;
 }
 
 /** An image that ignores its march must be compiled for it: another cell of that march would be the same. */

@@ -25,8 +25,10 @@ const policies: Readonly<Record<string, Policy>> = {
   },
   "no GPU host on a CPU image": {
     about: "classes",
-    wrong: ({ match, unusedGpus, nearest }) =>
-      unusedGpus ? `has GPUs and gets ${match?.cell}${because("nearest with GPU code", nearest)}` : null,
+    wrong: ({ match, unusedGpus, nearest, serve }) =>
+      unusedGpus
+        ? `has GPUs and gets ${match?.cell}${because("nearest with GPU code", nearest)}${serve === null ? "" : `; what would serve it: ${serve}`}`
+        : null,
   },
   "every host native": {
     about: "classes",

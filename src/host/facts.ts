@@ -71,6 +71,8 @@ export interface NvidiaFacts {
   readonly library: string | null;
   /** Highest CUDA version that the driver offers, for example `12.4`. */
   readonly cuda: string | null;
+  /** CUDA can open `/dev/nvidia-uvm` here. Absent if unknown, as on a bare host, where the first program that needs the node makes it. */
+  readonly uvm?: boolean;
   readonly gpus: readonly GpuFacts[];
   /** Facts that are unknown: their values mean nothing. */
   readonly unknown?: readonly OpenGpuFact[];
@@ -100,9 +102,19 @@ export interface GpuFacts {
   readonly memoryMiB: number | null;
   readonly class: GpuClass;
   readonly integrated: boolean | null;
-  readonly mig: readonly MigInstance[];
+  /** The instances where MIG mode is on, null where it is off; absent if unknown. */
+  readonly mig?: readonly MigInstance[] | null | undefined;
+  /** Absent if unknown. */
+  readonly fabric?: FabricState | undefined;
   readonly use: { readonly processes: number | null; readonly memoryMiB: number | null };
 }
+
+/**
+ * The registration of a GPU with the fabric of its NVSwitches (nvml.h, `nvmlGpuFabricState_t`). `failed` is one that completed with an error,
+ * `none` a GPU without a fabric, such as a PCIe card.
+ */
+export type FabricState = (typeof fabricStates)[number];
+export const fabricStates = ["none", "not-started", "in-progress", "completed", "failed"] as const;
 
 export interface MigInstance {
   readonly uuid: string;

@@ -23,7 +23,7 @@ function canonical(facts: HostFacts) {
 
 /** The order of the keys in every object of the facts. */
 const keyOrder =
-  "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda gpus index uuid name compute target sramecc pci bus render processes memoryMiB class partition integrated mig profile use amd runtime toolkit compat problems code message fix".split(
+  "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda uvm gpus index uuid name compute target sramecc pci bus render processes memoryMiB class partition integrated fabric mig profile use amd runtime toolkit compat problems code message fix".split(
     " ",
   );
 
@@ -105,13 +105,14 @@ function driverless(problems: HostFacts["problems"]): boolean {
 }
 
 function describeNvidia(
-  { driver, module, library, cuda, gpus }: NonNullable<HostFacts["nvidia"]>,
+  { driver, module, library, cuda, uvm, gpus }: NonNullable<HostFacts["nvidia"]>,
   absent: { readonly driver: string; readonly gpus: string },
 ): string[] {
   const details = [
     module === null ? null : `${module} module`,
     cuda === null ? null : `CUDA up to ${cuda}`,
     library === null || library === driver ? null : `library ${library}`,
+    uvm === false ? "no /dev/nvidia-uvm" : null,
   ].filter((part) => part !== null);
   return [
     row("driver", [driver ?? absent.driver, ...details].join(", ")),
@@ -129,7 +130,11 @@ function describeGpu(gpu: GpuFacts): string[] {
   ].filter((part) => part !== null);
   return [
     row(`gpu ${gpu.index}`, `${gpu.name ?? gpu.pci ?? unknown}: ${details.join(", ")}`),
-    ...gpu.mig.map(({ profile, uuid }) => row("", `MIG ${profile} ${uuid}`)),
+    ...(gpu.fabric === undefined || gpu.fabric === "none"
+      ? []
+      : [row("", `NVSwitch fabric ${gpu.fabric.replace("-", " ")}`)]),
+    ...(gpu.mig?.length === 0 ? [row("", "MIG without an instance")] : []),
+    ...(gpu.mig ?? []).map(({ profile, uuid }) => row("", `MIG ${profile} ${uuid}`)),
   ];
 }
 

@@ -29,7 +29,6 @@ export function unknownGpu(index: number): GpuFacts {
     memoryMiB: null,
     class: "unknown",
     integrated: null,
-    mig: [],
     use: unknownUse,
   };
 }

@@ -35,6 +35,7 @@ import {
   computePartitions,
   containerGpus,
   driverScales,
+  fabricStates,
   factsSchemaVersion,
   type GpuFacts,
   type HostFacts,
@@ -45,6 +46,7 @@ import {
   openGpuFacts,
 } from "./facts.ts";
 import { unknownUse } from "./no-facts.ts";
+import { withStateProblems } from "./nvidia/broken-states.ts";
 
 /**
  * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.
@@ -66,7 +68,8 @@ export function parseHostFacts(source: string, file: string): HostFacts {
 
 /** The same for JSON that is parsed already. Throws every `FACTS_SCHEMA` at once. */
 export function checkHostFacts(value: unknown, at: Place): HostFacts {
-  return requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at });
+  // Facts that tell a broken state need not name the problem too.
+  return withStateProblems(requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at }));
 }
 
 const fix = "write the facts with: imgmatch probe --json";
@@ -127,7 +130,8 @@ const gpu: Check<GpuFacts> = exactly({
   memoryMiB: number,
   class: optional(oneOf("datacenter", "workstation", "geforce", "tegra", "unknown"), "unknown"),
   integrated: optional(truth),
-  mig: optional(list(exactly<MigInstance>({ uuid, profile: fact("profile") })), []),
+  mig: ifPresent(optional(list(exactly<MigInstance>({ uuid, profile: fact("profile") })))),
+  fabric: ifGiven(oneOf(...fabricStates)),
   use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
 
@@ -166,6 +170,7 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   module: optional(oneOf("open", "proprietary")),
   library: version,
   cuda: optional(fact("cuda")),
+  uvm: ifGiven(truth),
   gpus: byIndex(gpu),
   unknown,
 });

@@ -7,7 +7,9 @@ import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";
 import { readNvidiaRuntime } from "./nvidia/container-toolkit.ts";
 import { isWsl } from "./nvidia/driver-library.ts";
+import { withStateProblems } from "./nvidia/broken-states.ts";
 import { readNvidia } from "./nvidia/nvidia-facts.ts";
+import { readUvm } from "./nvidia/uvm.ts";
 import { applyVisibility } from "./nvidia/visible-devices.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";
 import { knownSources } from "./no-facts.ts";
@@ -15,6 +17,8 @@ import { knownSources } from "./no-facts.ts";
 export interface ProbeOptions {
   /** Visible GPUs: `0,2`, uuids, `all`. Replaces the environment's `…_VISIBLE_DEVICES`. */
   readonly gpus?: string;
+  /** Describe the node for the containers that others start there: a device that only this process's own container lacks is no fault. */
+  readonly ofNode?: boolean;
 }
 
 /**
@@ -26,7 +30,7 @@ export interface ProbeOptions {
  * facts.cpu.level; // "x86-64-v3"
  */
 export async function probeHost(io: HostIo, options: ProbeOptions = {}): Promise<HostFacts> {
-  return withinGrammar(await readMachine(io, options));
+  return withStateProblems(withinGrammar(await readMachine(io, options)));
 }
 
 async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts> {
@@ -47,12 +51,17 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
   // --gpus selects AMD GPUs if the host has no others.
   const ofAmd = found.length === 0 && amd?.facts != null;
   const visible = applyVisibility(io, found, ofAmd ? undefined : options.gpus);
+  // WSL2 and Jetson have other devices.
+  const uvm = options.ofNode || nvidia.facts?.driverScale !== undefined ? undefined : readUvm(io);
   return {
     schemaVersion: factsSchemaVersion,
     platform: `linux/${architecture}`,
     kernel: kernelNumber(textOf(io, "/proc/sys/kernel/osrelease") ?? ""),
     cpu: cpu.facts,
-    nvidia: nvidia.facts === null ? null : { ...nvidia.facts, gpus: visible.gpus },
+    nvidia:
+      nvidia.facts === null
+        ? null
+        : { ...nvidia.facts, ...(uvm === undefined ? {} : { uvm }), gpus: visible.gpus },
     amd: amd === null && isWsl(io) ? undefined : (amd?.facts ?? null),
     runtime: {
       ...runtime.facts,

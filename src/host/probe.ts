@@ -7,7 +7,7 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { ToldOfHost } from "./complete-hosts.ts";
 import type { HostFacts } from "./facts.ts";
 import { nodeHostIo } from "./node-host-io.ts";
-import { probeHost } from "./probe-host.ts";
+import { type ProbeOptions, probeHost } from "./probe-host.ts";
 import type { NamedHost } from "./read-hosts.ts";
 
 /** The host that a command is about. */
@@ -28,12 +28,16 @@ export interface HostChoice extends ToldOfHost {
  * @example
  * const { cpu } = await probe();
  */
-export async function probe(options: HostChoice & Watching = {}, given?: Partial<World>): Promise<HostFacts> {
-  const { gpus, driver } = options;
+export async function probe(
+  options: HostChoice & Pick<ProbeOptions, "ofNode"> & Watching = {},
+  given?: Partial<World>,
+): Promise<HostFacts> {
+  const { gpus, driver, ofNode = false } = options;
   const { env, readStdin } = worldOf(options, given);
   const other = otherHost(options);
   if (other === null) {
-    if (driver === undefined) return probeHost(nodeHostIo(env), gpus === undefined ? {} : { gpus });
+    if (driver === undefined)
+      return probeHost(nodeHostIo(env), { ofNode, ...(gpus === undefined ? {} : { gpus }) });
     throw usageError(
       "--driver completes the facts of another host; this machine has its own",
       "leave it out, or name a host: --host FILE or --host-type NAME",

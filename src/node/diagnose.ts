@@ -101,7 +101,7 @@ function examineNvidia({ nvidia, amd, problems }: HostFacts): readonly Finding[]
   if (nvidia === null)
     return [ok("nvidia", `neither device nor driver${amd == null ? ": images without GPU code fit" : ""}`)];
   const gpus = nvidia.gpus.map(({ index, name, compute, mig }) => {
-    const instances = mig.length === 0 ? "" : `, ${mig.length} MIG instances`;
+    const instances = mig == null ? "" : `, ${mig.length} MIG instances`;
     const found = `${index}: ${name ?? "unnamed"}, compute capability ${compute ?? "unknown"}${instances}`;
     return compute === null ? unknown("gpu", found) : ok("gpu", found);
   });

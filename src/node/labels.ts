@@ -36,10 +36,10 @@ export async function labels(options: LabelsOptions = {}, given?: Partial<World>
   // A node without a lock has labels too.
   if (options.lock === undefined && options.from === undefined) {
     refuseTrustWithoutRegistry(options);
-    const host = await probe(options, world);
+    const host = await probe({ ...options, ofNode: true }, world);
     return answer(host, nodeLabels(host));
   }
-  const question = await readQuestion(options, world);
+  const question = await readQuestion({ ...options, ofNode: true }, world);
   const { labels, resolution } = advertiseNode(question.lock, question.host, question.options);
   note(world, unaskedLines(resolution));
   if (resolution.match === null) note(world, ["no image of the lock fits this node: it advertises none"]);

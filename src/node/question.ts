@@ -13,6 +13,7 @@ import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
 import { probe, type HostChoice } from "../host/probe.ts";
+import type { ProbeOptions } from "../host/probe-host.ts";
 import type { RegistryFleetChoice } from "../trust/registry-fleet.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 
@@ -44,7 +45,10 @@ export interface Question extends FleetQuestion {
 }
 
 /** Reads a question. The fleet of a reference counts as a lock. */
-export async function readQuestion(flags: QuestionOptions, world: World): Promise<Question> {
+export async function readQuestion(
+  flags: QuestionOptions & Pick<ProbeOptions, "ofNode">,
+  world: World,
+): Promise<Question> {
   const question = await readFleetQuestion(flags, world);
   const host = await probe(flags, world);
   if (!flags.explain) note(world, problemLines(host));

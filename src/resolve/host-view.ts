@@ -108,6 +108,9 @@ const brokenStates = {
   // nvidia-smi is NVML too, and runs only if nothing else could answer.
   HOST_SMI_TIMEOUT: "the driver hangs",
   HOST_SMI_FAILED: "nvidia-smi ends with an error that it does not explain",
+  HOST_MIG_EMPTY: "MIG mode is on and no instance is there",
+  HOST_FABRIC_NOT_READY: "a GPU is not registered with its NVSwitch fabric",
+  HOST_NO_UVM: "a container that was given CUDA has no /dev/nvidia-uvm",
   HOST_AMD_GPU_SKIPPED: "the driver has a GPU that its compute driver does not list",
 } as const satisfies Partial<Record<HostProblem["code"], string>>;
 

@@ -87,6 +87,13 @@ export function unusedBy(lock: Pick<Lock, "images">, host: HostFacts) {
   return usableGpus(view, isCard ? gpuVendors : vendorsIn(lock));
 }
 
+/** The vendors of the GPUs that an image without GPU code leaves unused, also of those that no driver drives. */
+export function vendorsUnusedBy(lock: Pick<Lock, "images">, host: HostFacts): ReadonlySet<GpuVendor> {
+  const view = viewHost(host);
+  const there = vendorsIn(lock).filter((vendor) => (view[vendor]?.gpus.length ?? 0) > 0);
+  return new Set([...unusedBy(lock, host).map(({ vendor }) => vendor), ...there]);
+}
+
 /** The listed images with code for a GPU of these vendors. */
 export function imagesOf<Named extends Pick<Rejection, "cell">>(
   vendors: ReadonlySet<GpuVendor>,

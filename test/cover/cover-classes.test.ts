@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { gpuWords } from "../../src/cover/cover-words.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
+import { checkCover } from "../../src/cover/policies.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
@@ -97,6 +98,34 @@ describe("AMD's hosts in a cover", () => {
     const { cover, rows } = rowsOf(lockOf({ cpu: image() }));
     expect(rows.map(([number]) => number)).toEqual([4, 1]);
     expect(cover.counts).toMatchObject({ served: 5, unusedGpus: 4 });
+  });
+});
+
+describe("a GPU that no driver drives", () => {
+  const fix = "install the NVIDIA driver, or load it: modprobe nvidia";
+  const problems = [{ code: "HOST_NO_DRIVER" as const, message: "1 NVIDIA GPU and no module", fix }];
+  const host = { ...gpuHost([gpu({ compute: "7.0", name: "Tesla V100" })], null), problems };
+  const lock = lockOf({ cpu: image(), volta: gpuImage(cuda("12.4.1", ["sm_70"])) });
+  const cover = coverReport({ from: "lock", lock }, [named(host, 0)]);
+
+  it("makes a GPU host, whose problem and cure are named", () => {
+    expect(cover.counts).toMatchObject({ unusedGpus: 1, native: 0 });
+    expect(cover.classes[0]).toMatchObject({
+      match: { cell: "cpu", native: false },
+      unusedGpus: true,
+      nearest: { cell: "volta", reasons: [{ code: "NO_NVIDIA_DRIVER", fix }] },
+      serve: `HOST_NO_DRIVER: ${fix}`,
+    });
+    const [violation, ...more] = checkCover(cover, ["no GPU host on a CPU image"]);
+    expect(more).toEqual([]);
+    expect(violation?.message).toMatch(/^has GPUs and gets cpu; .*HOST_NO_DRIVER: install the NVIDIA driver/);
+  });
+
+  it("is none for who asks for CPU images, and has no cure in another cell", () => {
+    const asked = coverReport({ from: "lock", lock }, [named(host, 0)], { cpuOnly: true });
+    expect(checkCover(asked, ["no GPU host on a CPU image"])).toEqual([]);
+    const alone = coverReport({ from: "lock", lock: lockOf({ cpu: image() }) }, [named(host, 0)]);
+    expect(alone.classes[0]).toMatchObject({ unusedGpus: true, serve: `HOST_NO_DRIVER: ${fix}` });
   });
 });
 

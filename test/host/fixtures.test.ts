@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { GpuFacts, HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
@@ -54,14 +54,17 @@ it("covers every problem state that the probe can find", async () => {
   expect([...found].sort()).toEqual([
     "HOST_CONTAINER_WITHOUT_DEVICES",
     "HOST_DRIVER_LIBRARY_MISMATCH",
+    "HOST_FABRIC_NOT_READY",
     "HOST_GPU_FIELD_UNKNOWN",
     "HOST_GPU_LOST",
     "HOST_GPU_TAKEN",
     "HOST_GPU_UNSUPPORTED_BY_DRIVER",
+    "HOST_MIG_EMPTY",
     "HOST_NOUVEAU",
     "HOST_NO_DEVICES",
     "HOST_NO_DRIVER",
     "HOST_NO_PERMISSION",
+    "HOST_NO_UVM",
     "HOST_NVML_FAILED",
     "HOST_SMI_FAILED",
     "HOST_SMI_GARBAGE",
@@ -82,9 +85,12 @@ function summary({ cpu, nvidia, problems, runtime }: HostFacts): string {
   const tail = [codes, runtime.nvidia ?? "-"];
   if (nvidia == null) return [cpu.level ?? "unknown", "no nvidia", ...tail].join(" | ");
   const driver = nvidia.driver === null ? "no driver" : `${nvidia.driver} ${nvidia.module ?? "unknown"}`;
-  const gpus = nvidia.gpus.map((gpu) =>
-    [gpu.compute ?? "unknown", gpu.class, ...gpu.mig.map(({ profile }) => profile)].join(" "),
-  );
+  const gpus = nvidia.gpus.map((gpu) => [gpu.compute ?? "unknown", gpu.class, ...migWords(gpu)].join(" "));
   const all = [cpu.level ?? "unknown", driver, nvidia.cuda ?? "-", gpus.join(", ") || "no gpu", ...tail];
   return all.join(" | ");
+}
+
+/** `no instance` where the mode is on and empty. */
+function migWords({ mig }: GpuFacts): readonly string[] {
+  return mig?.length === 0 ? ["no instance"] : (mig ?? []).map(({ profile }) => profile);
 }

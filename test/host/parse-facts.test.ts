@@ -73,7 +73,6 @@ describe("parseHostFacts", () => {
             memoryMiB: null,
             class: "unknown",
             integrated: null,
-            mig: [],
             use: { processes: null, memoryMiB: null },
           },
         ],

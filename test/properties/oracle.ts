@@ -162,6 +162,9 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     "HOST_NO_DEVICES",
     "HOST_SMI_TIMEOUT",
     "HOST_SMI_FAILED",
+    "HOST_MIG_EMPTY",
+    "HOST_FABRIC_NOT_READY",
+    "HOST_NO_UVM",
   ];
   const broken_ = rocm === undefined ? broken : ["HOST_AMD_GPU_SKIPPED"];
   if (accelerator === undefined && host.problems.some((problem) => broken_.includes(problem.code)))
@@ -458,7 +461,8 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
   const built = Object.values(lock.images).filter(({ digest }) => digest !== null);
   // The same where its state is no state to stay in. Images for NVIDIA come before those for AMD.
   const ill = (codes: RegExp) => host.problems.some(({ code }) => codes.test(code));
-  const broken = /^HOST_(DRIVER_LIBRARY_MISMATCH|GPU_LOST|NVML_FAILED|NO_DEVICES|SMI_TIMEOUT|SMI_FAILED)$/;
+  const broken =
+    /^HOST_(DRIVER_LIBRARY_MISMATCH|GPU_LOST|NVML_FAILED|NO_DEVICES|SMI_TIMEOUT|SMI_FAILED|MIG_EMPTY|FABRIC_NOT_READY|NO_UVM)$/;
   const nvidiaOpen = (isUntold(host) || ill(broken)) && built.some(({ requires }) => requires.cuda !== null);
   const amdOpen =
     (isAmdUntold(host) || ill(/^HOST_AMD_GPU_SKIPPED$/)) &&

@@ -47,9 +47,8 @@ const nvidia: Vendor<NvidiaFacts> = {
   name: "NVIDIA",
   kindsOf: ({ gpus }) => gpus.map(({ compute }) => compute),
   compose(from, gpus, open) {
-    const { driver, module, library, cuda, driverScale } = from ?? unknownNvidia;
-    const scale = driverScale === undefined ? {} : { driverScale };
-    return { driver, ...scale, module, library, cuda, gpus: gpus?.gpus ?? [], ...open };
+    const { unknown: _, ...told } = from ?? unknownNvidia;
+    return { ...told, gpus: gpus?.gpus ?? [], ...open };
   },
 };
 

@@ -14,8 +14,9 @@ import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
 import { cpuFromLabels } from "./cpu-labels.ts";
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
+import { withStateProblems } from "../nvidia/broken-states.ts";
 import { type Joined, joinAmd, joinNvidia, type NamedReport } from "./join-sources.ts";
-import { nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
+import { isMigInvalid, nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
 import { slicedNode } from "./resource-slices.ts";
 import { amdFromPci, amdFromSlices } from "./amd-slices.ts";
 import { nvidiaFromSlices } from "./nvidia-slices.ts";
@@ -40,7 +41,7 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   if (exact !== null) {
     const [kernel, old] = agreed("kernel", exact.kernel, host.kernel);
     const problems = [...exact.problems, ...old, ...unlike(exact, host), ...nvidia.problems, ...amd.problems];
-    return withinGrammar({ ...exact, kernel, ...joined, problems });
+    return withStateProblems(withinGrammar({ ...exact, kernel, ...joined, problems }));
   }
   const fix = nvidia.facts?.driver == null ? gpuFix : probeFix;
   return withinGrammar({
@@ -107,7 +108,8 @@ async function nvidiaSources(
     // Not counted: a virtual function is a PCI device like its card.
     {
       ...nodeFeatures,
-      facts: await nvidiaFromPci(node.features?.gpus),
+      // The PCI bus shows cards, and no card in that state is one for CUDA.
+      facts: isMigInvalid(node.labels) ? undefined : await nvidiaFromPci(node.features?.gpus),
       labelled: true,
       counted: false,
       open: [],

@@ -23,6 +23,18 @@ export async function nvidiaFromLabels({
   const driver = driverVersion(labels);
   const product = labels["nvidia.com/gpu.product"];
   if (driver === null && product === undefined) return withoutDiscovery(labels, gpuCapacity);
+  if (isMigInvalid(labels))
+    return {
+      facts: {
+        ...unknownNvidia,
+        ...{ driver, cuda: cudaVersion(labels) },
+        unknown: driver === null ? openGpuFacts : ["gpus"],
+      },
+      counted: false,
+      open: [
+        "the product is labelled MIG-INVALID: GPUs are in MIG mode without an instance, have several profiles, or are not all in that mode",
+      ],
+    };
   const { name, mig } = readProduct(product ?? "");
   const gpu = await describe(labels, name);
   const count = mig ? 1 : countOf(labels, gpuCapacity);
@@ -41,6 +53,11 @@ export async function nvidiaFromLabels({
       ...(gpu.compute === null ? ["the compute capability is not labelled and the product is unknown"] : []),
     ],
   };
+}
+
+/** The strategy `single` found no instance, several profiles, or GPUs outside of MIG mode too (internal/lm, TestMigStrategySingleLabels). */
+export function isMigInvalid(labels: Labels): boolean {
+  return labels["nvidia.com/gpu.product"]?.endsWith("-MIG-INVALID") === true;
 }
 
 /** Without GPU Feature Discovery: Node Feature Discovery labels PCI classes, a device plugin announces a capacity. */

@@ -63,10 +63,17 @@ async function gpuOf(devices: readonly SlicedDevice[]): Promise<GpuFacts> {
     bus: formatBus(attributes[busAttribute] ?? ""),
     // The memory of an instance is its own.
     memoryMiB: whole?.memoryMiB ?? null,
-    mig: devices.flatMap(({ attributes: { type, uuid, profile } }) =>
-      type === "mig" && uuid !== undefined && profile !== undefined ? [{ uuid, profile }] : [],
-    ),
+    ...migOf(devices),
   };
+}
+
+/** A card that is offered whole is not in MIG mode. The driver turns the mode on for an instance that it makes on demand. */
+function migOf(devices: readonly SlicedDevice[]): Pick<GpuFacts, "mig"> {
+  const mig = devices.flatMap(({ attributes: { type, uuid, profile } }) =>
+    type === "mig" && uuid !== undefined && profile !== undefined ? [{ uuid, profile }] : [],
+  );
+  if (mig.length > 0) return { mig };
+  return devices.every(({ attributes: { type } }) => type === "gpu") ? { mig: null } : {};
 }
 
 /**

@@ -55,7 +55,7 @@ async function completeGpu(gpu: GpuFacts, pciGpus: readonly PciGpu[], tegra: Teg
     pci,
     class: tegra === null ? productClass(known?.product.class, name) : "tegra",
     integrated: tegra !== null ? true : pci === null || known === null ? null : integratedPci.includes(pci),
-    mig: [...gpu.mig].sort((a, b) => compareText(a.uuid, b.uuid)),
+    ...(gpu.mig && { mig: [...gpu.mig].sort((a, b) => compareText(a.uuid, b.uuid)) }),
   };
   return { facts, source: gpu.compute === null ? (guess?.source ?? null) : null };
 }

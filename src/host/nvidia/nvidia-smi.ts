@@ -1,6 +1,6 @@
 /** Parses the output of `nvidia-smi`. */
 
-import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
+import type { FabricState, GpuFacts, HostProblem, MigInstance } from "../facts.ts";
 import * as problem from "../host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 
@@ -16,6 +16,8 @@ export const queryFields = [
   "memory.used",
   "mig.mode.current",
   "compute_cap",
+  "fabric.state",
+  "fabric.status",
 ] as const;
 
 export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pci" | "bus" | "memoryMiB"> {
@@ -23,6 +25,7 @@ export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pc
   readonly driver: string | null;
   readonly usedMiB: number | null;
   readonly mig: boolean | null;
+  readonly fabric: FabricState | null;
   /** Columns with an error in place of a value: `[Unknown Error]`, `[GPU is lost]`, `ERR!`. */
   readonly broken: readonly string[];
 }
@@ -80,9 +83,24 @@ function smiGpu(columns: readonly string[], row: readonly string[]): SmiGpu {
     usedMiB: digits(value("memory.used")?.replace(/(?<!\s)\s*MiB$/, "") ?? null),
     compute: /^\d{1,2}\.\d$/.exec(value("compute_cap") ?? "")?.[0] ?? null,
     mig: mig === "enabled" ? true : mig === "disabled" ? false : null,
-    broken: columns.filter((column) => isBroken(raw(column) ?? "")),
+    fabric: fabricOf(raw("fabric.state"), raw("fabric.status")),
+    // An error is a value of the fabric's status.
+    broken: columns.filter((column) => column !== "fabric.status" && isBroken(raw(column) ?? "")),
   };
 }
+
+/** GB200 prints `state  Completed`. */
+function fabricOf(state: string | null, status: string | null): FabricState | null {
+  const found = fabricWords.find(([pattern]) => pattern.test(state ?? ""))?.[1] ?? null;
+  return found === "completed" && status !== null && !/success$|n\/a\]?$/i.test(status) ? "failed" : found;
+}
+
+const fabricWords: readonly (readonly [RegExp, FabricState])[] = [
+  [/completed$/i, "completed"],
+  [/in progress$/i, "in-progress"],
+  [/not started$/i, "not-started"],
+  [/^\[?(?:n\/a|not supported)\]?$/i, "none"],
+];
 
 /** `[N/A]`, `N/A`, `[Not Supported]`, `[Requested functionality has been deprecated]`, `ERR!`: no value. */
 function present(cell: string | null): string | null {

@@ -65,6 +65,7 @@ function readDevice(library: NativeLibrary, index: number): NvmlDevice {
     ),
     processes: readProcessCount(on),
     mig: readMig(library, on),
+    fabric: readFabric(on("nvmlDeviceGetGpuFabricInfo", ["void *"])),
   };
 }
 
@@ -121,16 +122,26 @@ function readProcessCount(on: (name: string, types: readonly string[]) => Call):
   return { code: nvmlCodes.functionNotFound };
 }
 
-type MigDevices = NvmlAnswer<readonly { readonly uuid: string; readonly name: string }[]>;
+/** nvmlGpuFabricInfo_t: char[16] uuid of the cluster, uint status, uint clique, uchar state. */
+function readFabric(call: Call): NvmlAnswer<{ state: number; status: number }> {
+  const info = Buffer.alloc(64);
+  return answer(call(info), () => ({ state: info.readUInt8(24), status: uint(info, 16) }));
+}
 
-function readMig(library: NativeLibrary, on: (name: string, types: readonly string[]) => Call): MigDevices {
+function readMig(
+  library: NativeLibrary,
+  on: (name: string, types: readonly string[]) => Call,
+): NvmlDevice["mig"] {
   const mode = readPair(on("nvmlDeviceGetMigMode", ["void *", "void *"]));
   if (!("value" in mode)) return mode;
   const count = readNumber(on("nvmlDeviceGetMaxMigDeviceCount", ["void *"]));
-  if (mode.value[0] !== 1 || !("value" in count)) return { value: [] };
+  if (mode.value[0] !== 1) return { value: null };
+  if (!("value" in count)) return count;
   const handleOf = on("nvmlDeviceGetMigDeviceHandleByIndex", ["uint", "void *"]);
+  const codes = new Set<number>();
   const devices = Array.from({ length: Math.min(count.value, 64) }, (_, index) => {
     const handle = readHandle(handleOf, index);
+    codes.add(nvmlCode(handle));
     if (!("value" in handle)) return [];
     const get = (name: string): Call => {
       const call = library.bind(name, ["uintptr_t", "void *", "uint"]);
@@ -139,5 +150,8 @@ function readMig(library: NativeLibrary, on: (name: string, types: readonly stri
     const [uuid, name] = [readString(get("nvmlDeviceGetUUID")), readString(get("nvmlDeviceGetName"))];
     return "value" in uuid ? [{ uuid: uuid.value, name: "value" in name ? name.value : "" }] : [];
   });
-  return { value: devices.flat() };
+  // An empty place is "not found". After another code, instances may be there that were not listed.
+  const failed = [...codes].find((code) => code !== nvmlCodes.success && code !== nvmlCodes.notFound);
+  const found = devices.flat();
+  return found.length === 0 && failed !== undefined ? { code: failed } : { value: found };
 }

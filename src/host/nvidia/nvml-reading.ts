@@ -27,7 +27,10 @@ export interface NvmlDevice {
   readonly pci: NvmlAnswer<{ readonly id: number; readonly bus: string }>;
   readonly memory: NvmlAnswer<{ readonly totalBytes: number; readonly usedBytes: number }>;
   readonly processes: NvmlAnswer<number>;
-  readonly mig: NvmlAnswer<readonly { readonly uuid: string; readonly name: string }[]>;
+  /** null where the mode is off. */
+  readonly mig: NvmlAnswer<readonly { readonly uuid: string; readonly name: string }[] | null>;
+  /** `nvmlGpuFabricState_t`, and the `nvmlReturn_t` of a completed registration. Absent if nobody asked. */
+  readonly fabric?: NvmlAnswer<{ readonly state: number; readonly status: number }>;
 }
 
 /** The `nvmlReturn_t` values that mean something to the probe, in nvml.h's words. */

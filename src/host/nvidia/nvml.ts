@@ -1,6 +1,6 @@
 /** Turns NVML's answers into a reading of driver and GPUs. */
 
-import type { GpuFacts, HostProblem } from "../facts.ts";
+import type { FabricState, GpuFacts, HostProblem } from "../facts.ts";
 import { gpuLost, gpuUnreadable, noPermission } from "../host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 import { unknownGpu } from "../no-facts.ts";
@@ -63,12 +63,30 @@ function gpuOf(device: NvmlDevice, index: number): GpuFacts {
     pci: pci === null ? null : formatPciId(pci.id),
     bus: pci === null ? null : formatBus(pci.bus),
     memoryMiB: mebibytes(memory?.totalBytes),
-    mig: (nvmlValue(device.mig) ?? []).map(({ uuid, name }) => ({ uuid, profile: migProfile(name) })),
+    ...migOf(device),
+    ...fabricOf(device),
     use: {
       processes: nvmlValue(device.processes),
       memoryMiB: mebibytes(memory?.usedBytes),
     },
   };
+}
+
+/** A GPU without MIG, and a library from before MIG, have no such mode. */
+function migOf({ mig }: NvmlDevice): Pick<GpuFacts, "mig"> {
+  if ("value" in mig)
+    return { mig: mig.value?.map(({ uuid, name }) => ({ uuid, profile: migProfile(name) })) ?? null };
+  return mig.code === nvmlCodes.notSupported || mig.code === nvmlCodes.functionNotFound ? { mig: null } : {};
+}
+
+const fabricByState: readonly FabricState[] = ["none", "not-started", "in-progress", "completed"];
+
+function fabricOf({ fabric }: NvmlDevice): Pick<GpuFacts, "fabric"> {
+  if (fabric === undefined) return {};
+  if ("code" in fabric) return fabric.code === nvmlCodes.notSupported ? { fabric: "none" } : {};
+  const state = fabricByState[fabric.value.state];
+  const isFailed = state === "completed" && fabric.value.status !== nvmlCodes.success;
+  return state === undefined ? {} : { fabric: isFailed ? "failed" : state };
 }
 
 function mebibytes(bytes: number | undefined): number | null {

@@ -50,14 +50,15 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
 
 type Run = (...args: string[]) => Promise<CommandResult | null>;
 
-/** Each program knows its own set of fields. An unknown field is left out, and the query runs again. */
+/** Each program knows its own set of fields. An unknown one is left out with those of its section, and the query runs again. */
 async function query(run: Run): Promise<CommandResult | null> {
   let fields: readonly string[] = queryFields;
   for (;;) {
     const answer = await run(`--query-gpu=${fields.join(",")}`, "--format=csv");
     const unknown = answer === null ? null : unknownField(`${answer.stdout}\n${answer.stderr}`);
     if (unknown === null || !fields.includes(unknown)) return answer;
-    fields = fields.filter((field) => field !== unknown);
+    const section = unknown.startsWith("fabric.") ? "fabric." : unknown;
+    fields = fields.filter((field) => !field.startsWith(section));
   }
 }
 
@@ -106,14 +107,20 @@ function gpusOf(gpus: readonly SmiGpu[], list: string): readonly GpuFacts[] {
   return gpus.map((gpu, position) => {
     const { uuid, name, compute, pci, bus, memoryMiB, usedMiB } = gpu;
     const index = isNumbered ? (gpu.index ?? position) : position;
-    const mig = gpu.mig === true ? migOf(list, uuid, index) : [];
+    const mig = gpu.mig === true ? migOf(list, uuid, index) : gpu.mig === false ? null : undefined;
     const use = { ...unknownUse, memoryMiB: usedMiB };
-    return { ...unknownGpu(index), uuid, name, compute, pci, bus, memoryMiB, mig, use };
+    return {
+      ...unknownGpu(index),
+      ...{ uuid, name, compute, pci, bus, memoryMiB, use },
+      ...(mig !== undefined && { mig }),
+      ...(gpu.fabric !== null && { fabric: gpu.fabric }),
+    };
   });
 }
 
-function migOf(list: string, uuid: string | null, index: number): readonly MigInstance[] {
+/** undefined where the list lacks the GPU, so that nobody knows its instances. */
+function migOf(list: string, uuid: string | null, index: number): readonly MigInstance[] | undefined {
   const entries = parseSmiList(list);
   const entry = entries.find((each) => each.uuid === uuid) ?? entries.find((each) => each.index === index);
-  return entry?.mig ?? [];
+  return entry?.mig;
 }

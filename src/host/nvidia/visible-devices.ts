@@ -43,7 +43,7 @@ function findEntry(gpus: readonly GpuFacts[], entry: string, grammar: SelectionG
   const instance = /^(\d{1,4}):(\d{1,4})$/.exec(entry);
   if (instance !== null && grammar === "nvidia") {
     const gpu = gpus.find(({ index }) => index === Number(instance[1]));
-    const mig = gpu?.mig[Number(instance[2])];
+    const mig = gpu?.mig?.[Number(instance[2])];
     return gpu === undefined || mig === undefined ? null : { ...gpu, mig: [mig] };
   }
   if (/^MIG-/i.test(entry)) return findMig(gpus, entry, grammar);
@@ -55,7 +55,9 @@ function findEntry(gpus: readonly GpuFacts[], entry: string, grammar: SelectionG
 
 function findMig(gpus: readonly GpuFacts[], entry: string, grammar: SelectionGrammar): GpuFacts | null {
   const found = gpus.flatMap((gpu) =>
-    gpu.mig.filter(({ uuid }) => matches(uuid, entry, grammar)).map((mig) => ({ ...gpu, mig: [mig] })),
+    (gpu.mig ?? [])
+      .filter(({ uuid }) => matches(uuid, entry, grammar))
+      .map((mig) => ({ ...gpu, mig: [mig] })),
   );
   return found.length === 1 ? (found[0] ?? null) : null;
 }
@@ -68,9 +70,8 @@ function matches(uuid: string, entry: string, grammar: SelectionGrammar): boolea
 /** Joins two entries of one GPU: the instances of both. */
 function merge(before: GpuFacts | undefined, found: GpuFacts, gpus: readonly GpuFacts[]): GpuFacts {
   if (before === undefined) return found;
-  const named = new Set([...before.mig, ...found.mig].map(({ uuid }) => uuid));
   const whole = gpus.find(({ index }) => index === found.index) ?? found;
-  return { ...whole, mig: whole.mig.filter(({ uuid }) => named.has(uuid)) };
+  return withMig(whole, new Set([before, found].flatMap(migUuids)));
 }
 
 /**
@@ -146,7 +147,17 @@ function intersect(a: readonly GpuFacts[], b: readonly GpuFacts[]): readonly Gpu
   return a.flatMap((gpu) => {
     const other = b.find(({ index }) => index === gpu.index);
     if (other === undefined) return [];
-    const visible = new Set(other.mig.map(({ uuid }) => uuid));
-    return [{ ...gpu, mig: gpu.mig.filter(({ uuid }) => visible.has(uuid)) }];
+    const both = withMig(gpu, new Set(migUuids(other)));
+    // Each list has instances, and no list has one of the other's: nothing of the GPU is left.
+    return both.mig?.length === 0 && gpu.mig?.length !== 0 ? [] : [both];
   });
+}
+
+function migUuids({ mig }: GpuFacts): readonly string[] {
+  return mig?.map(({ uuid }) => uuid) ?? [];
+}
+
+/** The GPU with these of its MIG instances. */
+function withMig(gpu: GpuFacts, uuids: ReadonlySet<string>): GpuFacts {
+  return gpu.mig == null ? gpu : { ...gpu, mig: gpu.mig.filter(({ uuid }) => uuids.has(uuid)) };
 }

@@ -246,7 +246,7 @@ function namedUnits(host: HostFacts, list: string): readonly GpuUnit[] {
     unit.vendor === "nvidia" &&
     named.some(
       ({ index, mig }) =>
-        index === unit.gpu.index && (unit.mig === null || mig.some(({ uuid }) => uuid === unit.mig?.uuid)),
+        index === unit.gpu.index && (unit.mig === null || mig?.some(({ uuid }) => uuid === unit.mig?.uuid)),
     );
   return [...units.filter(isNamed), ...ofAmd(cards)];
 }

@@ -48,7 +48,7 @@ export function allUnits({ nvidia, amd }: Pick<HostFacts, "nvidia" | "amd">): re
 
 /** A GPU in MIG mode is used through its instances only. */
 function nvidiaUnits(gpu: GpuFacts): readonly NvidiaUnit[] {
-  if (gpu.mig.length === 0) return [{ vendor: "nvidia", gpu, mig: null, name: String(gpu.index) }];
+  if (gpu.mig == null) return [{ vendor: "nvidia", gpu, mig: null, name: String(gpu.index) }];
   return gpu.mig.map((mig, instance) => ({
     vendor: "nvidia",
     gpu: { ...gpu, mig: [mig] },
@@ -65,7 +65,9 @@ export function narrowTo(host: HostFacts, units: readonly GpuUnit[]): HostFacts 
   const gpus = (nvidia?.gpus ?? []).flatMap((gpu) => {
     const unitsOfGpu = given("nvidia", gpu.index);
     if (unitsOfGpu.length === 0) return [];
-    return [{ ...gpu, mig: unitsOfGpu.flatMap(({ mig }) => (mig === null ? [] : [mig])) }];
+    return [
+      { ...gpu, ...(gpu.mig && { mig: unitsOfGpu.flatMap(({ mig }) => (mig === null ? [] : [mig])) }) },
+    ];
   });
   return {
     ...host,

@@ -177,7 +177,7 @@ export const judgeMain = ({ brands, classes, repositories, amd }: FleetNeeds): s
     if (feature && !lists) tell("UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)
     fitsets()
     if (cpuonly) for (i = 1; i <= n; i++) if (req[i] != "-") plat[i] = "--cpu"
-    if (!cpuonly) { nvidia(); visible()${amd ? "; amdgpus()" : ""} }
+    if (!cpuonly) { nvidia(); visible(); states()${amd ? "; amdgpus()" : ""} }
     ${brands ? "readruntime()" : ""}
     drvkey = v(drv)
     cudakey = v(cuda)

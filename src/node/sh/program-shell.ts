@@ -14,6 +14,7 @@ export interface ShellText {
 /** Paths whose existence is a fact. */
 const paths = [
   "/dev/nvidiactl",
+  "/dev/nvidia-uvm",
   "/dev/dxg",
   `${wslLibraries}/libcuda.so.1`,
   "/.dockerenv",
@@ -95,6 +96,7 @@ for p in nvidia nouveau${needs.amd ? " amdgpu radeon" : ""}; do
 done
 fi
 fact "p \${d##*/} $i $k${needs.amd ? " $v" : ""}" ;;
+0x0680*${needs.amd ? "0x10[dD]*" : ""}) fact "e nvswitch" ;;
 esac ;;
 esac
 done

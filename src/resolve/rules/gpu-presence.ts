@@ -68,10 +68,15 @@ export function noneVisible(vendor: GpuVendor, driver: string, problems: readonl
 
 /** If the probe has seen the cause, its message and cure say more than the rule can. */
 export function because(found: Misfit, vendor: GpuVendor, problems: readonly HostProblem[]): Misfit {
-  const cause = problems.find((each) => Object.hasOwn(causes, each.code) && vendorOfProblem(each) === vendor);
+  const cause = causeOf(vendor, problems);
   return cause === undefined
     ? found
     : misfit(found.code, `${found.message}: ${cause.message}`, cause.fix ?? found.cures);
+}
+
+/** The problem after which no GPU of the vendor is usable. */
+export function causeOf(vendor: GpuVendor, problems: readonly HostProblem[]): HostProblem | undefined {
+  return problems.find((each) => Object.hasOwn(causes, each.code) && vendorOfProblem(each) === vendor);
 }
 
 const causes = {

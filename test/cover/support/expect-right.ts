@@ -3,9 +3,19 @@
 import { expect } from "vitest";
 import type { Cover } from "../../../src/cover/cover-classes.ts";
 import type { CoverFleet } from "../../../src/cover/cover-fleet.ts";
+import type { HostFacts } from "../../../src/host/facts.ts";
 import type { NamedHost } from "../../../src/host/read-hosts.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
 import { nearestFirst } from "../../../src/resolve/nearest.ts";
 import { rankImages, resolveImage } from "../../../src/resolve/resolve-image.ts";
+
+/** A GPU that no driver drives is a GPU too, and `resolve` tells its problem in place of its lack of use. */
+function isIdle({ images }: Lock, cell: string, { nvidia, amd }: HostFacts): boolean {
+  const { cuda = null, rocm = null, accelerator } = images[cell]?.requires ?? {};
+  const forAmd = Object.values(images).some(({ requires }) => requires.rocm != null);
+  const there = (nvidia?.gpus.length ?? 0) + (forAmd ? (amd?.gpus.length ?? 0) : 0);
+  return cuda === null && rocm === null && accelerator === undefined && there > 0;
+}
 
 /** Each host of a cover, with the class that speaks for it. */
 export function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cover: Cover): void {
@@ -22,7 +32,7 @@ export function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cove
       match?.cell,
       match?.tier,
       ranked.slice(1).map(({ cell }) => cell),
-      unusedGpus !== undefined,
+      unusedGpus !== undefined || (match !== null && isIdle(fleet.lock, match.cell, facts)),
     ]);
     if (match !== null) got.set(match.cell, (got.get(match.cell) ?? 0) + 1);
     else {

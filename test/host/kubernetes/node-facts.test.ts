@@ -215,6 +215,23 @@ describe("GPUs", () => {
     expect(host.problems.map(({ message }) => message).join("\n")).toContain("partitioned");
   });
 
+  it("in MIG mode that is labelled invalid are unknown, whatever the PCI bus shows", async () => {
+    const labels = {
+      ...amd64,
+      ...a100,
+      "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB-MIG-INVALID",
+      "nvidia.com/gpu.count": "0",
+    };
+    const host = await read(labels);
+    expect(host.nvidia).toMatchObject({ gpus: [], unknown: ["gpus"] });
+    expect(host.problems.map(({ message }) => message).join("\n")).toContain("MIG-INVALID");
+    for (const one of [image(), gpuImage(cuda("12.1.1", ["sm_80"]))])
+      expect(checkFit(one, allFeatures(host), { gpuImages: ["nvidia"] })).toMatchObject({
+        code: "FACT_UNKNOWN",
+        message: expect.stringContaining("nvidia.gpus of this host"),
+      });
+  });
+
   it("without GPU Feature Discovery are a device whose driver is unknown", async () => {
     const host = await read({ ...amd64, "feature.node.kubernetes.io/pci-0302_10de.present": "true" });
     expect(host.nvidia).toMatchObject({ driver: null, gpus: [] });

@@ -91,7 +91,7 @@ describe("NVIDIA's ResourceSlices", () => {
     ]);
     expect(host.nvidia?.gpus[0]).toMatchObject({
       ...{ name: "NVIDIA H100 80GB HBM3", compute: "9.0", class: "datacenter", memoryMiB: 81559 },
-      ...{ bus: "00000000:65:00.0", mig: [] },
+      ...{ bus: "00000000:65:00.0", mig: null },
     });
     expect(host.sources).toMatchObject({
       "nvidia.driver": "ResourceSlices",
@@ -115,7 +115,8 @@ describe("NVIDIA's ResourceSlices", () => {
       },
     ]);
     const onDemand = await read(node(), nvidia([mig("1g.10gb")]));
-    expect(onDemand.nvidia?.gpus).toMatchObject([{ uuid: "GPU-p", compute: "8.0", mig: [] }]);
+    expect(onDemand.nvidia?.gpus).toMatchObject([{ uuid: "GPU-p", compute: "8.0" }]);
+    expect(onDemand.nvidia?.gpus[0]).not.toHaveProperty("mig");
     expect(open(onDemand)).toContain("partitioned on demand");
   });
 

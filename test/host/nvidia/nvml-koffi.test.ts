@@ -33,6 +33,8 @@ describe("NVML through koffi", needs(whyNot), () => {
   beforeAll(() => {
     compile("libnvidia-ml.so.1");
     compile("libnvidia-ml-mismatch.so.1", "-DINIT_FAILS=18");
+    compile("libnvidia-ml-empty.so.1", "-DMIG_DENIED=6", "-DFABRIC_STATUS=999");
+    compile("libnvidia-ml-denied.so.1", "-DMIG_DENIED=4");
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -65,6 +67,7 @@ describe("NVML through koffi", needs(whyNot), () => {
           { uuid: "MIG-0000000a-1111-4222-8333-444444444444", profile: "3g.40gb" },
           { uuid: "MIG-0000000c-1111-4222-8333-444444444444", profile: "1g.10gb" },
         ],
+        fabric: "completed",
         use: { processes: 5, memoryMiB: 59 },
       },
       {
@@ -75,9 +78,20 @@ describe("NVML through koffi", needs(whyNot), () => {
         pci: "10de:20b2",
         bus: "00000000:CA:00.0",
         memoryMiB: 81920,
+        mig: null,
+        fabric: "none",
         use: { processes: 0, memoryMiB: 920 },
       },
     ]);
+  });
+
+  it("tells MIG mode without an instance from instances that it may not see", async () => {
+    const first = async (name: string) => {
+      const reading = await readNvmlWithKoffi([library(name)]);
+      return reading === null ? null : interpretNvml(reading).gpus?.[0];
+    };
+    expect(await first("libnvidia-ml-empty.so.1")).toMatchObject({ mig: [], fabric: "failed" });
+    expect(await first("libnvidia-ml-denied.so.1")).not.toHaveProperty("mig");
   });
 
   it("gives the code of a library that cannot be initialized", async () => {

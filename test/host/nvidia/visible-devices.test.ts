@@ -4,7 +4,7 @@ import type { GpuFacts } from "../../../src/host/facts.ts";
 import type { HostIo } from "../../../src/host/host-io.ts";
 import { applyVisibility, narrowGpus, selectGpus } from "../../../src/host/nvidia/visible-devices.ts";
 
-function gpu(index: number, mig: readonly string[] = []): GpuFacts {
+function gpu(index: number, mig: readonly string[] | null = null): GpuFacts {
   return {
     index,
     uuid: `GPU-${index}${index}${index}a-b`,
@@ -15,7 +15,7 @@ function gpu(index: number, mig: readonly string[] = []): GpuFacts {
     memoryMiB: 81920,
     class: "datacenter",
     integrated: false,
-    mig: mig.map((uuid) => ({ uuid, profile: "1g.10gb" })),
+    mig: mig?.map((uuid) => ({ uuid, profile: "1g.10gb" })) ?? null,
     use: { processes: 0, memoryMiB: 0 },
   };
 }
@@ -26,7 +26,7 @@ const pick = (text: string, grammar: "cuda" | "nvidia") => {
   return [
     picked
       .map(({ index, mig }) =>
-        mig.length === 0 ? `${index}` : `${index}:${mig.map(({ uuid }) => uuid).join("+")}`,
+        mig == null ? `${index}` : `${index}:${mig.map(({ uuid }) => uuid).join("+")}`,
       )
       .join(" "),
     invalid,

@@ -79,6 +79,9 @@ const problems: readonly HostProblem[] = [
   { code: "HOST_GPU_LOST", message: "GPU 1 fell off the bus" },
   { code: "HOST_NVML_FAILED", message: "NVML: Unknown Error" },
   { code: "HOST_SMI_TIMEOUT", message: "nvidia-smi did not answer in 5 s" },
+  { code: "HOST_MIG_EMPTY", message: "MIG mode is on and no instance is there on GPU 0" },
+  { code: "HOST_FABRIC_NOT_READY", message: "the NVSwitch fabric is not up for GPU 0" },
+  { code: "HOST_NO_UVM", message: "this container has a GPU and no /dev/nvidia-uvm" },
   { code: "HOST_CONTAINER_WITHOUT_DEVICES", message: "no /dev/nvidiactl" },
 ];
 

@@ -112,7 +112,7 @@ function nvidiaLabels(host: HostFacts, view: HostView): Values {
   const compat = [...classes].every((name) => compatAllowsClass(name) === true);
   const gpus = host.nvidia?.gpus ?? [];
   const products = [...new Set(gpus.flatMap(({ name }) => name ?? []))];
-  const profiles = gpus.flatMap(({ mig }) => mig.map(({ profile }) => profile));
+  const profiles = gpus.flatMap(({ mig }) => mig?.map(({ profile }) => profile) ?? []);
   const product = products.length > 1 ? "mixed" : plainValue(products[0] ?? "");
   return {
     ...numbers,

@@ -23,6 +23,10 @@ typedef struct {
   unsigned long long total, reserved, free, used;
 } nvmlMemory_v2_t;
 
+#ifndef FABRIC_STATUS
+#define FABRIC_STATUS 0
+#endif
+
 struct fake {
   int id;
 };
@@ -127,6 +131,21 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
   return 7;
 }
 
+typedef struct {
+  unsigned char clusterUuid[16];
+  nvmlReturn_t status;
+  unsigned int cliqueId;
+  unsigned char state;
+} nvmlGpuFabricInfo_t;
+
+nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *info) {
+  if (device->id == 2) return 3;
+  memset(info, 0x7f, sizeof *info);
+  info->status = FABRIC_STATUS;
+  info->state = 3;
+  return 0;
+}
+
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending) {
   if (device->id == 2) return 3;
   *current = *pending = 1;
@@ -141,6 +160,9 @@ nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned int *c
 
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index, nvmlDevice_t *mig) {
   (void)device;
+#ifdef MIG_DENIED
+  return MIG_DENIED;
+#endif
   if (index != 0 && index != 2) return 6;
   *mig = &migs[index];
   return 0;

@@ -84,6 +84,15 @@ const products: readonly (readonly [id: string, name: string, compute: readonly 
   ["3fff", "NVIDIA Z9000", [13, 2]],
 ];
 
+const ready = { state: 3, status: 0 };
+
+function instances(gpu: number, count: number) {
+  return Array.from({ length: count }, (_, place) => ({
+    uuid: `MIG-${gpu}a-${place + 1}`,
+    name: "NVIDIA MIG 3g.40gb",
+  }));
+}
+
 export interface RandomMachine {
   readonly machine: Machine;
   readonly nvml: NvmlReading | null;
@@ -114,6 +123,15 @@ export function randomMachine(chance: Chance): RandomMachine {
     );
   const container = some(0.15);
   if (container) nodes.push("/.dockerenv");
+  if (some(0.7)) nodes.push("/dev/nvidia-uvm");
+  if (some(container ? 0.5 : 0.1))
+    env.NVIDIA_DRIVER_CAPABILITIES = pick(chance, [
+      "utility",
+      "utility,compute",
+      "all",
+      "graphics, compute",
+      "",
+    ]);
 
   if (some(0.15))
     return { machine: { arch: "x64", env, files, nodes, links, denied: [], smi: null }, nvml: null };
@@ -181,7 +199,26 @@ export function randomMachine(chance: Chance): RandomMachine {
       },
       memory: { value: { totalBytes: 2 ** 36, usedBytes: 0 } },
       processes: { value: 0 },
-      mig: { value: some(0.1) ? [{ uuid: `MIG-${index}a-1`, name: "NVIDIA MIG 3g.40gb" }] : [] },
+      mig: {
+        value: pick(chance, [
+          ...Array.from({ length: 16 }, () => null),
+          instances(index, 0),
+          instances(index, 1),
+          instances(index, 2),
+        ]),
+      },
+      fabric:
+        compute[0] === 9 || compute[0] === 10
+          ? {
+              value: pick(chance, [
+                ...Array.from({ length: 20 }, () => ready),
+                { state: 1, status: 0 },
+                { state: 2, status: 0 },
+                { state: 3, status: 999 },
+                { state: 0, status: 0 },
+              ]),
+            }
+          : { code: 3 },
     });
   }
   if (some(0.3))
@@ -198,6 +235,7 @@ export function randomMachine(chance: Chance): RandomMachine {
       "x",
       "0,x,1",
       "MIG-0",
+      "MIG-0a-2",
       "all",
     ]);
   if (some(0.2)) env.CUDA_DEVICE_ORDER = "PCI_BUS_ID";

@@ -1,6 +1,11 @@
 /** The output of nvidia-smi for these answers of NVML: the program asks nothing else. */
 
-import { type NvmlAnswer, type NvmlReading, nvmlCodes } from "../../../../src/host/nvidia/nvml-reading.ts";
+import {
+  type NvmlAnswer,
+  type NvmlDevice,
+  type NvmlReading,
+  nvmlCodes,
+} from "../../../../src/host/nvidia/nvml-reading.ts";
 import type { SmiAnswers } from "./machine.ts";
 
 export function smiOfNvml(nvml: NvmlReading): SmiAnswers {
@@ -46,8 +51,10 @@ export function smiOfNvml(nvml: NvmlReading): SmiAnswers {
       ),
       "memory.total": column(({ memory }) => show(memory, () => "81559 MiB")),
       "memory.used": column(({ memory }) => show(memory, () => "0 MiB")),
-      "mig.mode.current": column(({ mig }) => ((value(mig)?.length ?? 0) > 0 ? "Enabled" : "Disabled")),
+      "mig.mode.current": column(({ mig }) => (value(mig) === null ? "Disabled" : "Enabled")),
       compute_cap: column(({ compute }) => show(compute, () => (value(compute) ?? []).join("."))),
+      "fabric.state": column(({ fabric }) => fabricState(fabric)),
+      "fabric.status": column(({ fabric }) => fabricStatus(fabric)),
     },
     table: `| NVIDIA-SMI ${build}             Driver Version: ${driver}     CUDA Version: ${cuda === null ? "N/A" : `${Math.floor(cuda / 1000)}.${Math.floor((cuda % 1000) / 10)}`}     |\n`,
     list: devices
@@ -60,6 +67,19 @@ export function smiOfNvml(nvml: NvmlReading): SmiAnswers {
       .map((line) => `${line}\n`)
       .join(""),
   };
+}
+
+type Fabric = NvmlDevice["fabric"];
+
+function fabricState(fabric: Fabric): string {
+  const state = fabric !== undefined && "value" in fabric ? fabric.value.state : 0;
+  return ["N/A", "Not Started", "In Progress", "Completed"][state] ?? "N/A";
+}
+
+/** Of a registration that is not completed nothing is printed. */
+function fabricStatus(fabric: Fabric): string {
+  if (fabric === undefined || !("value" in fabric) || fabric.value.state !== 3) return "N/A";
+  return fabric.value.status === nvmlCodes.success ? "Success" : "Unknown Error";
 }
 
 function failure(init: number): string {

@@ -1,0 +1,150 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../../src/host/facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../../src/host/format-facts.ts";
+import type { NvmlDevice, NvmlReading } from "../../../src/host/nvidia/nvml-reading.ts";
+import { parseSmiCsv } from "../../../src/host/nvidia/nvidia-smi.ts";
+import { parseHostFacts } from "../../../src/host/parse-facts.ts";
+import { probeHost } from "../../../src/host/probe-host.ts";
+import { readHost } from "../../../src/host/read-host.ts";
+import { resolveImage } from "../../../src/resolve/resolve-image.ts";
+import { gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
+import { fixtureHostIo } from "../../support/fixture-host-io.ts";
+import { needs } from "../../support/needs.ts";
+
+const lock = lockOf({ gpu: gpuImage(cuda("12.1.1", ["sm_80", "sm_90"])), cpu: image() });
+const written = (host: HostFacts) => parseHostFacts(formatHostFacts(host), "facts.json");
+const answer = (host: HostFacts) => {
+  const { match, rejected } = resolveImage(lock, host);
+  return match?.cell ?? [...new Set(rejected.map(({ code }) => code))].join();
+};
+
+describe("facts that tell a broken state", () => {
+  const host = (change: object, of: object = {}) =>
+    gpuHost([gpu({ ...h100, ...change })], "580.95.05", "13.0", { nvidiaChange: of });
+
+  it.each([
+    ["HOST_MIG_EMPTY", host({ mig: [] }), "nvidia-smi mig -i 0 -cgi PROFILE -C"],
+    [
+      "HOST_FABRIC_NOT_READY",
+      host({ fabric: "in-progress" }),
+      "nvidia-fabricmanager of the driver's version, 580.95.05",
+    ],
+    ["HOST_FABRIC_NOT_READY", host({ fabric: "not-started" }), "start it"],
+    ["HOST_FABRIC_NOT_READY", host({ fabric: "failed" }), "start it"],
+    ["HOST_NO_UVM", host({}, { uvm: false }), "nvidia-modprobe -u -c=0"],
+  ])("make %s in a file that names no problem", (code, facts, fix) => {
+    const read = written(facts);
+    expect(read.problems.map((each) => each.code)).toEqual([code]);
+    expect(read.problems[0]?.fix).toContain(fix);
+    expect(answer(read)).toBe("HOST_BROKEN");
+    expect(written(read)).toEqual(read);
+    expect(describeHostFacts(read).join("\n")).toContain(code);
+    expect(resolveImage(lock, read, { cpuOnly: true }).match?.cell).toBe("cpu");
+  });
+
+  it("say nothing where they are in order or unknown", () => {
+    const instance = [{ uuid: "MIG-1", profile: "3g.40gb" }];
+    for (const change of [{ mig: null }, { mig: instance }, {}, { fabric: "completed" }, { fabric: "none" }])
+      expect(answer(written(host(change, { uvm: true })))).toBe("gpu");
+    const fabric = parseHostFacts(JSON.stringify({ ...host({}), problems: [] }), "facts.json");
+    expect(fabric.nvidia?.gpus[0]).not.toHaveProperty("fabric");
+  });
+
+  it("are about the GPUs that are visible", async () => {
+    const broken = fixtureHostIo(fixture("broken-emeraldrapids-h100_fabric"));
+    expect((await probeHost(broken)).problems[0]?.message).toContain("(in progress, failed)");
+    expect((await probeHost(broken, { gpus: "1" })).problems[0]?.message).toContain("(failed)");
+    expect((await probeHost(broken, { gpus: "none" })).problems).toEqual([]);
+  });
+});
+
+describe("nvidia-smi's words of a fabric", () => {
+  it.each([
+    ["In Progress", "N/A", "in-progress"],
+    ["Not Started", "N/A", "not-started"],
+    ["Completed", "Success", "completed"],
+    ["state  Completed", "status Success", "completed"],
+    ["Completed", "N/A", "completed"],
+    ["Completed", "Unknown Error", "failed"],
+    ["N/A", "N/A", "none"],
+    ["[N/A]", "[N/A]", "none"],
+    ["Recovering", "N/A", null],
+  ])("%s, %s", (state, status, fabric) => {
+    const table = parseSmiCsv(`name, fabric.state, fabric.status\nNVIDIA H200, ${state}, ${status}\n`);
+    expect(table?.gpus[0]).toMatchObject({
+      fabric,
+      broken: [],
+    });
+  });
+});
+
+function fixture(name: string): string {
+  return fileURLToPath(new URL(`../../fixtures/hosts/${name}`, import.meta.url));
+}
+
+const samples = fileURLToPath(new URL("../../../../shared/samples/hosts", import.meta.url));
+const whyNoSamples = existsSync(samples)
+  ? null
+  : "no reported hosts in ../shared/samples/hosts, beside the checkout (they are not published)";
+
+/** Their NVML has an empty list for MIG that is off too, and no word of a fabric. */
+function reported(name: string, change: Partial<NvmlDevice> = {}) {
+  const io = fixtureHostIo(join(samples, name));
+  const withChange = (nvml: NvmlReading | null) =>
+    nvml && { ...nvml, devices: nvml.devices.map((device) => ({ ...device, ...change })) };
+  return { ...io, readNvml: async (paths: readonly string[]) => withChange(await io.readNvml(paths)) };
+}
+
+describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples), () => {
+  const off = { mig: { value: null } } as const;
+
+  it("02: an H200 whose fabric is in progress is broken, and one whose fabric is up is not", async () => {
+    const fabric = (state: number) => ({ ...off, fabric: { value: { state, status: 0 } } });
+    const waiting = await probeHost(reported("02-h200-fabricmanager-802", fabric(2)));
+    expect(answer(waiting)).toBe("HOST_BROKEN");
+    expect(waiting.problems[0]).toMatchObject({
+      code: "HOST_FABRIC_NOT_READY",
+      fix: expect.stringContaining("nvidia-fabricmanager of the driver's version, 580.126.09"),
+    });
+    expect(answer(await probeHost(reported("02-h200-fabricmanager-802", fabric(3))))).toBe("gpu");
+  });
+
+  it("03: an A100 in MIG mode without an instance is broken, and one out of the mode is not", async () => {
+    const undivided = await probeHost(reported("03-mig-enabled-no-instances"));
+    expect(answer(undivided)).toBe("HOST_BROKEN");
+    expect(undivided.problems[0]?.fix).toMatch(
+      /nvidia-smi mig -i 0 -cgi .* or turn MIG off: nvidia-smi -i 0 -mig 0/,
+    );
+    expect(answer(await probeHost(reported("03-mig-enabled-no-instances", off)))).toBe("gpu");
+  });
+
+  it("06: a node whose product is MIG-INVALID is unknown", async () => {
+    const text = readFileSync(join(samples, "06-gfd-mig-invalid/node.json"), "utf8");
+    const host = await readHost(text, "node.json");
+    expect(host.nvidia).toMatchObject({ driver: "535.104.12", gpus: [], unknown: ["gpus"] });
+    const march = { march: "x86-64", features: [] };
+    const plain = { ...image(), requires: { cpu: march, cuda: null } };
+    const { match, rejected } = resolveImage(
+      lockOf({ cpu: plain, gpu: { ...plain, requires: { cpu: march, cuda: cuda("12.1.1", ["sm_80"]) } } }),
+      host,
+    );
+    expect(match).toBeNull();
+    expect(rejected.map(({ code, message }) => [code, message.includes("nvidia.gpus")])).toEqual([
+      ["FACT_UNKNOWN", true],
+      ["FACT_UNKNOWN", true],
+    ]);
+  });
+
+  it("17b: a container without /dev/nvidia-uvm is broken, and a bare host without is not", async () => {
+    const inside = reported("17b-lxc-no-uvm", off);
+    const host = await probeHost(inside);
+    expect(host.problems.map(({ code }) => code)).toEqual(["HOST_NO_UVM"]);
+    const marks = ["/run/systemd/container", "/proc/1/environ"];
+    const readText = (path: string) => (marks.includes(path) ? null : inside.readText(path));
+    expect((await probeHost({ ...inside, readText })).problems).toEqual([]);
+  });
+});
