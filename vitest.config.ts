@@ -18,6 +18,7 @@ const longUnit = [
   "test/node/launch/fleet.test.ts",
   "test/node/launch/nfd-compat.test.ts",
   "test/node/sh/fixtures.test.ts",
+  "test/node/sh/long-answers.test.ts",
   "test/node/sh/random.test.ts",
   "test/package/**/*.test.ts",
   "test/properties/linear.test.ts",

@@ -73,6 +73,9 @@ function isTerminal(descriptor: 0 | 1 | 2): boolean {
 }
 
 async function* stdinLines(): AsyncGenerator<string> {
+  const input = fstatSync(0);
+  if (input.isFIFO() || input.isSocket())
+    return yield* (await import("../io/watched-input.ts")).watchedLines();
   const { createInterface } = await import("node:readline");
   yield* createInterface({ input: process.stdin });
 }

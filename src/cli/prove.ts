@@ -1,5 +1,6 @@
 /** `imgmatch prove [IMAGE…]`: compare the rules with this machine's driver and CPU. Exits 1 if they differ, or the machine does not answer. */
 
+import { writeFileSync } from "node:fs";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { count, formatTable } from "../io/table.ts";
 import { formatResult } from "../host/nvidia/cuda-koffi.ts";
@@ -14,7 +15,7 @@ import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
 
 interface ProveFlags extends ProveOptions, JsonFlag {
-  readonly eachLine?: boolean;
+  readonly eachLine?: true | string;
 }
 
 const helpText = `
@@ -35,14 +36,24 @@ export const prove: Define = (command, run) =>
         "--variants <folder>",
         "Call the probe of each libggml-cpu-*.so there, which runs its code; alone, no driver is needed",
       )
-      .option("--each-line", "Load each line of standard input, a module in base64, as one line of JSON"),
+      .addOption(
+        command
+          .createOption(
+            "--each-line [fd]",
+            "Answer each line of standard input with a line of JSON: none with the driver, a module in base64 with what the driver says of it. On 3, what libraries print does not mix with the answers",
+          )
+          .choices(["3"]),
+      ),
   )
     .addHelpText("after", helpText)
     .action(run(proveCommand));
 
 async function proveCommand(flags: ProveFlags, context: CommandContext): Promise<ExitCode> {
   if (flags.eachLine) {
-    for await (const line of answerLines(flags, context)) context.out(`${line}\n`);
+    // Not on standard output, where libraries print too.
+    const answer =
+      flags.eachLine === true ? context.out : (text: string) => writeFileSync(Number(flags.eachLine), text);
+    for await (const line of answerLines(flags, context)) answer(`${line}\n`);
     return exitCodes.ok;
   }
   const { prove: answerOf } = await import("../node/prove.ts");

@@ -1,30 +1,40 @@
 /** Runs a program that answers each line of its input with one line. */
 
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { late, within } from "./within.ts";
 import type { Environment } from "./world.ts";
 
+/** The longest answers are the facts of a host with many GPUs. */
+const longestAnswer = 2 ** 22;
+
 export interface LineProgram {
-  /** Answers the next line; null if the program has ended or could not be started. Never rejects. */
-  readonly ask: () => Promise<string | null>;
+  /** Answers the next line; null if the program has ended, could not be started, or answers at too great length. Never rejects. */
+  readonly ask: (line?: string) => Promise<string | null>;
   /** Kills the program and all that it started. One that is stuck in the kernel lives on until `gone`. */
   readonly kill: () => void;
   /** Resolves when the process no longer exists. */
   readonly gone: Promise<void>;
 }
 
-/** @param command the program and its arguments */
+/**
+ * @param command the program and its arguments
+ * @param answers the file descriptor that it writes its answers to. With 3, all that libraries print in it is dropped.
+ */
 export function startLineProgram(
   [program, ...args]: readonly [string, ...string[]],
   env: Environment,
+  answers: 1 | 3 = 1,
 ): LineProgram {
   // Its own process group: Ctrl-C must reach imgmatch alone, which still answers open requests.
-  const child: ChildProcessByStdio<Writable, Readable, null> = spawn(program, args, {
+  const child = spawn(program, args, {
     env: { ...env },
     detached: process.platform !== "win32",
-    stdio: ["pipe", "pipe", "ignore"],
+    stdio: answers === 1 ? ["pipe", "pipe", "ignore"] : ["pipe", "ignore", "ignore", "pipe"],
     windowsHide: true,
   });
+  const stdin = child.stdio[0] as Writable;
+  const answered = child.stdio[answers] as Readable;
   let text = "";
   let waiting: ((line: string | null) => void) | null = null;
   let isOver = false;
@@ -41,9 +51,10 @@ export function startLineProgram(
     child.once("exit", () => resolve()).once("error", () => resolve());
   });
   child.once("error", over).once("close", over);
-  child.stdin.on("error", over);
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+  stdin.on("error", over);
+  answered.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
+    if (text.length > longestAnswer) return kill();
     const end = text.indexOf("\n");
     if (end < 0) return;
     const line = text.slice(0, end);
@@ -53,7 +64,7 @@ export function startLineProgram(
 
   function kill(): void {
     over();
-    for (const stream of [child.stdin, child.stdout]) stream.destroy();
+    for (const stream of [stdin, answered]) stream.destroy();
     // imgmatch must not wait for it to end.
     child.unref();
     if (child.pid === undefined) return;
@@ -65,13 +76,31 @@ export function startLineProgram(
   }
 
   return {
-    ask: () =>
+    ask: (line = "") =>
       new Promise((resolve) => {
         if (isOver) return resolve(null);
         waiting = resolve;
-        child.stdin.write("\n");
+        stdin.write(`${line}\n`);
       }),
     kill,
     gone,
   };
+}
+
+/** The answer to a line; null if the program ended, {@link late} after the limit. If the signal aborts, the program is killed, and its reason thrown. */
+export async function answerWithin(
+  { ask, kill }: LineProgram,
+  line: string,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<string | null | typeof late> {
+  signal?.addEventListener("abort", kill, { once: true });
+  try {
+    signal?.throwIfAborted();
+    const answer = await within(limitMs, ask(line));
+    signal?.throwIfAborted();
+    return answer;
+  } finally {
+    signal?.removeEventListener("abort", kill);
+  }
 }

@@ -7,9 +7,8 @@ import { neverNeededFeatures, x86Baseline } from "../hardware/cpu-features.ts";
 import type { CpuFacts } from "../host/facts.ts";
 import { openLibrary } from "../host/nvidia/native-library.ts";
 import { fileSource } from "../inspect/byte-source.ts";
-import { attempt } from "../io/attempt.ts";
 import { errnoMessage } from "../io/files.ts";
-import { runProgram } from "../io/run-program.ts";
+import { answerWithin, startLineProgram } from "../io/line-program.ts";
 import type { World } from "../io/world.ts";
 
 export interface ProvedVariant {
@@ -35,20 +34,15 @@ const absent = -1;
 export async function proveVariants(
   folder: string,
   cpu: CpuFacts,
-  [program, ...args]: readonly [string, ...string[]],
+  command: readonly [string, ...string[]],
   { env, signal }: Pick<World, "env" | "signal">,
 ): Promise<readonly ProvedVariant[]> {
   const variants: ProvedVariant[] = [];
   const libraries = [folder, env.LD_LIBRARY_PATH].filter(Boolean).join(":");
   for (const file of listVariants(folder)) {
-    const { stdout } = await runProgram(program, args, {
-      env: { ...env, LD_LIBRARY_PATH: libraries },
-      input: `${join(folder, file)}\n`,
-      timeoutMs,
-      dropErrors: true,
-      ...(signal && { signal }),
-    });
-    const score = attempt(() => JSON.parse(stdout) as number | null, null);
+    const helper = startLineProgram(command, { ...env, LD_LIBRARY_PATH: libraries }, 3);
+    const answer = await answerWithin(helper, join(folder, file), timeoutMs, signal).finally(helper.kill);
+    const score = typeof answer === "string" ? (JSON.parse(answer) as number | null) : null;
     const features = await featuresOf(join(folder, file));
     const runs = features && cpu.features && features.every((feature) => cpu.features?.includes(feature));
     const agreed = runs === null || score === null ? null : runs === score > 0;

@@ -70,7 +70,7 @@ export interface ModuleResult {
 export async function prove(options: ProveOptions = {}, given?: Partial<World>): Promise<ProveAnswer> {
   const world = worldOf(options, given);
   const { images = [], variants } = options;
-  const command = [...(options.self ?? (["imgmatch"] as const)), "prove", "--each-line"] as const;
+  const command = [...(options.self ?? (["imgmatch"] as const)), "prove", "--each-line", "3"] as const;
   const onGpus =
     variants !== undefined && images.length === 0
       ? { nvidia: null, modules: [], leftOut: [] }

@@ -1,8 +1,11 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
 import { unknownGpu } from "../../src/host/no-facts.ts";
+import { askDriver } from "../../src/host/nvidia/ask-driver.ts";
 import { carriedModules } from "../../src/inspect/gpu/loadable-modules.ts";
 import { agreement, judgeModule, loadedBy } from "../../src/node/judge-module.ts";
 import type { ProveAnswer } from "../../src/node/prove.ts";
@@ -192,6 +195,41 @@ describe("imgmatch prove", needs(whyNot), () => {
     expect(out).toMatch(/no answer +compute_50 +8\.8 +9\.0 +PTX_TOO_NEW +no answer\n/);
     expect(out).toMatch(/agreed +compute_80 +8\.4 +9\.0 +loads/);
     expect(exit).toBe(1);
+  });
+
+  it("does not take for an answer what the driver prints", async () => {
+    const { out, exit } = await run([image], "braces");
+    expect(out).toContain("10 of 10 answers agreed\n");
+    expect(exit).toBe(0);
+  });
+
+  const command = () => [process.execPath, program, "prove", "--each-line", "3"] as const;
+  const envOf = (how: string) => ({
+    PATH: process.env.PATH,
+    LD_LIBRARY_PATH: libraries,
+    FAKE_CUDA: how,
+  });
+
+  it.each(["hang", "chatter"])(
+    "leaves a driver that does not answer: %s",
+    { timeout: 60_000 },
+    async (how) => {
+      const world = { env: envOf(how), signal: undefined };
+      const modules = [cubin(90, 124), cubin(90, 124)];
+      const { nvidia, answers } = await askDriver(command(), modules, world, 5000);
+      expect(nvidia).toMatchObject({ driver: "570.172.08" });
+      expect(answers).toEqual([null]);
+    },
+  );
+
+  it.each(["hang", "chatter"])("its helper ends with its parent: %s", { timeout: 90_000 }, async (how) => {
+    const [node, ...args] = command();
+    const helper = spawn(node, args, { env: envOf(how), stdio: ["pipe", "ignore", "ignore", "pipe"] });
+    const answers = helper.stdio[3] as Readable;
+    helper.stdin?.write("\n");
+    await once(answers, "data");
+    helper.stdin?.end(`${cubin(90, 124).toString("base64")}\n`);
+    expect(await once(helper, "exit")).toEqual([null, "SIGKILL"]);
   });
 
   describe("CPU variants", needs(process.arch === "x64" ? null : "not x86"), () => {

@@ -1,7 +1,8 @@
 /** Lets the driver load modules in a child process, which may crash or hang. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
-import { runProgram } from "../../io/run-program.ts";
+import { answerWithin, startLineProgram } from "../../io/line-program.ts";
+import { late } from "../../io/within.ts";
 import type { World } from "../../io/world.ts";
 import type { NvidiaFacts } from "../facts.ts";
 import { probe } from "../probe.ts";
@@ -11,8 +12,8 @@ import { cudaLibraries, nvmlLibraries } from "./driver-library.ts";
 import { interpretNvml } from "./nvml.ts";
 import { readNvmlWithKoffi } from "./nvml-koffi.ts";
 
-/** For all modules together. The driver compiles a large PTX module for seconds. */
-const timeoutMs = 240_000;
+/** For one answer: the driver compiles a large PTX module for seconds. */
+const answerMs = 60_000;
 /** After a crash, another process continues with the next module. After a hang, none does. */
 const maxCrashes = 16;
 
@@ -22,33 +23,33 @@ export interface DriverAnswers {
   readonly answers: readonly (readonly CudaResult[] | null)[];
 }
 
-/** The program prints {@link driverLines}. Throws `HOST_NO_DRIVER`, `HOST_NVML_FAILED`. */
+/** The program answers as {@link driverLines}, on descriptor 3. Throws `HOST_NO_DRIVER`, `HOST_NVML_FAILED`. */
 export async function askDriver(
-  [program, ...args]: readonly [string, ...string[]],
+  command: readonly [string, ...string[]],
   modules: readonly Uint8Array[],
   { env, signal }: Pick<World, "env" | "signal">,
+  limitMs = answerMs,
 ): Promise<DriverAnswers> {
-  const lines = modules.map((bytes) => `${Buffer.from(bytes).toString("base64")}\n`);
   const answers: (readonly CudaResult[] | null)[] = [];
   for (let crashes = 0; ; crashes++) {
-    const { stdout, timedOut } = await runProgram(program, args, {
-      env: { ...env, ...driverSettings },
-      input: lines.slice(answers.length).join(""),
-      timeoutMs,
-      dropErrors: true,
-      ...(signal && { signal }),
-    });
-    // Other lines are the driver's own.
-    const printed = stdout.split("\n").slice(0, -1);
-    const first = printed.find((line) => line.startsWith("{"));
-    if (first === undefined)
-      throw failed(timedOut ? "does not answer" : "ended the process that asked it, or it could not start");
-    const nvidia = JSON.parse(first) as Awaited<ReturnType<typeof describeDriver>>;
-    if ("problem" in nvidia) throw new ImgmatchError(nvidia.problem);
-    const loaded = printed.filter((line) => line.startsWith("["));
-    answers.push(...loaded.map((line) => JSON.parse(line) as readonly CudaResult[]));
-    if (answers.length < modules.length) answers.push(null);
-    if (answers.length >= modules.length || timedOut || crashes === maxCrashes) return { nvidia, answers };
+    const helper = startLineProgram(command, { ...env, ...driverSettings }, 3);
+    const ask = (line: string) => answerWithin(helper, line, limitMs, signal);
+    try {
+      const first = await ask("");
+      if (first === null) throw failed("ended the process that asked it, or it could not start");
+      if (first === late) throw failed("does not answer");
+      const nvidia = JSON.parse(first) as Awaited<ReturnType<typeof describeDriver>>;
+      if ("problem" in nvidia) throw new ImgmatchError(nvidia.problem);
+      for (const bytes of modules.slice(answers.length)) {
+        const answer = await ask(Buffer.from(bytes).toString("base64"));
+        answers.push(typeof answer === "string" ? (JSON.parse(answer) as readonly CudaResult[]) : null);
+        if (answer === late) return { nvidia, answers };
+        if (answer === null) break;
+      }
+      if (answers.length >= modules.length || crashes === maxCrashes) return { nvidia, answers };
+    } finally {
+      helper.kill();
+    }
   }
 }
 
@@ -71,15 +72,18 @@ function failed(what: string): ImgmatchError {
   });
 }
 
-/** The lines that the child process prints: the driver as JSON, then for each module the results on each GPU. */
-export async function* driverLines(modules: AsyncIterable<string>, world: World): AsyncGenerator<string> {
-  const driver = await openCuda(cudaLibraries);
-  yield JSON.stringify(await describeDriver(driver, world));
-  if (driver === null) return;
-  for await (const module of modules) {
-    const image = Buffer.from(module, "base64");
-    yield JSON.stringify(driver.devices.map((_, device) => driver.load(device, image)));
+/** The answers of the child process: to an empty line the driver as JSON, to a module the results on each GPU. */
+export async function* driverLines(lines: AsyncIterable<string>, world: World): AsyncGenerator<string> {
+  let driver: CudaDriver | null = null;
+  for await (const line of lines) {
+    driver ??= await openCuda(cudaLibraries);
+    if (line === "") yield JSON.stringify(await describeDriver(driver, world));
+    else yield JSON.stringify(resultsOf(driver, Buffer.from(line, "base64")));
   }
+}
+
+function resultsOf(driver: CudaDriver | null, image: Buffer): readonly CudaResult[] {
+  return driver === null ? [] : driver.devices.map((_, device) => driver.load(device, image));
 }
 
 async function describeDriver(

@@ -10,60 +10,77 @@ import { type AmdImage, imageHead, readAmdImage } from "./code-object.ts";
 export const bundleMagic = Buffer.from("__CLANG_OFFLOAD_BUNDLE__");
 const header = bundleMagic.length + 8;
 const entryHeader = 24;
-/** The table of sixty targets has 5 KiB. */
-const maxTable = 2 ** 16;
+/** Tables of sixty targets are the longest that were seen. */
+const maxEntries = 2730;
+const maxId = 1024;
 
 export interface Bundle {
   readonly images: readonly AmdImage[];
-  /** It holds more than AMD's code, or its table is damaged: its bytes must be searched. */
+  /** It holds more than AMD's code, or its table is damaged: the bytes behind its table must be searched. */
   readonly hasMore: boolean;
+  /** The end of its table, or of the sound part of the table, counted from its beginning. No other bundle begins before. */
+  readonly tableEnd: number;
   /** The end of its last object, counted from its beginning. */
   readonly end: number;
   /** The reasons why parts of it could not be read. */
   readonly damage: readonly string[];
 }
 
-const maxId = 1024;
-
 /** Tells a bundle from its magic alone, which stands in every program that knows bundles. */
 export function isBundle(head: Uint8Array): boolean {
   if (!bundleMagic.equals(head.subarray(0, bundleMagic.length))) return false;
   const [count, length] = [u64(head, header - 8), u64(head, header + 16)];
-  const isSane = count > 0 && count <= maxTable / entryHeader && length > 0 && length <= maxId;
+  const isSane = count > 0 && count <= maxEntries && length > 0 && length <= maxId;
   // The first entry's id: `host-x86_64-unknown-linux-gnu-`.
   return isSane && /^[a-z][a-z0-9]*-/.test(textAt(head, header + entryHeader, Math.min(length, 16)));
 }
 
+/** An id with the magic in it could hide the bundle that begins there. */
+const entryId = /^[a-z][a-z0-9]*-(?:(?!__CLANG)[!-~])*$/;
+
 /** The bundle that begins a source; null without one. Messages call its place in the file `at`. */
 export function readBundle(source: ByteSource, at: number): Bundle | null {
-  const table = source.read(0, maxTable);
-  if (!isBundle(table)) return null;
+  const head = source.read(0, header + entryHeader + 16);
+  if (!isBundle(head)) return null;
   const images: AmdImage[] = [];
   const damage: string[] = [];
-  const count = u64(table, header - 8);
+  const count = u64(head, header - 8);
   let [next, end, hasMore] = [header, 0, false];
   for (let index = 0; index < count; index++) {
-    const [offset, size, length] = [u64(table, next), u64(table, next + 8), u64(table, next + 16)];
-    const behind = next + entryHeader + length;
-    if (length > maxId || behind > table.length) {
+    const entry = readEntry(source, next);
+    if (entry === null) {
       damage.push(`the table of the bundle of GPU code at ${at} is cut off`);
       hasMore = true;
       break;
     }
-    const id = textAt(table, next + entryHeader, length);
-    next = behind;
+    const { id, offset, size } = entry;
+    next = entry.end;
     if (size === 0 || id.startsWith("host-")) continue;
-    const head = size > source.size - offset ? null : readExactly(source, offset, Math.min(size, imageHead));
-    if (head === null) {
+    const bytes = size > source.size - offset ? null : readExactly(source, offset, Math.min(size, imageHead));
+    if (bytes === null) {
       damage.push(`the bundle of GPU code at ${at} claims an object of ${size} bytes beyond its end`);
       continue;
     }
-    const image = readAmdImage(head, id);
+    const image = readAmdImage(bytes, id);
     if (image === null) hasMore = true;
     else images.push(image);
     end = Math.max(end, offset + size);
   }
-  return { images, hasMore, end: Math.max(end, Math.min(next, source.size)), damage };
+  return { images, hasMore, tableEnd: next, end: Math.max(end, next), damage };
+}
+
+/** null for bytes that are no entry of a table. */
+function readEntry(
+  source: ByteSource,
+  at: number,
+): { readonly id: string; readonly offset: number; readonly size: number; readonly end: number } | null {
+  const numbers = readExactly(source, at, entryHeader);
+  const length = numbers === null ? 0 : u64(numbers, 16);
+  const bytes = length > maxId ? null : readExactly(source, at + entryHeader, length);
+  if (numbers === null || bytes === null) return null;
+  const id = Buffer.from(bytes).toString("latin1");
+  const end = at + entryHeader + length;
+  return entryId.test(id) ? { id, offset: u64(numbers, 0), size: u64(numbers, 8), end } : null;
 }
 
 /** The last bytes are version 1, the only one that LLVM 22 reads. */

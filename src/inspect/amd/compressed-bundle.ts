@@ -72,10 +72,11 @@ export function readCompressedBundle(
   });
   if (total !== null && (total > rest || total < bytes))
     return refused(`claims ${total} bytes, its file has ${rest}`);
-  const most = plain + (plain >> 8) + 512;
-  const packed = source.read(at + bytes, Math.min((total ?? rest) - bytes, most));
-  if (plain > maxPlain || plain > freePlain + maxRatio * packed.length || plain > budget.left)
+  const most = Math.min((total ?? rest) - bytes, plain + (plain >> 8) + 512);
+  // Looked at first: what is refused costs no more than its header.
+  if (plain > maxPlain || plain > freePlain + maxRatio * most || plain > budget.left)
     return refused(`would be ${plain} bytes, and is not read`);
+  const packed = source.read(at + bytes, most);
   budget.left -= plain;
   const found = u16(head, 6) === 0 ? inflateZlib(packed, plain) : inflateZstd(packed, plain);
   if (found === null) return refused("is damaged");

@@ -86,8 +86,8 @@ function foundBundle({ source, tally, place }: Search, at: number): number {
     const bundle = readBundle(partOf(source, next, source.size - next), next);
     if (bundle === null) return end;
     tally.complain(bundle.damage);
-    // The search goes on inside it.
-    if (bundle.hasMore) return next + 1;
+    // The search goes on inside it, behind its table: tables that lie over one another are read once.
+    if (bundle.hasMore) return next + bundle.tableEnd;
     const bytes = Math.min(bundle.end, source.size - next);
     if (bundle.images.length > 0) tally.add({ place: place(next), bytes, images: bundle.images });
     end = next + bytes;

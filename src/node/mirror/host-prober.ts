@@ -5,6 +5,7 @@ import type { HostFacts } from "../../host/facts.ts";
 import { parseHostFacts } from "../../host/parse-facts.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { type LineProgram, startLineProgram } from "../../io/line-program.ts";
+import { late, within } from "../../io/within.ts";
 
 export type Probed =
   | { readonly ok: true; readonly facts: HostFacts }
@@ -107,17 +108,6 @@ export function createHostProber(options: HostProberOptions): HostProber {
 function unknown(why: string): Probed {
   const fix = "imgmatch doctor, nvidia-smi and the kernel's log say more";
   return { ok: false, reason: `HOST_UNREADABLE: this host's facts ${why}; fix: ${fix}` };
-}
-
-export const late = Symbol("late");
-
-/** The answer, or {@link late} after the limit. */
-export async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<Value | typeof late> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<typeof late>((resolve) => {
-    timer = setTimeout(() => resolve(late), limitMs);
-  });
-  return Promise.race([answer, limit]).finally(() => clearTimeout(timer));
 }
 
 /** Parses a line only if it differs from the last one: equal facts stay the same object. */

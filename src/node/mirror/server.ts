@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
 import { ImgmatchError, usageError } from "../../errors.ts";
 import type { AnswerRequest } from "./answer-request.ts";
-import { late, within } from "./host-prober.ts";
+import { late, within } from "../../io/within.ts";
 import { type Answer, ociError, type Outcome } from "./mirror-answer.ts";
 import type { KeeperCounts } from "./node-keeper.ts";
 import { parseMirrorRequest } from "./parse-request.ts";

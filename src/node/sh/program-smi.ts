@@ -3,29 +3,36 @@
 import { queryFields } from "../../host/nvidia/nvidia-smi.ts";
 import { wslLibraries } from "../../host/nvidia/driver-library.ts";
 
+/** A longer answer is refused by name. dd counts its reads: even a program that writes each line by itself may write so many `pieces`. */
+const most = { pieces: 999, pieceBytes: 128, line: 999, gpus: 256 };
+
 /**
- * The reader stops at `end` or `late` and waits for no child: a program that hangs inside the kernel survives SIGKILL. A shell reads the pipe:
- * mawk would wait until its buffer is full or the pipe is closed. The watchdog ends with the program, and both have closed the caller's files.
+ * The reader stops at `end` and waits for no child: a program that hangs inside the kernel survives SIGKILL. A shell reads the pipe:
+ * mawk would wait until its buffer is full or the pipe is closed. dd ends after the longest answer, and passes on at once what it reads.
+ * The watchdog ends with the program, and both have closed the caller's files.
  */
 export const smiFunctions = (seconds: number): string => String.raw`
-  function run(args,  c, l, a, p) {
+  function run(args,  c, l, a, p, s) {
     c = "exec 2>/dev/null </dev/null; s=nvidia-smi; " (wsl ? "l=$IMGMATCH_ROOT${wslLibraries}/nvidia-smi; [ -x \"$l\" ] && s=$l; " : "") \
       "command -v \"$s\" >/dev/null || { echo IMGMATCH none; exit; }; " \
-      "{ { trap \"kill \\$t; exit\" TERM; sleep ${seconds} >/dev/null & t=$!; wait $t && echo IMGMATCH late; } 2>/dev/null & w=$!; " \
-      "{ sh -c \"echo IMGMATCH pid \\$\\$; exec \\\"\\$0\\\" \\\"\\$@\\\"\" \"$s\" " args "; e=$?; kill $w 2>/dev/null; echo; echo IMGMATCH end $e; } & } 2>&1 | while IFS= read -r l; do printf \"%s\\n\" \"$l\"; case $l in IMGMATCH\\ end*|IMGMATCH\\ late) break ;; esac; done"
-    output = ""
-    status = "late"
+      "{ { { trap \"kill \\$t; exit\" TERM; sleep ${seconds} >/dev/null & t=$!; wait $t && printf \"\\nIMGMATCH end late\\n\"; } 2>/dev/null & w=$!; " \
+      "{ sh -c \"echo IMGMATCH pid \\$\\$; exec \\\"\\$0\\\" \\\"\\$@\\\"\" \"$s\" " args "; e=$?; kill $w 2>/dev/null; echo; echo IMGMATCH end $e; } & } 2>&1 | dd bs=${most.pieceBytes} count=${most.pieces} & } | while IFS= read -r l; do printf \"%s\\n\" \"$l\"; case $l in IMGMATCH\\ end*) break ;; esac; done"
+    output = s = ""
+    status = "long"
     while ((c | getline l) > 0) {
-      if (l !~ /^IMGMATCH /) { output = output l "\n"; continue }
+      if (length(l) > ${most.line}) break
+      # Each line goes into a short text first: a copy of all that came before it would take quadratic time.
+      if (l !~ /^IMGMATCH /) { s = s l "\n"; if (length(s) > 99) { output = output s; s = "" }; continue }
       split(l, a)
       if (a[2] == "none") return 0
       if (a[2] == "pid") p = a[3]
-      if (a[2] == "end") status = a[3]
-      if (a[2] == "end" || a[2] == "late") break
+      if (a[2] == "end") { status = a[3]; break }
     }
-    if (status == "late" && p != "") system("kill -9 " p " 2>/dev/null")
+    output = output s
+    if (status ~ /l/ && p != "") system("kill -9 " p " 2>/dev/null")
     return 1
   }
+  function toolong() { if (status == "long") { broken("SMI_GARBAGE", "nvidia-smi printed too much"); return 1 } }
   function nothing(s) {
     s = tolower(s)
     return s == "" || s ~ /^\[.*\]$/ || s == "n/a" || s == "err!" || s == "not supported" || s == "unknown error" ? 1 : 0
@@ -77,10 +84,11 @@ export const smiFunctions = (seconds: number): string => String.raw`
       l[i] = trim(l[i])
       if (l[i] == "") continue
       if (cells(l[i], c) != w) { strays++; continue }
-      alive++
+      if (++alive > ${most.gpus}) status = "long"
       row[alive] = l[i]
       for (k = 1; k <= w; k++) if (k != col["fabric.status"] && tolower(c[k]) ~ /^\[?(unknown error|gpu is lost|err!|gpu requires reset)\]?$/) x = l[i]
     }
+    if (toolong()) return 1
     # NVML knows no device either. The PCI bus tells why.
     if (s ~ /^NO_DEVICES/) { N = 0; listed = 1; fromsmi = 1; return 1 }
     if (s ~ /^NVML_FAILED: failed/ && control && !("w" in has)) s = "NO_PERMISSION"
@@ -151,6 +159,7 @@ export const smiFunctions = (seconds: number): string => String.raw`
   }
   function readmig(  n, l, i, j) {
     if (!run("-L")) return
+    toolong()
     n = split(output, l, "\n")
     j = -1
     for (i = 1; i <= n; i++) {

@@ -98,6 +98,15 @@ describe("a damaged one is told", () => {
     });
   });
 
+  it("in whose table another one begins, which is found", () => {
+    const inner = makeBundle([gfx1100], { align: 1 });
+    const outer = makeBundle([{ ...gfx90a, id: `hip-amd-${inner.toString("latin1")}` }], { align: 1 });
+    expect(amd(outer)).toMatchObject({
+      targets: [{ target: "gfx90a" }, { target: "gfx1100" }],
+      damage: ["the table of the bundle of GPU code at 0 is cut off"],
+    });
+  });
+
   it("with objects that lie over one another or far away", () => {
     const many = Array.from({ length: 200 }, () => ({ id: gfx90a.id, offset: 36864, size: 128 }));
     expect(counts(makeBundle([gfx1100, gfx90a, ...many]))).toEqual(["gfx90a×1", "gfx1100×1"]);

@@ -1,11 +1,12 @@
 /*
  * A stand-in for libcuda.so.1 with the signatures and numbers of cuda.h (CUDA 13.0), which knows the rules of one driver: of CUDA 12.8,
- * on an H100 (9.0) and an A100 (8.0). FAKE_CUDA in the environment has it fail, lie or crash.
+ * on an H100 (9.0) and an A100 (8.0). FAKE_CUDA in the environment has it fail, lie, crash, hang or print.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int CUresult;
 
@@ -17,7 +18,13 @@ static int acts(const char *how) {
   return told != NULL && strcmp(told, how) == 0;
 }
 
-CUresult cuInit(unsigned int flags) { return flags != 0 ? 1 : acts("no-device") ? 100 : 0; }
+CUresult cuInit(unsigned int flags) {
+  if (acts("braces")) {
+    puts("{\n[\n{\"problem\":1}\n[[]]");
+    fflush(stdout);
+  }
+  return flags != 0 ? 1 : acts("no-device") ? 100 : 0;
+}
 
 CUresult cuDriverGetVersion(int *version) {
   *version = 12080;
@@ -89,6 +96,8 @@ CUresult cuModuleLoadData(void **module, const void *image) {
   CUresult answer = judge(image);
   if (acts("lie") && (answer == 209 || answer == 218)) answer = 0;
   if (acts("crash") && answer == 222) raise(SIGSEGV);
+  while (acts("hang")) pause();
+  while (acts("chatter")) puts("a driver that tells all that it does");
   *module = (void *)1;
   return answer;
 }
