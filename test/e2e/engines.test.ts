@@ -21,13 +21,7 @@ import { publishImage } from "../../src/fleet/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { noCredentials } from "../../src/oci/registry/credentials.ts";
 import { readImageConfig } from "../../src/oci/registry/platform-image.ts";
-import {
-  type RunningBuilder,
-  startBuilder,
-  whyNoBuildkitd,
-  whyNoBuildx,
-  whyNoClient,
-} from "./support/buildkitd.ts";
+import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, type StoreProgram, whyNoProgram } from "./support/containers-store.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
@@ -111,21 +105,10 @@ async function constantInEngine(): Promise<{ layers: boolean; id: boolean }> {
 const subjects: readonly Subject[] = [
   {
     name: "docker",
-    missing: whyNoClient(engineEnv),
+    missing: null,
     constant: constantInEngine,
     create: async (more) => ({
       engine: await engines.docker({ env: { ...env, ...more }, credentials: noCredentials }),
-      stop: nothingToStop,
-      images: imagesOfEngine,
-    }),
-  },
-  {
-    name: "docker without its command",
-    missing: null,
-    // Nothing tells the program that the engine could do more.
-    constant: async () => ({ layers: false, id: false }),
-    create: async (more) => ({
-      engine: await engines.docker({ env: { ...env, PATH: "/nonexistent", ...more } }),
       stop: nothingToStop,
       images: imagesOfEngine,
     }),
@@ -211,7 +194,7 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
       expect(log).toContain(`hello to ${name} ${process.pid}`);
       expect(log).toContain("/src/main.c");
       expect(log).not.toContain("hidden.txt");
-      if (name !== "docker without its command") expect(log).not.toMatch(/\/\S*Dockerfile$/m);
+      expect(log).not.toMatch(/\/\S*Dockerfile$/m);
 
       const to = reference(`${name.replaceAll(" ", "-")}:plain`);
       const published = await publishImage({

@@ -25,7 +25,7 @@ import {
   runDockerBuild,
 } from "../docker-build.ts";
 import { createCacheTargets, inlineCache, noCache } from "../cache.ts";
-import { buildFailure, type BuildFailure } from "../docker/build-output.ts";
+import { buildFailure, type BuildFailure } from "../build-failure.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
 import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
 import { createSharedFailures } from "../shared-failure.ts";

@@ -18,7 +18,7 @@ import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import type { StepOptions } from "../step-options.ts";
 import { buildFlags } from "../docker-build.ts";
-import { buildFailure } from "../docker/build-output.ts";
+import { buildFailure } from "../build-failure.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
 import { lastLineOf, runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
