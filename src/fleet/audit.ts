@@ -157,7 +157,7 @@ async function auditImages(
     cache: folderCache(cacheFolder(env)),
     declared: (cell) => declared.get(cell) ?? null,
     // For images that were built and never pushed.
-    holder: { ...dockerHolder(env), ...(remote && { layers: null }) },
+    holder: { ...dockerHolder(env), ...(remote && { diffIds: null }) },
   });
   const cells: AuditedCell[] = [];
   for (const { cell, locked } of wanted) {

@@ -99,7 +99,6 @@ export function buildFlags(
   return [
     ...["--platform", request.platform],
     ...(request.target === null ? [] : ["--target", request.target]),
-    ...(request.noCache ? ["--no-cache"] : []),
     ...pairs("--build-arg", request.args),
     ...pairs("--label", request.labels),
     ...secrets.flatMap(({ flag }) => ["--secret", flag]),

@@ -6,12 +6,11 @@ import {
   imageAnswer,
   infoAnswer,
   versionAnswer,
-  readLayers,
+  readDiffIds,
 } from "../../../../oci/engine/engine-answers.ts";
 import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
 import type { Environment } from "../../../../io/world.ts";
 import { createLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
-import { createScratch } from "../../../../oci/engine/engine-scratch.ts";
 import { ImgmatchError, usageError } from "../../../../errors.ts";
 import type { CredentialStore } from "../../../../oci/registry/credential.ts";
 import { noCredentials } from "../../../../oci/registry/credentials.ts";
@@ -72,7 +71,6 @@ export async function createDockerEngine({
   const dated: Readonly<Record<string, string>> = epoch === null ? {} : { SOURCE_DATE_EPOCH: String(epoch) };
   const rewriting = createRewriting(rewrites);
   const withLocalBases = createLocalBases(api);
-  const uncached: string[] = [];
   return {
     isHere: api.endpoint.kind === "socket",
     attests: false,
@@ -83,19 +81,16 @@ export async function createDockerEngine({
     async build(request, watch) {
       watch.signal.throwIfAborted();
       const whole = { ...request, args: { ...dated, ...request.args, ...inline } };
-      const image = await withLocalBases(request.localBases ?? [], () =>
+      return withLocalBases(request.localBases ?? [], () =>
         rewriting(watch.onLog, async (rewrite) =>
           imageOf(api, request, await buildImage(means, whole, rewrite, watch), advice, watch.signal),
         ),
       );
-      if (request.noCache) uncached.push(image.id);
-      return image;
     },
     push: async (image, to, watch) =>
       pushImage(api, image, to, await credentials.find(to.registry), watch, advice),
     save: ({ id }, { signal }) => api.bytes("GET", `/images/${id}/get`, { signal }),
-    layers: ({ id }, { signal }) => readLayers(api, id, signal),
-    scratch: (onLog) => createScratch(api, () => uncached, onLog),
+    diffIds: (name, { signal }) => readDiffIds(api, name, signal),
   };
 }
 

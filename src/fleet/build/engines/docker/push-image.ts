@@ -1,7 +1,7 @@
 /** Pushes an image of the Docker Engine. */
 
 import type { DockerApi } from "../../../../oci/engine/api.ts";
-import { forgetName } from "../../../../oci/engine/engine-scratch.ts";
+import { forgetName } from "../../../../oci/engine/forget-name.ts";
 import { registryAuthHeader } from "../../../../oci/registry/docker-config.ts";
 import { type Digest, isDigest } from "../../../../oci/digest.ts";
 import type { ImageReference } from "../../../../oci/reference.ts";
