@@ -1,11 +1,11 @@
 /** Compares builds with those of the plain engine, which gets the same Dockerfiles. Needs an engine and a registry. */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import pLimit from "p-limit";
-import { connectDocker, type DockerApi } from "../src/oci/engine/api.ts";
-import { contextTar, dockerfileName } from "../src/fleet/build/engines/context-archive.ts";
 import { addBusybox, whyNoBusybox } from "../test/e2e/support/busybox.ts";
 import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";
 import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
@@ -13,9 +13,9 @@ import { measure } from "./measure.ts";
 import { openedBuilds } from "./opened-builds.ts";
 import { line, median, seconds } from "./report.ts";
 import { type BuildPlace, platform, writeProject } from "./project.ts";
-import { readContext } from "../test/support/context-entries.ts";
 
 const concurrency = 4;
+const run = promisify(execFile);
 
 export async function builds(): Promise<void> {
   const reason = engineAvailable() ?? (whyNoRegistry() === null ? whyNoBusybox : "no docker-registry");
@@ -29,9 +29,8 @@ export async function builds(): Promise<void> {
   const env = { ...process.env, ...engine.env };
   try {
     const place = { folder, env, registry: registry.host };
-    const api = await connectDocker(env);
-    await coldBuild(place, api);
-    await noOp(place, api);
+    await coldBuild(place);
+    await noOp(place);
     await openedBuilds(place);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -41,14 +40,14 @@ export async function builds(): Promise<void> {
 }
 
 /** Builds 24 cells that share one stage; each has a second's work of its own. imgmatch and the engine begin in turn. */
-async function coldBuild(place: BuildPlace, api: DockerApi): Promise<void> {
+async function coldBuild(place: BuildPlace): Promise<void> {
   const cells = 24;
   const times = { imgmatch: [] as number[], engine: [] as number[] };
   const turns = 4;
   const build = {
     imgmatch: async (root: string) =>
       (await measure(["build", "--concurrency", String(concurrency)], root, place.env)).ms,
-    engine: (root: string) => buildPlainly(api, root),
+    engine: (root: string) => buildPlainly(place, root),
   };
   for (let turn = 0; turn < turns; turn++) {
     const ways = ["imgmatch", "engine"] as const;
@@ -80,7 +79,7 @@ COPY --from=build /shared /own /
 }
 
 /** Builds 1,000 cells that a registry has already, and asks the engine, which has each in its cache. */
-async function noOp(place: BuildPlace, api: DockerApi): Promise<void> {
+async function noOp(place: BuildPlace): Promise<void> {
   const cells = Number(process.env.IMGMATCH_BENCH_CELLS ?? 1000);
   const root = await project(
     place,
@@ -92,7 +91,7 @@ async function noOp(place: BuildPlace, api: DockerApi): Promise<void> {
   line(`first build --push of ${cells} cells`, seconds(first.ms));
   const again = await measure(["build", "--push"], root, place.env);
   if (!again.stderr.includes("nothing to build")) throw new Error(again.stderr);
-  const cached = await buildPlainly(api, root);
+  const cached = await buildPlainly(place, root);
   line(`no-op build --push of ${cells} cells`, `${seconds(again.ms)}, ${again.peakMiB} MiB  (aim: 2 s)`);
   line(
     "the same through the engine's cache",
@@ -109,36 +108,26 @@ async function project(place: BuildPlace, name: string, cells: number, template:
 }
 
 /** Builds every Dockerfile of `images/` as a script around `docker build` does, as many at a time as imgmatch. */
-async function buildPlainly(api: DockerApi, root: string): Promise<number> {
+async function buildPlainly({ env }: BuildPlace, root: string): Promise<number> {
   const plan = JSON.parse((await measure(["plan", "--offline", "--json"], root)).stdout) as {
     readonly cells: readonly { readonly cell: string; readonly dockerfile: string }[];
   };
-  const context = await readContext(join(root, "context"), { file: "matrix.yaml" });
-  const contextFiles = context.entries;
   const limit = pLimit(concurrency);
   const started = performance.now();
   await Promise.all(
     plan.cells.map(({ cell, dockerfile }) =>
       limit(async () => {
-        if (!existsSync(join(root, dockerfile))) throw new Error(`no ${dockerfile}`);
-        const text = readFileSync(join(root, dockerfile), "utf8");
-        const body = contextTar({
-          contextDir: join(root, "context"),
-          contextFiles,
-          dockerfile: text,
-          mtime: 0,
-        });
-        const query = {
-          version: "2",
-          dockerfile: dockerfileName,
-          t: `plain/${cell.toLowerCase()}:1`,
+        const flags = [
+          "--platform",
           platform,
-        };
-        const headers = { "Content-Type": "application/x-tar" };
-        for await (const message of api.stream("POST", "/build", { query, headers, body })) {
-          const { error } = message as { readonly error?: string };
-          if (error !== undefined) throw new Error(error);
-        }
+          "--tag",
+          `plain/${cell.toLowerCase()}:1`,
+          "--file",
+          dockerfile,
+        ];
+        await run("docker", ["build", "--quiet", ...flags, "context"], {
+          ...{ cwd: root, env: { ...env, DOCKER_BUILDKIT: "1" } },
+        });
       }),
     ),
   );

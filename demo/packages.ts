@@ -45,9 +45,17 @@ export async function needPrograms(programs: readonly Program[], context: DemoCo
   if (!(await canInstall())) return false;
 
   const packages = [...new Set(missing.map((program) => packageOf[program]))];
-  context.say.line(
-    `${missing.join(", ")} not found: installing ${packages.join(", ")} with apt-get, which stays installed`,
-  );
+  await installPackages(`${missing.join(", ")} not found`, packages, context);
+  return true;
+}
+
+/** Installs packages, where {@link canInstall} says so. */
+export async function installPackages(
+  why: string,
+  packages: readonly string[],
+  context: DemoContext,
+): Promise<void> {
+  context.say.line(`${why}: installing ${packages.join(", ")} with apt-get, which stays installed`);
   await withoutServices(async () => {
     const options = { signal: context.signal, env: { ...context.env, DEBIAN_FRONTEND: "noninteractive" } };
     await must(["apt-get", "update", "-q"], options);
@@ -55,7 +63,6 @@ export async function needPrograms(programs: readonly Program[], context: DemoCo
   });
   for (const name of packages)
     context.left.add(`package ${name} (apt-get autoremove --purge ${name} removes it)`);
-  return true;
 }
 
 /**

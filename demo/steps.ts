@@ -3,6 +3,7 @@
 import { join, relative } from "node:path";
 import { provideCpuBases, readMatrixBases } from "./bases.ts";
 import { checkGpuCode } from "./check-gpu-code.ts";
+import { buildEnv } from "./client.ts";
 import type { DemoContext } from "./context.ts";
 import { findOrStartEngine } from "./engine.ts";
 import { provideGpuBases } from "./gpu-rows.ts";
@@ -26,6 +27,7 @@ export async function runDemo({ root, cpuOnly }: DemoOptions, context: DemoConte
   say.step("A container engine");
   const engine = await findOrStartEngine(context);
   say.line(`${engine.version} at ${engine.host}${engine.own ? ", started for the demo" : ""}`);
+  const env = { ...(await buildEnv(context)), DOCKER_HOST: engine.host };
 
   say.step("A registry on loopback");
   const registry = await findOrStartRegistry(engine, context);
@@ -58,7 +60,7 @@ export async function runDemo({ root, cpuOnly }: DemoOptions, context: DemoConte
   const keep = relative(root, context.keepDir);
   const lock = ["--lock", join(keep, "imgmatch.lock.json")];
   const where = ["--registry", registry.address];
-  const imgmatch = imgmatchIn(root, { ...context.env, DOCKER_HOST: engine.host }, context);
+  const imgmatch = imgmatchIn(root, env, context);
 
   say.step("Plan: what would be built, what cannot be, and why");
   await imgmatch.show("plan", "--push", ...only, ...where, ...lock, ...replaceBases);

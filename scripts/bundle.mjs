@@ -78,7 +78,7 @@ await write({ imgmatch: "src/cli/bin.ts" }, "imgmatch", {
   plugins: [compressedTables, ...options.plugins, compressedLibraries, forNodes],
 });
 // The library's entries share their chunks, so that all throw the same class of error.
-const entries = ["index", "inspect", "parts", "resolve"].map((name) => [name, `src/${name}.ts`]);
+const entries = ["index", "inspect", "resolve"].map((name) => [name, `src/${name}.ts`]);
 await write({ ...Object.fromEntries(entries), pulumi: "src/pulumi/image-fleet.ts" }, "index", {
   format: "esm",
   ending: "js",

@@ -11,11 +11,7 @@
  * @packageDocumentation
  */
 
-export { formatProblem, ImgmatchError } from "./errors.ts";
-export { exitCodes, problemCodes } from "./problem-codes.ts";
-export type { ExitCode } from "./problem-codes.ts";
-export type { Environment, Notice, Watching, World } from "./io/world.ts";
-export { version } from "./version.ts";
+export { ImgmatchError } from "./errors.ts";
 
 // A team builds
 export { adopt } from "./fleet/adopt.ts";
@@ -29,7 +25,6 @@ export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export { plan } from "./fleet/plan.ts";
 export { publish } from "./fleet/publish.ts";
 export { render } from "./fleet/render.ts";
-export { repro } from "./fleet/repro.ts";
 export { verify } from "./fleet/verify.ts";
 export { promote } from "./cover/promote.ts";
 export { inspect } from "./inspect/inspect-subjects.ts";
@@ -53,21 +48,32 @@ export { whyNot } from "./node/why-not.ts";
 // Many hosts
 export { cover } from "./cover/cover.ts";
 
-// The lock
-export { formatLock } from "./lock/format-lock.ts";
-export { readLock } from "./lock/lock-file.ts";
-export { parseLock } from "./lock/parse-lock.ts";
-
 // The types that these are made of
-export type * from "./types.ts";
+export type { CoverChange } from "./cover/compare-covers.ts";
+export type {
+  ClassDescription,
+  ClassMatch,
+  Cover,
+  CoverCounts,
+  CoveredClass,
+  NearMiss,
+} from "./cover/cover-classes.ts";
+export type { CoverFleet } from "./cover/cover-fleet.ts";
+export type { CoverReport } from "./cover/cover-report.ts";
 export type { CoverOptions } from "./cover/cover.ts";
+export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
+export type { CoveredImage } from "./cover/image-use.ts";
+export type { CpuDistance } from "./cover/native-distance.ts";
+export type { Violation } from "./cover/policies.ts";
+export type { PromoteOptions } from "./cover/promote.ts";
+export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
+export type { ManyHosts } from "./cover/read-cover-hosts.ts";
+export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
+export type { Place, Problem } from "./errors.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
 export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
 export type { BuildOptions } from "./fleet/build.ts";
-export type { LayerDifference, ReproReport } from "./fleet/repro.ts";
-export type { BuiltImage } from "./fleet/build/engine.ts";
-export type { EngineChoice } from "./fleet/build/engines/engine-choice.ts";
-export type { EngineName } from "./fleet/build/engines/engine-traits.ts";
+export type { BakeFile, BakeTarget } from "./fleet/build/bake-file.ts";
 export type {
   BuildEvent,
   BuildSummary,
@@ -76,6 +82,17 @@ export type {
   FailedCell,
   InterruptedCell,
 } from "./fleet/build/built-cell.ts";
+export type { BuiltImage } from "./fleet/build/engine.ts";
+export type { EngineChoice } from "./fleet/build/engines/engine-choice.ts";
+export type { EngineName } from "./fleet/build/engines/engine-traits.ts";
+export type { Drift } from "./fleet/dockerfile/drift.ts";
+export type { ExportBakeOptions } from "./fleet/export-bake.ts";
+export type { GithubMatrix, GithubMatrixOptions, Machine, Shard } from "./fleet/export-github-matrix.ts";
+export type { InitAnswer, InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "./fleet/init.ts";
+export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
+export type { Edit } from "./fleet/init/draft.ts";
+export type { InitFromDefinition } from "./fleet/init/init-from-definition.ts";
+export type { InitFrom } from "./fleet/init/init-from.ts";
 export type {
   ChangeLockOptions,
   MergeLocksAnswer,
@@ -85,26 +102,22 @@ export type {
   RemovedImages,
   UpdateBasesAnswer,
 } from "./fleet/lock.ts";
-export type { Drift } from "./fleet/dockerfile/drift.ts";
-export type { ExportBakeOptions } from "./fleet/export-bake.ts";
-export type { GithubMatrix, GithubMatrixOptions } from "./fleet/export-github-matrix.ts";
-export type { BakeFile, BakeTarget } from "./fleet/build/bake-file.ts";
-export type { Machine, Shard } from "./fleet/export-github-matrix.ts";
 export type { FleetChoice } from "./fleet/open/fleet-choice.ts";
-export type { InitAnswer, InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "./fleet/init.ts";
-export type { Edit } from "./fleet/init/draft.ts";
-export type { InitFrom } from "./fleet/init/init-from.ts";
-export type { InitFromDefinition } from "./fleet/init/init-from-definition.ts";
-export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
-export type { SignerChoice } from "./fleet/publish/open-signer.ts";
 export type { LocalBaseChoice } from "./fleet/open/plan-chosen-fleet.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
-export type { ChangedFiles } from "./fleet/plan/changes.ts";
-export type { ExplainedCell } from "./fleet/plan/plan-json.ts";
+export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
+export type {
+  Action,
+  InputComparison,
+  InputName,
+  MovedBase,
+  PlannedBase,
+  PlannedParent,
+} from "./fleet/plan/planned-cell.ts";
 export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
-export type { ManyHosts } from "./cover/read-cover-hosts.ts";
-export type { PromoteOptions } from "./cover/promote.ts";
 export type { Promotion } from "./fleet/promote.ts";
+export type { PublishOptions } from "./fleet/publish.ts";
+export type { SignerChoice } from "./fleet/publish/open-signer.ts";
 export type {
   ChannelEvent,
   IndexEvent,
@@ -113,28 +126,52 @@ export type {
   PublicationEvent,
   SignaturesEvent,
 } from "./fleet/publish/publication.ts";
-export type { PublishOptions } from "./fleet/publish.ts";
+export type { PublishedIndex } from "./fleet/publish/publish-index.ts";
 export type { Sweep } from "./fleet/publish/sweep.ts";
-export type { IndexVerification } from "./fleet/publish/verify-lock.ts";
-export type { ChannelDrift, RegistryDrift, Verification } from "./fleet/publish/verify-lock.ts";
+export type {
+  ChannelDrift,
+  IndexVerification,
+  RegistryDrift,
+  Verification,
+} from "./fleet/publish/verify-lock.ts";
 export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
-export type { ReproAnswer, ReproEvent, ReproOptions } from "./fleet/repro.ts";
 export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run/run-plan.ts";
 export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
 export type { HardwareReport } from "./hardware/describe-hardware.ts";
-export type { ReportRow, ReportTable } from "./hardware/report-table.ts";
+export type { GpuClass } from "./hardware/gpu-class.ts";
 export type { HardwareOptions } from "./hardware/hardware.ts";
+export type { ReportRow, ReportTable } from "./hardware/report-table.ts";
+export type {
+  CpuRequirement,
+  CudaRequirement,
+  DriverRequirement,
+  Measured,
+  Requirement,
+} from "./hardware/requirement.ts";
+export type { SourceKey } from "./hardware/sources.ts";
+export type { ToldOfHost } from "./host/complete-hosts.ts";
+export type {
+  AmdFacts,
+  AmdGpuFacts,
+  CpuFacts,
+  DriverScale,
+  GpuFacts,
+  HostFacts,
+  HostProblem,
+  MigInstance,
+  NvidiaFacts,
+} from "./host/facts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { HostChoice } from "./host/probe.ts";
+export type { MoreHosts } from "./host/read-host-files.ts";
 export type { Statement } from "./inspect/adopt/adopted-image.ts";
 export type { AmdCode, AmdTargetCount } from "./inspect/amd/amd-inspection.ts";
 export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";
 export type { Checksums } from "./inspect/checksums.ts";
 export type { CpuChoice } from "./inspect/cpu/cpu-choices.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
-export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";
-export type { ImageCpu } from "./inspect/cpu/cpu-need.ts";
+export type { CpuNeed, FeatureNeed, ImageCpu } from "./inspect/cpu/cpu-need.ts";
 export type { ElfDynamic, LibcNeed } from "./inspect/elf/dynamic.ts";
 export type {
   ExpectationAnswer,
@@ -144,48 +181,79 @@ export type {
 export type { Expectation, WrittenWord } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
-export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";
 export type { FatbinCompression } from "./inspect/gpu/fatbin.ts";
-export type { ModuleFacts } from "./inspect/gpu/loadable-modules.ts";
 export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
+export type { ModuleFacts } from "./inspect/gpu/loadable-modules.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";
 export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
 export type { ImageInspection, ImageLayer } from "./inspect/inspection.ts";
-export type {
-  MeasuredChoice,
-  MeasuredDriver,
-  MeasuredRequirement,
-} from "./inspect/measured-requirement.ts";
+export type { MeasuredChoice, MeasuredDriver, MeasuredRequirement } from "./inspect/measured-requirement.ts";
 export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
 export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
+export type { Environment, Notice, Watching, World } from "./io/world.ts";
+export type { NativeImage } from "./lock/format-fleet-index.ts";
+export type { SignedBy } from "./lock/index-trust.ts";
+export type {
+  LocalEngine,
+  Lock,
+  LockedAdoption,
+  LockedAttestation,
+  LockedBase,
+  LockedChannel,
+  LockedImage,
+  LockedInputs,
+  LockedLocal,
+  LockedManifest,
+} from "./lock/lock.ts";
 export type { CheckAnswer, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
 export type { DoctorAnswer } from "./node/doctor.ts";
-export type { NfdCompatAnswer, NfdCompatOptions } from "./node/export-nfd-compat.ts";
+export type { NfdCompatAnswer, NfdCompatOptions, NfdCompatSpecs } from "./node/export-nfd-compat.ts";
 export type { ExportShAnswer, ExportShOptions } from "./node/export-sh.ts";
+export type { ModuleVerdict } from "./node/judge-module.ts";
 export type { LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
 export type { CommandLaunch, DocumentLaunch, LaunchAnswer } from "./node/launch/format-launch.ts";
-export type { NfdCompatSpecs } from "./node/export-nfd-compat.ts";
+export type { NodeLabels } from "./node/launch/labels/node-labels.ts";
 export type { StartEvent } from "./node/launch/run-image.ts";
-export type { ModuleVerdict } from "./node/judge-module.ts";
+export type { Json, LaunchCommand, LaunchFormat, Task } from "./node/launch/target.ts";
 export type { LaunchOptions } from "./node/launch/workload.ts";
 export type { BlobMode } from "./node/mirror/answer-blob.ts";
 export type { Runtime, RuntimeConfig } from "./node/mirror/runtime-config.ts";
 export type { ProvedVariant } from "./node/prove-variants.ts";
-export type { ModuleResult, ProveAnswer, ProvedModule, ProveOptions } from "./node/prove.ts";
-export type { PulledImage, PullOptions, RuntimeName } from "./node/pull.ts";
+export type { ModuleResult, ProveAnswer, ProveOptions, ProvedModule } from "./node/prove.ts";
+export type { PullOptions, PulledImage, RuntimeName } from "./node/pull.ts";
 export type { QuestionOptions } from "./node/question.ts";
 export type { ResolveAnswer, ResolveOptions } from "./node/resolve.ts";
 export type { RunCommand, RunOptions } from "./node/run.ts";
 export type { ServeConfig, ServeEvent, ServeLine, ServeOptions, ServedMirror } from "./node/serve.ts";
 export type { HostWhyNot, WhyNotAnswer, WhyNotOptions } from "./node/why-not.ts";
+export type { Digest } from "./oci/digest.ts";
+export type { ImmutableReference } from "./oci/immutable-reference.ts";
 export type { RegistryAccess } from "./oci/registry/registry-access.ts";
+export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
+export type { ExitCode, ProblemCode } from "./problem-codes.ts";
 export type { ImageCheck } from "./resolve/check-image.ts";
 export type { HostResolution } from "./resolve/resolver.ts";
-export type { Cure, Misfit, Remedy } from "./resolve/verdict.ts";
+export type {
+  CodeFit,
+  Cure,
+  Match,
+  Misfit,
+  OpenAxis,
+  ReasonCode,
+  Rejection,
+  Remedy,
+  Resolution,
+  Tier,
+  UnusedGpus,
+} from "./resolve/verdict.ts";
 export type { Rank, Victor, WhyNot } from "./resolve/why-not-image.ts";
+export type { AttestedBase, AttestedBuild, PurlImage } from "./trust/provenance/attested-build.ts";
+export type { ClaimComparison, ClaimDifference } from "./trust/provenance/compare-claims.ts";
+export type { CountedStatement } from "./trust/provenance/count-statements.ts";
+export type { ImageProvenance, ProvenanceVerification } from "./trust/provenance/verify-provenance.ts";
 export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
 export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
 export type { SignatureDemands, TrustDemands } from "./trust/trust-demands.ts";

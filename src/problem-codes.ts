@@ -192,7 +192,7 @@ export const problemCodes = {
   // Build
   /** A step of a cell's build failed. → Read the end of its output in the message, or the whole log that it names. */
   BUILD_FAILED: failed,
-  /** There is no container engine, or no docker command. → Install one, or name it with `DOCKER_HOST`. */
+  /** There is no container engine, or no docker command that builds. → Install one, or name it with `DOCKER_HOST`. */
   ENGINE_NOT_FOUND: engine,
   /** The engine's address is invalid, or nothing answers there. → Start the engine, or correct `DOCKER_HOST`. */
   ENGINE_UNREACHABLE: engine,

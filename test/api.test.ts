@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Name → declaration, as a program that imports the package gets them. */
 let api: ReadonlyMap<string, string>;
-const entries = ["index", "inspect", "parts", "resolve"];
+const entries = ["index", "inspect", "resolve"];
 /** Of all entries: a name means the same in each. */
 let all: ReadonlyMap<string, string>;
 beforeAll(() => {

@@ -77,7 +77,7 @@ const halls = [
     "cover",
     "pulumi",
   ],
-  ...["types", "parts", "index", "cli"],
+  ...["index", "cli"],
 ] as const;
 
 /** The rooms of `fleet/` that a cell passes, in this order; each knows those before it alone. */
@@ -198,10 +198,7 @@ describe("the path of resolve", () => {
     const reader = "trust/policy/read-policy.ts";
     expect(reachable([reader])).toContain("yaml");
     const users = imports.filter(({ to, isType }) => to === reader && !isType);
-    expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([
-      ["parts.ts", false],
-      ["trust/trust-demands.ts", true],
-    ]);
+    expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([["trust/trust-demands.ts", true]]);
   });
 
   test("and the walk would find one: plan needs the YAML reader", () => {

@@ -40,7 +40,7 @@ const ofPeople: Readonly<Record<string, readonly string[]>> = {
 /** Options for programs alone: a terminal knows that it is one, and how to start this program again. */
 const ofPrograms: Readonly<Record<string, readonly string[]>> = {
   run: ["tty", "reference"],
-  launch: ["tty", "format"],
+  launch: ["format"],
   prove: ["self"],
   serve: ["self"],
 };

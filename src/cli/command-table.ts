@@ -15,7 +15,6 @@ export const commandGroups = {
     verify: async () => (await import("./verify.ts")).verify,
     lock: async () => (await import("./lock.ts")).lock,
     export: async () => (await import("./export.ts")).exportFleet,
-    repro: async () => (await import("./repro.ts")).repro,
   },
   "Choose an image here": {
     // Loaded at once, as nodes wait for it.

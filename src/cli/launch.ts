@@ -1,7 +1,8 @@
-/** `imgmatch launch`: write the command or manifest that starts this host's image. With `--run`, exits as the container does. */
+/** `imgmatch launch`: write the command or manifest that starts this host's image. */
 
 import { usageError } from "../errors.ts";
-import { exitCodes } from "../problem-codes.ts";
+import { exitCodes, type ExitCode } from "../problem-codes.ts";
+import { launchTarget, launchTargets } from "../node/launch/launch-targets.ts";
 import type { LaunchFormat } from "../node/launch/target.ts";
 import type { LaunchOptions } from "../node/launch/workload.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -18,12 +19,8 @@ export const launch: Define = (command, run) =>
     withLaunchHost(
       command
         .description("Write the command or manifest that starts this host's image")
-        .argument(
-          "<target>",
-          "docker, nvidia-docker, podman, apptainer, compose, swarm, kubernetes, mesos, marathon, chronos, zun, nomad or slurm",
-        )
+        .argument("<target>", Object.keys(launchTargets).join(", "))
         .argument("[args...]", "arguments for the container, after --")
-        .option("--run", "Start it, where the target is this machine")
         .option("--yaml", "Write YAML")
         .option(
           "--fleet",
@@ -60,19 +57,15 @@ export const launch: Define = (command, run) =>
 async function launchCommand(
   { json, yaml, ...flags }: LaunchFlags,
   context: CommandContext,
-): Promise<number> {
-  const [{ launch: answerOf }, { launchTarget }, { formatLaunch }] = await Promise.all([
+): Promise<ExitCode> {
+  const [{ launch: answerOf }, { formatLaunch }] = await Promise.all([
     import("../node/launch.ts"),
-    import("../node/launch/launch-targets.ts"),
     import("../node/launch/format-launch.ts"),
   ]);
   const { formats } = launchTarget(flags.target);
   if (json && yaml) throw usageError("--json and --yaml exclude each other", "ask for one of them");
   const form: { format?: LaunchFormat } = json ? { format: "json" } : yaml ? { format: "yaml" } : {};
-  const tty = context.terminal.interactive;
-  const onEvent: LaunchOptions["onEvent"] = ({ type }) => type === "start" && context.takeSignals("child");
-  const answer = await answerOf({ ...flags, ...form, tty, onEvent }, context);
-  if (typeof answer === "number") return answer;
+  const answer = await answerOf({ ...flags, ...form }, context);
   context.out(await formatLaunch(answer, form.format ?? formats[0]));
   return exitCodes.ok;
 }

@@ -123,7 +123,7 @@ async function auditWanted(
   const wanted = subjects.filter(({ locked }) => !remote || locked.digest !== null);
   const cells = await auditImages(wanted, lock, {
     ...{ access: asked, world, onEvent },
-    holder: { ...dockerHolder(world.env), ...(remote && { layers: null }) },
+    holder: { ...dockerHolder(world.env), ...(remote && { diffIds: null }) },
     onEffect: (cell, effect) => effects.set(cell, effect),
   });
   return {

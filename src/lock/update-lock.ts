@@ -46,8 +46,3 @@ export async function updateLock(
     at: { file: path },
   });
 }
-
-/** Replaces the lock in one step, whoever else writes it. Throws `WRITE_FAILED`, and leaves the old lock if the disk is full. */
-export async function writeLock(path: string, lock: Lock): Promise<void> {
-  await writeFileAtomic(path, formatLock(lock));
-}

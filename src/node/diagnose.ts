@@ -160,8 +160,7 @@ function examineEngine({ answer, configured, command }: EngineState, host: HostF
   const engine = ok("engine", `${name} at ${shown}${other}`);
   if (command !== null) return [engine, ok("command", command)];
   const fix = "install Docker's command line (Debian, Ubuntu: apt-get install docker-cli, or docker.io)";
-  const message =
-    "the engine answers and there is no docker command: imgmatch run needs it, and build for secrets, SSH agents and what has changed of a context";
+  const message = "the engine answers and there is no docker command: imgmatch build and run need it";
   return [engine, wrong("command", { code: "LAUNCH_FAILED", message, fix })];
 }
 

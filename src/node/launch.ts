@@ -14,38 +14,25 @@ import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
 import { findHolders, gpusBusy } from "./launch/gpus-busy.ts";
 import { launchTarget } from "./launch/launch-targets.ts";
-import { runImage } from "./launch/run-image.ts";
-import { type DeviceClaim, hasFleet, isLocal, type LaunchTarget } from "./launch/target.ts";
+import { type DeviceClaim, hasFleet, type LaunchTarget } from "./launch/target.ts";
 import { unsupported } from "./launch/unsupported.ts";
 import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts";
 import { readFleetQuestion, readQuestion } from "./question.ts";
 
 /**
- * Writes the command or the documents that start this host's image on a launch target, or with `fleet` the images of all nodes. With `run` it
- * starts the image, and answers with the container's exit code.
+ * Writes the command or the documents that start this host's image on a launch target, or with `fleet` the images of all nodes.
  *
- * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, and with `run`
- * `LAUNCH_FAILED` and `INTERRUPTED`.
+ * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, `LAUNCH_FAILED`.
  *
  * @example
  * const answer = await launch({ target: "kubernetes", gpus: "2", args: ["python", "train.py"] });
  */
-export async function launch(
-  options: LaunchOptions & { readonly run: true },
-  world?: Partial<World>,
-): Promise<number>;
-export async function launch(
-  options: LaunchOptions & { readonly run?: false },
-  world?: Partial<World>,
-): Promise<LaunchAnswer>;
-export async function launch(options: LaunchOptions, world?: Partial<World>): Promise<number | LaunchAnswer>;
-export async function launch(options: LaunchOptions, given?: Partial<World>): Promise<number | LaunchAnswer> {
+export async function launch(options: LaunchOptions, given?: Partial<World>): Promise<LaunchAnswer> {
   const world = worldOf(options, given);
   const target = launchTarget(options.target);
   const format = formatFor(target, options);
   const devices = await devicesFor(target, options);
   if (options.fleet) return launchFleet(target, { ...options, wishes: devices }, world);
-  if (options.run) requireRunnable(target, options);
   const { gpus, allowBusy, anywhere, ...questionOptions } = options;
   const question = await readQuestion(questionOptions, world);
   const { lock, host } = question;
@@ -70,11 +57,6 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
     world,
     choice.problems.map(({ code, message }) => `${code}: ${message}`),
   );
-  if (options.run && isLocal(target)) {
-    const interactive = options.task !== "service";
-    options.onEvent?.({ type: "start" });
-    return runImage(target, { ...request, interactive, tty: interactive && (options.tty ?? false) });
-  }
   return launchAnswer(target.launch(request, format), request);
 }
 
@@ -85,8 +67,8 @@ async function launchFleet(
 ): Promise<LaunchAnswer> {
   if (!hasFleet(target))
     throw unsupported(target.name, "launch a fleet", "use kubernetes, nomad, swarm or marathon");
-  if (otherHost(options) !== null || options.run || options.anywhere) {
-    throw usageError("--fleet excludes --host, --host-type, --run and --anywhere", "leave them out");
+  if (otherHost(options) !== null || options.anywhere) {
+    throw usageError("--fleet excludes --host, --host-type and --anywhere", "leave them out");
   }
   const question = await readFleetQuestion(options, world);
   const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
@@ -146,19 +128,4 @@ async function claimFor(
     throw unsupported("kubernetes", `claim ${wish.text} for ${cell}, which has no code for it`, fix);
   });
   return { alternatives: claims.flatMap(({ alternatives }) => alternatives) };
-}
-
-function requireRunnable(target: LaunchTarget, { format, ...choice }: LaunchOptions): void {
-  if (!isLocal(target))
-    throw unsupported(
-      target.name,
-      "be started from here",
-      "leave --run out and hand what it prints to its own tool",
-    );
-  if (otherHost(choice) !== null || format !== undefined) {
-    throw usageError(
-      "--run excludes --host, --host-type, --json and --yaml",
-      "leave --run out to see the command",
-    );
-  }
 }

@@ -25,8 +25,12 @@ import { imageProviders } from "./providers/providers.ts";
 import { announceImages, type FleetData, registerImages } from "./register-images.ts";
 import { fleetType } from "./stack-view.ts";
 
+export { chooseLaunch } from "../node/launch/choose-launch.ts";
+export { launchTargets } from "../node/launch/launch-targets.ts";
 export type { HostFacts } from "../host/facts.ts";
 export type { Lock, LockedImage } from "../lock/lock.ts";
+export type { LaunchChoice, LaunchChoiceOptions } from "../node/launch/choose-launch.ts";
+export type { FleetTarget, LaunchTarget, LocalTarget } from "../node/launch/target.ts";
 export type { ImageFleetArgs, RegistryLogin } from "./args.ts";
 export type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 export type { Resolution } from "../resolve/verdict.ts";

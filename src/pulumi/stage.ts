@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import type { BuildRequest } from "../fleet/build/engine.ts";
-import { contextItems, isWhole } from "../fleet/build/engines/context-archive.ts";
+import { contextItems, isWhole } from "../fleet/build/engines/context-items.ts";
 import { writeContextItems } from "../fleet/build/engines/staged-context.ts";
 import type { ContextEntry } from "../fleet/context/context.ts";
 import { errnoMessage, ignoring } from "../io/files.ts";

@@ -58,7 +58,6 @@ describe("programs", () => {
         compilerOptions: {
           paths: {
             imgmatch: [join(root, "src/index.ts")],
-            "imgmatch/parts": [join(root, "src/parts.ts")],
             "imgmatch/pulumi": [join(root, "src/pulumi/image-fleet.ts")],
             "imgmatch/resolve": [join(root, "src/resolve.ts")],
             "@pulumi/aws": [cloud("aws")],

@@ -82,7 +82,7 @@ describe("Docker engine", needs(reason), () => {
     const image = await engine.build(request, { ...silent, onLog: (line) => lines.push(line) });
     expect(image.id).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(image.size).toBeGreaterThan(100_000);
-    expect(lines.filter((line) => /^#\d+ (\d+\.\d+ )?hello from the step$/.test(line))).toHaveLength(1);
+    expect(lines.filter((line) => /^#\d+ \d+\.\d+ hello from the step$/.test(line))).toHaveLength(1);
     expect(lines.some((line) => line.endsWith("sh -> busybox"))).toBe(true);
 
     const to = referenceTo("e2e/plain:pushed");
@@ -107,10 +107,7 @@ describe("Docker engine", needs(reason), () => {
     await expect(building).rejects.toThrow(ref);
   });
 
-  it.each<[string, object]>([
-    ["the docker command", {}],
-    ["the engine's API alone", { PATH: "/nonexistent" }],
-  ])("builds by %s on a base in a registry that wants a login", async (name, more) => {
+  it("builds on a base in a registry that wants a login", async () => {
     // htpasswd -nbBC 5 builder open-sesame
     const htpasswd = "builder:$2b$05$KHl6yQErIvdYKXbhAvK.nOrySt45thXFEimscpX3CKQBTadQY1nru\n";
     const auth = Buffer.from("builder:open-sesame").toString("base64");
@@ -123,11 +120,10 @@ describe("Docker engine", needs(reason), () => {
         ...process.env,
         ...(stack.available ? stack.engineEnv : {}),
         DOCKER_CONFIG: config,
-        ...more,
       };
       const withLogin = await createDockerEngine({ env, credentials: dockerCredentials(env) });
       const image = await withLogin.build(
-        requestFor("private-base", `busybox echo "${name}" > /from-base`),
+        requestFor("private-base", "busybox echo private > /from-base"),
         silent,
       );
       const to = parseImageReference(`${closed.host}/secret/base:1`);
@@ -145,18 +141,15 @@ describe("Docker engine", needs(reason), () => {
     }
   });
 
-  it.each<[string, object]>([
-    ["the docker command", {}],
-    ["the engine's API alone", { PATH: "/nonexistent" }],
-  ])("builds by %s on a base that everybody may pull with a token", async (name, more) => {
+  it("builds on a base that everybody may pull with a token", async () => {
     const tokens = await startTokenServer("builder:open-sesame");
     const behind = await startRegistry({ token: tokens });
     tokens.standBefore(behind.host);
     try {
-      const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}), ...more };
+      const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
       const credential = { kind: "password", username: "builder", password: "open-sesame" } as const;
       const builder = await createDockerEngine({ env, credentials: { find: async () => credential } });
-      const image = await builder.build(requestFor("public-base", `busybox echo "${name}" > /b`), silent);
+      const image = await builder.build(requestFor("public-base", "busybox echo public > /b"), silent);
       const to = parseImageReference(`${tokens.host}/team/base:1`);
       const digest = await builder.push(image, to, silent);
       await removeImage(env, image.id);
@@ -233,7 +226,7 @@ describe("Docker engine", needs(reason), () => {
       expect(built.digest).toBe(served?.digest);
       expect(recorded).toContain(`${built.cell} ${served?.digest}`);
       expect(await readFile(built.log ?? "", "utf8")).toMatch(
-        new RegExp(`^#\\d+ (\\d+\\.\\d+ )?${built.cell}$`, "m"),
+        new RegExp(`^#\\d+ \\d+\\.\\d+ ${built.cell}$`, "m"),
       );
     }
     expect(await readFile(join(folder, "logs/two.log"), "utf8")).toContain("exit code: 3");

@@ -5,13 +5,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { whyNoClient } from "./support/buildkitd.ts";
 import { makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
-const reason = stack.available ? (whyNoBusybox ?? whyNoClient(stack.engineEnv)) : stack.reason;
+const reason = stack.available ? whyNoBusybox : stack.reason;
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 const secret = "hunter2-is-not-here";
 

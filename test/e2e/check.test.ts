@@ -1,6 +1,5 @@
-import { Readable } from "node:stream";
+import { execFileSync } from "node:child_process";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { connectDocker } from "../../src/oci/engine/api.ts";
 import { nodeHostIo } from "../../src/host/node-host-io.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -54,13 +53,11 @@ describe("check and doctor with a real engine", needs(stack.available ? null : s
 
   /** An empty root file system under a name, as `docker import` makes it. */
   async function importImage(name: string, requires?: string): Promise<void> {
-    const api = await connectDocker(env);
-    const [repo, tag] = name.split(":");
-    const changes = requires === undefined ? [] : [`LABEL dev.imgmatch.requires=${JSON.stringify(requires)}`];
-    const body = Readable.from([Buffer.alloc(1024)]);
-    const headers = { "content-type": "application/x-tar" };
-    const query = { fromSrc: "-", repo, tag, changes };
-    for await (const _ of api.stream("POST", "/images/create", { query, headers, body }));
+    const change =
+      requires === undefined ? [] : ["--change", `LABEL dev.imgmatch.requires=${JSON.stringify(requires)}`];
+    execFileSync("docker", ["import", ...change, "-", name], {
+      ...{ env: { ...process.env, ...env }, input: Buffer.alloc(1024) },
+    });
   }
 
   async function run(...args: readonly string[]) {

@@ -6,13 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
-import {
-  type RunningBuilder,
-  startBuilder,
-  whyNoBuildkitd,
-  whyNoBuildx,
-  whyNoClient,
-} from "./support/buildkitd.ts";
+import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { isolateStore, type StoreProgram, whyNoProgram } from "./support/containers-store.ts";
 import { isLong } from "./support/long.ts";
 import { cli } from "./support/program.ts";
@@ -146,7 +140,7 @@ describe("Docker's flags", needs(reason), () => {
     });
 
     it("--ssh lets a step use an agent's keys, --network none is lo alone, --progress plain shows the step", {
-      ...needs(why ?? whyNoAgent ?? (name === "docker" ? whyNoClient(engineEnv) : null)),
+      ...needs(why ?? whyNoAgent),
     }, async () => {
       agent?.addTo(`${project.folder}/templates/bin`);
       project.write(

@@ -123,36 +123,4 @@ describe("Exports", needs(reason), () => {
     expect(again.stderr).toBe("nothing to build: 4 images in the lock\n");
     expect((await project.run("export", "github-matrix")).stdout).toBe('{"include":[]}\n');
   });
-
-  it("repro names the layer that is different each time", async () => {
-    const project = await projectNamed("repro");
-    const [cell] = ["plain"].map((flavour) => `${marches[0]}_${flavour}`);
-    // Into the root folder, which is there: a folder that COPY makes has the time of the build.
-    project.write(
-      "templates/app.Dockerfile.hbs",
-      `FROM {{base}}
-ENV MARCH={{march.name}}
-COPY bin/busybox /busybox
-RUN ["/busybox", "sh", "-c", "/busybox cat /proc/sys/kernel/random/uuid > /number"]
-COPY bin/busybox /last
-`,
-    );
-    const { status, stdout, stderr } = await project.run("repro", cell ?? "", "--json");
-    expect(status, stderr).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({
-      cell,
-      reproducible: false,
-      layers: 3,
-      difference: { number: 2, createdBy: expect.stringContaining("random/uuid") },
-    });
-
-    project.write(
-      "templates/app.Dockerfile.hbs",
-      "FROM {{base}}\nENV MARCH={{march.name}}\nCOPY bin/busybox /one\nCOPY bin/busybox /last\n",
-    );
-    const same = await project.run("repro", cell ?? "");
-    expect(same.stdout, same.stderr).toBe(`${cell}: two builds without cache have the same 2 layers\n`);
-    expect(same.status).toBe(0);
-    expect((await project.run("repro", "no-such-cell")).status).toBe(2);
-  });
 });

@@ -114,15 +114,6 @@ describe("Launching for real", needs(why), () => {
       ]);
       expect(sh(line)).toBe(`${value}mounted\nrefused`);
     });
-
-    it("starts it with --run, and exits as the container does", async () => {
-      const features = "--cpu";
-      const { status } = await imgmatch(
-        ["launch", "docker", "--lock", join(folder, "lock.json"), features, "--run", "--", "exit 17"],
-        { cwd: folder, env },
-      );
-      expect(status).toBe(17);
-    });
   });
 
   describe("compose", needs(whyNoCompose), () => {

@@ -20,8 +20,9 @@ import { openCellLog } from "../../src/fleet/build/cell-log.ts";
 import { removeDockerfiles, writeDockerfiles } from "../../src/fleet/dockerfile/dockerfiles.ts";
 import { ownedName } from "../../src/io/owner.ts";
 import { isTemporaryName, writeFileAtomic } from "../../src/io/write-file.ts";
+import { formatLock } from "../../src/lock/format-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { updateLock, writeLock } from "../../src/lock/update-lock.ts";
+import { updateLock } from "../../src/lock/update-lock.ts";
 import { makeFolder } from "../support/folders.ts";
 
 const lock = parseLock(readFileSync("test/fixtures/locks/v2.json", "utf8"), "v2.json");
@@ -43,7 +44,7 @@ const outputs: Readonly<Record<string, Output>> = {
   },
   "the lock, written": {
     path: "images/imgmatch.lock.json",
-    write: (root) => writeLock(join(root, "images/imgmatch.lock.json"), lock),
+    write: (root) => writeFileAtomic(join(root, "images/imgmatch.lock.json"), formatLock(lock)),
   },
   "a cell's log": {
     path: ".imgmatch/logs/a.log",
@@ -141,7 +142,7 @@ describe.each(Object.entries(outputs))("%s", (_, { path, write }) => {
     utimesSync(join(folder, ".imgmatch-old.tmp"), before, before);
     await write(root);
     if (path.endsWith(".log")) return;
-    if (path.includes("lock.json")) await writeLock(join(root, path), lock);
+    if (path.includes("lock.json")) await writeFileAtomic(join(root, path), formatLock(lock));
     const names = readdirSync(folder);
     expect(names.filter((name) => isTemporaryName(name)).sort()).toEqual(kept.sort());
     expect(names.filter((name) => !isTemporaryName(name))).toEqual([path.split("/").at(-1)]);

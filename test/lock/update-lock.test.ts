@@ -15,8 +15,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ownedName } from "../../src/io/owner.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { readLock, readLockIfPresent } from "../../src/lock/lock-file.ts";
+import { formatLock } from "../../src/lock/format-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { updateLock, writeLock } from "../../src/lock/update-lock.ts";
+import { updateLock } from "../../src/lock/update-lock.ts";
 import { bundled } from "../support/bundle.ts";
 import { makeFolder } from "../support/folders.ts";
 
@@ -52,7 +53,7 @@ describe("the lock on disk", () => {
     const path = lockPath();
     expect(await readLockIfPresent(path)).toBeNull();
     await expect(readLock(path)).rejects.toMatchObject({ code: "LOCK_NOT_FOUND", exitCode: 2 });
-    await writeLock(path, lock);
+    writeFileSync(path, formatLock(lock));
     expect(await readLock(path)).toEqual(lock);
     expect(await updateLock(path, renamed)).toEqual({ ...lock, version: "1.12.0+" });
     expect(await readLock(path)).toEqual({ ...lock, version: "1.12.0+" });
@@ -71,7 +72,7 @@ describe("the lock on disk", () => {
 
   test("a change that fails leaves it as it was, and free", async () => {
     const path = lockPath();
-    await writeLock(path, lock);
+    writeFileSync(path, formatLock(lock));
     await expect(
       updateLock(path, () => {
         throw new Error("no");
@@ -85,7 +86,7 @@ describe("who holds the lock", () => {
   /** A holder's token, by its name. */
   const held = async (token: string) => {
     const path = lockPath();
-    await writeLock(path, lock);
+    writeFileSync(path, formatLock(lock));
     mkdirSync(join(`${path}.busy`, "holder"), { recursive: true });
     writeFileSync(join(`${path}.busy`, "holder", token), "");
     return path;
@@ -131,7 +132,7 @@ describe("who holds the lock", () => {
     for (const place of [".busy", ".busy/holder"]) {
       const outside = makeFolder({ "holder/kept": "kept", ".gitignore": "kept" });
       const path = lockPath();
-      await writeLock(path, lock);
+      writeFileSync(path, formatLock(lock));
       mkdirSync(dirname(path + place), { recursive: true });
       symlinkSync(outside, path + place);
       expect(await updateLock(path, renamed)).toMatchObject({ version: "1.12.0+" });
@@ -158,7 +159,7 @@ describe("who holds the lock", () => {
 describe("a process that is paused while it holds the lock", () => {
   test("loses it, overwrites nothing when it goes on, and adds its change to what is there", async () => {
     const path = lockPath();
-    await writeLock(path, lock);
+    writeFileSync(path, formatLock(lock));
     const paused = start(path, "paused", 1, "stop");
     const ended = once(paused, "exit");
     await once(paused.stdout, "data");
@@ -195,7 +196,7 @@ describe("a process that is paused while it holds the lock", () => {
 
 test("a lock of another repository with published images is left as it is", async () => {
   const path = lockPath();
-  await writeLock(path, lock);
+  writeFileSync(path, formatLock(lock));
   const text = readFileSync(path, "utf8");
   const change = updateLock(path, renamed, { repository: "registry.example.com/other/app" });
   await expect(change).rejects.toMatchObject({
@@ -245,7 +246,7 @@ test("a full disk is an error, and the old lock stays", async ({ skip }) => {
   }
   try {
     const path = join(folder, "imgmatch.lock.json");
-    await writeLock(path, lock);
+    writeFileSync(path, formatLock(lock));
     const [image] = Object.values(lock.images);
     if (image === undefined) throw new Error("no image");
     const images = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`cell-${index}`, image]));

@@ -47,7 +47,6 @@ async function run<Exports>(name: string): Promise<Exports> {
     "@pulumi/aws": "test/docs/support/clouds/aws.ts",
     "@pulumi/kubernetes": "test/docs/support/clouds/kubernetes.ts",
     imgmatch: "src/index.ts",
-    "imgmatch/parts": "src/parts.ts",
     "imgmatch/pulumi": "src/pulumi/image-fleet.ts",
     "imgmatch/resolve": "src/resolve.ts",
   };

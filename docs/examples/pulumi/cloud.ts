@@ -1,8 +1,7 @@
 import * as aws from "@pulumi/aws";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { chooseLaunch, launchTargets } from "imgmatch/parts";
-import { type HostFacts, ImageFleet } from "imgmatch/pulumi";
+import { chooseLaunch, type HostFacts, ImageFleet, launchTargets } from "imgmatch/pulumi";
 
 // A repository with the matrix's name, in the registry of the account.
 const repository = new aws.ecr.Repository("vision", { name: "vision", imageTagMutability: "IMMUTABLE" });

@@ -58,14 +58,14 @@ export function isLocal(base: ImageReference | LockedLocal | null): base is Lock
 
 /** Engines keep a base's layers as they are in what they build on it. */
 async function localOrigin(
-  { layers }: Pick<ImageHolder, "layers">,
+  holder: Pick<ImageHolder, "diffIds">,
   { engine, id }: LockedLocal,
   { diffIds, layers: opened }: OpenedImage,
   watch: BuildWatch,
 ): Promise<BaseOrigin> {
-  const held = (await layers?.({ id, size: null }, watch).catch(() => null)) ?? null;
+  const held = (await holder.diffIds?.(id, watch).catch(() => null)) ?? null;
   watch.signal.throwIfAborted();
-  const count = sharedLayers(diffIds, held?.map(({ diffId }) => diffId) ?? null);
+  const count = sharedLayers(diffIds, held);
   if (count !== null && diffIds?.length === opened.length) return { kind: "layers", count };
   throw new ImgmatchError({
     code: "IMAGE_NOT_FOUND",
@@ -76,14 +76,13 @@ async function localOrigin(
 
 /** The diff ids of the engine's copy of exactly this digest; null where it has none. */
 async function heldDiffIds(
-  { layers }: Pick<ImageHolder, "layers">,
+  { diffIds }: Pick<ImageHolder, "diffIds">,
   base: ImageReference,
   watch: BuildWatch,
 ): Promise<readonly string[] | null> {
-  if (layers === null || base.digest === null) return null;
-  const id = formatImageReference({ ...base, tag: null });
-  const found = await layers({ id, size: null }, watch).catch(() => null);
-  return found === null || found.length === 0 ? null : found.map(({ diffId }) => diffId);
+  if (diffIds === null || base.digest === null) return null;
+  const found = await diffIds(formatImageReference({ ...base, tag: null }), watch).catch(() => null);
+  return found === null || found.length === 0 ? null : found;
 }
 
 async function readDiffIds(

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
-import { engineArchive, engineLayers } from "../../inspect/image/from-engine.ts";
+import { engineArchive, engineDiffIds } from "../../inspect/image/from-engine.ts";
 import { remember } from "../../io/collections.ts";
 import type { Environment } from "../../io/world.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -20,7 +20,7 @@ import type { OpenedImage, OpenOptions } from "../../inspect/image/open-layers.t
 export interface ImageHolder {
   readonly save: Engine["save"];
   /** null where no engine is to be asked for a base. */
-  readonly layers: Engine["layers"] | null;
+  readonly diffIds: Engine["diffIds"] | null;
   /** null where a push to a loopback address does not come to this machine. */
   readonly push: Engine["push"] | null;
 }
@@ -29,7 +29,7 @@ export interface ImageHolder {
 export function dockerHolder(env: Environment): ImageHolder {
   return {
     save: ({ id }, { signal }) => engineArchive(env, id, signal),
-    layers: ({ id }, { signal }) => engineLayers(env, id, signal),
+    diffIds: (name, { signal }) => engineDiffIds(env, name, signal),
     push: null,
   };
 }

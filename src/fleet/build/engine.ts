@@ -3,7 +3,6 @@
 import type { ContextEntry } from "../context/context.ts";
 import type { Attestations } from "../matrix/matrix.ts";
 import type { Digest } from "../../oci/digest.ts";
-import type { Layer } from "../../oci/image-layers.ts";
 import type { ImageReference } from "../../oci/reference.ts";
 
 export interface Engine {
@@ -28,16 +27,8 @@ export interface Engine {
    * `ENGINE_…` while it is read. Ending the loop early ends the work behind it.
    */
   save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
-  /**
-   * The layers of an image that this engine has just built, the base's first; also of an image that it has under the name in `id`. Throws
-   * where it has none.
-   */
-  layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
-  /**
-   * Notes the engine's images. The answer removes those that builds without cache have added since; it does nothing for an engine that
-   * keeps no images. Images with a name and images in use stay. `onLog` gets a line about an image that cannot be removed.
-   */
-  scratch(onLog: BuildWatch["onLog"]): Promise<() => Promise<void>>;
+  /** The diff ids of an image that this engine has under this id or name, the base's first. Throws where it has none. */
+  diffIds(name: string, watch: BuildWatch): Promise<readonly string[]>;
 }
 
 export interface BuildRequest {
@@ -55,8 +46,6 @@ export interface BuildRequest {
   readonly target: string | null;
   readonly args: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** Build every step anew, whatever the engine remembers. */
-  readonly noCache?: boolean;
   /** Ids of the images that the Dockerfile names as `localBaseName` does: the engine has them, or the build fails with `BASE_UNRESOLVED`. */
   readonly localBases?: readonly Digest[];
   /** For an engine that {@link Engine.attests}; others ignore it. */

@@ -3,8 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { Environment } from "../../io/world.ts";
 import { connectDocker } from "../../oci/engine/api.ts";
-import { imagePath, readLayers } from "../../oci/engine/engine-answers.ts";
-import type { Layer } from "../../oci/image-layers.ts";
+import { imagePath, readDiffIds } from "../../oci/engine/engine-answers.ts";
 import { openFromArchive } from "./from-archive.ts";
 import type { OpenedImage, OpenOptions } from "./open-layers.ts";
 
@@ -40,10 +39,10 @@ export async function* engineArchive(
 }
 
 /** Throws `ENGINE_…`, also if the engine has no such image. */
-export async function engineLayers(
+export async function engineDiffIds(
   env: Environment,
   name: string,
   signal: AbortSignal,
-): Promise<readonly Layer[]> {
-  return readLayers(await connectDocker(env), name, signal);
+): Promise<readonly string[]> {
+  return readDiffIds(await connectDocker(env), name, signal);
 }

@@ -151,10 +151,6 @@ export function localTarget(
   };
 }
 
-export function isLocal(target: LaunchTarget): target is LocalTarget {
-  return "command" in target;
-}
-
 export function hasFleet(target: LaunchTarget): target is FleetTarget {
   return "fleet" in target;
 }

@@ -4,13 +4,10 @@ import { usageError } from "../../errors.ts";
 import type { Watching } from "../../io/world.ts";
 import type { QuestionOptions } from "../question.ts";
 import type { FleetLaunchOptions } from "./fleet/fleet-requests.ts";
-import type { StartEvent } from "./run-image.ts";
 import type { LaunchFormat, LaunchTarget, Mount, Task } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
-export interface LaunchOptions
-  extends Omit<QuestionOptions, "reference" | "local" | "explain">,
-    Watching<StartEvent> {
+export interface LaunchOptions extends Omit<QuestionOptions, "reference" | "local" | "explain">, Watching {
   /** A key of `launchTargets`. */
   readonly target: string;
   /** A number of GPUs, such as `2`, or names: `0,2`, `device=0`, UUIDs; or `all` or `none`. Default: all. */
@@ -42,10 +39,6 @@ export interface LaunchOptions
   readonly dra?: boolean;
   /** Kubernetes: claim the first free of these devices: `1xB300,2xH200,4xH100`. It implies `dra`. */
   readonly devices?: string;
-  /** Start it. The target must run on this machine. */
-  readonly run?: boolean;
-  /** With `run`: give the container a terminal. */
-  readonly tty?: boolean;
   /** Default: the target's first. */
   readonly format?: LaunchFormat;
 }

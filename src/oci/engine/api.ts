@@ -4,8 +4,6 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { ImgmatchError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
@@ -45,7 +43,6 @@ type Method = "GET" | "POST" | "DELETE";
 interface ApiCall {
   readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Readable;
   readonly signal?: AbortSignal;
 }
 
@@ -92,8 +89,6 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
     try {
       yield* read(response);
     } catch (error) {
-      // If the request's body broke off, that is the cause.
-      if (call.body?.errored) throw call.body.errored;
       if (call.signal?.aborted) throw call.signal.reason;
       throw error instanceof ImgmatchError ? error : broken(endpoint, `${method} ${path}`, error);
     } finally {
@@ -144,7 +139,7 @@ function send(
   { endpoint, secure, options: own }: Target,
   method: Method,
   path: string,
-  { query = {}, headers = {}, body, signal }: ApiCall,
+  { query = {}, headers = {}, signal }: ApiCall,
 ): Promise<http.IncomingMessage> {
   const host = endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`;
   const options: http.RequestOptions = {
@@ -160,16 +155,10 @@ function send(
     const request = secure ? https.request(options) : http.request(options);
     request.on("response", resolve);
     request.on("error", (error) => {
-      if (body?.errored) reject(body.errored);
-      else if (signal?.aborted && signal.reason?.name !== "TimeoutError") reject(signal.reason);
+      if (signal?.aborted && signal.reason?.name !== "TimeoutError") reject(signal.reason);
       else reject(unreachable(endpoint, error));
     });
-    if (body === undefined) {
-      request.end();
-      return;
-    }
-    // An engine may refuse a build before it has read the whole body: its answer counts, and not the EPIPE.
-    pipeline(body, request).catch(() => {});
+    request.end();
   });
 }
 

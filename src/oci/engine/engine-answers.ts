@@ -1,7 +1,6 @@
 /** The parts of the Docker Engine API's answers that are read. Podman's imitation has null in place of empty values. */
 
 import { anyObject, anyText, fields, list, optional, wholeNumber } from "../../io/checks.ts";
-import { type Layer, layersOfHistory } from "../image-layers.ts";
 import type { DockerApi } from "./api.ts";
 
 /** @param name id or name of an image */
@@ -23,9 +22,6 @@ export const imageAnswer = fields({
 
 /** The parts of the same answer that tell which image a name means. */
 export const namedImage = fields({ Id: anyText, RepoDigests: texts, Size: optional(wholeNumber) });
-
-/** `/images/NAME/history`, the last step first. */
-const imageHistory = list(fields({ CreatedBy: anyText }));
 
 /** `/version` */
 export const versionAnswer = fields({
@@ -54,11 +50,12 @@ export async function allImageIds(api: DockerApi): Promise<readonly string[]> {
   return images.map(({ Id }) => Id);
 }
 
-/** @param id id or name of an image */
-export async function readLayers(api: DockerApi, id: string, signal: AbortSignal): Promise<readonly Layer[]> {
-  const [image, history] = await Promise.all([
-    api.read(`/images/${id}/json`, imageAnswer, { signal }),
-    api.read(`/images/${id}/history`, imageHistory, { signal }),
-  ]);
-  return layersOfHistory(image.RootFS.Layers, history.map(({ CreatedBy }) => CreatedBy).reverse());
+/** The diff ids of an image's layers, the base's first. @param name id or name of an image */
+export async function readDiffIds(
+  api: DockerApi,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { RootFS } = await api.read(`/images/${name}/json`, imageAnswer, { signal });
+  return RootFS.Layers;
 }

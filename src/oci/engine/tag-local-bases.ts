@@ -6,7 +6,7 @@ import { localBaseName } from "../local-base.ts";
 import { parseImageReference } from "../reference.ts";
 import { hasContentStore, imagePath, namedImage } from "./engine-answers.ts";
 import { type DockerApi, EngineRefusal } from "./api.ts";
-import { forgetName } from "./engine-scratch.ts";
+import { forgetName } from "./forget-name.ts";
 
 /** null if the engine has no image of this id or name. Throws `ENGINE_…`. */
 async function findImage(api: DockerApi, name: string) {

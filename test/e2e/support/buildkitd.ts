@@ -24,7 +24,8 @@ export function whyNoBuildx(env: Readonly<Record<string, string>>): string | nul
 /** null where the docker command hands builds to an engine's BuildKit, else what to install. */
 export function whyNoClient(env: Readonly<Record<string, string>>): string | null {
   const version = ["-c", "docker --version | grep -E ' (18|19|20)[.]'"];
-  const hasOwn = whyNot("sh", version, { install: "apt-get install docker.io" }) === null;
+  const trial = { install: "apt-get install docker.io", env: { ...process.env, ...env } };
+  const hasOwn = whyNot("sh", version, trial) === null;
   return hasOwn ? null : whyNoBuildx(env);
 }
 

@@ -2,7 +2,7 @@
 
 import { connect as connectHttp } from "node:http2";
 import { connect } from "node:net";
-import { readFields } from "../../../src/oci/engine/trace.ts";
+import { readFields } from "./protobuf.ts";
 
 export interface ImageStatus {
   /** `repository@sha256:…` */

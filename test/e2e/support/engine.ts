@@ -8,6 +8,7 @@ import { get } from "node:http";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { findClient, withClient } from "../../../demo/client.ts";
 import { endProcess, unmountBelow } from "./children.ts";
 import { whyNoVersion } from "../../support/programs.ts";
 
@@ -26,7 +27,7 @@ export const howToEnable =
 export interface RunningEngine {
   /** `unix://…/docker.sock` */
   readonly host: string;
-  /** For a process that is to use this engine. */
+  /** For a process that is to use this engine: in its path the first docker command is one that builds, where there is any. */
   readonly env: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -88,7 +89,9 @@ export async function startEngine(
     throw new Error(`${own ?? program} did not start: ${text}`, { cause: error });
   }
   const env = { DOCKER_HOST: `unix://${socket}`, DOCKER_CONFIG: join(folder, "home") };
-  return { host: env.DOCKER_HOST, env, stop };
+  const first = await findClient({ ...process.env, ...env });
+  const { PATH } = first === null ? process.env : await withClient(process.env, first, join(folder, "bin"));
+  return { host: env.DOCKER_HOST, env: { ...env, PATH: PATH ?? "" }, stop };
 }
 
 /** The machine's own /etc/docker stays as it is. */

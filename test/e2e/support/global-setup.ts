@@ -1,6 +1,7 @@
 /** One engine and one registry for all end-to-end files. */
 
 import type { TestProject } from "vitest/node";
+import { whyNoClient } from "./buildkitd.ts";
 import { whyNoBusybox } from "./busybox.ts";
 import { engineAvailable, type RunningEngine, startEngine } from "./engine.ts";
 import { runContainer } from "./try-daemon.ts";
@@ -35,6 +36,8 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   try {
     engine = await startEngine();
     if (whyNoBusybox === null) await runContainer(engine.env);
+    const noClient = whyNoClient(engine.env);
+    if (noClient !== null) throw new Error(noClient);
   } catch (error) {
     await engine?.stop();
     await registry.stop();

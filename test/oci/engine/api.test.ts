@@ -2,12 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { imageAnswer } from "../../../src/oci/engine/engine-answers.ts";
 import { connectDocker } from "../../../src/oci/engine/api.ts";
-import { createDockerEngine } from "../../../src/fleet/build/engines/docker/docker-engine.ts";
+import { adviceFor } from "../../../src/fleet/build/engines/advice.ts";
+import { pushImage } from "../../../src/fleet/build/engines/docker/push-image.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 
 describe("Docker Engine API", () => {
@@ -23,7 +22,7 @@ describe("Docker Engine API", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** An engine that says `version` and answers everything else by `answer`, on a machine without a docker command. */
+  /** An engine that says `version` and answers everything else by `answer`. */
   async function engineWith(answer: RequestListener, version = "1.52") {
     const path = join(folder, "docker.sock");
     server = createServer((request, response) => {
@@ -31,7 +30,7 @@ describe("Docker Engine API", () => {
       response.setHeader("Api-Version", version).end("OK");
     });
     await new Promise<void>((resolve) => server?.listen(path, resolve));
-    return { DOCKER_HOST: `unix://${path}`, PATH: folder };
+    return { DOCKER_HOST: `unix://${path}` };
   }
 
   it.each(["1.41", "1.44", "1.52"])("speaks the engine's own version %s", async (version) => {
@@ -70,46 +69,6 @@ describe("Docker Engine API", () => {
     });
   });
 
-  it("gives the answer of an engine that does not read the whole body", async () => {
-    const env = await engineWith((_, response) => {
-      response
-        .writeHead(400, { Connection: "close" })
-        .end('{"message":"bad platform"}', () => response.destroy());
-    });
-    const api = await connectDocker(env);
-    const body = Readable.from(
-      (function* () {
-        for (let count = 0; count < 200; count++) yield Buffer.alloc(64 * 1024);
-      })(),
-    );
-    const reading = async () => {
-      for await (const _ of api.stream("POST", "/build", { body })) expect.unreachable();
-    };
-    await expect(reading()).rejects.toThrow(/bad platform/);
-  });
-
-  it.each(["before", "after"])(
-    "says why the body could not be sent, %s the engine has begun to answer",
-    async (when) => {
-      const env = await engineWith((request, response) => {
-        request.resume().on("error", () => {});
-        if (when === "after") response.write('{"stream":"step 1\\n"}\n');
-      });
-      const api = await connectDocker(env);
-      const body = Readable.from(
-        (async function* () {
-          yield Buffer.alloc(10);
-          await sleep(50);
-          throw new Error("a context file vanished");
-        })(),
-      );
-      const reading = async () => {
-        for await (const _ of api.stream("POST", "/build", { body }));
-      };
-      await expect(reading()).rejects.toThrow("a context file vanished");
-    },
-  );
-
   it("does not take a stream that breaks off for its end", async () => {
     const env = await engineWith((_, response) => {
       response.write('{"stream":"step 1\\n"}\n{"stre');
@@ -122,42 +81,6 @@ describe("Docker Engine API", () => {
     };
     await expect(reading()).rejects.toMatchObject({ code: "ENGINE_FAILED" });
     expect(seen).toEqual([{ stream: "step 1\n" }]);
-  });
-
-  it("sends all that a build needs", async () => {
-    let url = new URL("http://none");
-    const env = await engineWith((request, response) => {
-      if (request.url?.endsWith("/version")) return response.end("{}");
-      if (request.url?.includes("/json")) return response.end('{"Size":5}');
-      url = new URL(request.url ?? "", "http://engine");
-      request.resume().on("end", () => response.end('{"id":"moby.image.id","aux":{"ID":"sha256:1"}}\n'));
-    });
-    const engine = await createDockerEngine({ env });
-    const request = {
-      cell: "c",
-      dockerfile: "FROM scratch AS run\n",
-      contextDir: folder,
-      contextFiles: [],
-      platform: "linux/arm64",
-      target: "run",
-      args: { A: "1 & 2" },
-      labels: { l: "ü" },
-      tags: ["x:1", "x:2"],
-    };
-    const image = await engine.build(request, { signal: new AbortController().signal, onLog: () => {} });
-    expect(image).toEqual({ id: "sha256:1", size: 5 });
-    expect([...url.searchParams]).toEqual([
-      ["version", "2"],
-      ["dockerfile", ".imgmatch.Dockerfile"],
-      ["buildargs", '{"A":"1 & 2"}'],
-      ["t", "x:1"],
-      ["t", "x:2"],
-      ["platform", "linux/arm64"],
-      ["target", "run"],
-      ["labels", '{"l":"ü"}'],
-      ["networkmode", "default"],
-      ["rm", "1"],
-    ]);
   });
 
   const digest = `sha256:${"ab".repeat(32)}`;
@@ -183,16 +106,16 @@ describe("Docker Engine API", () => {
   ])("learns what the registry took: %s", async (_, messages, expected) => {
     const requests: string[] = [];
     const env = await engineWith((request, response) => {
-      if (request.url?.endsWith("/version")) return response.end("{}");
       requests.push(`${request.method} ${request.url}`);
       if (request.url?.includes("/push"))
         response.end(messages.map((one) => `${JSON.stringify(one)}\r\n`).join(""));
       else response.end('{"RepoTags":["local:1","r.example.com/a/b:t"]}');
     });
-    const engine = await createDockerEngine({ env });
     const watch = { signal: new AbortController().signal, onLog: () => {} };
     const to = parseImageReference("r.example.com/a/b:t");
-    const outcome = await engine.push({ id: "sha256:1", size: null }, to, watch).then(
+    const api = await connectDocker(env);
+    const image = { id: "sha256:1", size: null };
+    const outcome = await pushImage(api, image, to, null, watch, adviceFor("engine")).then(
       (pushed) => ({ digest: pushed }),
       (error) => error,
     );
@@ -204,26 +127,6 @@ describe("Docker Engine API", () => {
       "GET /v1.52/images/r.example.com/a/b:t/json",
       "DELETE /v1.52/images/r.example.com/a/b:t?noprune=1",
     ]);
-  });
-
-  it("says so when the engine ends a build with neither image nor error", async () => {
-    const env = await engineWith(
-      (request, response) =>
-        void request.resume().on("end", () => response.end(request.url?.endsWith("/version") ? "{}" : "")),
-    );
-    const engine = await createDockerEngine({ env });
-    const request = {
-      cell: "c",
-      dockerfile: "FROM scratch\n",
-      contextDir: folder,
-      contextFiles: [],
-      platform: "linux/amd64",
-    };
-    const building = engine.build(
-      { ...request, target: null, args: {}, labels: {}, tags: [] },
-      { signal: new AbortController().signal, onLog: () => {} },
-    );
-    await expect(building).rejects.toMatchObject({ code: "ENGINE_FAILED" });
   });
 
   it("tells a missing socket from an engine that is not running", async () => {

@@ -1,6 +1,5 @@
 /** Single words: options, variables, what registries and engines say, each with texts that are hard for its reader. */
 
-import { readTrace } from "../../../src/oci/engine/trace.ts";
 import { narrowGpus } from "../../../src/host/nvidia/visible-devices.ts";
 import { labelValue, resolvedLabel } from "../../../src/node/launch/labels/vocabulary.ts";
 import { shellWord } from "../../../src/node/launch/shell.ts";
@@ -112,15 +111,6 @@ export const wordReaders: Readonly<Record<string, Reader>> = {
       "an address of slashes": repeated("/", '{"auths":{"', '":{}}}'),
       "a login of zeros": repeated("AAAA", '{"auths":{"r.io":{"auth":"', 'YTpi"}}}'),
       "[": repeated("["),
-    },
-  },
-  protobuf: {
-    read: (text) => readTrace(text),
-    texts: {
-      zeros: repeated("AAAA"),
-      fields: repeated("CgAK"),
-      varint: repeated("////"),
-      "vertexes of fields": repeated("CgIKAA==".slice(0, 4)),
     },
   },
   "names for --gpus": {

@@ -7,7 +7,7 @@ import { digestOf } from "../../../oci/digest-of.ts";
 import type { Environment } from "../../../io/world.ts";
 import type { BuildRequest, BuildWatch } from "../engine.ts";
 import { cacheReference } from "./cache.ts";
-import type { BuildFailure } from "./docker/build-output.ts";
+import type { BuildFailure } from "./build-failure.ts";
 import { lastLineOf, runProgram } from "./program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
 import { nothingMore, type StageContext, withTemporaryFolder } from "./staged-context.ts";
@@ -99,7 +99,6 @@ export function buildFlags(
   return [
     ...["--platform", request.platform],
     ...(request.target === null ? [] : ["--target", request.target]),
-    ...(request.noCache ? ["--no-cache"] : []),
     ...pairs("--build-arg", request.args),
     ...pairs("--label", request.labels),
     ...secrets.flatMap(({ flag }) => ["--secret", flag]),

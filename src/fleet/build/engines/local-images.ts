@@ -8,7 +8,7 @@ import type { LocalEngine, LockedLocal } from "../../../lock/lock.ts";
 import { isDigest } from "../../../oci/digest.ts";
 import { engineOfBuilder, inspectBuilder, seesNoImages } from "./buildx/inspect-builder.ts";
 import type { EngineName } from "./engine-traits.ts";
-import { findPodman, findPodmanImage, listImages } from "./podman/podman-images.ts";
+import { findPodman, findPodmanImage, podmanImageIds } from "./podman/podman-images.ts";
 
 /**
  * Name → the image that this engine builds on, or null where it has none of that name. Throws `BASE_UNRESOLVED` for a buildx builder that is not inside an
@@ -40,5 +40,5 @@ async function engineEnv(env: Environment, builder: string | undefined): Promise
 /** The ids of all, `sha256:…`. Throws `ENGINE_…` where the engine cannot be asked. */
 export async function heldImages(engine: LocalEngine, env: Environment): Promise<ReadonlySet<string>> {
   if (engine === "docker") return new Set(await allImageIds(await connectDocker(env)));
-  return new Set((await listImages(await findPodman(env))).map(({ id }) => `sha256:${id}`));
+  return new Set(await podmanImageIds(await findPodman(env)));
 }

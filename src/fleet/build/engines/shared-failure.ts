@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BuildFailure } from "./docker/build-output.ts";
+import type { BuildFailure } from "./build-failure.ts";
 
 export type SharedFailures = ReturnType<typeof createSharedFailures>;
 

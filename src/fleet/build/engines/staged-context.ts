@@ -21,7 +21,7 @@ import { basename, join } from "node:path";
 import { isLeft, ownedName } from "../../../io/owner.ts";
 import { remember } from "../../../io/collections.ts";
 import type { BuildRequest } from "../engine.ts";
-import { type ContextItem, contextItems } from "./context-archive.ts";
+import { type ContextItem, contextItems } from "./context-items.ts";
 
 /**
  * An ignore file for a context of which all is to be sent. It goes before the one that lies in the context, which has done its work

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { BuildFailure } from "../../../../src/fleet/build/engines/docker/build-output.ts";
+import type { BuildFailure } from "../../../../src/fleet/build/engines/build-failure.ts";
 import { createSharedFailures } from "../../../../src/fleet/build/engines/shared-failure.ts";
 
 const failed = (step: string | null, ...lastLines: string[]): BuildFailure => ({

@@ -5,10 +5,9 @@
  * with a registry as its output: so nothing passes through this machine.
  */
 
-import { join } from "node:path";
 import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
-import { hasContentStore, readLayers } from "../../../../oci/engine/engine-answers.ts";
-import { createScratch, forgetName } from "../../../../oci/engine/engine-scratch.ts";
+import { hasContentStore, readDiffIds } from "../../../../oci/engine/engine-answers.ts";
+import { forgetName } from "../../../../oci/engine/forget-name.ts";
 import { createLocalBases, type WithLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
 import { ImgmatchError, InternalError } from "../../../../errors.ts";
 import { formatImageReference, parseImageReference } from "../../../../oci/reference.ts";
@@ -25,13 +24,11 @@ import {
   runDockerBuild,
 } from "../docker-build.ts";
 import { createCacheTargets, inlineCache, noCache } from "../cache.ts";
-import { buildFailure, type BuildFailure } from "../docker/build-output.ts";
+import { buildFailure, type BuildFailure } from "../build-failure.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
-import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
 import { createSharedFailures } from "../shared-failure.ts";
-import { createStaging, withTemporaryFolder, writtenFile } from "../staged-context.ts";
+import { createStaging, writtenFile } from "../staged-context.ts";
 import { type BuilderFacts, engineOfBuilder, inspectBuilder, seesNoImages } from "./inspect-builder.ts";
-import { readArchivedConfig } from "./oci-archive.ts";
 
 export interface BuildxOptions extends Omit<DockerEngineOptions, "credentials"> {
   /** Default: the one that `docker buildx use` has chosen. */
@@ -41,12 +38,6 @@ export interface BuildxOptions extends Omit<DockerEngineOptions, "credentials"> 
 interface Means extends DockerBuildMeans {
   readonly withLocalBases: WithLocalBases;
   readonly advice: Advice;
-}
-
-interface Made {
-  readonly request: BuildRequest;
-  /** Only of an image that was built without cache. */
-  readonly layers?: readonly Layer[];
 }
 
 /** Throws `ENGINE_NOT_FOUND` without docker or buildx, `ENGINE_UNREACHABLE` for a builder that does not run. */
@@ -80,24 +71,12 @@ export async function createBuildxEngine({
     rewriting(watch.onLog, (rewrite) =>
       buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch),
     );
-  const archived = (request: BuildRequest, watch: BuildWatch) =>
-    withTemporaryFolder(async (folder) => {
-      const file = join(folder, "image.tar");
-      const { config, digest } = await archive(request, file, watch);
-      return { id: idOf(request, config ?? digest), layers: layersOfConfig(await readArchivedConfig(file)) };
-    });
-  const { imageOf, madeOf } = createOrigins();
-  const uncached: string[] = [];
+  const { imageOf, requestOf } = createOrigins();
   return {
     isHere: false,
     attests: facts.attests && (engineOf === null || (await engineOf().then(hasContentStore, () => false))),
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
     async build(request, watch) {
-      if (request.noCache && engineOf === null) {
-        // Read now: later the builder's cache could answer with the layers of another build.
-        const { id, layers } = await archived(request, watch);
-        return imageOf(id, { request, layers });
-      }
       const targets = cacheTargets(request.cell);
       const caches = targets.flatMap((to) => ["--cache-to", cacheTarget(to)]);
       // An image without a name would stay in the engine for ever.
@@ -110,30 +89,28 @@ export async function createBuildxEngine({
       const { config, digest } = await retryPush(() => rewriting(watch.onLog, build), watch);
       // An engine's own id of an image is what BuildKit calls the image's digest there.
       const id = idOf(request, engineOf === null ? (config ?? digest) : digest);
-      if (request.noCache) uncached.push(id);
-      return imageOf(id, { request });
+      return imageOf(id, request);
     },
-    async layers(image, watch) {
-      if (engineOf !== null) return readLayers(await engineOf(), image.id, watch.signal);
-      const { request, layers } = madeOf(image);
-      return layers ?? (await archived(request, watch)).layers;
+    async diffIds(name, { signal }) {
+      if (engineOf === null) throw seesNoImages(facts);
+      return readDiffIds(await engineOf(), name, signal);
     },
     async *save(image, watch) {
       if (engineOf !== null) {
         yield* (await engineOf()).bytes("GET", `/images/${image.id}/get`, { signal: watch.signal });
         return;
       }
-      const request = { ...madeOf(image).request, noCache: false };
+      const request = requestOf(image);
       // The builder is on another machine, perhaps.
       yield* writtenFile((file) => archive(request, file, watch));
     },
     async push(image, to, watch) {
-      const { request } = madeOf(image);
+      const request = requestOf(image);
       const name = formatImageReference(to);
       const { digest } = await rewriting(watch.onLog, (rewrite) => {
         const output = ["--output", `type=image,"name=${name}",push=true${option(rewrite)}`];
         const attest = attestValues(request).flatMap((value) => ["--attest", value]);
-        return buildx(means, { ...request, noCache: false }, [...output, ...attest], watch, { image: name });
+        return buildx(means, request, [...output, ...attest], watch, { image: name });
       });
       if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
       if (engineOf !== null)
@@ -143,20 +120,18 @@ export async function createBuildxEngine({
         );
       return digest;
     },
-    scratch: async (onLog) =>
-      engineOf === null ? async () => {} : createScratch(await engineOf(), () => uncached, onLog),
   };
 }
 
 function createOrigins() {
-  const made = new WeakMap<BuiltImage, Made>();
+  const made = new WeakMap<BuiltImage, BuildRequest>();
   return {
-    imageOf(id: string, from: Made): BuiltImage {
+    imageOf(id: string, request: BuildRequest): BuiltImage {
       const image = { id, size: null };
-      made.set(image, from);
+      made.set(image, request);
       return image;
     },
-    madeOf(image: BuiltImage): Made {
+    requestOf(image: BuiltImage): BuildRequest {
       const found = made.get(image);
       if (found === undefined) throw new InternalError(`${image.id} was built by another engine`);
       return found;

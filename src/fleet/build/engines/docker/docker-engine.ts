@@ -1,7 +1,4 @@
-/**
- * The Docker Engine. The docker command hands a build to its BuildKit; where there is none that can, imgmatch sends the engine the whole
- * context itself.
- */
+/** The Docker Engine. The docker command hands a build to its BuildKit; imgmatch asks the engine's API for the rest. */
 
 import { createRewriting, sourceDateEpoch } from "../../source-date-epoch.ts";
 import {
@@ -9,26 +6,24 @@ import {
   imageAnswer,
   infoAnswer,
   versionAnswer,
-  readLayers,
+  readDiffIds,
 } from "../../../../oci/engine/engine-answers.ts";
 import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
-import { contextTar, dockerfileName } from "../context-archive.ts";
 import type { Environment } from "../../../../io/world.ts";
 import { createLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
-import { createScratch } from "../../../../oci/engine/engine-scratch.ts";
 import { ImgmatchError, usageError } from "../../../../errors.ts";
 import type { CredentialStore } from "../../../../oci/registry/credential.ts";
 import { noCredentials } from "../../../../oci/registry/credentials.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
 import { type Advice, adviceFor } from "../advice.ts";
-import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
-import { type DockerBuildMeans, runDockerBuild } from "../docker-build.ts";
+import { type CacheOptions, inlineCache, noCache } from "../cache.ts";
+import { type DockerBuildMeans, type DockerBuilt, runDockerBuild } from "../docker-build.ts";
 import { createStaging } from "../staged-context.ts";
 import type { StepOptions } from "../step-options.ts";
 import { createSharedFailures } from "../shared-failure.ts";
-import { buildFailure, type BuildOutcome, createBuildOutput, isFull } from "./build-output.ts";
-import { findClient, isPodman, requireClient } from "./docker-client.ts";
-import { pullBases, pushImage } from "./transfers.ts";
+import { buildFailure, isFull } from "../build-failure.ts";
+import { findClient } from "./docker-client.ts";
+import { pushImage } from "./push-image.ts";
 
 export interface DockerEngineOptions extends StepOptions {
   /** `DOCKER_HOST`, `DOCKER_CONTEXT`, `DOCKER_CONFIG`, `DOCKER_CERT_PATH`, `DOCKER_TLS_VERIFY`, `SOURCE_DATE_EPOCH`. */
@@ -64,107 +59,52 @@ export async function createDockerEngine({
     );
   const advice = adviceFor("engine", ca);
   const api = await connectDocker(env);
-  const found = await findClient(api, env);
   const epoch = sourceDateEpoch(env);
   const rewrites = epoch !== null && (await hasContentStore(api));
-  requireClient(found, { secrets, ssh, rewrites });
-  const [shared, mtime, cacheFrom] = [createSharedFailures(), epoch ?? 0, cache.from];
-  const run =
-    found.client === null
-      ? byApi(api, { shared, mtime, cacheFrom, network, why: found.why, pull: pullBases(api, credentials) })
-      : byClient({
-          ...found.client,
-          ...{ shared, cacheFrom, stage: createStaging(mtime), stepOptions: { secrets, ssh, network } },
-        });
+  const means: DockerBuildMeans = {
+    ...(await findClient(api, env, rewrites)),
+    ...{ cacheFrom: cache.from, stepOptions: { secrets, ssh, network } },
+    ...{ stage: createStaging(epoch ?? 0), shared: createSharedFailures() },
+  };
   // moby/buildkit, "Inline cache": the frontend's argument, which no Dockerfile sees. It honours SOURCE_DATE_EPOCH since 0.11 (Docker 23).
   const inline: Readonly<Record<string, string>> = cache.to.length > 0 ? { BUILDKIT_INLINE_CACHE: "1" } : {};
   const dated: Readonly<Record<string, string>> = epoch === null ? {} : { SOURCE_DATE_EPOCH: String(epoch) };
   const rewriting = createRewriting(rewrites);
   const withLocalBases = createLocalBases(api);
-  const uncached: string[] = [];
   return {
     isHere: api.endpoint.kind === "socket",
     attests: false,
     async describe() {
       const version = await api.read("/version", versionAnswer);
-      return `${isPodman(version) ? "podman" : "docker"} ${version.Version ?? `API ${api.version}`}`;
+      return `docker ${version.Version ?? `API ${api.version}`}`;
     },
     async build(request, watch) {
       watch.signal.throwIfAborted();
       const whole = { ...request, args: { ...dated, ...request.args, ...inline } };
-      const image = await withLocalBases(request.localBases ?? [], () =>
+      return withLocalBases(request.localBases ?? [], () =>
         rewriting(watch.onLog, async (rewrite) =>
-          imageOf(api, request, await run(whole, rewrite, watch), advice, watch.signal),
+          imageOf(api, request, await buildImage(means, whole, rewrite, watch), advice, watch.signal),
         ),
       );
-      if (request.noCache) uncached.push(image.id);
-      return image;
     },
     push: async (image, to, watch) =>
       pushImage(api, image, to, await credentials.find(to.registry), watch, advice),
     save: ({ id }, { signal }) => api.bytes("GET", `/images/${id}/get`, { signal }),
-    layers: ({ id }, { signal }) => readLayers(api, id, signal),
-    scratch: (onLog) => createScratch(api, () => uncached, onLog),
+    diffIds: (name, { signal }) => readDiffIds(api, name, signal),
   };
 }
 
 /** `rewrite`: whether files that steps write get the time of SOURCE_DATE_EPOCH. */
-type RunBuild = (request: BuildRequest, rewrite: boolean, watch: BuildWatch) => Promise<BuildOutcome>;
-
-function byClient(means: DockerBuildMeans): RunBuild {
-  return async (request, rewrite, watch) => {
-    const tags = request.tags.flatMap((tag) => ["--tag", tag]);
-    const output = rewrite ? ["--output", "type=image,rewrite-timestamp=true,unpack=false"] : [];
-    const { digest, failure } = await runDockerBuild(means, request, [...tags, ...output], watch);
-    return { imageId: digest, failure };
-  };
-}
-
-interface ApiMeans extends Pick<DockerBuildMeans, "shared" | "cacheFrom"> {
-  /** The time of every file, in seconds since 1970. */
-  readonly mtime: number;
-  readonly network: string;
-  readonly why: string;
-  readonly pull: ReturnType<typeof pullBases>;
-}
-
-/** The Dockerfile travels inside the context, all of which is sent for each build. */
-function byApi(api: DockerApi, { shared, mtime, cacheFrom, network, why, pull }: ApiMeans): RunBuild {
-  return async (request, _, watch) => {
-    watch.onLog(`the whole build context is sent: ${why}`);
-    await pull(request, watch);
-    const from = cacheFrom.map((one) => cacheReference(one, request.cell));
-    return shared.during(watch.onLog, async (complete) => {
-      const output = createBuildOutput(watch.onLog);
-      const messages = api.stream("POST", "/build", {
-        query: {
-          version: "2", // BuildKit
-          dockerfile: dockerfileName,
-          buildargs: JSON.stringify(request.args),
-          cachefrom: from.length > 0 ? JSON.stringify(from) : undefined,
-          nocache: request.noCache ? "1" : undefined,
-          t: request.tags,
-          platform: request.platform,
-          target: request.target ?? undefined,
-          labels: JSON.stringify(request.labels),
-          networkmode: network,
-          rm: "1",
-        },
-        headers: { "Content-Type": "application/x-tar" },
-        body: contextTar({ ...request, mtime }),
-        signal: watch.signal,
-      });
-      for await (const message of messages) output.read(message);
-      const { imageId, failure } = output.end();
-      return { imageId, failure: failure && (await complete(failure)) };
-    });
-  };
+function buildImage(means: DockerBuildMeans, request: BuildRequest, rewrite: boolean, watch: BuildWatch) {
+  const tags = request.tags.flatMap((tag) => ["--tag", tag]);
+  const output = rewrite ? ["--output", "type=image,rewrite-timestamp=true,unpack=false"] : [];
+  return runDockerBuild(means, request, [...tags, ...output], watch);
 }
 
 async function imageOf(
   api: DockerApi,
   { cell }: BuildRequest,
-  { imageId, failure }: BuildOutcome,
+  { digest: imageId, failure }: DockerBuilt,
   advice: Advice,
   signal: AbortSignal,
 ): Promise<BuiltImage> {

@@ -9,7 +9,6 @@ import { isDigest } from "../../../../oci/digest.ts";
 import type { ProgramOptions } from "../../../../io/run-program.ts";
 import type { Environment } from "../../../../io/world.ts";
 import { lostBase } from "../../../../oci/engine/tag-local-bases.ts";
-import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
 import { replaceLocalBases } from "../../../../oci/local-base.ts";
 import { formatImageReference } from "../../../../oci/reference.ts";
 import { isLoopback } from "../../../../oci/registry/registry-endpoint.ts";
@@ -18,7 +17,7 @@ import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import type { StepOptions } from "../step-options.ts";
 import { buildFlags } from "../docker-build.ts";
-import { buildFailure } from "../docker/build-output.ts";
+import { buildFailure } from "../build-failure.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
 import { lastLineOf, runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
@@ -29,7 +28,7 @@ import {
   withTemporaryFolder,
   writtenFile,
 } from "../staged-context.ts";
-import { createScratch, findPodman, findPodmanImage, imageOfLine, type Podman } from "./podman-images.ts";
+import { findPodman, findPodmanImage, type Podman } from "./podman-images.ts";
 
 /** `ca`: beside the certificates that it trusts already. */
 export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
@@ -40,15 +39,13 @@ export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOpti
   const podman = await findPodman(usable);
   const { program, version } = podman;
   const epoch = sourceDateEpoch(env);
-  const uncached: string[] = [];
-  const means = { podman, stepOptions, stage: createStaging(epoch ?? 0), epoch, uncached, advice };
+  const means = { podman, stepOptions, stage: createStaging(epoch ?? 0), epoch, advice };
   return {
     isHere: true,
     attests: false,
     describe: async () => `${program} ${version}`,
-    layers: (image, watch) => layers(podman, image, watch),
+    diffIds: (name, watch) => diffIds(podman, name, watch),
     build: (request, watch) => build(means, request, watch),
-    scratch: (onLog) => createScratch(podman, uncached, onLog),
     save: (image, { signal, onLog }) =>
       writtenFile(async (file) => {
         // Layers stand in it as they are, each under its digest: nothing is compressed for one reading.
@@ -85,34 +82,16 @@ async function answerOf(
   return stdout;
 }
 
-async function layers(podman: Podman, { id }: BuiltImage, { signal }: BuildWatch): Promise<readonly Layer[]> {
+async function diffIds(podman: Podman, name: string, { signal }: BuildWatch): Promise<readonly string[]> {
   const { program } = podman;
-  const bare = id.replace(/^sha256:/, "");
-  const buildah = program === "buildah";
-  const inspect = buildah ? ["inspect", "--type", "image", bare] : ["image", "inspect", bare];
-  const json = JSON.parse(await answerOf(podman, inspect, { signal }));
-  const config = buildah ? (json as BuildahImage).OCIv1 : configOfPodman(json as readonly PodmanImage[]);
-  // An answer that is read wrongly must not make two images without layers of it, which are equal.
-  if (config?.rootfs?.diff_ids !== undefined) return layersOfConfig(config);
-  throw engineFailed(`${program} does not tell the layers of ${id}`);
-}
-
-interface BuildahImage {
-  readonly OCIv1?: ReturnType<typeof configOfPodman>;
-}
-
-interface PodmanImage {
-  readonly RootFS?: { readonly Layers?: readonly string[] | null };
-  readonly History?: readonly { readonly created_by?: string; readonly empty_layer?: boolean }[] | null;
-}
-
-/** As the OCI image-spec has it; Podman writes null where there are none. */
-function configOfPodman([image]: readonly PodmanImage[]) {
-  const { RootFS, History } = image ?? {};
-  return {
-    rootfs: RootFS === undefined ? undefined : { diff_ids: RootFS.Layers ?? [] },
-    history: History ?? [],
-  };
+  const [kind, layers] =
+    program === "buildah"
+      ? [["inspect", "--type", "image"], ".OCIv1.RootFS.DiffIDs"]
+      : [["image", "inspect"], ".RootFS.Layers"];
+  const format = `{{range ${layers}}}{{println .}}{{end}}`;
+  const bare = name.replace(/^sha256:/, "");
+  const said = await answerOf(podman, [...kind, "--format", format, "--", bare], { signal });
+  return said.split("\n").filter(isDigest);
 }
 
 interface Means {
@@ -120,13 +99,11 @@ interface Means {
   readonly stepOptions: StepOptions;
   readonly stage: StageContext;
   readonly epoch: number | null;
-  /** Gets the images of builds without cache, also of those that fail. */
-  readonly uncached: string[];
   readonly advice: Advice;
 }
 
 async function build(
-  { podman, stepOptions, stage, epoch, uncached, advice }: Means,
+  { podman, stepOptions, stage, epoch, advice }: Means,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
@@ -146,15 +123,13 @@ async function build(
     await writeFile(ignoreFile, nothingMore);
     // Older than 4 they do not know the flag.
     const mayHide = request.contextFiles.some(({ path }) => /^\.(docker|container)ignore$/.test(path));
-    // Buildah names the images of its steps only where it is to write no file.
-    const namesSteps = program === "buildah" && request.noCache;
     const steps: string[] = [];
-    const { status, stdout, lastLines } = await runProgram(
+    const { status, lastLines } = await runProgram(
       program,
       [
         // Buildah would keep the container of a step that fails.
         ...["build", "--layers", "--force-rm", "--format", "docker", "--file", file],
-        ...(namesSteps ? [] : ["--iidfile", idFile]),
+        ...["--iidfile", idFile],
         ...(mayHide ? ["--ignorefile", ignoreFile] : []),
         ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
         ...buildFlags(request, stepOptions),
@@ -168,8 +143,6 @@ async function build(
         // The steps come on standard output, what they print on standard error.
         onOutput: (line) => {
           if (/^(\[\d+\/\d+\] )?STEP /.test(line)) steps.push(line);
-          const made = request.noCache ? imageOfLine(line) : null;
-          if (made !== null) uncached.push(made);
           onLog(line);
         },
       },
@@ -182,9 +155,7 @@ async function build(
       };
       throw buildFailure(request.cell, failure, advice);
     }
-    const named = namesSteps ? stdout.trimEnd().split("\n").at(-1) : await readFile(idFile, "utf8");
-    const id = (named ?? "").trim().replace(/^sha256:/, "");
-    if (request.noCache) uncached.push(id);
+    const id = (await readFile(idFile, "utf8")).trim().replace(/^sha256:/, "");
     return { id: `sha256:${id}`, size: null };
   });
 }
