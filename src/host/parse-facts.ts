@@ -161,16 +161,16 @@ const unknown = map(optional(list(oneOf(...openGpuFacts)), []), (open) =>
 );
 
 const knownNvidia: Check<NvidiaFacts> = exactly({
+  unknown,
   driver: version,
   driverScale: ifGiven(oneOf(...driverScales)),
   module: optional(oneOf("open", "proprietary")),
   library: version,
   cuda: optional(fact("cuda")),
   gpus: byIndex(gpu),
-  unknown,
 });
 
-const knownAmd: Check<AmdFacts> = exactly({ driver: version, gpus: byIndex(amdGpu), unknown });
+const knownAmd: Check<AmdFacts> = exactly({ unknown, driver: version, gpus: byIndex(amdGpu) });
 
 /** Lists missing facts as unknown: their default values would mean "none". */
 function withOpen<Facts extends { readonly unknown?: readonly OpenGpuFact[] }>(

@@ -1,5 +1,6 @@
 /** Judges one image on one host by the best source of its requirement: a lock's entry, its files, its label, its environment. */
 
+import { noDigest } from "../oci/digest.ts";
 import { hasGpuCode } from "../hardware/requirement.ts";
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
@@ -61,7 +62,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);
   const { entry, undecided = [] } = image;
   if (entry !== undefined) {
-    const located = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
+    const located = { axes: {}, ...entry, platform: image.platform, digest: noDigest };
     const found = judged(located, view, describeMeasured(entry));
     const unknown = [...found.unknown, ...undecided];
     return found.fits && unknown.length > 0
@@ -76,7 +77,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
       ...undecided,
     ]);
   const { requires } = parsed;
-  return judged({ platform: image.platform, requires, axes: {}, digest: builtDigest }, view, null);
+  return judged({ platform: image.platform, requires, axes: {}, digest: noDigest }, view, null);
 }
 
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
@@ -109,9 +110,6 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   const { tier, code, as } = verdict;
   return { ...known, fits: true, reasons: [], tier, code, by: as === undefined ? [] : chosenNames(as) };
 }
-
-/** An image in a registry or an engine is built. */
-const builtDigest = `sha256:${"0".repeat(64)}` as const;
 
 function withoutLabel(image: DescribedImage, view: HostView, first: readonly string[]): ImageCheck {
   const platform = checkPlatform(image.platform, view);
