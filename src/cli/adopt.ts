@@ -1,5 +1,6 @@
 /** `imgmatch adopt REF…`: write images that others built into a lock. */
 
+import { lockPath } from "../lock/lock.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
@@ -16,7 +17,7 @@ export const adopt: Define = (command, run) =>
     withJson(command)
       .description("Open images that others built, and write them into a lock")
       .argument("<references...>", "images, each with its tag")
-      .option("--lock <file>", "Write into this lock (default: images/imgmatch.lock.json)")
+      .option("--lock <file>", `Write into this lock (default: ${lockPath})`)
       .option("--axis <axis=value>", "Give all these images this value of an axis", collect, [])
       .option("--tag-pattern <pattern>", "Read axes from each tag: {pytorch}-cuda*-{flavor}")
       .option("--march <name>", "State the march of the images (default: estimated from their files)")

@@ -1,5 +1,6 @@
 /** `imgmatch check IMAGE|REFERENCE`: judge one image for this host. Exits 3 unless it is proved to run. */
 
+import { lockPath } from "../lock/lock.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CheckAnswer, CheckOptions, HostCheck } from "../node/check.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
@@ -25,10 +26,7 @@ export const check: Define = (command, run) =>
     command
       .description("Say whether one image, anybody's, runs on this host, or on which of many")
       .argument("<image>", "reference, or id of an image in the container engine")
-      .option(
-        "--lock <file>",
-        "Prefer what this lock says of the image to its label (default: images/imgmatch.lock.json)",
-      ),
+      .option("--lock <file>", `Prefer what this lock says of the image to its label (default: ${lockPath})`),
     withHosts,
     (hosts) => hosts.option("--catalog <names>", catalogOption, collect, []),
     withRegistries,

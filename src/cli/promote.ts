@@ -1,5 +1,6 @@
 /** `imgmatch promote`: write the images of one version under another, or move channels. */
 
+import { lockPath } from "../lock/lock.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { PromoteOptions } from "../cover/promote.ts";
 import type { PromotionEvent } from "../fleet/publish/publication.ts";
@@ -33,10 +34,7 @@ export const promote: Define = (command, run) =>
         "the version that was tried, or its reference; with --channel: in place of the lock's",
       )
       .argument("[to]", "the version that it becomes")
-      .option(
-        "--lock <file>",
-        "Read this lock (default: images/imgmatch.lock.json, with --channel beside the matrix)",
-      )
+      .option("--lock <file>", `Read this lock (default: ${lockPath}, with --channel beside the matrix)`)
       .option(
         "--replace-index",
         "Replace an index or a channel that says something else, instead of refusing",

@@ -26,7 +26,7 @@ export const verify: Define = (command, run) =>
     withRegistries(
       withJson(command)
         .description("Check that the registry holds the lock's digest under every tag of the lock")
-        .option("--lock <file>", "Read this lock", "images/imgmatch.lock.json")
+        .option("--lock <file>", "Read this lock", lockPath)
         .option("--heal", "Give each tag the lock's digest again, where the registry still has that image")
         .option("--provenance", "Check also that each image's attestations agree with the lock")
         .option(

@@ -1,5 +1,6 @@
 /** The fleet that hosts are compared with: images of a lock or an index, or the planned images of a matrix. */
 
+import { noDigest } from "../oci/digest.ts";
 import type { Cell } from "../fleet/cells/cell.ts";
 import { expandMatrix } from "../fleet/cells/expand.ts";
 import type { Matrix } from "../fleet/matrix/matrix.ts";
@@ -56,5 +57,3 @@ export function plannedImage({
 export function isPlanned({ inputDigest }: Pick<LockedImage, "inputDigest">): boolean {
   return inputDigest === noDigest;
 }
-
-const noDigest = `sha256:${"0".repeat(64)}` as const;

@@ -1,5 +1,6 @@
 /** CPU microarchitectures and levels as compilers name them, and the features that an image built for one needs from a host. */
 
+import { once } from "../io/collections.ts";
 import {
   armExtension,
   linuxName,
@@ -217,17 +218,14 @@ interface KnownRow {
   readonly architecture: CpuArchitecture;
 }
 
-let byName: ReadonlyMap<string, KnownRow> | undefined;
-
-function rows(): ReadonlyMap<string, KnownRow> {
+const rows = once((): ReadonlyMap<string, KnownRow> => {
   const architectures = Object.keys(marchRows) as CpuArchitecture[];
-  byName ??= new Map(
+  return new Map(
     architectures.flatMap((architecture) =>
       marchRows[architecture].map((row) => [row.name, { row, architecture }] as const),
     ),
   );
-  return byName;
-}
+});
 
 function expand({ row, architecture }: KnownRow): March {
   const required = new Set([...requiredOf(row), ...words(row.hiddenRequired)]);

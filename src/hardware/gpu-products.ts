@@ -1,5 +1,6 @@
 /** Finds compute capability and class of a GPU by its PCI id or name. */
 
+import { once } from "../io/collections.ts";
 import { classifyGpu, type GpuClass } from "./gpu-class.ts";
 import type { SourceKey } from "./sources.ts";
 
@@ -41,8 +42,7 @@ export async function findGpuByPci(pci: string): Promise<GpuProduct | null> {
  * capabilities share (`GeForce GT 730`, or `GeForce RTX 3060`, which guests of streaming servers print too).
  */
 export async function findGpuByName(name: string): Promise<GpuProduct | null> {
-  products ??= loadNames();
-  const found = (await products).get(normalizeName(name)) ?? [];
+  const found = (await products()).get(normalizeName(name)) ?? [];
   const [first] = found;
   if (first === undefined || found.some((each) => each.compute !== first.compute)) return null;
   const chip = found.every((each) => each.chip === first.chip) ? first.chip : null;
@@ -51,16 +51,15 @@ export async function findGpuByName(name: string): Promise<GpuProduct | null> {
 
 /** Every product whose name contains a text, sorted by name, boards before virtual GPUs. */
 export async function searchGpus(text: string): Promise<readonly GpuProduct[]> {
-  products ??= loadNames();
   const wanted = normalizeName(text);
   if (wanted === "") return [];
-  const found = [...(await products)].filter(([name]) => name.includes(wanted));
+  const found = [...(await products())].filter(([name]) => name.includes(wanted));
   const sorted = found.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, sameName]) => distinct(sameName));
   return [...sorted.filter((each) => each.chip !== null), ...sorted.filter((each) => each.chip === null)];
 }
 
 // Loaded once for all GPUs of a host.
-let products: Promise<ReadonlyMap<string, readonly GpuProduct[]>> | undefined;
+const products = once(loadNames);
 
 async function loadNames(): Promise<ReadonlyMap<string, readonly GpuProduct[]>> {
   const [{ pciRows }, { nameRows, virtualRows }] = await Promise.all([

@@ -1,11 +1,10 @@
 /** Prints host facts as canonical JSON, and as lines for people. */
 
 import { assertNever } from "../errors.ts";
-import { sortedEntries } from "../io/collections.ts";
-import { isRecord } from "../io/json.ts";
 import { printable } from "../printable.ts";
 import type { AmdFacts, AmdGpuFacts, CompatMode, ContainerGpus, GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
+import { checkHostFacts } from "./parse-facts.ts";
 
 /** JSON with its keys in a fixed order, an indent of two blanks, and a final newline. `parseHostFacts` reads it back. */
 export function formatHostFacts(facts: HostFacts): string {
@@ -17,22 +16,9 @@ export function formatFactsLine(facts: HostFacts): string {
   return `${JSON.stringify(canonical(facts))}\n`;
 }
 
-function canonical(facts: HostFacts) {
-  return { ...(inOrder(facts) as object), sources: Object.fromEntries(sortedEntries(facts.sources)) };
-}
-
-/** The order of the keys in every object of the facts. */
-const keyOrder =
-  "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda uvm gpus index uuid name compute target sramecc pci bus render processes memoryMiB class partition integrated fabric mig profile use amd runtime toolkit compat problems code message fix".split(
-    " ",
-  );
-
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder);
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    keyOrder.flatMap((key) => (value[key] === undefined ? [] : [[key, inOrder(value[key])]])),
-  );
+/** The order of the keys is that of the check, which knows every key: one that it lacked would be a mistake here, and not left out. */
+function canonical(facts: HostFacts): HostFacts {
+  return checkHostFacts(facts, { file: "these facts" });
 }
 
 const unknown = "unknown";

@@ -165,6 +165,7 @@ const unknown = map(optional(list(oneOf(...openGpuFacts)), []), (open) =>
 );
 
 const knownNvidia: Check<NvidiaFacts> = exactly({
+  unknown,
   driver: version,
   driverScale: ifGiven(oneOf(...driverScales)),
   module: optional(oneOf("open", "proprietary")),
@@ -172,10 +173,9 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   cuda: optional(fact("cuda")),
   uvm: ifGiven(truth),
   gpus: byIndex(gpu),
-  unknown,
 });
 
-const knownAmd: Check<AmdFacts> = exactly({ driver: version, gpus: byIndex(amdGpu), unknown });
+const knownAmd: Check<AmdFacts> = exactly({ unknown, driver: version, gpus: byIndex(amdGpu) });
 
 /** Lists missing facts as unknown: their default values would mean "none". */
 function withOpen<Facts extends { readonly unknown?: readonly OpenGpuFact[] }>(

@@ -40,6 +40,12 @@ export function remember<Key, Value>(known: Memory<Key, Value>, key: Key, make: 
   return made;
 }
 
+/** Makes a value at the first call, and answers the same at each. */
+export function once<Value>(make: () => Value): () => Value {
+  const known = new Map<null, Value>();
+  return () => remember(known, null, make);
+}
+
 export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }

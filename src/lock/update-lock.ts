@@ -1,7 +1,6 @@
 /** Changes the lock on disk: read, change, replace, one process at a time. */
 
 import { ImgmatchError } from "../errors.ts";
-import { writeFileAtomic } from "../io/write-file.ts";
 import { refuseForeignLock } from "./adopted-lock.ts";
 import { formatLock } from "./format-lock.ts";
 import { acquireLease } from "./lease.ts";

@@ -5,6 +5,9 @@ export type Digest = `sha256:${string}`;
 
 const digestPattern = /^sha256:[0-9a-f]{64}$/;
 
+/** Stands for a digest that is not known: no content has it. */
+export const noDigest: Digest = `sha256:${"0".repeat(64)}`;
+
 export function isDigest(text: unknown): text is Digest {
   return typeof text === "string" && digestPattern.test(text);
 }

@@ -1,5 +1,6 @@
 /** Judges one image on one host: asks the rules, in the order in which a person would. */
 
+import { noDigest } from "../oci/digest.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import { InternalError } from "../errors.ts";
@@ -171,9 +172,7 @@ export function withWorkingCures(
 
 /** Only hardware decides: whether the image is built and asked for is another matter. */
 const trial: Trial = (image, host) =>
-  new Set(findMisfitsBy(askNow, { ...image, digest: triedDigest }, host, {}).map(({ code }) => code));
-
-const triedDigest = `sha256:${"0".repeat(64)}` as const;
+  new Set(findMisfitsBy(askNow, { ...image, digest: noDigest }, host, {}).map(({ code }) => code));
 
 /** Some host could get this image as the answer. */
 export function isEligible(image: ImageToFit, options: FitOptions): boolean {

@@ -2,6 +2,7 @@
 
 import { groupBy } from "../io/collections.ts";
 import { count } from "../io/table.ts";
+import { noDigest } from "../oci/digest.ts";
 import { hasGpuCode } from "../hardware/requirement.ts";
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
@@ -75,7 +76,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);
   const { entry, undecided = [], compiledFor = [] } = image;
   if (entry !== undefined) {
-    const located = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
+    const located = { axes: {}, ...entry, platform: image.platform, digest: noDigest };
     const lacking = compiledFor.filter(({ feature }) => view.features?.has(feature) === false);
     const found = judged(without(located, lacking), view, describeMeasured(entry));
     const unknown = [...found.unknown, ...describeLacking(lacking), ...undecided];
@@ -91,7 +92,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
       ...undecided,
     ]);
   const { requires } = parsed;
-  return judged({ platform: image.platform, requires, axes: {}, digest: builtDigest }, view, null);
+  return judged({ platform: image.platform, requires, axes: {}, digest: noDigest }, view, null);
 }
 
 /** The image as if it needed only what is proved. */
@@ -141,9 +142,6 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   const { tier, code, as } = verdict;
   return { ...known, fits: true, reasons: [], tier, code, by: as === undefined ? [] : chosenNames(as) };
 }
-
-/** An image in a registry or an engine is built. */
-const builtDigest = `sha256:${"0".repeat(64)}` as const;
 
 function withoutLabel(image: DescribedImage, view: HostView, first: readonly string[]): ImageCheck {
   const platform = checkPlatform(image.platform, view);

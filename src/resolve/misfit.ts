@@ -1,5 +1,6 @@
 /** The refusal of a rule: code, message and cures. */
 
+import { once } from "../io/collections.ts";
 import { printable } from "../printable.ts";
 import type { Cure, Misfit, ReasonCode } from "./verdict.ts";
 
@@ -25,11 +26,7 @@ export function withCures(
   { ok, code, message, by }: Omit<Misfit, "fix" | "cures">,
   work: () => readonly Cure[],
 ): Misfit {
-  let known: readonly Cure[] | undefined;
-  const cures = () => {
-    known ??= work();
-    return known;
-  };
+  const cures = once(work);
   return {
     ...{ ok, code, message },
     ...(by === undefined ? {} : { by }),

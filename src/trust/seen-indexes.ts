@@ -85,7 +85,7 @@ function seenOf(reference: ImageReference, { version, matrixDigest: digest, imag
 /** The reason why this index is older than the one that was seen; null if it is not. */
 function whyBack(seen: Seen, mine: Seen): string | null {
   if (seen.digest === mine.digest) return null;
-  const order = compareVersions(mine.version, seen.version);
+  const order = compareFleetVersions(mine.version, seen.version);
   if (order === null)
     return `nobody can tell whether ${mine.version} is newer than ${seen.version}, which was taken before`;
   if (order < 0) return `is ${mine.version}, and ${seen.version} was taken before`;
@@ -162,7 +162,7 @@ interface Parsed {
  * Below 0 if the first is older, 0 if both are the same, null if nobody can tell: commits, names. The order is semver's (semver.org, 11),
  * with any count of numbers, with numbers inside words (`rc2` before `rc10`), and with the commits that `git describe` counts after the tag.
  */
-export function compareVersions(one: string, other: string): number | null {
+export function compareFleetVersions(one: string, other: string): number | null {
   if (one === other) return 0;
   const [mine, theirs] = [parse(one), parse(other)];
   if (mine === null || theirs === null) return null;

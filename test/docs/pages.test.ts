@@ -96,11 +96,21 @@ describe("codes", () => {
     expect(codes).toEqual([...reasonCodes]);
   });
 
-  test("the exit codes of the README are those of the code, and the page has at most 150 lines", () => {
-    const [, codes = ""] = /Exit codes: (.*?)\.\n/s.exec(textOf("README.md")) ?? [];
+  test("the README has at most 700 words, and its two commands on the first screen", () => {
+    const text = textOf("README.md");
+    expect(text.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(700);
+    const start = text.split("\n").slice(0, 24).join("\n");
+    expect(start).toContain("```sh\nnpm ci && npm run demo\nnpm ci && npm test\n```");
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(["demo", "test"]));
+  });
+
+  test("the exit codes of one-image.md are those of the code", () => {
+    const [, codes = ""] = /Exit codes: (.*?)\.\n/s.exec(textOf("docs/one-image.md")) ?? [];
     const named = [...codes.matchAll(/\b\d+\b/g)].map(([code]) => Number(code));
     expect(named).toEqual([...new Set([0, ...Object.values(problemCodes), 3, 4, 5])].sort((a, b) => a - b));
-    expect(textOf("README.md").split("\n").length).toBeLessThanOrEqual(151);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { compareVersions } from "../../src/trust/seen-indexes.ts";
+import { compareFleetVersions } from "../../src/trust/seen-indexes.ts";
 
-describe("compareVersions", () => {
+describe("compareFleetVersions", () => {
   it.each([
     // semver.org, 11: its own example, and numbers inside of words as numbers.
     [
@@ -21,14 +21,14 @@ describe("compareVersions", () => {
   ])("orders %s, %s, …", (...versions) => {
     for (const [index, one] of versions.entries())
       for (const [at, other] of versions.entries())
-        expect(Math.sign(compareVersions(one, other) ?? Number.NaN), `${one} and ${other}`).toBe(
+        expect(Math.sign(compareFleetVersions(one, other) ?? Number.NaN), `${one} and ${other}`).toBe(
           Math.sign(index - at),
         );
   });
 
   it("takes what is written otherwise for the same", () => {
     for (const other of ["v1.2", "1.2.0", "01.02", "1.2+build7"])
-      expect(compareVersions("1.2", other)).toBe(0);
+      expect(compareFleetVersions("1.2", other)).toBe(0);
   });
 
   it("cannot tell of commits, names, and changes since one tag that went two ways", () => {
@@ -38,9 +38,9 @@ describe("compareVersions", () => {
       ["1.4.0-3-g0c2f4d5e6a7b", "1.4.0-3-g1c2f4d5e6a7b"],
     ] as const;
     for (const [one, other] of pairs) {
-      expect(compareVersions(one, other)).toBeNull();
-      expect(compareVersions(other, one)).toBeNull();
-      expect(compareVersions(one, one)).toBe(0);
+      expect(compareFleetVersions(one, other)).toBeNull();
+      expect(compareFleetVersions(other, one)).toBeNull();
+      expect(compareFleetVersions(one, one)).toBe(0);
     }
   });
 });

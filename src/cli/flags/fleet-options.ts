@@ -1,5 +1,6 @@
 /** Groups of flags that several commands about a fleet have, and how their values are read. */
 
+import { lockPath } from "../../lock/lock.ts";
 import type { Command } from "commander";
 import type { EngineName } from "../../fleet/build/engines/engine-traits.ts";
 import { usageError } from "../../errors.ts";
@@ -19,7 +20,7 @@ export function withFleet(command: Command): Command {
 
 export const lockOption = [
   "--lock <file>",
-  "Use this lock (default: images/imgmatch.lock.json beside the matrix)",
+  `Use this lock (default: ${lockPath} beside the matrix)`,
 ] as const;
 
 /** Without the lock. */

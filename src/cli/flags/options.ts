@@ -1,5 +1,6 @@
 /** Groups of flags that several commands have. Each names its heading in the help. */
 
+import { lockPath } from "../../lock/lock.ts";
 import type { Command } from "commander";
 
 /** Adds groups of flags, in the order of the help. */
@@ -60,7 +61,7 @@ export const cpuOption = "Choose only images without GPU code, also where the GP
 export function withQuestion(command: Command): Command {
   return withRegistryFleet(
     withFrom(command)
-      .option("--lock <file>", "Read this lock (default: images/imgmatch.lock.json)")
+      .option("--lock <file>", `Read this lock (default: ${lockPath})`)
       .option("--pin <axis=value>", "Fix an axis: text, a pattern with * or a version range", collect, [])
       .option("--cpu", cpuOption)
       .option("--require-gpu", "Choose only images with GPU code: exit 3 rather than leave a GPU unused"),

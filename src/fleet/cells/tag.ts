@@ -7,7 +7,7 @@ import { shortRocm } from "../../hardware/rocm-releases.ts";
 import { isTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
 import type { Requirement } from "../../lock/lock.ts";
-import type { Digest } from "../../oci/digest.ts";
+import { type Digest, noDigest } from "../../oci/digest.ts";
 import type { Place, Problem } from "../../errors.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { allValues } from "../matrix/values.ts";
@@ -132,12 +132,10 @@ const broughtTexts = oncePer((matrix: Pick<Matrix, "axes" | "include">) => {
 
 /** Reports tags that no registry takes, and pairs of cells with one tag. */
 export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Problem[] {
-  // A placeholder for digests that are not known yet.
-  const probe: Digest = `sha256:${"0".repeat(64)}`;
   const seen = new Map<string, Cell>();
   const problems: Problem[] = [];
   for (const cell of cells) {
-    const tag = tagOf(cell, probe) ?? "";
+    const tag = tagOf(cell, noDigest) ?? "";
     if (!isTag(tag)) {
       const message =
         tag.length > 128

@@ -6,7 +6,7 @@ import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import { runProgram } from "../../io/run-program.ts";
-import { remember } from "../../io/collections.ts";
+import { once, remember } from "../../io/collections.ts";
 import type { Credential, CredentialStore } from "./credential.ts";
 import {
   type DockerConfig,
@@ -30,12 +30,11 @@ export const noCredentials: CredentialStore = { find: async () => null };
  */
 export function dockerCredentials(env: Environment): CredentialStore {
   const path = dockerConfigPath(env);
-  let config: Promise<DockerConfig | null> | undefined;
+  const config = once(() => readConfig(path));
   const found = new Map<string, Promise<Credential | null>>();
 
   async function find(registry: string): Promise<Credential | null> {
-    config ??= readConfig(path);
-    const read = await config;
+    const read = await config();
     if (read === null) return null;
     const helper = findHelper(read, registry);
     const stored =

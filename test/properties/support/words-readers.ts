@@ -15,7 +15,7 @@ import {
 } from "../../../src/oci/registry/docker-config.ts";
 import { evaluateRequire, parseRequire } from "../../../src/resolve/parse-nvidia-require.ts";
 import { checkPins, compilePins } from "../../../src/resolve/pins.ts";
-import { compareVersions } from "../../../src/trust/seen-indexes.ts";
+import { compareFleetVersions } from "../../../src/trust/seen-indexes.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";
 
 export const wordReaders: Readonly<Record<string, Reader>> = {
@@ -47,7 +47,7 @@ export const wordReaders: Readonly<Record<string, Reader>> = {
     },
   },
   "versions of a fleet": {
-    read: (text) => [compareVersions(text, `${text}x`), compareVersions(text, `${text}-`)],
+    read: (text) => [compareFleetVersions(text, `${text}x`), compareFleetVersions(text, `${text}-`)],
     texts: { prerelease: repeated("1-a.", "1.0-"), digits: repeated("1") },
   },
   NVIDIA_REQUIRE: {

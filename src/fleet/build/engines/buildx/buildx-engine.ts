@@ -9,6 +9,7 @@ import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
 import { hasContentStore, readDiffIds } from "../../../../oci/engine/engine-answers.ts";
 import { forgetName } from "../../../../oci/engine/forget-name.ts";
 import { createLocalBases, type WithLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
+import { once } from "../../../../io/collections.ts";
 import { ImgmatchError, InternalError } from "../../../../errors.ts";
 import { formatImageReference, parseImageReference } from "../../../../oci/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
@@ -146,14 +147,6 @@ function localBasesOf(facts: BuilderFacts, engineOf: (() => Promise<DockerApi>) 
     return createLocalBases(await engineOf());
   });
   return async (ids, work) => (ids.length === 0 ? work() : (await api())(ids, work));
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }
 
 function idOf({ cell }: BuildRequest, digest: string | null): string {
