@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { gpuWords } from "../../src/cover/cover-words.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
+import { toDoOf } from "../../src/cover/page/class-status.ts";
 import { checkCover } from "../../src/cover/policies.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
@@ -116,6 +117,10 @@ describe("a GPU that no driver drives", () => {
       nearest: { cell: "volta", reasons: [{ code: "NO_NVIDIA_DRIVER", fix }] },
       serve: `HOST_NO_DRIVER: ${fix}`,
     });
+    // The page lists it among the hosts that are not served.
+    expect(toDoOf(cover.classes, ["gpus"])).toMatchObject([
+      { fixes: [fix], serve: `HOST_NO_DRIVER: ${fix}` },
+    ]);
     const [violation, ...more] = checkCover(cover, ["no GPU host on a CPU image"]);
     expect(more).toEqual([]);
     expect(violation?.message).toMatch(/^has GPUs and gets cpu; .*HOST_NO_DRIVER: install the NVIDIA driver/);
