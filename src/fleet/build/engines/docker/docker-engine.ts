@@ -39,6 +39,8 @@ export interface DockerEngineOptions extends StepOptions {
   readonly cache?: CacheOptions | undefined;
   /** PEM file that imgmatch trusts: the advice names it when the engine does not trust the same. */
   readonly ca?: string | undefined;
+  /** A push that makes no progress for so long fails, in milliseconds. Default: 600,000. */
+  readonly stallMs?: number;
 }
 
 /**
@@ -56,6 +58,7 @@ export async function createDockerEngine({
   ssh = [],
   network = "default",
   ca,
+  stallMs,
 }: DockerEngineOptions): Promise<Engine> {
   if (cache.to.some((one) => one !== inlineCache))
     throw usageError(
@@ -101,7 +104,7 @@ export async function createDockerEngine({
       return image;
     },
     push: async (image, to, watch) =>
-      pushImage(api, image, to, await credentials.find(to.registry), watch, advice),
+      pushImage(api, image, to, await credentials.find(to.registry), watch, advice, stallMs),
     save: ({ id }, { signal }) => api.bytes("GET", `/images/${id}/get`, { signal }),
     layers: ({ id }, { signal }) => readLayers(api, id, signal),
     scratch: (onLog) => createScratch(api, () => uncached, onLog),
