@@ -185,6 +185,34 @@ describe("Registry faults", needs(stack.available ? null : stack.reason), () => 
     await expectCompletion(project, registry, 1);
   });
 
+  it("an upload that is taken and never answered: the push ends, by name", { timeout: 60_000 }, async () => {
+    const engine = await createDockerEngine({ env, stallMs: 3000 });
+    const watch = { signal: new AbortController().signal, onLog: () => {} };
+    project.write("templates/content", `never stored ${project.repository}\n`);
+    const contextDir = join(project.folder, "templates");
+    const image = await engine.build(
+      {
+        ...{ cell: "plain", dockerfile: "FROM scratch\nCOPY content /content\n", platform, target: null },
+        ...{
+          contextDir,
+          contextFiles: contextEntries(contextDir, ["content"]),
+          args: {},
+          labels: {},
+          tags: [],
+        },
+      },
+      watch,
+    );
+    proxy.fault = always(
+      { kind: "silent" },
+      ({ method, path }) => /^P(UT|ATCH)$/.test(method) && path.includes("/blobs/"),
+    );
+    await expect(
+      engine.push(image, parseImageReference(`${proxy.host}/faults/silent:1`), watch),
+    ).rejects.toThrow(/REGISTRY_FAILED.*: the registry took no byte and gave no answer for 3 s/);
+    expect(proxy.met.length).toBeGreaterThan(0);
+  });
+
   it("the same inputs and another digest: adopted, and called not reproducible", async () => {
     project.matrix(`base: scratch\naxes:\n  march: [${march}]\n  flavour: [plain]`);
     expect((await project.run("build", "--push")).status).toBe(0);

@@ -10,6 +10,8 @@ export type Fault =
   | { readonly kind: "status"; readonly status: number; readonly headers?: Readonly<Record<string, string>> }
   /** The connection breaks without an answer. */
   | { readonly kind: "reset" }
+  /** The request is taken, and never answered. */
+  | { readonly kind: "silent" }
   /** Half of the registry's answer, then the connection breaks. */
   | { readonly kind: "truncate" }
   /** The registry's answer with one byte changed. */
@@ -75,6 +77,11 @@ async function handle(
 ): Promise<void> {
   if (fault?.kind === "reset") {
     request.socket.destroy();
+    return;
+  }
+  if (fault?.kind === "silent") {
+    request.resume();
+    await finished(response).catch(() => {});
     return;
   }
   if (fault?.kind === "status") {

@@ -34,6 +34,8 @@ export interface DockerEngineOptions extends StepOptions {
   readonly cache?: CacheOptions | undefined;
   /** PEM file that imgmatch trusts: the advice names it when the engine does not trust the same. */
   readonly ca?: string | undefined;
+  /** A push that makes no progress for so long fails, in milliseconds. Default: 600,000. */
+  readonly stallMs?: number;
 }
 
 /**
@@ -51,6 +53,7 @@ export async function createDockerEngine({
   ssh = [],
   network = "default",
   ca,
+  stallMs,
 }: DockerEngineOptions): Promise<Engine> {
   if (cache.to.some((one) => one !== inlineCache))
     throw usageError(
@@ -88,7 +91,7 @@ export async function createDockerEngine({
       );
     },
     push: async (image, to, watch) =>
-      pushImage(api, image, to, await credentials.find(to.registry), watch, advice),
+      pushImage(api, image, to, await credentials.find(to.registry), watch, advice, stallMs),
     save: ({ id }, { signal }) => api.bytes("GET", `/images/${id}/get`, { signal }),
     diffIds: (name, { signal }) => readDiffIds(api, name, signal),
   };

@@ -10,10 +10,13 @@ import type { BuildWatch, BuiltImage } from "../../engine.ts";
 import type { Advice } from "../advice.ts";
 import { pushFailure } from "../push-failure.ts";
 
+/** A registry with files elsewhere takes minutes to store a large layer. The engine itself waits for ever. */
+const longestStallMs = 600_000;
+
 /**
  * Names the image as `to`, pushes it, and takes the name away again. The answer is the digest that the registry has
  * accepted. Throws `REGISTRY_AUTH` when the registry refuses the login,
- * `REGISTRY_UNREACHABLE` when the engine does not trust it, else `REGISTRY_FAILED`.
+ * `REGISTRY_UNREACHABLE` when the engine does not trust it, else `REGISTRY_FAILED`, also when the engine tells of no progress for `stallMs`.
  */
 export async function pushImage(
   api: DockerApi,
@@ -22,15 +25,23 @@ export async function pushImage(
   credential: Credential | null,
   { signal, onLog }: BuildWatch,
   advice: Advice,
+  stallMs = longestStallMs,
 ): Promise<Digest> {
   const repo = `${to.registry}/${to.repository}`;
   const tag = to.tag ?? "latest";
   const name = `${repo}:${tag}`;
   await api.json("POST", `/images/${image.id}/tag`, { query: { repo, tag }, signal });
+  const stalled = new AbortController();
+  const timer = setTimeout(() => {
+    const said = `the registry took no byte and gave no answer for ${stallMs / 1000} s`;
+    stalled.abort(pushFailure(name, said, advice));
+  }, stallMs);
   try {
-    const sent = { query: { tag }, headers: registryAuthHeader(credential), signal };
+    const headers = registryAuthHeader(credential);
+    const sent = { query: { tag }, headers, signal: AbortSignal.any([signal, stalled.signal]) };
     let digest: Digest | null = null;
     for await (const message of api.stream("POST", `/images/${repo}/push`, sent)) {
+      timer.refresh();
       const { status, id, error, aux } = message as Readonly<Record<string, unknown>>;
       if (typeof error === "string") throw pushFailure(name, error, advice);
       // Only ends of a layer's way: the bars in between are for a terminal.
@@ -42,6 +53,7 @@ export async function pushImage(
     if (digest === null) throw pushFailure(name, "the engine ended the push without naming a digest", advice);
     return digest;
   } finally {
+    clearTimeout(timer);
     await forgetName(api, name);
   }
 }
