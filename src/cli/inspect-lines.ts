@@ -123,6 +123,7 @@ function nvidiaTexts(gpu: GpuCode): readonly string[] {
     gpu.modules === 1 ? target : `${target}×${modules}`;
   return [
     ...gpu.targets.map(counted),
+    ...gpu.embedded.map((each) => `embedded:${counted(each)}`),
     ...gpu.relocatable
       .filter(({ target }) => target.startsWith("compute_"))
       .map((each) => `rdc:${counted(each)}`),

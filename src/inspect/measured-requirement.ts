@@ -8,7 +8,7 @@ import { atLeast, type ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import { decidedFloor, measureFloor } from "./gpu/driver-floor.ts";
 import { gpuChoices } from "./gpu/gpu-choices.ts";
-import { cudaTargets, type ImageGpu } from "./gpu/gpu-inspection.ts";
+import { applicationFiles, cudaTargets, type ImageGpu } from "./gpu/gpu-inspection.ts";
 import type { ImageDriver } from "./loader/compat-path.ts";
 
 /** An unknown part is null, with the reason in `undecided`. */
@@ -78,11 +78,11 @@ function unreadAmd(files: readonly InspectedFile[], amd: ImageAmd | null): reado
   ];
 }
 
-/** Files with GPU code, as {@link measureFloor} takes them. */
+/** The application's files with GPU code, as {@link measureFloor} takes them. */
 export function holdersOf(files: readonly InspectedFile[]) {
-  return files.flatMap((file) =>
-    file.gpu === null ? [] : [{ path: file.path, gpu: file.gpu, needed: file.program?.needed ?? [], file }],
-  );
+  return applicationFiles(files).map((file) => {
+    return { path: file.path, gpu: file.gpu, needed: file.program?.needed ?? [], file };
+  });
 }
 
 /** The beginning of a reason that a stated toolkit does not settle. */

@@ -4,6 +4,7 @@ import type { Problem } from "../../errors.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
 import type { CudaRequirement } from "../../hardware/requirement.ts";
 import type { InspectedFile } from "../file-inspection.ts";
+import { applicationFiles } from "../gpu/gpu-inspection.ts";
 import type { Findings } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
 
@@ -12,7 +13,7 @@ import type { ImageOrigin } from "./origin.ts";
  * itself by another toolkit is a lie. A Python package may come from another minor of the same major, which the driver loads too: a note.
  */
 export function toolkitLies({ toolkit }: CudaRequirement, { own }: ImageOrigin): Findings {
-  const dated = own
+  const dated = applicationFiles(own)
     .map((file) => ({ file, toolkits: exactToolkits(file) }))
     .filter(({ toolkits }) => toolkits.length > 0);
   const compiled = dated.filter(({ file }) => !isPackaged(file));

@@ -11,7 +11,7 @@ import { amdLibraries, amdOf, amdTargets } from "../amd/amd-libraries.ts";
 import { atLeast, type FeatureNeed } from "../cpu/cpu-need.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import { type GpuVendor, mayHideGpuCode } from "../file-inspection.ts";
-import { cudaTargets, gpuOf } from "../gpu/gpu-inspection.ts";
+import { applicationFiles, cudaTargets, gpuOf } from "../gpu/gpu-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 
 export type Operator = "" | "<=" | ">=" | "==";
@@ -85,8 +85,8 @@ interface Library {
 const vendors = {
   cuda: {
     libraries: (files: readonly InspectedFile[]): readonly Library[] =>
-      files
-        .filter(({ gpu }) => gpu !== null && gpu.modules > 0)
+      applicationFiles(files)
+        .filter(({ gpu }) => gpu.modules > 0)
         .map((file) => ({ path: file.path, targets: cudaTargets([file]), files: [file] })),
     targets: cudaTargets,
     unknownKinds: ({ gpu }: InspectedFile) => gpu?.unknown.map(({ kind }) => `${kind}`) ?? [],

@@ -53,11 +53,13 @@ export function measureFloor(
   const known = newest.filter((toolkit) => toolkit !== null);
   if (known.length === 0) return { unknown: "no file says which toolkit made its GPU code" };
   const found = [...new Set(known.map(majorOf))].sort();
-  if (found.length > 1)
+  const linked = linkedMajor(files, driver, major);
+  if (found.length > 1 && (linked === null || found.some((each) => Number(each) > Number(linked))))
     return {
       unknown: `its files hold code of CUDA ${found.join(" and ")}; which of them is loaded is not known`,
     };
-  const toolkit = known.reduce((a, b) => (compareToolkits(a, b) >= 0 ? a : b));
+  const runtime = linked === null ? [] : [`${linked}.0`];
+  const toolkit = [...runtime, ...known].reduce((a, b) => (compareToolkits(a, b) >= 0 ? a : b));
   const row = findToolkit(toolkit);
   const floor = row === null ? null : driverFloor(row);
   if (floor === null) return { unknown: `the oldest driver for CUDA ${toolkit} is not in the tables` };
@@ -72,10 +74,18 @@ export function decidedFloor(floor: FloorAnswer | null): MeasuredFloor | null {
   return floor !== null && "minimum" in floor ? floor : null;
 }
 
-/** The majors of libcudart: of the libraries in the image, or else of those that files name. */
+/** The majors of libcudart: of the libraries in the image that files name, or else of all in the image, or else of those that files name. */
 export function runtimeMajors(files: readonly GpuFile[], driver: DriverFiles): ReadonlySet<string> {
-  const lying = runtimesThere(driver);
-  return new Set(lying.length > 0 ? lying : files.flatMap(runtimesOf));
+  const [lying, named] = [runtimesThere(driver), files.flatMap(runtimesOf)];
+  const both = named.filter((each) => lying.includes(each));
+  return new Set([both, lying, named].find((majors) => majors.length > 0));
+}
+
+/** The major of the one libcudart that files link, or the stated one. Code of an older major beside it brings its own runtime; null if none decides. */
+function linkedMajor(files: readonly GpuFile[], driver: DriverFiles, stated?: string): string | null {
+  const [only, ...others] = stated === undefined ? runtimeMajors(files, driver) : [stated];
+  const isLinked = stated !== undefined || files.some((file) => runtimesOf(file).includes(only ?? ""));
+  return only !== undefined && others.length === 0 && isLinked ? only : null;
 }
 
 /** The majors of the libcudart in the image. */
@@ -85,7 +95,7 @@ export function runtimesThere({ runtime }: DriverFiles): readonly string[] {
 
 /** The majors of the libcudart that a file names. */
 export function runtimesOf({ needed }: GpuFile): readonly string[] {
-  return needed.flatMap((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1] ?? []);
+  return needed.flatMap((name) => /^libcudart(?:-[0-9a-f]+)?\.so\.(\d+)/.exec(name)?.[1] ?? []);
 }
 
 /** A file that names another runtime cannot be loaded. */

@@ -10,8 +10,15 @@ export interface GpuCode {
   readonly modules: number;
   /** Bytes in the file. */
   readonly bytes: number;
-  /** Machine code and PTX that the driver loads: `sm_90a`, `compute_90`. */
+  /** Machine code and PTX that the driver loads: `sm_90a`, `compute_90`. Only what the file {@link registers}, if it registers any. */
   readonly targets: readonly TargetCount[];
+  /**
+   * True if CUDA's runtime gets code of this file before `main`, or if the file is code itself. Profilers (CUPTI) register nothing and load
+   * helpers from their data.
+   */
+  readonly registers: boolean;
+  /** Code in the data of a file that registers other code. */
+  readonly embedded: readonly TargetCount[];
   /** Input of the device linker (`-rdc`) that is left in the file. */
   readonly relocatable: readonly TargetCount[];
   /** Code for nvJitLink alone: neither machine code nor PTX. */
@@ -20,6 +27,7 @@ export interface GpuCode {
   readonly unknown: readonly { readonly kind: number; readonly entries: number }[];
   /** Entries by compression. */
   readonly compression: Readonly<Partial<Record<FatbinCompression, number>>>;
+  /** Of the `targets`, and of PTX in `relocatable`. */
   readonly toolkits: readonly ToolkitCount[];
   /** Modules by section; `file` stands for no section. */
   readonly places: Readonly<Record<string, number>>;
@@ -49,23 +57,40 @@ export interface GpuModule {
 
 /** The section with input of the device linker. */
 export const relocatablePlace = "__nv_relfatbin";
+/** The section that nvcc, clang and nvfortran register with the runtime, and the place in a file without sections. */
+const registeredPlaces: ReadonlySet<string> = new Set([".nv_fatbin", "file"]);
 
 export type GpuTally = ReturnType<typeof createGpuTally>;
 
+/** Targets with their modules, and toolkits, of one part of a file. */
+function createPart() {
+  const targets = new Map<string, number>();
+  const toolkits = new Map<string, Omit<ToolkitCount, "entries">>();
+  const entries = new Map<string, number>();
+  return {
+    targets,
+    add(toolkit: Omit<ToolkitCount, "entries">) {
+      const key = JSON.stringify(toolkit);
+      toolkits.set(key, toolkit);
+      count(entries, key);
+    },
+    isEmpty: () => targets.size === 0 && toolkits.size === 0,
+    toolkits: (): readonly ToolkitCount[] =>
+      [...toolkits].map(([key, toolkit]) => ({ ...toolkit, entries: entries.get(key) ?? 0 })).sort(byToolkit),
+  };
+}
+
 export function createGpuTally() {
   const { add, complain, result } = createCodeTally();
-  const modulesOf = { targets: new Map(), relocatable: new Map(), lto: new Map() } as const satisfies Record<
-    string,
-    Map<string, number>
-  >;
+  const parts = { registered: createPart(), embedded: createPart() };
+  const [relocatable, lto] = [new Map<string, number>(), new Map<string, number>()];
   const unknown = new Map<number, number>();
   const compression = new Map<FatbinCompression, number>();
-  const toolkits = new Map<string, Omit<ToolkitCount, "entries">>();
-  const toolkitEntries = new Map<string, number>();
   return {
     add({ place, bytes, entries }: GpuModule) {
       add(place, bytes);
-      const linked = place === relocatablePlace ? "relocatable" : "targets";
+      const isLinked = place !== relocatablePlace;
+      const part = isLinked && !registeredPlaces.has(place) ? parts.embedded : parts.registered;
       const seen = new Set<string>();
       for (const entry of entries) {
         count(compression, entry.compression);
@@ -73,29 +98,29 @@ export function createGpuTally() {
           count(unknown, entry.rawKind);
           continue;
         }
-        const list = entry.kind === "lto" ? "lto" : linked;
+        const targets = entry.kind === "lto" ? lto : isLinked ? part.targets : relocatable;
         const target = targetOf(entry);
-        if (!seen.has(`${list} ${target}`)) count(modulesOf[list], target);
-        seen.add(`${list} ${target}`);
-        const toolkit = toolkitOf(entry, entry.exact ?? null);
-        if (toolkit === null) continue;
-        const key = JSON.stringify(toolkit);
-        toolkits.set(key, toolkit);
-        count(toolkitEntries, key);
+        if (!seen.has(`${entry.kind} ${target}`)) count(targets, target);
+        seen.add(`${entry.kind} ${target}`);
+        const toolkit = isLinked || entry.kind === "ptx" ? toolkitOf(entry, entry.exact ?? null) : null;
+        if (toolkit !== null) part.add(toolkit);
       }
     },
     complain,
-    result: (): GpuCode | null =>
-      result({
-        targets: counts(modulesOf.targets),
-        relocatable: counts(modulesOf.relocatable),
-        lto: counts(modulesOf.lto),
+    result: (): GpuCode | null => {
+      const registers = !parts.registered.isEmpty();
+      const { targets, toolkits } = registers ? parts.registered : parts.embedded;
+      return result({
+        targets: counts(targets),
+        registers,
+        embedded: registers ? counts(parts.embedded.targets) : [],
+        relocatable: counts(relocatable),
+        lto: counts(lto),
         unknown: [...unknown].sort(([a], [b]) => a - b).map(([kind, entries]) => ({ kind, entries })),
         compression: sortedCounts(compression),
-        toolkits: [...toolkits]
-          .map(([key, toolkit]) => ({ ...toolkit, entries: toolkitEntries.get(key) ?? 0 }))
-          .sort(byToolkit),
-      }),
+        toolkits: toolkits(),
+      });
+    },
   };
 }
 
@@ -173,12 +198,32 @@ function modulesWith(target: string, counts: readonly TargetCount[]): number {
   return counts.find((each) => each.target === target)?.modules ?? 0;
 }
 
-/** The GPU code of an image's files; null without any. */
-export function gpuOf(files: readonly { readonly gpu: GpuCode | null }[]): ImageGpu | null {
+/** A file of an image, as far as its GPU code matters. */
+interface CodeFile {
+  readonly path: string;
+  readonly gpu: GpuCode | null;
+}
+
+/**
+ * The files whose code is the application's: those that register code, or else all with code. A static library is input of a linker, and
+ * libcudadevrt.a, which comes with every runtime of PyPI, has PTX.
+ */
+export function applicationFiles<File extends CodeFile>(
+  files: readonly File[],
+): readonly (File & { readonly gpu: GpuCode })[] {
+  const holders = files.filter((file): file is File & { readonly gpu: GpuCode } => file.gpu !== null);
+  const registering = holders.filter(({ path, gpu }) => gpu.registers && !path.endsWith(".a"));
+  return registering.length > 0 ? registering : holders;
+}
+
+/** The GPU code of an image's files, by the application's files; null without any. */
+export function gpuOf(files: readonly CodeFile[]): ImageGpu | null {
   const codes = files.flatMap(({ gpu }) => (gpu === null ? [] : [gpu]));
   if (codes.length === 0) return null;
   const targets = new Map<string, { files: number } & ModuleCounts>();
-  for (const { targets: own, relocatable } of codes) {
+  for (const {
+    gpu: { targets: own, relocatable },
+  } of applicationFiles(files)) {
     const left = relocatable.filter(({ target }) => isPtx(target));
     for (const name of new Set([...own, ...left].map(({ target }) => target))) {
       const before = targets.get(name) ?? { files: 0, modules: 0, relocatable: 0 };
@@ -205,6 +250,6 @@ export function isPtx(target: string): boolean {
 }
 
 /** The names of NVIDIA's targets of these files together. */
-export function cudaTargets(files: readonly { readonly gpu: GpuCode | null }[]): readonly string[] {
+export function cudaTargets(files: readonly CodeFile[]): readonly string[] {
   return gpuOf(files)?.targets.map(({ target }) => target) ?? [];
 }

@@ -32,6 +32,8 @@ export interface MadeProgram {
   readonly needed?: readonly string[];
   readonly libc?: LibcNeed;
   readonly gpuBytes?: number;
+  /** false: its GPU code is data that the file loads itself. */
+  readonly registers?: boolean;
   readonly amd?: Partial<AmdCode>;
   /** Release of the AMD compiler that made it. */
   readonly rocm?: string;
@@ -128,6 +130,7 @@ function gpuCode({
   isZstd = false,
   unknownKind,
   gpuBytes = 1000,
+  registers = true,
 }: MadeProgram): GpuCode {
   const made: ToolkitCount[] =
     toolkit === undefined ? [] : [{ code: "sass", minimum: toolkit, maximum: toolkit, isZstd, entries: 1 }];
@@ -135,6 +138,8 @@ function gpuCode({
     modules: 1 + relocatable.reduce((sum, { modules }) => sum + modules, 0),
     bytes: gpuBytes,
     targets: targets.map((target) => ({ target, modules: 1 })),
+    registers,
+    embedded: [],
     relocatable,
     lto: [],
     unknown: unknownKind === undefined ? [] : [{ kind: unknownKind, entries: 1 }],
