@@ -2,7 +2,7 @@
 
 import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic } from "iced-x86";
 import { type ByteSource, withWindowAsync } from "../byte-source.ts";
-import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
+import { type CpuCode, createFeatureTally, type VectorFunctions, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regions.ts";
 import { linuxFeature } from "./x86-features.ts";
 
@@ -43,6 +43,13 @@ export function readX86Code(
       sweep.free();
     }
   });
+}
+
+function countVectors(vectors: { -readonly [Key in keyof VectorFunctions]: number }, seen: number): void {
+  const encodings = seen & (kind.vex | kind.sse);
+  if (encodings !== 0) vectors.functions++;
+  if (encodings === kind.vex) vectors.vexOnly++;
+  if ((seen & kind.afterSse2) !== 0) vectors.afterSse2++;
 }
 
 function invalid(counts: Uint32Array): number {
@@ -92,11 +99,7 @@ function createSweep(bits: 32 | 64) {
     return position;
   };
   /** The end of the region in the window, where the last instruction must be whole. */
-  const reach = (offset: number, size: number) =>
-    Math.min(
-      offset - start + size,
-      offset - start + size <= length ? length : Math.max(length - longest + 1, 1),
-    );
+  const reach = (end: number) => (end <= length ? end : Math.max(length - longest + 1, 1));
 
   return {
     needsWindow: (offset: number, size: number) =>
@@ -111,16 +114,14 @@ function createSweep(bits: 32 | 64) {
     countFunction(offset: number, size: number): number {
       if (length === 0) return size;
       const before = invalid(sure);
-      const end = decode(offset - start, reach(offset, size), sure);
+      const end = decode(offset - start, reach(offset - start + size), sure);
       unknownInstructions += invalid(sure) - before;
-      if ((seen & (kind.vex | kind.sse)) !== 0) vectors.functions++;
-      if ((seen & (kind.vex | kind.sse)) === kind.vex) vectors.vexOnly++;
-      if ((seen & kind.afterSse2) !== 0) vectors.afterSse2++;
+      countVectors(vectors, seen);
       return consumed(offset, size, end, true);
     },
     countBlock(offset: number, size: number, place: Exclude<RegionKind, "function">): number {
       if (length === 0) return size;
-      const to = Math.min(reach(offset, size), offset - start + blockBytes[place]);
+      const to = Math.min(reach(offset - start + size), offset - start + blockBytes[place]);
       const end = decode(offset - start, to, block);
       const counts = countsFor(place, invalid(block) === 0);
       for (const code of touched.splice(0)) {
