@@ -1,6 +1,6 @@
 /** Judges one image on one host by the best source of its requirement: a lock's entry, its files, its label, its environment. */
 
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode } from "../hardware/requirement.ts";
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
 import { driverBranch } from "../hardware/driver-version.ts";
@@ -12,6 +12,7 @@ import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
+import { checkAmdPresence } from "./rules/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkDriver } from "./rules/driver.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
@@ -33,6 +34,8 @@ export interface DescribedImage {
   readonly entry?: Pick<LockedImage, "requires" | "measured" | "adopted"> | undefined;
   /** Needs that its files do not tell. */
   readonly undecided?: readonly string[];
+  /** Vendors of whose GPUs it needs one, without a side in `entry`: its files do not tell which driver and code. */
+  readonly undecidedGpus?: readonly GpuVendor[];
 }
 
 export interface ImageCheck {
@@ -59,14 +62,18 @@ export interface ImageCheck {
  */
 export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);
-  const { entry, undecided = [] } = image;
+  const { entry, undecided = [], undecidedGpus = [] } = image;
   if (entry !== undefined) {
     const located = { axes: {}, ...entry, platform: image.platform, digest: builtDigest };
     const found = judged(located, view, describeMeasured(entry));
     const unknown = [...found.unknown, ...undecided];
-    return found.fits && unknown.length > 0
-      ? { ...found, fits: null, tier: null, by: [], unknown }
-      : { ...found, unknown };
+    const lacking = whyNoGpu(undecidedGpus, view);
+    // Without its GPU side it would read as the requirement of a CPU image.
+    const requires = undecidedGpus.length > 0 ? null : found.requires;
+    const answer = { ...found, requires, unknown };
+    if (lacking !== null)
+      return { ...answer, fits: false, reasons: [...found.reasons, lacking], tier: null, by: [] };
+    return found.fits && unknown.length > 0 ? { ...answer, fits: null, tier: null, by: [] } : answer;
   }
   if (image.requires === null) return withoutLabel(image, view, undecided);
   const parsed = parseRequirement(image.requires);
@@ -77,6 +84,21 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
     ]);
   const { requires } = parsed;
   return judged({ platform: image.platform, requires, axes: {}, digest: builtDigest }, view, null);
+}
+
+/** Usable GPUs of a vendor, or the reason why a host has none. */
+const usableGpus = {
+  nvidia: (view: HostView) =>
+    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkGpuPresence(view),
+  amd: (view: HostView) =>
+    checkBrokenHost("amd", view, {}) ?? checkFactsKnown("amd", view, {}) ?? checkAmdPresence(view),
+} as const satisfies Record<GpuVendor, object>;
+
+/** An image for several vendors needs a GPU of one. null if the host has one, or if the image needs none. */
+function whyNoGpu(vendors: readonly GpuVendor[], view: HostView): Misfit | null {
+  const found = vendors.map((vendor) => usableGpus[vendor](view));
+  const [first] = found.flatMap((each) => (each.ok ? [] : [each]));
+  return found.some(({ ok }) => ok) ? null : (first ?? null);
 }
 
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
@@ -171,8 +193,7 @@ function judgeCuda(
   const unknown = ["for which GPUs its CUDA code was compiled"];
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
-  const usable =
-    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkGpuPresence(view);
+  const usable = usableGpus.nvidia(view);
   if (!usable.ok) return { reasons: [usable], unknown };
   if (toolkit === null || minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;

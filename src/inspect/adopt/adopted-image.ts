@@ -5,6 +5,7 @@ import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-mar
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { parseCudaVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import type { GpuVendor } from "../../hardware/requirement.ts";
 import type {
   CudaRequirement,
   DriverRequirement,
@@ -61,7 +62,10 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
   };
   const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
   const fix = "state what its files have, or leave --march, --without, --cuda and --rocm out";
-  throwProblems(audit.lies.map((lie) => ({ ...lie, message: `${opened.name}: ${lie.message}`, fix })));
+  // Nobody has declared a toolkit: the one above comes from the files.
+  const isToolkitStated = statement.cuda !== undefined;
+  const lies = audit.lies.filter(({ code }) => isToolkitStated || code !== "AUDIT_TOOLKIT_OTHER");
+  throwProblems(lies.map((lie) => ({ ...lie, message: `${opened.name}: ${lie.message}`, fix })));
   const unopened = inspection.unopened.length;
   return {
     platform,
@@ -87,6 +91,24 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
           ]),
       ...audit.notes.map(({ message }) => message),
     ],
+  };
+}
+
+/** The needs of an image that {@link adoptedImage} refuses: all but its GPU side, and the vendors of whose GPUs it needs one. */
+export function needsBesideGpu(opened: OpenedImage): {
+  readonly requires: Requirement;
+  readonly gpus: readonly GpuVendor[];
+} {
+  const inspection = inspectionOf(opened);
+  const { kernel, cuda } = inspection.requires;
+  const hasAmd = inspection.amd !== null && (cuda === null || hasRocmRuntime(inspection.files));
+  return {
+    requires: {
+      cpu: cpuOf(inspection, {}, opened.platform ?? ""),
+      cuda: null,
+      ...(kernel === null ? {} : { kernel }),
+    },
+    gpus: [...(cuda === null ? [] : (["nvidia"] as const)), ...(hasAmd ? (["amd"] as const) : [])],
   };
 }
 
