@@ -13,6 +13,7 @@ const longUnit = [
   "test/hostile/memory.test.ts",
   "test/inspect/amd/llvm.test.ts",
   "test/inspect/gpu/compilers.test.ts",
+  "test/inspect/gpu/helper-code.test.ts",
   "test/inspect/image/bombs.test.ts",
   "test/lock/update-lock.test.ts",
   "test/node/launch/fleet.test.ts",

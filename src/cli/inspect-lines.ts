@@ -122,8 +122,8 @@ function nvidiaTexts(gpu: GpuCode): readonly string[] {
   const counted = ({ target, modules }: TargetCount): string =>
     gpu.modules === 1 ? target : `${target}×${modules}`;
   return [
-    ...gpu.targets.map(counted),
-    ...gpu.embedded.map((each) => `embedded:${counted(each)}`),
+    ...(gpu.registers ? gpu.targets.map(counted) : []),
+    ...(gpu.registers ? gpu.embedded : gpu.targets).map((each) => `embedded:${counted(each)}`),
     ...gpu.relocatable
       .filter(({ target }) => target.startsWith("compute_"))
       .map((each) => `rdc:${counted(each)}`),

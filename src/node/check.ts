@@ -2,9 +2,10 @@
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
+import { vendorNames } from "../hardware/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { type HostChoice, otherHost, probe } from "../host/probe.ts";
-import { adoptedImage } from "../inspect/adopt/adopted-image.ts";
+import { adoptedImage, needsBesideGpu } from "../inspect/adopt/adopted-image.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
 import type { OpenedImage } from "../inspect/image/open-layers.ts";
 import { type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
@@ -22,7 +23,7 @@ import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
 import { checkImage, type DescribedImage, type ImageCheck } from "../resolve/check-image.ts";
-import { describeCode } from "../resolve/describe-measured.ts";
+import { describeCode, describeRequirement } from "../resolve/describe-measured.ts";
 import { viewHost } from "../resolve/host-view.ts";
 import { checkPlatform } from "../resolve/rules/platform.ts";
 import type { Misfit } from "../resolve/verdict.ts";
@@ -197,16 +198,24 @@ function byFiles(
   described: DescribedImage,
   opened: OpenedImage,
 ): Pick<KnownImage, "judgedBy" | "described" | "notes"> {
+  const image = { ...opened, platform: described.platform };
   try {
-    const { undecided, compiledFor, notes, ...entry } = adoptedImage(
-      { ...opened, platform: described.platform },
-      {},
-    );
+    const { undecided, compiledFor, notes, ...entry } = adoptedImage(image, {});
     return { judgedBy: "files", described: { ...described, entry, compiledFor, undecided }, notes };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const undecided = error.problems.map(({ message }) => message.replace(`${opened.name}: `, ""));
-    return { judgedBy: "environment", described: { ...described, undecided }, notes: [] };
+    if (error.problems.some(({ code }) => code !== "ADOPT_UNDECIDED"))
+      return { judgedBy: "environment", described: { ...described, undecided }, notes: [] };
+    const { requires, gpus, compiledFor } = needsBesideGpu(image);
+    const entry = { requires, adopted: { cpu: "estimated" } } as const;
+    return {
+      judgedBy: "files",
+      described: { ...described, entry, compiledFor, undecided, undecidedGpus: gpus },
+      notes: [...gpus.map((vendor) => `an ${vendorNames[vendor]} GPU`), ...describeRequirement(requires)].map(
+        (need) => `needs ${need}`,
+      ),
+    };
   }
 }
 

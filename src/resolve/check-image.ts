@@ -3,7 +3,7 @@
 import { groupBy } from "../io/collections.ts";
 import { count } from "../io/table.ts";
 import { noDigest } from "../oci/digest.ts";
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode } from "../hardware/requirement.ts";
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
 import { driverBranch } from "../hardware/driver-version.ts";
@@ -15,6 +15,7 @@ import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
+import { checkAmdPresence } from "./rules/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkDriver } from "./rules/driver.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
@@ -39,6 +40,8 @@ export interface DescribedImage {
   readonly compiledFor?: readonly CompiledFor[];
   /** Needs that its files do not tell. */
   readonly undecided?: readonly string[];
+  /** Vendors of whose GPUs it needs one, without a side in `entry`: its files do not tell which driver and code. */
+  readonly undecidedGpus?: readonly GpuVendor[];
 }
 
 /** A CPU feature that a file was compiled for, by an estimate. */
@@ -74,15 +77,19 @@ export interface ImageCheck {
  */
 export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);
-  const { entry, undecided = [], compiledFor = [] } = image;
+  const { entry, undecided = [], undecidedGpus = [], compiledFor = [] } = image;
   if (entry !== undefined) {
     const located = { axes: {}, ...entry, platform: image.platform, digest: noDigest };
-    const lacking = compiledFor.filter(({ feature }) => view.features?.has(feature) === false);
-    const found = judged(without(located, lacking), view, describeMeasured(entry));
-    const unknown = [...found.unknown, ...describeLacking(lacking), ...undecided];
-    return found.fits && unknown.length > 0
-      ? { ...found, fits: null, tier: null, by: [], unknown }
-      : { ...found, unknown };
+    const unproved = compiledFor.filter(({ feature }) => view.features?.has(feature) === false);
+    const found = judged(without(located, unproved), view, describeMeasured(entry));
+    const unknown = [...found.unknown, ...describeUnproved(unproved), ...undecided];
+    const lacking = whyNoGpu(undecidedGpus, view);
+    // Without its GPU side it would read as the requirement of a CPU image.
+    const requires = undecidedGpus.length > 0 ? null : found.requires;
+    const answer = { ...found, requires, unknown };
+    if (lacking !== null)
+      return { ...answer, fits: false, reasons: [...found.reasons, lacking], tier: null, by: [] };
+    return found.fits && unknown.length > 0 ? { ...answer, fits: null, tier: null, by: [] } : answer;
   }
   if (image.requires === null) return withoutLabel(image, view, undecided);
   const parsed = parseRequirement(image.requires);
@@ -96,20 +103,35 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
 }
 
 /** The image as if it needed only what is proved. */
-function without(image: ImageToFit, lacking: readonly CompiledFor[]): ImageToFit {
-  if (lacking.length === 0) return image;
-  const unproved = new Set(lacking.map(({ feature }) => feature));
-  const features = image.requires.cpu.features.filter((feature) => !unproved.has(feature));
+function without(image: ImageToFit, unproved: readonly CompiledFor[]): ImageToFit {
+  if (unproved.length === 0) return image;
+  const left = new Set(unproved.map(({ feature }) => feature));
+  const features = image.requires.cpu.features.filter((feature) => !left.has(feature));
   return { ...image, requires: { ...image.requires, cpu: { ...image.requires.cpu, features } } };
 }
 
-function describeLacking(lacking: readonly CompiledFor[]): readonly string[] {
-  return [...groupBy(lacking, ({ file }) => file)].map(([file, uses]) => {
+function describeUnproved(unproved: readonly CompiledFor[]): readonly string[] {
+  return [...groupBy(unproved, ({ file }) => file)].map(([file, uses]) => {
     const counted = uses.map(
       ({ feature, instructions }) => `${feature} (${count(instructions, "instruction")})`,
     );
     return `whether ${file} runs here: it was compiled for ${listSome(counted)}, which this host's CPU does not have`;
   });
+}
+
+/** Usable GPUs of a vendor, or the reason why a host has none. */
+const usableGpus = {
+  nvidia: (view: HostView) =>
+    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkGpuPresence(view),
+  amd: (view: HostView) =>
+    checkBrokenHost("amd", view, {}) ?? checkFactsKnown("amd", view, {}) ?? checkAmdPresence(view),
+} as const satisfies Record<GpuVendor, object>;
+
+/** An image for several vendors needs a GPU of one. null if the host has one, or if the image needs none. */
+function whyNoGpu(vendors: readonly GpuVendor[], view: HostView): Misfit | null {
+  const found = vendors.map((vendor) => usableGpus[vendor](view));
+  const [first] = found.flatMap((each) => (each.ok ? [] : [each]));
+  return found.some(({ ok }) => ok) ? null : (first ?? null);
 }
 
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
@@ -201,8 +223,7 @@ function judgeCuda(
   const unknown = ["for which GPUs its CUDA code was compiled"];
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
-  const usable =
-    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkGpuPresence(view);
+  const usable = usableGpus.nvidia(view);
   if (!usable.ok) return { reasons: [usable], unknown };
   if (toolkit === null || minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;

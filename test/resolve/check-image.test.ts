@@ -104,3 +104,31 @@ describe("an image without the label", () => {
     expect(answer.unknown).toContain("which driver CUDA 99.1.0 needs");
   });
 });
+
+describe("an opened image whose GPU side is undecided", () => {
+  const check = (features: readonly string[], host: Parameters<typeof checkImage>[1]) =>
+    checkImage(
+      {
+        ...{ platform, requires: null, env: [] },
+        entry: { requires: { cpu: { march: "estimated", features }, cuda: null, kernel: "3.2.0" } },
+        undecided: ["its files hold code of CUDA 12 and 13"],
+        undecidedGpus: ["nvidia"],
+      },
+      host,
+    );
+
+  it("is not proved on a host with a GPU, and never reads as an image without GPU code", () => {
+    expect(check([], gpuHost([a100], "580.95.05", "13.0"))).toMatchObject({
+      ...{ fits: null, reasons: [], requires: null },
+      unknown: ["its files hold code of CUDA 12 and 13"],
+    });
+  });
+
+  it("does not run on a host without a GPU, nor without a CPU feature", () => {
+    expect(check([], cpuHost())).toMatchObject({ fits: false, reasons: [{ code: "NO_GPU" }] });
+    const { reasons } = check(["amx_tile"], cpuHost());
+    expect(reasons.map(({ code }) => code)).toEqual(["CPU_FEATURES_MISSING", "NO_GPU"]);
+    const lame = gpuHost([a100], "570.124.06", "12.8", { problems: [broken] });
+    expect(check([], lame).reasons.map(({ code }) => code)).toEqual(["HOST_BROKEN"]);
+  });
+});

@@ -1,10 +1,11 @@
 /** Turns an opened image that others built, and its owner's statement, into the facts of a lock. Pure. */
 
-import { ImgmatchError, type Problem, throwProblems, usageError } from "../../errors.ts";
+import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { parseCudaVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import type { GpuVendor } from "../../hardware/requirement.ts";
 import type {
   CudaRequirement,
   DriverRequirement,
@@ -64,8 +65,12 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
   };
   const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
   const fix = "state what its files have, or leave --march, --without, --cuda and --rocm out";
-  const isAgainst = ({ code }: Problem) => code === "AUDIT_CPU_COMPILED_FOR";
-  const against = [...audit.lies, ...audit.notes.filter(isAgainst)];
+  // Nobody has declared a toolkit: the one above comes from the files.
+  const isToolkitStated = statement.cuda !== undefined;
+  const against = [
+    ...audit.lies.filter(({ code }) => isToolkitStated || code !== "AUDIT_TOOLKIT_OTHER"),
+    ...audit.notes.filter(({ code }) => code === "AUDIT_CPU_COMPILED_FOR"),
+  ];
   throwProblems(against.map((each) => ({ ...each, message: `${opened.name}: ${each.message}`, fix })));
   const unopened = inspection.unopened.length;
   return {
@@ -104,6 +109,26 @@ function compiledFor({ requires, files }: ImageInspection): readonly CompiledFor
     const [file] = holders.sort((a, b) => uses(b, feature) - uses(a, feature));
     return file === undefined ? [] : [{ feature, file: file.path, instructions: uses(file, feature) }];
   });
+}
+
+/** The needs of an image that {@link adoptedImage} refuses: all but its GPU side, and the vendors of whose GPUs it needs one. */
+export function needsBesideGpu(opened: OpenedImage): {
+  readonly requires: Requirement;
+  readonly gpus: readonly GpuVendor[];
+  readonly compiledFor: readonly CompiledFor[];
+} {
+  const inspection = inspectionOf(opened);
+  const { kernel, cuda } = inspection.requires;
+  const hasAmd = inspection.amd !== null && (cuda === null || hasRocmRuntime(inspection.files));
+  return {
+    requires: {
+      cpu: cpuOf(inspection, {}, opened.platform ?? ""),
+      cuda: null,
+      ...(kernel === null ? {} : { kernel }),
+    },
+    compiledFor: compiledFor(inspection),
+    gpus: [...(cuda === null ? [] : (["nvidia"] as const)), ...(hasAmd ? (["amd"] as const) : [])],
+  };
 }
 
 /** The accelerator axes that a matrix would have for it. An image with code of both vendors has both. */

@@ -36,7 +36,7 @@ interface UsableAmdGpus {
   readonly amd: AmdView;
 }
 
-function checkAmdPresence({ amd, broken, otherProblems }: AmdHost): UsableAmdGpus | Misfit {
+export function checkAmdPresence({ amd, broken, otherProblems }: AmdHost): UsableAmdGpus | Misfit {
   if (amd === null) return noGpu("amd", isLabelled(otherProblems));
   const problems = [...broken, ...otherProblems];
   if (!amd.driven) {

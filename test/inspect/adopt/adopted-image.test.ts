@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { acceleratorOf, adoptedImage, type Statement } from "../../../src/inspect/adopt/adopted-image.ts";
+import {
+  acceleratorOf,
+  adoptedImage,
+  needsBesideGpu,
+  type Statement,
+} from "../../../src/inspect/adopt/adopted-image.ts";
 import { ldConf, type MadeProgram, madeFile, madeImage, unopenedFile } from "../support/made-opened.ts";
 
 const lib = (name: string, more: Partial<MadeProgram>) => madeFile({ path: `/opt/lib${name}.so`, ...more });
@@ -168,6 +173,47 @@ describe("an adopted image", () => {
       toolkit: "11.8",
       code: ["sm_80", "compute_80"],
       driver: { mode: "host", minimum: "450.80.02" },
+    });
+  });
+
+  describe("with code that no application registers", () => {
+    const torch = lib("torch", { toolkit: "13.2", targets: ["sm_75", "sm_90"], needed: ["libcudart.so.13"] });
+    const cupti = lib("cupti", { toolkit: "12.8", targets: ["sm_50", "sm_70"], registers: false });
+    const devrt = madeFile({ path: "/opt/libcudadevrt.a", toolkit: "13.5", targets: ["compute_75"] });
+
+    it("has toolkit and code of the application alone", () => {
+      const { requires, undecided } = adopt([torch, cupti, devrt]);
+      expect(requires.cuda).toEqual({
+        ...{ toolkit: "13.2", code: ["sm_75", "sm_90"] },
+        driver: { mode: "host", minimum: "580.65.06" },
+      });
+      expect(undecided).toEqual([]);
+    });
+
+    it("has that code where there is no other", () => {
+      expect(adopt([cupti]).requires.cuda).toMatchObject({ toolkit: "12.8", code: ["sm_50", "sm_70"] });
+    });
+
+    it("has the major of the libcudart that its files link, whatever else lies there", () => {
+      const runtimes = ["12", "13"].map((major) => madeFile({ path: `/opt/libcudart.so.${major}` }));
+      const old = lib("xgboost", { toolkit: "12.8", targets: ["sm_70"] });
+      expect(adopt([torch, old, ...runtimes]).requires.cuda).toMatchObject({ toolkit: "13.2" });
+      const early = lib("early", { toolkit: "12.8", targets: ["sm_90"], needed: ["libcudart.so.13"] });
+      expect(adopt([early]).requires.cuda).toMatchObject({
+        toolkit: "13.0",
+        driver: { minimum: "580.65.06" },
+      });
+      // Of a newer major than the linked runtime: nobody knows which is loaded.
+      const newer = lib("newer", { toolkit: "13.0", targets: ["sm_90"] });
+      const linked = lib("linked", { toolkit: "12.8", targets: ["sm_90"], needed: ["libcudart.so.12"] });
+      expect(codeOf(() => adopt([newer, linked]))).toContain("ADOPT_UNDECIDED");
+    });
+  });
+
+  it("tells the rest of its needs where its GPU side is undecided", () => {
+    expect(needsBesideGpu(madeImage([cu118, cu128]))).toMatchObject({
+      requires: { cpu: { features: ["avx", "avx2"] }, cuda: null },
+      gpus: ["nvidia"],
     });
   });
 

@@ -33,6 +33,10 @@ export const requirements: Readonly<Record<string, CudaRequirement | null>> = {
       onPath: "never",
     },
   }),
+  // No row of the tables, and code for a card that CUDA 13 has dropped.
+  "13.9": cuda("13.9", ["sm_70", "sm_75", "compute_90"], {
+    driver: { mode: "host", minimum: "580.65.06" },
+  }),
   "12.2b": cuda("12.2.2", ["sm_75", "sm_80", "sm_86"], {
     driver: { mode: "bundled", version: "535.183.06" },
   }),
