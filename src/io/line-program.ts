@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { late, within } from "./within.ts";
+import { type late, within } from "./within.ts";
 import type { Environment } from "./world.ts";
 
 /** The longest answers are the facts of a host with many GPUs. */
