@@ -40,7 +40,7 @@ export const prove: Define = (command, run) =>
         command
           .createOption(
             "--each-line [fd]",
-            "Answer each line of standard input with a line of JSON: none with the driver, a module in base64 with what the driver says of it. On 3, what libraries print does not mix with the answers",
+            "Answer each line of standard input, a module in base64, with a line of JSON, and an empty line with the driver. With 3 the answers go to file descriptor 3, apart from what libraries print",
           )
           .choices(["3"]),
       ),
