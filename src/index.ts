@@ -163,7 +163,6 @@ export type {
   NvidiaFacts,
 } from "./host/facts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
-export type { ProbeOptions } from "./host/probe-host.ts";
 export type { HostChoice } from "./host/probe.ts";
 export type { MoreHosts } from "./host/read-host-files.ts";
 export type { Statement } from "./inspect/adopt/adopted-image.ts";

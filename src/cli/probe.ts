@@ -28,11 +28,10 @@ export const probe: Define = (command, run) =>
     .action(run(probeCommand));
 
 async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
-  const { probe: answerOf } = await import("../host/probe.ts");
+  const { probe: answerOf, probeNode } = await import("../host/probe.ts");
   if (flags.eachLine) {
     // The mirror of `serve` asks so, for its node.
-    const ofNode = { ...flags, ofNode: true };
-    for await (const _ of context.stdinLines()) context.out(await lineOf(() => answerOf(ofNode, context)));
+    for await (const _ of context.stdinLines()) context.out(await lineOf(() => probeNode(flags, context)));
     return exitCodes.ok;
   }
   const facts = await answerOf(flags, context);

@@ -130,8 +130,8 @@ const gpu: Check<GpuFacts> = exactly({
   memoryMiB: number,
   class: optional(oneOf("datacenter", "workstation", "geforce", "tegra", "unknown"), "unknown"),
   integrated: optional(truth),
-  mig: ifPresent(optional(list(exactly<MigInstance>({ uuid, profile: fact("profile") })))),
   fabric: ifGiven(oneOf(...fabricStates)),
+  mig: ifPresent(optional(list(exactly<MigInstance>({ uuid, profile: fact("profile") })))),
   use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
 

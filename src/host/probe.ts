@@ -28,11 +28,24 @@ export interface HostChoice extends ToldOfHost {
  * @example
  * const { cpu } = await probe();
  */
-export async function probe(
-  options: HostChoice & Pick<ProbeOptions, "ofNode"> & Watching = {},
+export async function probe(options: HostChoice & Watching = {}, given?: Partial<World>): Promise<HostFacts> {
+  return readFacts(options, given, { ofNode: false });
+}
+
+/** The same of the node around this container, whose own devices say nothing. */
+export async function probeNode(
+  options: HostChoice & Watching = {},
   given?: Partial<World>,
 ): Promise<HostFacts> {
-  const { gpus, driver, ofNode = false } = options;
+  return readFacts(options, given, { ofNode: true });
+}
+
+async function readFacts(
+  options: HostChoice & Watching,
+  given: Partial<World> | undefined,
+  { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
+): Promise<HostFacts> {
+  const { gpus, driver } = options;
   const { env, readStdin } = worldOf(options, given);
   const other = otherHost(options);
   if (other === null) {

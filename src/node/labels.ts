@@ -1,7 +1,7 @@
 /** `imgmatch labels`: the labels that this node advertises to a scheduler. */
 
 import type { HostFacts } from "../host/facts.ts";
-import { probe } from "../host/probe.ts";
+import { probeNode } from "../host/probe.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
@@ -36,10 +36,10 @@ export async function labels(options: LabelsOptions = {}, given?: Partial<World>
   // A node without a lock has labels too.
   if (options.lock === undefined && options.from === undefined) {
     refuseTrustWithoutRegistry(options);
-    const host = await probe({ ...options, ofNode: true }, world);
+    const host = await probeNode(options, world);
     return answer(host, nodeLabels(host));
   }
-  const question = await readQuestion({ ...options, ofNode: true }, world);
+  const question = await readQuestion(options, world, probeNode);
   const { labels, resolution } = advertiseNode(question.lock, question.host, question.options);
   note(world, unaskedLines(resolution));
   if (resolution.match === null) note(world, ["no image of the lock fits this node: it advertises none"]);

@@ -13,7 +13,6 @@ import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
 import { probe, type HostChoice } from "../host/probe.ts";
-import type { ProbeOptions } from "../host/probe-host.ts";
 import type { RegistryFleetChoice } from "../trust/registry-fleet.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 
@@ -46,11 +45,12 @@ export interface Question extends FleetQuestion {
 
 /** Reads a question. The fleet of a reference counts as a lock. */
 export async function readQuestion(
-  flags: QuestionOptions & Pick<ProbeOptions, "ofNode">,
+  flags: QuestionOptions,
   world: World,
+  readHost = probe,
 ): Promise<Question> {
   const question = await readFleetQuestion(flags, world);
-  const host = await probe(flags, world);
+  const host = await readHost(flags, world);
   if (!flags.explain) note(world, problemLines(host));
   return { ...question, host };
 }

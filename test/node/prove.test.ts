@@ -78,7 +78,7 @@ describe("the modules of the release", () => {
     it("compiles for a GPU those that the rules say load there", { timeout: 120_000 }, () => {
       const folder = makeFolder({});
       const gpu = { ...h100, compute: "12.0" };
-      const newest = { ...r570, driver: "595.10.01", cuda: "13.2", gpus: [gpu] };
+      const newest = { ...r570, driver: "620.10.01", cuda: "13.5", gpus: [gpu] };
       const differing = carriedModules().filter((module) => {
         writeFileSync(join(folder, "x.ptx"), module.bytes);
         const compiles = () => cudaTool("ptxas", ["-arch=sm_120a", "x.ptx", "-o", "x.cubin"], folder);

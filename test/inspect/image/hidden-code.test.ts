@@ -137,7 +137,7 @@ describe("code for AVX-512 keeps its features", needs(whyNot), () => {
   ])("in a zip behind something: %s", async (_name, make, path) => {
     const { dropped, uses, unopened } = await look({ app: make(), plain: plain() });
     nothingDropped(dropped);
-    expect({ uses, unopened }).toEqual({ uses: { [path]: "needed" }, unopened: [] });
+    expect({ uses, unopened }).toEqual({ uses: { [path]: "compiledFor" }, unopened: [] });
   });
 
   const objcopy = (bytes: Buffer, ...options: readonly string[]) => {
