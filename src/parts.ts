@@ -27,7 +27,8 @@ export { chooseLaunch } from "./node/launch/choose-launch.ts";
 export { fleetRequests } from "./node/launch/fleet/fleet-requests.ts";
 export { formatDocuments } from "./node/launch/format-launch.ts";
 export { labelFormats } from "./node/launch/labels/label-formats.ts";
-export { advertiseNode, nodeLabels } from "./node/launch/labels/node-labels.ts";
+export { createLabeller } from "./node/launch/labels/image-labels.ts";
+export { nodeLabels } from "./node/launch/labels/node-labels.ts";
 export { launchTargets } from "./node/launch/launch-targets.ts";
 export { runImage } from "./node/launch/run-image.ts";
 export { shellCommand } from "./node/launch/shell.ts";
@@ -80,12 +81,10 @@ export type { LockPins } from "./lock/lock.ts";
 export type { ChoiceOptions, GpuChoice, GpuWish, TakenUnit } from "./node/launch/choose-gpus.ts";
 export type { LaunchChoice, LaunchChoiceOptions } from "./node/launch/choose-launch.ts";
 export type { FleetLaunchOptions, FleetRequests } from "./node/launch/fleet/fleet-requests.ts";
-export type { FleetMember, LabelTerm, Term } from "./node/launch/fleet/split-nodes.ts";
 export type { GpuUse } from "./node/launch/gpu-units.ts";
-export type { AdvertisedNode } from "./node/launch/labels/node-labels.ts";
+export type { AnswerLabels, LabelChanges, LabelQuestion } from "./node/launch/labels/image-labels.ts";
 export type { RunningProcess, Spawn } from "./node/launch/run-image.ts";
 export type {
-  FleetLaunch,
   FleetTarget,
   LaunchOutput,
   LaunchTarget,

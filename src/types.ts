@@ -81,7 +81,6 @@ export type {
 } from "./lock/lock.ts";
 export type { AmdUnit, GpuUnit, NvidiaUnit } from "./node/launch/gpu-units.ts";
 export type { NodeLabels } from "./node/launch/labels/node-labels.ts";
-export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
 export type {
   DeviceAccess,
   Json,
@@ -89,6 +88,7 @@ export type {
   LaunchFormat,
   LaunchRequest,
   Mount,
+  NodeLabel,
   Task,
 } from "./node/launch/target.ts";
 export type { Digest } from "./oci/digest.ts";

@@ -186,6 +186,15 @@ function digestsOf(names: unknown): readonly string[] {
  */
 export const ownPrefix = "imgmatch.dev/";
 
+/** imgmatch's labels of a node, without their prefix. */
+export function ownLabels(labels: Labels): Labels {
+  return Object.fromEntries(
+    Object.entries(labels).flatMap(([key, value]) =>
+      key.startsWith(ownPrefix) ? [[key.slice(ownPrefix.length), value]] : [],
+    ),
+  );
+}
+
 /** The annotation with the whole facts, as `imgmatch probe --json` prints them. */
 export const factsAnnotation = `${ownPrefix}facts`;
 
