@@ -18,7 +18,8 @@ import { versionNumber } from "../../../src/node/launch/labels/vocabulary.ts";
 import { kubernetes } from "../../../src/node/launch/targets/kubernetes.ts";
 import { nomad } from "../../../src/node/launch/targets/nomad.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";
-import { resolveImage } from "../../../src/resolve/resolve-image.ts";
+import { isEligible } from "../../../src/resolve/check-fit.ts";
+import { openQuestion, resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { amdGpu, amdHost, cpuHost, gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
@@ -27,13 +28,17 @@ import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/
 const runs = Number(process.env.FLEET_RUNS ?? 100);
 const workload = { args: [] };
 const preferringLock = anyLock.chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
+/** Large ones take long and teach no more. */
+const smallLock = preferringLock.map((lock) => ({
+  ...lock,
+  images: Object.fromEntries(Object.entries(lock.images).slice(0, 4)),
+}));
 const labelsOf = (lock: Lock, host: HostFacts, question: LabelQuestion = {}) =>
   presentLabels(createLabeller(lock, question)(host).labels);
 
 /** The tags of the workloads that a scheduler would start on a node with these labels. */
 function startedOn(lock: Lock, labels: Readonly<Record<string, string>>, question: LabelQuestion = {}) {
-  const built = Object.values(lock.images).some(({ digest }) => digest !== null);
-  const { launches } = built ? fleetRequests(kubernetes, lock, { workload, ...question }) : { launches: [] };
+  const { launches } = fleetRequests(kubernetes, lock, { workload, ...question });
   return launches.flatMap(({ node, reference }) =>
     node != null && labels[node.key] === node.value ? [reference] : [],
   );
@@ -44,7 +49,8 @@ describe("a fleet", () => {
     let won = 0;
     fc.assert(
       fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), preferringLock, (hosts, lock) => {
-        if (Object.values(lock.images).every(({ digest }) => digest === null)) return;
+        const { cells, judge } = openQuestion(lock, {});
+        if (!cells.some(([, image]) => isEligible(image, judge))) return;
         for (const host of hosts) {
           const { match } = resolveImage(lock, host);
           expect(startedOn(lock, labelsOf(lock, host))).toEqual(match === null ? [] : [match.reference]);
@@ -162,7 +168,7 @@ describe("a fleet that claims devices", () => {
   it(`gives ${runs} random devices exactly what resolve picks for them`, { timeout: timeoutMs * 5 }, () => {
     const won = { nvidia: 0, amd: 0 };
     fc.assert(
-      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), preferringLock, (hosts, lock) => {
+      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), smallLock, (hosts, lock) => {
         const served = servedDevices(lock);
         const { devices } = questionKeys(lock);
         for (const host of hosts.flatMap(publishedOf)) {
@@ -212,8 +218,9 @@ describe("a fleet that claims devices", () => {
     const served = servedDevices(lockOf({ ...both, old }));
     const number = (...parts: number[]) => versionNumber(parts);
     const of = (cell: string) => served.get(cell)?.find(({ kinds }) => kinds.includes("8.0"))?.drivers;
-    expect(of("ampere")).toEqual([{ from: number(525, 60, 13), before: null }]);
-    expect(of("old")).toEqual([{ from: number(450, 80, 2), before: number(525, 60, 13) }]);
+    // Between the two, 12.8 runs by minor-version compatibility alone, and the driver knows all of 11.8.
+    expect(of("ampere")).toEqual([{ from: number(570), before: null }]);
+    expect(of("old")).toEqual([{ from: number(450, 80, 2), before: number(570) }]);
   });
 
   it("leaves out images whose GPUs no attribute tells", () => {

@@ -54,7 +54,7 @@ interface Device {
 /** A processor for which images were built, with these images. */
 interface Processor {
   readonly platform: string;
-  readonly features: readonly string[];
+  readonly features: ReadonlySet<string>;
   readonly cells: readonly string[];
 }
 
@@ -74,29 +74,14 @@ export function servedDevices(
   const question = openQuestion(lock, options);
   const eligible = question.cells.filter(([, image]) => isEligible(image, question.judge));
   const drivers = driverStarts(eligible.map(([, image]) => image));
-  const views = eligible.some(([, image]) => hasMode(image, "compat")) ? compatViews : [unknownCompat];
   const wins = new Map(eligible.map(([cell]) => [cell, new Map<Device, Set<number>>()]));
   for (const device of everyDevice) {
     const running = eligible.filter(([, image]) => runsOnDevice(image, device));
     const asked = { ...question, cells: running };
-    const samples =
-      device.vendor === "amd"
-        ? [{ driver: 0, gpus: { nvidia: null, amd: amdView(device.kind) } }]
-        : drivers.flatMap((driver) =>
-            views.map((compat) => ({
-              driver,
-              gpus: { nvidia: nvidiaView(device.kind, driver, compat), amd: null },
-            })),
-          );
-    for (const { platform, features, cells } of processorsOf(running))
-      for (const { driver, gpus } of samples) {
-        const host = {
-          ...sampleHost(null, "cdi"),
-          ...gpus,
-          platform,
-          kernel: anyKernel,
-          features: new Set(features),
-        };
+    for (const { platform, features, cells } of processorsOf(running)) {
+      const isCompat = cells.some((cell) => hasMode(lock.images[cell], "compat"));
+      for (const { driver, gpus } of samplesOf(device, drivers, isCompat)) {
+        const host = { ...sampleHost(null, "cdi"), ...gpus, platform, features, kernel: anyKernel };
         const { ranked } = rank(asked, unknownHost(platform), host, askNow);
         for (const cell of cells) {
           const first = ranked.find((each) => each.cell === cell || isSure(lock.images[each.cell]));
@@ -104,8 +89,18 @@ export function servedDevices(
             remember(wins.get(cell) ?? new Map(), device, () => new Set()).add(driver);
         }
       }
+    }
   }
   return new Map([...wins].map(([cell, devices]) => [cell, servedGpus(devices, drivers)]));
+}
+
+/** Hosts with this device alone, with each driver, and for compatibility packages with each container toolkit. */
+function samplesOf({ vendor, kind }: Device, drivers: readonly number[], isCompat: boolean) {
+  if (vendor === "amd") return [{ driver: 0, gpus: { nvidia: null, amd: amdView(kind) } }];
+  const views = isCompat ? compatViews : [unknownCompat];
+  return drivers.flatMap((driver) =>
+    views.map((compat) => ({ driver, gpus: { nvidia: nvidiaView(kind, driver, compat), amd: null } })),
+  );
 }
 
 /** The image has code for this GPU, whatever the driver. */
@@ -132,8 +127,10 @@ function isSure(image: LockedImage | undefined): boolean {
   return alternativesOf(image).every(({ requires }) => requires.cuda?.require === undefined);
 }
 
-function hasMode(image: LockedImage, mode: DriverRequirement["mode"]): boolean {
-  return alternativesOf(image).some(({ requires }) => requires.cuda?.driver.mode === mode);
+function hasMode(image: LockedImage | undefined, mode: DriverRequirement["mode"]): boolean {
+  return (
+    image !== undefined && alternativesOf(image).some(({ requires }) => requires.cuda?.driver.mode === mode)
+  );
 }
 
 function processorsOf(images: readonly (readonly [string, LockedImage])[]): readonly Processor[] {
@@ -144,7 +141,11 @@ function processorsOf(images: readonly (readonly [string, LockedImage])[]): read
   );
   return [...groupBy(built, ({ platform, features }) => `${platform} ${features.join()}`).values()].flatMap(
     (alike) =>
-      alike.slice(0, 1).map((first) => ({ ...first, cells: [...new Set(alike.map(({ cell }) => cell))] })),
+      alike.slice(0, 1).map(({ platform, features }) => ({
+        platform,
+        features: new Set(features),
+        cells: [...new Set(alike.map(({ cell }) => cell))],
+      })),
   );
 }
 
