@@ -447,7 +447,7 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
         objects.map(({ metadata, spec, ...pod }, index) => ({
           ...pod,
           metadata: { ...metadata, name: `${index}-${node}` },
-          spec: { ...spec, nodeSelector: { "kubernetes.io/hostname": node } },
+          spec: { ...spec, nodeSelector: { ...spec.nodeSelector, "kubernetes.io/hostname": node } },
         })),
       );
       await Promise.all(copies.map((pod) => create(cluster, pod)));
@@ -536,7 +536,7 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
         found.push(await placements(cluster, namespace));
       }
       expect(found).toEqual(expected);
-      expect(Object.keys(expected[0] ?? {}).length).toBeGreaterThan(50);
+      expect(Object.keys(expected[0] ?? {}).length).toBeGreaterThan(30);
 
       // What is asked for the first time changes nodes, and the same question again none.
       expect(await labelFromOutside(cluster, next, "--pin", "python=3.12")).toBe(0);

@@ -38,6 +38,10 @@ export async function labelsOf(host: HostFacts, lock: Lock): Promise<Labels> {
  */
 export function nodeOf(name: string, labels: Labels, spec: object = {}): KubernetesObject {
   const gpus = labels["imgmatch.dev/gpu.usable"] === "true" ? { "nvidia.com/gpu": "10000" } : {};
+  return nodeWith(name, labels, spec, gpus);
+}
+
+function nodeWith(name: string, labels: Labels, spec: object, gpus: Labels): KubernetesObject {
   const resources = { cpu: "10000", memory: "10000Gi", pods: "10000", ...gpus };
   const node = {
     apiVersion: "v1",
@@ -54,7 +58,9 @@ export function factsNodeOf(name: string, host: HostFacts, spec: object = {}): K
   const labels = Object.fromEntries(
     Object.entries(nodeLabels(host)).map(([key, value]) => [labelNames.kubernetes(key), value]),
   );
-  const node = nodeOf(name, labels, spec);
+  const nvidia = labels["imgmatch.dev/gpu.usable"] === "true" ? { "nvidia.com/gpu": "10000" } : {};
+  const amd = (host.amd?.gpus ?? []).length > 0 ? { "amd.com/gpu": "10000" } : {};
+  const node = nodeWith(name, labels, spec, { ...nvidia, ...amd });
   return {
     ...node,
     metadata: { ...node.metadata, annotations: { [factsAnnotation]: formatFactsLine(host) } },

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { findAmdArchitecture } from "../../../src/hardware/amd-architectures.ts";
 import { cudaOfDriver } from "../../../src/hardware/cuda-toolkits.ts";
 import { hasGpuCode } from "../../../src/hardware/requirement.ts";
-import type { HostFacts } from "../../../src/host/facts.ts";
+import type { GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
+import { unknownNvidia } from "../../../src/host/no-facts.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { fleetRequests } from "../../../src/node/launch/fleet/fleet-requests.ts";
 import { type ServedGpus, servedDevices } from "../../../src/node/launch/fleet/served-devices.ts";
@@ -128,21 +129,19 @@ function publishedOf({ nvidia, amd, ...host }: HostFacts): readonly HostFacts[] 
   const problems = host.problems.filter(({ code }) => !code.startsWith("HOST_AMD_"));
   const all = { ...host, problems, nvidia: null, amd: null };
   const isPublished = nvidia != null && nvidia.driver !== null && nvidia.driverScale === undefined;
-  const { unknown: _, ...known } = nvidia ?? {};
+  const gpus = nvidia == null || !isPublished ? [] : nvidia.gpus;
+  const published = (each: GpuFacts): NvidiaFacts => ({
+    ...unknownNvidia,
+    driver: nvidia?.driver ?? null,
+    module: nvidia?.module ?? null,
+    cuda: cudaOfDriver(nvidia?.driver ?? ""),
+    gpus: [{ ...each, index: 0 }],
+  });
   return [
     all,
-    ...(isPublished ? nvidia.gpus : [])
+    ...gpus
       .filter((each) => each.compute !== null && each.class !== "tegra")
-      .map((each) => {
-        const one = {
-          ...nvidia,
-          ...known,
-          cuda: cudaOfDriver(nvidia.driver ?? ""),
-          gpus: [{ ...each, index: 0 }],
-        };
-        const { unknown: __, ...facts } = one;
-        return { ...all, nvidia: facts };
-      }),
+      .map((each) => ({ ...all, nvidia: published(each) })),
     ...(amd?.gpus ?? []).flatMap((each) => {
       const architecture = each.target === null ? null : findAmdArchitecture(each.target);
       const sramecc = architecture?.sramecc === false ? false : null;

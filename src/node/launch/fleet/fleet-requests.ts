@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
-import { type GpuVendor, hasGpuCode } from "../../../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode, vendorsOf } from "../../../hardware/requirement.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost } from "../../../host/no-facts.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
@@ -78,7 +78,7 @@ export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLau
       reference: immutableReferenceOf(lock, image),
       requires: neededRequirement(image),
       host: anyNode,
-      units: hasGpuCode(image.requires) ? gpus : [],
+      units: claim === undefined ? unitsFor(cell, image, wanted, target.name) : gpus,
       ...(claim === undefined ? {} : { claim, anyNode: keys.devices.map((key) => ({ key, value })) }),
       node: { key: keys.image, value },
     };
@@ -154,6 +154,18 @@ function claimingMembers(
     `serve ${unserved.text}: no image of the lock has code for it`,
     "leave it out of --devices, change --pin, or add a cell for it",
   );
+}
+
+/** A resource of a scheduler is of one vendor. Throws for an image that would take those of either. */
+function unitsFor(cell: string, { requires }: LockedImage, wanted: string | undefined, target: string) {
+  const [vendor, other] = vendorsOf(requires);
+  if (other !== undefined)
+    throw unsupported(
+      target,
+      `ask for a number of GPUs for ${cell}, which has code for those of two vendors`,
+      "claim them (kubernetes --dra), or leave that image out with --pin or --cpu",
+    );
+  return vendor === undefined ? [] : gpuUnits(wanted, target, vendor);
 }
 
 /** A scheduler gets a number of GPUs. Their kind is the node's. */
