@@ -165,7 +165,7 @@ export type { Finding, FindingState } from "./node/diagnose.ts";
 export type { DoctorAnswer } from "./node/doctor.ts";
 export type { NfdCompatAnswer, NfdCompatOptions } from "./node/export-nfd-compat.ts";
 export type { ExportShAnswer, ExportShOptions } from "./node/export-sh.ts";
-export type { LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
+export type { HostLabels, HostLabelsAnswer, LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
 export type { CommandLaunch, DocumentLaunch, LaunchAnswer } from "./node/launch/format-launch.ts";
 export type { NfdCompatSpecs } from "./node/export-nfd-compat.ts";
 export type { StartEvent } from "./node/launch/run-image.ts";

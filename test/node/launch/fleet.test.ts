@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findAmdArchitecture } from "../../../src/hardware/amd-architectures.ts";
 import { cudaOfDriver } from "../../../src/hardware/cuda-toolkits.ts";
-import { hasGpuCode } from "../../../src/hardware/requirement.ts";
+import { hasGpuCode, vendorsOf } from "../../../src/hardware/requirement.ts";
 import type { GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
 import { unknownNvidia } from "../../../src/host/no-facts.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
@@ -24,7 +24,7 @@ import { openQuestion, resolveImage } from "../../../src/resolve/resolve-image.t
 import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { amdGpu, amdHost, cpuHost, gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
+import { cuda, gpuImage, image, lockOf, rocm, rocmImage } from "../../resolve/support/locks.ts";
 
 const runs = Number(process.env.FLEET_RUNS ?? 100);
 const workload = { args: [] };
@@ -52,6 +52,8 @@ describe("a fleet", () => {
       fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), preferringLock, (hosts, lock) => {
         const { cells, judge } = openQuestion(lock, {});
         if (!cells.some(([, image]) => isEligible(image, judge))) return;
+        // A resource of a scheduler is of one vendor: such fleets are refused by name.
+        if (cells.some(([, { requires }]) => vendorsOf(requires).length > 1)) return;
         for (const host of hosts) {
           const { match } = resolveImage(lock, host);
           expect(startedOn(lock, labelsOf(lock, host))).toEqual(match === null ? [] : [match.reference]);
@@ -111,6 +113,14 @@ describe("a fleet", () => {
     const { image: key } = questionKeys(lock);
     const meta = `meta.imgmatch_${key.replace(/[^A-Za-z0-9]/g, "_")}`;
     expect(JSON.stringify(job).split(meta)).toHaveLength(1 + small.launches.length);
+  });
+
+  it("refuses by name an image with code for GPUs of two vendors, which is claimed", () => {
+    const both = lockOf({ a: { ...v3, requires: { ...v3.requires, rocm: rocm("7.2", ["gfx942"]) } } });
+    expect(() => fleetRequests(kubernetes, both, { workload })).toThrow(
+      /GPUs for a, which has code for those of two/,
+    );
+    expect(fleetRequests(kubernetes, both, { workload, devices: [] }).launches).toHaveLength(1);
   });
 
   it("leaves out what was never built, and refuses a lock without any image", () => {

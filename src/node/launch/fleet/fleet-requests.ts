@@ -38,7 +38,7 @@ export interface FleetLaunchOptions extends ResolveImageOptions {
 export interface FleetRequests {
   readonly name: string;
   readonly launches: readonly LaunchRequest[];
-  /** The label that the nodes advertise, without a system's prefix. */
+  /** The label that nodes advertise, without a system's prefix. */
   readonly label: string;
   /** Cells that serve none of the wanted devices. */
   readonly unserved: readonly string[];
@@ -85,7 +85,8 @@ export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLau
   });
   const launched = new Set(members.map(({ cell }) => cell));
   const unserved = images.map(({ cell }) => cell).filter((cell) => !launched.has(cell));
-  return { name: fleetName, launches, label: keys.image, unserved };
+  const label = devices === undefined ? keys.image : (keys.devices[0] ?? keys.image);
+  return { name: fleetName, launches, label, unserved };
 }
 
 interface FleetImage {
