@@ -213,7 +213,7 @@ export type { DoctorAnswer } from "./node/doctor.ts";
 export type { NfdCompatAnswer, NfdCompatOptions, NfdCompatSpecs } from "./node/export-nfd-compat.ts";
 export type { ExportShAnswer, ExportShOptions } from "./node/export-sh.ts";
 export type { ModuleVerdict } from "./node/judge-module.ts";
-export type { LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
+export type { HostLabels, HostLabelsAnswer, LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
 export type { CommandLaunch, DocumentLaunch, LaunchAnswer } from "./node/launch/format-launch.ts";
 export type { NodeLabels } from "./node/launch/labels/node-labels.ts";
 export type { StartEvent } from "./node/launch/run-image.ts";

@@ -1,11 +1,11 @@
-/** `imgmatch labels`: print the labels that this node should advertise, for one system. */
+/** `imgmatch labels`: print the labels that this node or many should advertise, for one system. */
 
 import { usageError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { LabelsOptions } from "../node/labels.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withAll, withFrom, withHost, withRegistryFleet } from "./flags/options.ts";
+import { collect, withAll, withFrom, withHosts, withRegistryFleet } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 
 interface LabelsFlags extends LabelsOptions, JsonFlag {
@@ -15,28 +15,45 @@ interface LabelsFlags extends LabelsOptions, JsonFlag {
 export const labels: Define = (command, run) =>
   withAll(
     withFrom(command)
-      .description("Print the labels that this node should advertise to a scheduler")
-      .option("--format <system>", "Write for kubernetes (default), nfd, mesos, docker, nomad, slurm or json")
+      .description("Print the labels that nodes should advertise to a scheduler")
+      .option(
+        "--format <system>",
+        "Write for kubernetes (default), nfd, mesos, docker, nomad, slurm or json; with --hosts also patch",
+      )
       .option("--lock <file>", "Add the image of this lock that resolve picks here")
       .option("--pin <axis=value>", "With --lock or --from: fix an axis", collect, [])
-      .option("--cpu", "With --lock or --from: choose only images without GPU code"),
-    withHost,
+      .option("--cpu", "With --lock or --from: choose only images without GPU code")
+      .option("--require-gpu", "With --lock or --from: choose only images with GPU code")
+      .option("--remove", "With --hosts: take the labels of this question away"),
+    withHosts,
     withRegistryFleet,
   ).action(run(labelsCommand));
 
 async function labelsCommand(flags: LabelsFlags, context: CommandContext): Promise<ExitCode> {
-  const [{ labels: answerOf }, { isLabelFormat, labelFormats }] = await Promise.all([
-    import("../node/labels.ts"),
-    import("../node/launch/labels/label-formats.ts"),
-  ]);
   const format = flags.format ?? (flags.json ? "json" : "kubernetes");
-  if (!isLabelFormat(format)) {
-    throw usageError(
-      `${JSON.stringify(format)} is not a format of labels`,
-      `use one of: ${Object.keys(labelFormats).join(", ")}`,
+  const { hosts: [first, ...others] = [] } = flags;
+  if (first !== undefined) {
+    const { hostLabelFormats, isHostLabelFormat } = await import(
+      "../node/launch/labels/host-label-formats.ts"
     );
+    if (!isHostLabelFormat(format)) throw unknownFormat(format, "labels of many hosts", hostLabelFormats);
+    const { hosts } = await (await import("../node/labels.ts")).labels(
+      { ...flags, hosts: [first, ...others] },
+      context,
+    );
+    context.out(hostLabelFormats[format].write(hosts));
+    return exitCodes.ok;
   }
-  const { labels, host } = await answerOf(flags, context);
+  const { isLabelFormat, labelFormats } = await import("../node/launch/labels/label-formats.ts");
+  if (!isLabelFormat(format)) throw unknownFormat(format, "labels", labelFormats);
+  const { labels, host } = await (await import("../node/labels.ts")).labels(flags, context);
   context.out(labelFormats[format].write(labels, host));
   return exitCodes.ok;
+}
+
+function unknownFormat(format: string, what: string, known: object) {
+  return usageError(
+    `${JSON.stringify(format)} is not a format of ${what}`,
+    `use one of: ${Object.keys(known).join(", ")}`,
+  );
 }

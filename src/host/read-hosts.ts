@@ -6,7 +6,13 @@ import { splitJson } from "../io/json-values.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { plainText } from "./fact-grammar.ts";
 import type { HostFacts } from "./facts.ts";
-import { type Cluster, readCluster, readKubernetesNodes } from "./kubernetes/cluster-objects.ts";
+import {
+  type Cluster,
+  type Labels,
+  ownLabels,
+  readCluster,
+  readKubernetesNodes,
+} from "./kubernetes/cluster-objects.ts";
 import { factsOfNode } from "./kubernetes/node-facts.ts";
 import { completeFacts } from "./nvidia/complete-gpus.ts";
 import { checkHostFacts } from "./parse-facts.ts";
@@ -17,6 +23,8 @@ export interface NamedHost {
   readonly facts: HostFacts;
   /** The digests of each image on the host, if its source is a Kubernetes node that lists them. */
   readonly images?: readonly (readonly string[])[];
+  /** imgmatch's labels of a Kubernetes node, without their prefix. */
+  readonly labels?: Labels;
 }
 
 /** More than a person corrects before the next try. */
@@ -99,6 +107,7 @@ async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
         nodes.map(async (node) => ({
           name: plainText(node.name ?? name),
           facts: await factsOfNode(node),
+          labels: ownLabels(node.labels),
           ...(node.images === null ? {} : { images: node.images }),
         })),
       );

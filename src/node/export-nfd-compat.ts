@@ -1,24 +1,36 @@
 /**
  * `imgmatch export nfd-compat`: Node Feature Discovery's specification of the needs of each image, to be attached to the image in the
- * registry. NFD knows neither marches nor NVIDIA drivers, so its rules read the feature file of `imgmatch labels --format nfd`.
+ * registry. NFD knows neither marches nor NVIDIA drivers, so its rules read the feature file of `imgmatch labels --format nfd`. They say where
+ * an image runs; which of several images is the best is not NFD's to say, and neither is what a container runtime checks.
  *
  * Source: kubernetes-sigs/node-feature-discovery v0.19.0, docs/usage/image-compatibility.md and custom-resources.md
  * (NodeFeatureRule), pkg/apis/nfd/nodefeaturerule (the operators). `nfd compat validate-node` reads the local source since v0.18: v0.17
  * does not know `local.label`.
  */
 
-import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
 import { selectImages } from "../fleet/cells/select.ts";
 import { type FleetChoice, lockFileOf } from "../fleet/open/fleet-choice.ts";
+import { parseVersion } from "../hardware/driver-version.ts";
 import { hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
-import { groupBy, sortedEntries } from "../io/collections.ts";
+import { sortedEntries } from "../io/collections.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { alternativesOf } from "../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
+import { neededRequirement } from "../lock/needed-requirement.ts";
+import { normalizePlatform } from "../resolve/host-view.ts";
 import { referenceOf } from "../resolve/resolve-image.ts";
-import { splitNodes } from "./launch/fleet/split-nodes.ts";
+import { type ServedGpus, servedDevices } from "./launch/fleet/served-devices.ts";
+import {
+  keys,
+  knownComputes,
+  labelledFeatures,
+  labelNames,
+  platformValue,
+  unknownValue,
+  versionNumber,
+} from "./launch/labels/vocabulary.ts";
 import type { Json } from "./launch/target.ts";
-import { nodeSelectorTerms } from "./launch/targets/kubernetes.ts";
 
 export interface NfdCompatOptions extends Pick<FleetChoice, "matrix" | "lock" | "only">, Watching {}
 
@@ -75,38 +87,87 @@ export function nfdCompatSpecs(lock: Lock): NfdCompatSpecs {
 
 /** null for an image of {@link NfdCompatSpecs.left}. */
 function specOf(lock: Lock, cell: string, image: LockedImage): Json | null {
-  if (vendorsOf(image.requires).includes("amd")) return null;
-  const cpuOnly = !hasGpuCode(image.requires);
-  const [member] = splitNodes({ ...lock, images: { [cell]: image } }, { cpuOnly }).members;
-  if (member === undefined) return null;
+  const { requires } = image;
+  const serves = servedDevices({ ...lock, images: { [cell]: image } }).get(cell);
+  if (serves === undefined || vendorsOf(requires).includes("amd")) return null;
+  const gpus = hasGpuCode(requires) ? gpuNeeds(serves) : [{}];
+  const matchAny = cpuNeeds(image).flatMap((cpu) =>
+    gpus.map((gpu) => ({
+      matchFeatures: [{ feature: "local.label", matchExpressions: prefixed({ ...cpu, ...gpu }) }],
+    })),
+  );
+  if (matchAny.length === 0) return null;
   return {
     version: "v1alpha1",
     compatibilities: [
       {
         description: `${lock.name} ${cell}`,
         tag: image.tag,
-        rules: [{ name: "imgmatch", matchAny: nodeSelectorTerms(member.terms).flatMap(alternatives) }],
+        rules: [{ name: "imgmatch", matchAny }],
       },
     ],
   };
 }
 
-/** Rules are Kubernetes' terms, but an absent feature matches only DoesNotExist: a NotIn needs that as an alternative. */
-function alternatives({ matchExpressions = [] }: NodeSelectorTerm): readonly Json[] {
-  let all: readonly (readonly (readonly [string, Json])[])[] = [[]];
-  for (const [key, parts] of groupBy(matchExpressions, (each) => each.key)) {
-    const choices = expressions(parts);
-    all = all.flatMap((before) => choices.map((choice) => [...before, [key, choice] as const]));
-  }
-  return all.map((each) => ({
-    matchFeatures: [{ feature: "local.label", matchExpressions: Object.fromEntries(each) }],
-  }));
+/** By label, without its prefix. An absent label matches `DoesNotExist` alone. */
+type Needs = Readonly<Record<string, Json>>;
+
+const exists = { op: "Exists" };
+const absent = { op: "DoesNotExist" };
+const is = (value: string) => ({ op: "In", value: [value] });
+
+/** The alternatives in platform, kernel and CPU. */
+function cpuNeeds(image: LockedImage): readonly Needs[] {
+  const platform = normalizePlatform(image.platform);
+  const kernel = image.requires.kernel === undefined ? [] : parseVersion(image.requires.kernel);
+  if (kernel === null) return [];
+  const host = {
+    [keys.platform]: is(platformValue(platform)),
+    ...(kernel.length === 0
+      ? {}
+      : { [keys.kernelNumber]: { op: "Gt", value: [String(versionNumber(kernel) - 1)] } }),
+  };
+  return alternativesOf(image)
+    .map((one) => neededRequirement(one).cpu.features)
+    .filter((features) => features.every((feature) => labelledFeatures().has(feature)))
+    .map((features) => ({
+      ...host,
+      ...Object.fromEntries(features.map((feature) => [keys.feature(feature), exists])),
+    }));
 }
 
-/** The alternatives of one label. A rule has one expression for a label: `Gt` and `Lt` together are `GtLt`. */
-function expressions(parts: readonly NodeSelectorRequirement[]): readonly Json[] {
-  const op = parts.map(({ operator }) => operator).join("");
-  const value = parts.flatMap(({ values = [] }) => values);
-  const expression = value.length === 0 ? { op } : { op, value };
-  return op === "NotIn" ? [expression, { op: "DoesNotExist" }] : [expression];
+/** The alternatives in drivers: under each, no GPU that the image has no code for. */
+function gpuNeeds(serves: readonly ServedGpus[]): readonly Needs[] {
+  const ranges = serves.flatMap(({ kinds, drivers }) => drivers.map((range) => ({ kinds, ...range })));
+  const ends = ranges.flatMap(({ from, before }) => [from, before ?? Number.POSITIVE_INFINITY]);
+  const steps = [...new Set(ends)].sort((a, b) => a - b);
+  return steps.flatMap((from, at): readonly Needs[] => {
+    const before = steps[at + 1];
+    const kinds = new Set(
+      ranges
+        .filter((range) => range.from <= from && (range.before ?? Infinity) > from)
+        .flatMap((range) => range.kinds),
+    );
+    if (before === undefined || kinds.size === 0) return [];
+    const others = [...knownComputes.flat().filter((kind) => !kinds.has(kind)), unknownValue];
+    const driver =
+      before === Number.POSITIVE_INFINITY
+        ? { op: "Gt", value: [String(from - 1)] }
+        : { op: "GtLt", value: [String(from - 1), String(before)] };
+    return [
+      {
+        [keys.vocabulary]: is("1"),
+        [keys.gpuUsable]: exists,
+        [keys.gpuUnknown]: absent,
+        [keys.broken]: absent,
+        [keys.driverScale]: is("linux"),
+        [keys.driverNumber]: driver,
+        ...Object.fromEntries(others.map((kind) => [keys.compute(kind), absent])),
+      },
+    ];
+  });
+}
+
+function prefixed(needs: Needs): Needs {
+  return Object.fromEntries(Object.entries(needs).map(([key, need]) => [labelNames.kubernetes(key), need]));
 }

@@ -1,17 +1,22 @@
-/** `imgmatch labels`: the labels that this node advertises to a scheduler. */
+/** `imgmatch labels`: the labels that this node advertises to a scheduler, or those of many nodes, written from outside. */
 
+import { usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { probeNode } from "../host/probe.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
-import { advertiseNode, type NodeLabels, nodeLabels } from "./launch/labels/node-labels.ts";
-import { type QuestionOptions, readQuestion } from "./question.ts";
+import type { LabelChanges } from "./launch/labels/image-labels.ts";
+import { type NodeLabels, nodeLabels } from "./launch/labels/node-labels.ts";
+import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
 
-export interface LabelsOptions
-  extends Omit<QuestionOptions, "reference" | "requireGpu" | "local" | "explain">,
-    Watching {}
+export interface LabelsOptions extends Omit<QuestionOptions, "reference" | "local" | "explain">, Watching {
+  /** Many hosts in place of one: files, folders, or `-` for standard input. They get the labels of the fleet's answer alone. */
+  readonly hosts?: readonly string[];
+  /** With `hosts`: take the question's labels away, of a fleet or a pin that is gone. */
+  readonly remove?: boolean;
+}
 
 /** `host` is for formats that name its GPUs. It is not in the JSON. */
 export interface NodeLabelsAnswer {
@@ -20,17 +25,41 @@ export interface NodeLabelsAnswer {
   readonly host: HostFacts;
 }
 
+export interface HostLabelsAnswer {
+  readonly schemaVersion: 1;
+  readonly hosts: readonly HostLabels[];
+}
+
+/** The changes of one host, or if its labels are not known, all labels of the question. */
+export interface HostLabels {
+  readonly host: string;
+  readonly labels: LabelChanges;
+}
+
 /**
- * Answers with the labels of a node. With `lock` or `from` they include the image that `resolve` picks. `labelFormats` writes them for each
- * system.
+ * Answers with the labels of a node. With `lock` or `from` they include the image that `resolve` picks. With `hosts` it answers for each of
+ * many hosts, and names what each must not have. `labelFormats` and `hostLabelFormats` write them for each system.
  *
  * Throws as `probe`, and with a fleet as `resolve`. A host that no image fits is a note.
  *
  * @example
  * const { labels } = await labels({ lock: "images/imgmatch.lock.json" });
  */
-export async function labels(options: LabelsOptions = {}, given?: Partial<World>): Promise<NodeLabelsAnswer> {
+export async function labels(
+  options: LabelsOptions & { readonly hosts: readonly [string, ...string[]] },
+  world?: Partial<World>,
+): Promise<HostLabelsAnswer>;
+export async function labels(
+  options?: Omit<LabelsOptions, "hosts" | "remove">,
+  world?: Partial<World>,
+): Promise<NodeLabelsAnswer>;
+export async function labels(
+  options: LabelsOptions = {},
+  given?: Partial<World>,
+): Promise<NodeLabelsAnswer | HostLabelsAnswer> {
   const world = worldOf(options, given);
+  if ((options.hosts ?? []).length > 0) return labelsOfHosts(options, world);
+  if (options.remove) throw usageError("--remove is about many hosts", "name them with --hosts");
   const answer = (host: HostFacts, labels: NodeLabels) =>
     withUnprinted({ schemaVersion: 1, labels } as const, { host });
   // A node without a lock has labels too.
@@ -39,9 +68,31 @@ export async function labels(options: LabelsOptions = {}, given?: Partial<World>
     const host = await probeNode(options, world);
     return answer(host, nodeLabels(host));
   }
-  const question = await readQuestion(options, world, probeNode);
-  const { labels, resolution } = advertiseNode(question.lock, question.host, question.options);
+  const { lock, host, options: choice } = await readQuestion(options, world, probeNode);
+  const { createLabeller, presentLabels } = await import("./launch/labels/image-labels.ts");
+  const { labels, resolution } = createLabeller(lock, { ...choice, gpus: options.gpus })(host);
   note(world, unaskedLines(resolution));
   if (resolution.match === null) note(world, ["no image of the lock fits this node: it advertises none"]);
-  return answer(question.host, labels);
+  return answer(host, presentLabels({ ...nodeLabels(host), ...labels }));
+}
+
+async function labelsOfHosts(options: LabelsOptions, world: World): Promise<HostLabelsAnswer> {
+  const [{ readNamedHosts, refuseSingle }, { changesFrom, createLabeller, isQuestionKey, noLabels }] =
+    await Promise.all([import("./many-hosts.ts"), import("./launch/labels/image-labels.ts")]);
+  refuseSingle(options);
+  const { lock, options: choice } = await readFleetQuestion(options, world);
+  const named = await readNamedHosts(options, world);
+  const labelsOf = createLabeller(lock, choice);
+  const without: string[] = [];
+  const hosts = named.map(({ name, facts, labels: present }): HostLabels => {
+    const { labels, resolution } = options.remove
+      ? { labels: noLabels(lock, choice), resolution: null }
+      : labelsOf(facts);
+    if (resolution?.match === null) without.push(name);
+    // The plain label is the node's own word: another version's answer must not change it.
+    const asked = Object.fromEntries(Object.entries(labels).filter(([key]) => isQuestionKey(key)));
+    return { host: name, labels: present === undefined ? asked : changesFrom(present, asked) };
+  });
+  if (without.length > 0) note(world, [`no image of the lock fits ${without.join(", ")}`]);
+  return { schemaVersion: 1, hosts };
 }

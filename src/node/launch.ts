@@ -5,7 +5,7 @@ import { nodeHostIo } from "../host/node-host-io.ts";
 import { otherHost } from "../host/probe.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
-import type { Lock } from "../lock/lock.ts";
+import { type Lock, lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { DeviceWish } from "./launch/device-wish.ts";
 import type { GpuUnit } from "./launch/gpu-units.ts";
@@ -14,7 +14,9 @@ import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
 import { findHolders, gpusBusy } from "./launch/gpus-busy.ts";
 import { launchTarget } from "./launch/launch-targets.ts";
-import { type DeviceClaim, hasFleet, type LaunchTarget } from "./launch/target.ts";
+import { labelNames } from "./launch/labels/vocabulary.ts";
+import { shellWord } from "./launch/shell.ts";
+import { type DeviceClaim, type FleetTarget, hasFleet, type LaunchTarget } from "./launch/target.ts";
 import { unsupported } from "./launch/unsupported.ts";
 import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts";
 import { readFleetQuestion, readQuestion } from "./question.ts";
@@ -72,7 +74,7 @@ async function launchFleet(
   }
   const question = await readFleetQuestion(options, world);
   const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
-  const { name, launches, shadowed, unserved } = fleetRequests(target, question.lock, {
+  const { name, launches, label, unserved } = fleetRequests(target, question.lock, {
     ...question.options,
     workload: workloadOf(target, options),
     name: options.name,
@@ -80,12 +82,29 @@ async function launchFleet(
     devices: wishes,
   });
   const documents = target.fleet(launches, name);
+  const more = target.fleetNote?.(documents) ?? null;
   note(world, [
-    `${target.name}: ${target.fleetNote(documents)}`,
-    ...shadowed.map((cell) => `left out: ${cell} wins on no node, another image always comes first`),
+    `${target.name}: for nodes that advertise ${labelNames[target.labels](label)}: ${labelsLine(target.labels, options)}`,
+    ...(more === null ? [] : [`${target.name}: ${more}`]),
     ...unserved.map((cell) => `left out: ${cell} serves none of these devices`),
   ]);
   return { documents };
+}
+
+/** The command that answers the same question for all nodes. An agent of Mesos has its attributes from its own flags. */
+function labelsLine(system: FleetTarget["labels"], options: LaunchOptions): string {
+  const { from, lock = lockPath, pin = [], cpu, requireGpu } = options;
+  return [
+    ...["imgmatch", "labels"],
+    ...(system === "mesos" ? [] : ["--hosts", "FILE"]),
+    ...(system === "kubernetes" ? [] : ["--format", system]),
+    ...(from === undefined ? ["--lock", lock] : ["--from", from]),
+    ...pin.flatMap((each) => ["--pin", each]),
+    ...(cpu ? ["--cpu"] : []),
+    ...(requireGpu ? ["--require-gpu"] : []),
+  ]
+    .map(shellWord)
+    .join(" ");
 }
 
 /** The named devices; empty to claim any, undefined to claim none. */
@@ -111,16 +130,13 @@ async function claimFor(
   units: readonly GpuUnit[],
   options: ResolveImageOptions,
 ): Promise<DeviceClaim> {
-  const [{ splitDevices }, { claimOf, wishOf }] = await Promise.all([
-    import("./launch/fleet/split-devices.ts"),
+  const [{ servedDevices }, { claimOf, wishOf }] = await Promise.all([
+    import("./launch/fleet/served-devices.ts"),
     import("./launch/device-claim.ts"),
   ]);
   const image = images[cell];
-  const { members } = splitDevices(
-    { ...lock, images: image === undefined ? {} : { [cell]: image } },
-    options,
-  );
-  const serves = members.flatMap((member) => member.serves);
+  const alone = { ...lock, images: image === undefined ? {} : { [cell]: image } };
+  const serves = servedDevices(alone, options).get(cell) ?? [];
   const claims = (wishes.length > 0 ? wishes : [wishOf(units)]).map((wish) => {
     const claim = claimOf(serves, [wish], cell);
     if (claim !== null) return claim;

@@ -50,7 +50,7 @@ export function sampleNvidia(
   };
 }
 
-export function sampleHost(nvidia: NvidiaView, runtime: HostView["runtime"] = null): HostView {
+export function sampleHost(nvidia: NvidiaView | null, runtime: HostView["runtime"] = null): HostView {
   return {
     platform: "linux/amd64",
     kernel: null,

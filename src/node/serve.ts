@@ -135,7 +135,7 @@ export async function serve(
     api,
     failClosed: options.failClosed ?? false,
     blobs: options.blobs ?? "off",
-    choice: await choiceOf(options),
+    question: { ...(await choiceOf(options)), gpus: options.gpus },
     registry: { ...(await trustOf(options)), proxy: proxyFromEnv(world.env) },
     log,
   });

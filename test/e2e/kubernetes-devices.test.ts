@@ -24,7 +24,14 @@ import {
   resourceSlice,
 } from "./support/device-slices.ts";
 import { type RunningKubernetes, startKubernetes, whyNoPrograms } from "./support/kubernetes.ts";
-import { collectionOf, create, decidedPods, labelsOf, nodeOf } from "./support/kubernetes-nodes.ts";
+import {
+  collectionOf,
+  create,
+  decidedPods,
+  labelFromOutside,
+  labelsOf,
+  nodeOf,
+} from "./support/kubernetes-nodes.ts";
 
 const whyNot = whyNoPrograms("etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager");
 
@@ -231,7 +238,7 @@ describe("claimed devices on Kubernetes", needs(whyNot), () => {
       await fleetOf(visionLock, "--devices", "1xB300,2xH200:100GB,4x9.0,1x3g.40gb,2xRTX 4090"),
       { objects: single.items },
     ].flatMap(({ objects }) => objects as readonly KubernetesObject[]);
-    expect(all.length).toBeGreaterThan(150);
+    expect(all.length).toBeGreaterThan(100);
     for (const object of all) {
       const { status, body, warnings } = await cluster.call(
         "POST",
@@ -322,6 +329,8 @@ describe("claimed devices on Kubernetes", needs(whyNot), () => {
     await many("few-h100", h100, 9);
     // Too old for any image with GPU code.
     await many("few-old", h100, 8, { driver: "470.256.2", cuda: "11.4" });
+    // From what the nodes and their ResourceSlices tell.
+    await labelFromOutside(cluster, one, "--pin", "cuda=12.8");
     const namespace = await namespaceOf("several");
     const argv = ["--devices", "1xB300,2xH200:140GB,4xH100", "--pin", "cuda=12.8"];
     const { objects } = await fleetOf(one, ...argv, "--set", `namespace=${namespace}`);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ImgmatchError } from "../../src/errors.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
 import { labelFormats } from "../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
 import { nfdCompatSpecs } from "../../src/node/export-nfd-compat.ts";
@@ -22,26 +22,30 @@ function featureFile(host: Parameters<typeof nodeLabels>[0]) {
 }
 
 describe("an image's compatibility specification", () => {
-  it("matches exactly the nodes that the image fits", { timeout: timeoutMs * 5 }, () => {
+  it("matches exactly the nodes that have what the image needs", { timeout: timeoutMs * 5 }, () => {
     let fitting = 0;
     fc.assert(
       fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), nvidiaLock, (hosts, lock) => {
         for (const [cell, locked] of Object.entries(lock.images)) {
-          const spec = specOf(
-            () => nfdCompatSpecs({ ...lock, images: { [cell]: locked } }).images[0]?.spec ?? null,
-          );
-          if (spec === null) continue;
-          const [{ tag, rules } = { tag: "", rules: [] }] = spec.compatibilities;
+          const { cuda } = locked.requires;
+          // What a runtime checks, and how it treats a compatibility package, is not NFD's to say.
+          if (cuda?.require !== undefined || cuda?.driver.mode === "compat") continue;
+          const { images } = nfdCompatSpecs({ ...lock, images: { [cell]: locked } });
+          if (images[0] === undefined) continue;
+          const [{ tag, rules } = { tag: "", rules: [] }] = (images[0].spec as unknown as Spec)
+            .compatibilities;
           expect(tag).toBe(locked.tag);
-          for (const host of hosts) {
-            const fits = checkFit(locked, host, { cpuOnly: locked.requires.cuda === null }).ok;
+          for (const host of hosts
+            .filter(({ nvidia }) => nvidia?.driverScale === undefined)
+            .map(ofItsBranch)) {
+            const fits = checkFit(locked, host, { cpuOnly: cuda === null }).ok;
             const features = { "local.label": featureFile(host) };
             expect(rules.map((rule) => matchesRule(rule, features))).toEqual([fits]);
             if (fits) fitting++;
           }
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
     expect(fitting).toBeGreaterThan(20);
   });
@@ -55,14 +59,9 @@ describe("an image's compatibility specification", () => {
   });
 });
 
-/** null also for an image that imgmatch has no words for: random ones can be. */
-function specOf(write: () => unknown): Spec | null {
-  try {
-    return write() as Spec | null;
-  } catch (error) {
-    if (error instanceof ImgmatchError && error.code === "LAUNCH_UNSUPPORTED") return null;
-    throw error;
-  }
+/** No driver reports the CUDA version of another branch. */
+function ofItsBranch({ nvidia, ...host }: HostFacts): HostFacts {
+  return { ...host, nvidia: nvidia && { ...nvidia, cuda: null } };
 }
 
 it("there is one for every image that is built, and the others are named", () => {

@@ -13,7 +13,8 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { runProgram } from "../../src/io/run-program.ts";
-import { advertiseNode } from "../../src/node/launch/labels/node-labels.ts";
+import { createLabeller, presentLabels } from "../../src/node/launch/labels/image-labels.ts";
+import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
 import { createChooser } from "../../src/node/mirror/answer-request.ts";
 import { fleetScript } from "../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
@@ -108,9 +109,8 @@ async function expectRefusal(capture: Capture): Promise<void> {
   expect(resolution.match).toBeNull();
   expect(resolution.rejected.map(({ code }) => code)).toEqual(["HOST_BROKEN", "HOST_BROKEN"]);
   expect(resolveImage(byIndex(lock), host).match).toBeNull();
-  const { labels } = advertiseNode(lock, host);
-  expect(Object.keys(labels).filter((key) => key.startsWith("image."))).toEqual([]);
-  expect(labels).toMatchObject({ broken: "true" });
+  expect(presentLabels(createLabeller(lock)(host).labels)).toEqual({});
+  expect(nodeLabels(host)).toMatchObject({ broken: "true" });
   expect(createChooser({})(lock, host)).toMatchObject({ ok: false, broken: true });
   if (dialect !== undefined) expect(await runScript(root)).toMatchObject({ status: 4 });
 }
@@ -157,7 +157,7 @@ describe("a host with an AMD GPU and a fleet that has its image", () => {
     const { reference } = resolveImage(fleet, host).match ?? {};
     expect(reference).toContain(":rocm@");
     expect(resolveImage(byIndex(fleet), host).match?.reference).toBe(reference);
-    expect(advertiseNode(fleet, host).labels).toMatchObject({ "image.cv-tf": "rocm" });
+    expect(createLabeller(fleet)(host).labels).toMatchObject({ "image.cv-tf": "rocm" });
     expect(createChooser({})(fleet, host)).toMatchObject({ ok: true });
   });
 

@@ -4,14 +4,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
-import { splitNodes } from "../../src/node/launch/fleet/split-nodes.ts";
-import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
-import { labelNames } from "../../src/node/launch/labels/vocabulary.ts";
-import { nodeSelectorTerms } from "../../src/node/launch/targets/kubernetes.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { neededRequirement } from "../../src/lock/needed-requirement.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
-import { matchesAffinity } from "../node/launch/support/node-affinity.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { anyHost, anyLock } from "./support/machines.ts";
@@ -136,45 +131,5 @@ describe("the image of the host's own CPU", () => {
     expect(resolveImage(lock, machine("x86-64-v3")).rejected[0]?.message).toBe(
       "needs avx512bw, avx512f, avx512vl (declared sapphirerapids, its binaries use avx, avx2, avx512bw, avx512f, avx512vl, fma), which this host's CPU does not have",
     );
-  });
-});
-
-describe("a fleet of measured images", () => {
-  const march = fc.constantFrom(...x86, ...more);
-  const measured = fc
-    .tuple(march, fc.option(fc.constantFrom(avx2, avx512, ["avx"], [])))
-    .map(([name, used]) => built(name, used));
-  const host = fc
-    .tuple(march, fc.subarray(["waitpkg", "rdpid", "avx512f", "gfni", "sha_ni", "avx512_bf16"]))
-    .map(([name, hidden]) => machine(name, hidden));
-
-  it("is split among nodes as resolve answers on each", { timeout: timeoutMs }, () => {
-    let won = 0;
-    fc.assert(
-      fc.property(
-        fc.array(host, { minLength: 3, maxLength: 6 }),
-        fc.array(measured, { minLength: 1, maxLength: 3 }),
-        (hosts, images) => {
-          const lock = lockOf(Object.fromEntries(images.map((each, index) => [`cell-${index}`, each])));
-          const members = splitNodes(lock).members.map(({ cell, terms }) => ({
-            cell,
-            terms: nodeSelectorTerms(terms),
-          }));
-          for (const each of hosts) {
-            const labels = Object.fromEntries(
-              Object.entries(nodeLabels(each)).map(([key, value]) => [labelNames.kubernetes(key), value]),
-            );
-            const scheduled = members
-              .filter(({ terms }) => matchesAffinity(terms, labels))
-              .map(({ cell }) => cell);
-            const { match } = resolveImage(lock, each);
-            expect(scheduled).toEqual(match === null ? [] : [match.cell]);
-            if (match !== null) won++;
-          }
-        },
-      ),
-      { numRuns: 60 },
-    );
-    expect(won).toBeGreaterThan(30);
   });
 });

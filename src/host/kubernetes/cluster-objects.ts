@@ -83,7 +83,9 @@ export function readKubernetesNodes(
     const items = objectsOf(value);
     const other = items.findIndex(({ kind }) => kind !== "Node" && !isOfNodes(kind));
     if (other >= 0) throw refuse(`items[${other}] is no Node`, file);
-    if (items.length === 0) throw refuse("a list of no nodes", file);
+    // A cluster without DRA drivers has an empty list of ResourceSlices.
+    if (items.length === 0 && !isOfNodes(text(value.kind)?.replace(/List$/, "")))
+      throw refuse("a list of no nodes", file);
     return items.filter(({ kind }) => kind === "Node").map((item) => readNode(item, file, cluster));
   }
   if (!isRecord(value)) return null;
@@ -185,6 +187,15 @@ function digestsOf(names: unknown): readonly string[] {
  * set").
  */
 export const ownPrefix = "imgmatch.dev/";
+
+/** imgmatch's labels of a node, without their prefix. */
+export function ownLabels(labels: Labels): Labels {
+  return Object.fromEntries(
+    Object.entries(labels).flatMap(([key, value]) =>
+      key.startsWith(ownPrefix) ? [[key.slice(ownPrefix.length), value]] : [],
+    ),
+  );
+}
 
 /** The annotation with the whole facts, as `imgmatch probe --json` prints them. */
 export const factsAnnotation = `${ownPrefix}facts`;

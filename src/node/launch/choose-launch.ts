@@ -13,7 +13,7 @@ import { findUnasked, type Unasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";
 import { chooseGpus, gpuWish, metRequirement, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
 import { vendorOf } from "./gpu-units.ts";
-import { resolvedLabel } from "./labels/vocabulary.ts";
+import { imageValue, questionKeys } from "./labels/image-labels.ts";
 import type { LaunchRequest, LaunchTarget } from "./target.ts";
 
 export interface LaunchChoiceOptions extends ResolveImageOptions {
@@ -62,6 +62,8 @@ export function chooseLaunch(
   const ranked = ranking.ranked.slice(ranking.ranked.indexOf(winner));
   const requires = metRequirement(winner);
   const vendor = vendorOf(requires);
+  // A scheduler that is asked for a number may give any of a node's GPUs.
+  const key = questionKeys(lock, { ...options, ...(gpus === "none" ? { gpus } : {}) }).image;
   return {
     ok: true,
     cell: winner.cell,
@@ -70,7 +72,7 @@ export function chooseLaunch(
       requires,
       host: choice.host,
       units: choice.units.filter((unit) => unit.vendor === vendor),
-      node: anywhere ? null : resolvedLabel(lock.name, image.tag),
+      node: anywhere ? null : { key, value: imageValue(lock, winner.cell) },
     },
     unasked: findUnasked(lock, choice.host, { ...ranking, ranked }, options),
     problems: ranking.problems.filter(({ code }) => !code.startsWith("HOST_")),

@@ -8,10 +8,9 @@
 import type { GpuVendor } from "../../hardware/requirement.ts";
 import { amdWords } from "../../host/kubernetes/amd-slices.ts";
 import type { DeviceWish } from "./device-wish.ts";
-import type { ServedGpus } from "./fleet/split-devices.ts";
-import type { LabelTerm } from "./fleet/split-nodes.ts";
+import type { DriverRange, ServedGpus } from "./fleet/served-devices.ts";
 import type { GpuUnit } from "./gpu-units.ts";
-import { keys, versionText } from "./labels/vocabulary.ts";
+import { versionText } from "./labels/vocabulary.ts";
 import type { DeviceAlternative, DeviceClaim } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 import { dnsName } from "./workload-name.ts";
@@ -69,7 +68,7 @@ function celOf(vendor: GpuVendor, served: readonly ServedGpus[], wish: DeviceWis
   const tests =
     vendor === "nvidia"
       ? [
-          ...["cudaComputeCapability", "driverVersion", "cudaDriverVersion"].map(has),
+          ...["cudaComputeCapability", "driverVersion"].map(has),
           ...wished,
           anyOf(served.map(({ kinds, drivers }) => allOf([ofCompute(kinds), ofDrivers(drivers)]))),
         ]
@@ -113,16 +112,22 @@ function ofCompute(kinds: readonly string[]): string {
     : `gpu.cudaComputeCapability in [${versions.join(", ")}]`;
 }
 
-function ofDrivers(alternatives: ServedGpus["drivers"]): string {
-  return anyOf(alternatives.map((term) => allOf(term.map(versionTest))));
+function ofDrivers(ranges: readonly DriverRange[]): string {
+  return anyOf(
+    ranges.map(({ from, before }) =>
+      allOf([
+        ...(from <= 1 ? [] : [driverTest(from, true)]),
+        ...(before === null ? [] : [driverTest(before, false)]),
+      ]),
+    ),
+  );
 }
 
 /** A semantic version has three numbers. The sign stands for a fourth. */
-function versionTest({ key, operator, values: [value = "0"] }: LabelTerm): string {
-  const attribute = key === keys.cudaNumber ? "cudaDriverVersion" : "driverVersion";
-  const [major = "0", minor = "0", patch = "0", after = "0"] = versionText(Number(value)).split(".");
-  const sign = operator === "AtLeast" ? (after === "0" ? ">=" : ">") : after === "0" ? "<" : "<=";
-  return `gpu.${attribute}.compareTo(semver(${text(`${major}.${minor}.${patch}`)})) ${sign} 0`;
+function driverTest(number: number, isAtLeast: boolean): string {
+  const [major = "0", minor = "0", patch = "0", after = "0"] = versionText(number).split(".");
+  const sign = isAtLeast ? (after === "0" ? ">=" : ">") : after === "0" ? "<" : "<=";
+  return `gpu.driverVersion.compareTo(semver(${text(`${major}.${minor}.${patch}`)})) ${sign} 0`;
 }
 
 /** AMD's driver publishes no target, so device ids and product names stand for it. */

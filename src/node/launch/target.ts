@@ -4,9 +4,13 @@ import type { GpuVendor } from "../../hardware/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { Requirement } from "../../lock/lock.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
-import type { FleetMember } from "./fleet/split-nodes.ts";
 import type { GpuUnit } from "./gpu-units.ts";
-import type { NodeLabel } from "./labels/vocabulary.ts";
+
+/** A label of a node, without the system's prefix of the key. */
+export interface NodeLabel {
+  readonly key: string;
+  readonly value: string;
+}
 
 /** A batch ends by itself. A service is kept running. */
 export type Task = "batch" | "service";
@@ -71,6 +75,8 @@ export interface LaunchRequest {
   readonly memoryMiB?: number;
   /** A label that the node must advertise (`imgmatch labels`), for targets that choose the node. null: any node. */
   readonly node?: NodeLabel | null;
+  /** In place of `node`, several labels of which the node must advertise one: with a value, or with any (null). */
+  readonly anyNode?: readonly { readonly key: string; readonly value: string | null }[];
   /** Keep standard input open. */
   readonly interactive?: boolean;
   /** Allocate a terminal. */
@@ -115,19 +121,14 @@ export interface LaunchTarget {
   launch(request: LaunchRequest, format?: LaunchFormat): LaunchOutput;
 }
 
-/** One image of a fleet: its launch and its nodes. */
-export interface FleetLaunch {
-  /** Its `node` is the label of the image that resolve picks on these nodes. */
-  readonly request: LaunchRequest;
-  readonly member: FleetMember;
-}
-
-/** A target that can split its nodes among all images of a lock. */
+/** A target whose nodes advertise the image of a fleet. */
 export interface FleetTarget extends LaunchTarget {
-  /** A note: how the constraints tell the nodes apart, and what they cannot express. */
-  readonly fleetNote: (documents: readonly Json[]) => string;
+  /** The system whose words the nodes' labels are in. */
+  readonly labels: "kubernetes" | "nomad" | "docker" | "mesos";
+  /** A note beside the label that the workloads ask for. */
+  readonly fleetNote?: (documents: readonly Json[]) => string | null;
   /** One workload per image, on every node of the image. A batch runs there once. */
-  fleet(launches: readonly FleetLaunch[], name: string): readonly Json[];
+  fleet(launches: readonly LaunchRequest[], name: string): readonly Json[];
 }
 
 /** A target on this machine, whose command imgmatch can start. */

@@ -2,18 +2,28 @@
 
 import type { HostFacts } from "../../host/facts.ts";
 import { formatFactsLine } from "../../host/format-facts.ts";
-import { factsAnnotation, ownPrefix } from "../../host/kubernetes/cluster-objects.ts";
+import { factsAnnotation, ownLabels } from "../../host/kubernetes/cluster-objects.ts";
 import type { Lock } from "../../lock/lock.ts";
-import { type NodeLabels, nodeLabels } from "../launch/labels/node-labels.ts";
-import { keys, labelNames, resolvedLabel } from "../launch/labels/vocabulary.ts";
+import {
+  changesFrom,
+  createLabeller,
+  isQuestionKey,
+  type LabelChanges,
+  type LabelQuestion,
+  noLabels,
+} from "../launch/labels/image-labels.ts";
+import { nodeLabels } from "../launch/labels/node-labels.ts";
+import { keys, labelNames } from "../launch/labels/vocabulary.ts";
 import type { ChooseImage } from "./answer-request.ts";
 import type { HostProber, Probed } from "./host-prober.ts";
 import type { NodeApi, NodeEvent } from "./node-api.ts";
 
 export interface KeeperOptions {
   readonly api: NodeApi;
-  /** Each gives a fleet as it is now, for the label `image.<fleet>`; null if the fleet is gone. */
+  /** Each gives a fleet as it is now; null if the fleet is gone. */
   readonly fleets: readonly (() => Promise<Lock | null>)[];
+  /** What is asked of each fleet. */
+  readonly question: LabelQuestion;
   readonly probe: HostProber["ask"];
   readonly choose: ChooseImage;
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
@@ -23,7 +33,7 @@ export interface KeeperCounts {
   readonly failures: number;
   /** The time of the last successful round, in milliseconds; null before the first. */
   readonly lastAt: number | null;
-  /** Fleet, as its label names it → whether an image fits this node. */
+  /** Fleet → whether an image fits this node. */
   readonly chosen: Readonly<Record<string, boolean>>;
 }
 
@@ -34,15 +44,13 @@ export interface NodeKeeper {
 }
 
 interface FleetAnswer {
-  /** The name of the fleet's label. */
-  readonly name: string;
-  /** null if no image fits. */
-  readonly value: string | null;
+  readonly fleet: string;
+  /** Without the system's prefix. */
+  readonly labels: LabelChanges;
+  readonly fits: boolean;
   /** For an event: the image, or the reason for none. */
   readonly message: string;
 }
-
-const imagePrefix = labelNames.kubernetes("image.");
 
 /** Nobody waits for a label, and GPUs without persistence mode take seconds to answer. */
 const patienceMs = 20_000;
@@ -50,18 +58,20 @@ const patienceMs = 20_000;
 /** The labels of an unreadable node. Fleets schedule nothing to it. */
 const unknownNode = { [keys.vocabulary]: "none", [keys.broken]: "true", [keys.gpuUnknown]: "true" };
 
-export function createNodeKeeper({ api, fleets, probe, choose, log }: KeeperOptions): NodeKeeper {
+export function createNodeKeeper({ api, fleets, question, probe, choose, log }: KeeperOptions): NodeKeeper {
   const warned = new Set<string>();
+  /** The keys of the questions that this program has answered. */
+  const own = new Set<string>();
   let failures = 0;
   let lastAt: number | null = null;
   let chosen: Readonly<Record<string, boolean>> = {};
 
   function answerOf(lock: Lock, probed: Probed): FleetAnswer {
     const choice = probed.ok ? choose(lock, probed.facts) : probed;
-    const tag = choice.ok ? (lock.images[choice.cell]?.tag ?? "") : null;
-    const { key, value } = resolvedLabel(lock.name, tag ?? "");
-    const message = `${lock.name}: ${choice.ok ? tag : choice.reason}`;
-    return { name: labelNames.kubernetes(key), value: tag === null ? null : value, message };
+    // Unlike GPUs may each have an image where no image fits all of them.
+    const labels = probed.ok ? createLabeller(lock, question)(probed.facts).labels : noLabels(lock, question);
+    const message = `${lock.name}: ${choice.ok ? (lock.images[choice.cell]?.tag ?? "") : choice.reason}`;
+    return { fleet: lock.name, labels, fits: choice.ok, message };
   }
 
   async function tell(event: NodeEvent): Promise<void> {
@@ -80,36 +90,39 @@ export function createNodeKeeper({ api, fleets, probe, choose, log }: KeeperOpti
     for (const reason of unread) log({ level: "warning", event: "labels", message: messageOf(reason) });
     const locks = read.flatMap((each) => (each.status === "fulfilled" ? (each.value ?? []) : []));
     const answers = locks.map((lock) => answerOf(lock, probed));
-    chosen = Object.fromEntries(
-      answers.map(({ name, value }) => [name.slice(imagePrefix.length), value !== null]),
-    );
+    chosen = Object.fromEntries(answers.map(({ fleet, fits }) => [fleet, fits]));
+    for (const key of answers.flatMap(({ labels }) => Object.keys(labels))) own.add(key);
 
     const node = await api.read();
     const facts = probed.ok ? stillFacts(probed.facts) : undefined;
     const annotated = node.annotations[factsAnnotation];
-    // If a fleet cannot be read now and the host has not changed, the fleet's label still holds.
-    const stays = probed.ok && unread.length > 0 && annotated === facts;
-    const mayStay = (name: string) =>
-      stays && name.startsWith(imagePrefix) && !answers.some((each) => each.name === name);
-    const present = Object.entries(node.labels).filter(
-      ([name]) => name.startsWith(ownPrefix) && !mayStay(name),
+    // On a host that has not changed these still hold: answers to questions that others asked, and of a fleet that cannot be read now.
+    const mayStay = (key: string) =>
+      probed.ok &&
+      annotated === facts &&
+      ((isQuestionKey(key) && !own.has(key)) || (unread.length > 0 && /^(image|device)\./.test(key)));
+    const present = ownLabels(node.labels);
+    const wanted: LabelChanges = {
+      ...Object.fromEntries(Object.keys(present).flatMap((key) => (mayStay(key) ? [] : [[key, null]]))),
+      ...(probed.ok ? nodeLabels(probed.facts) : unknownNode),
+      ...Object.assign({}, ...answers.map(({ labels }) => labels)),
+    };
+    const changed = changesFrom(present, wanted);
+    const labels = Object.fromEntries(
+      Object.entries(changed).map(([key, value]) => [labelNames.kubernetes(key), value]),
     );
-    const labels = changes(Object.fromEntries(present), {
-      ...prefixed(probed.ok ? nodeLabels(probed.facts) : unknownNode),
-      ...Object.fromEntries(answers.flatMap(({ name, value }) => (value === null ? [] : [[name, value]]))),
-    });
-    const annotations = changes({ [factsAnnotation]: annotated }, { [factsAnnotation]: facts });
+    const annotations = annotated === facts ? {} : { [factsAnnotation]: facts ?? null };
     const names = [...Object.keys(labels), ...Object.keys(annotations)];
     if (names.length > 0) {
       await api.patch({ labels, annotations });
       log({ level: "info", event: "labelled", names });
     }
 
-    for (const { name, value, message } of answers)
-      if (value !== null && labels[name] === value)
+    for (const { labels: answered, fits, message } of answers)
+      if (fits && Object.keys(answered).some((key) => key.startsWith("image.") && changed[key] != null))
         await tell({ type: "Normal", reason: "ImageChosen", message });
     const warnings = probed.ok
-      ? answers.flatMap(({ value, message }) => (value === null ? [message] : []))
+      ? answers.flatMap(({ fits, message }) => (fits ? [] : [message]))
       : [probed.reason];
     for (const message of warnings) {
       if (warned.has(message)) continue;
@@ -136,23 +149,6 @@ export function createNodeKeeper({ api, fleets, probe, choose, log }: KeeperOpti
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function prefixed(labels: NodeLabels): NodeLabels {
-  return Object.fromEntries(
-    Object.entries(labels).map(([key, value]) => [labelNames.kubernetes(key), value]),
-  );
-}
-
-/** The changes from the present texts to the wanted ones; null removes a text. */
-function changes(
-  present: Partial<NodeLabels>,
-  wanted: Partial<NodeLabels>,
-): Readonly<Record<string, string | null>> {
-  const names = Object.keys({ ...present, ...wanted });
-  return Object.fromEntries(
-    names.filter((name) => present[name] !== wanted[name]).map((name) => [name, wanted[name] ?? null]),
-  );
 }
 
 /** The facts without the use of GPUs, which decides nothing and changes every minute. */

@@ -5,7 +5,7 @@ import { parseImageReference } from "../../oci/reference.ts";
 import { isLoopback } from "../../oci/registry/registry-endpoint.ts";
 import { createForwardingClient, type ForwardingOptions } from "../../oci/registry/forwarding-client.ts";
 import { createBlobOpener } from "../../oci/registry/open-blob.ts";
-import type { ResolveImageOptions } from "../../resolve/resolve-image.ts";
+import type { LabelQuestion } from "../launch/labels/image-labels.ts";
 import type { Outcome } from "./mirror-answer.ts";
 import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
 import { createAnswers, createChooser, type MirrorOptions } from "./answer-request.ts";
@@ -26,7 +26,7 @@ export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed" | "t
   readonly prober: Pick<HostProber, "ask" | "stuck">;
   /** The node whose labels are kept true; null for none. */
   readonly api: NodeApi | null;
-  readonly choice: ResolveImageOptions;
+  readonly question: LabelQuestion;
   readonly registry: Pick<ForwardingOptions, "plainHttp" | "ca" | "proxy">;
   /** Gets one object for each line of the log. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
@@ -61,7 +61,7 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<NodeMirror
   });
   if (options.lock !== null) fleets.push(await lockFleet(options.lock, { tell }));
   if (fleets.length === 0 && api === null) throw noFleet();
-  const choose = createChooser(options.choice);
+  const choose = createChooser(options.question);
   const keeper =
     api === null
       ? null
@@ -69,6 +69,7 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<NodeMirror
           api,
           probe: prober.ask,
           choose,
+          question: options.question,
           log,
           // A label names no version, so a source of every version gets none.
           fleets: fleets.flatMap(({ current }) => current ?? []),

@@ -3,9 +3,12 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostFacts } from "../../../src/host/facts.ts";
-import { formatHostFacts } from "../../../src/host/format-facts.ts";
+import { formatFactsLine, formatHostFacts } from "../../../src/host/format-facts.ts";
+import { factsAnnotation } from "../../../src/host/kubernetes/cluster-objects.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
+import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
+import { labelNames } from "../../../src/node/launch/labels/vocabulary.ts";
 import type { KubernetesObject } from "../../node/launch/support/kubernetes-objects.ts";
 import { imgmatchPrints } from "../../node/launch/support/program.ts";
 import { makeFolder } from "../../support/folders.ts";
@@ -35,6 +38,10 @@ export async function labelsOf(host: HostFacts, lock: Lock): Promise<Labels> {
  */
 export function nodeOf(name: string, labels: Labels, spec: object = {}): KubernetesObject {
   const gpus = labels["imgmatch.dev/gpu.usable"] === "true" ? { "nvidia.com/gpu": "10000" } : {};
+  return nodeWith(name, labels, spec, gpus);
+}
+
+function nodeWith(name: string, labels: Labels, spec: object, gpus: Labels): KubernetesObject {
   const resources = { cpu: "10000", memory: "10000Gi", pods: "10000", ...gpus };
   const node = {
     apiVersion: "v1",
@@ -44,6 +51,48 @@ export function nodeOf(name: string, labels: Labels, spec: object = {}): Kuberne
     status: { capacity: resources, allocatable: resources },
   };
   return node;
+}
+
+/** A node with the annotation of its facts and their labels, as its mirror writes them. It has no label of any fleet. */
+export function factsNodeOf(name: string, host: HostFacts, spec: object = {}): KubernetesObject {
+  const labels = Object.fromEntries(
+    Object.entries(nodeLabels(host)).map(([key, value]) => [labelNames.kubernetes(key), value]),
+  );
+  const nvidia = labels["imgmatch.dev/gpu.usable"] === "true" ? { "nvidia.com/gpu": "10000" } : {};
+  const amd = (host.amd?.gpus ?? []).length > 0 ? { "amd.com/gpu": "10000" } : {};
+  const node = nodeWith(name, labels, spec, { ...nvidia, ...amd });
+  return {
+    ...node,
+    metadata: { ...node.metadata, annotations: { [factsAnnotation]: formatFactsLine(host) } },
+  };
+}
+
+/**
+ * Gives the nodes their labels from outside: `kubectl get nodes -o json | imgmatch labels --hosts -`. Answers with the number of nodes that
+ * changed.
+ */
+export async function labelFromOutside(
+  cluster: RunningKubernetes,
+  lock: Lock,
+  ...args: readonly string[]
+): Promise<number> {
+  const paths = ["/api/v1/nodes", "/apis/resource.k8s.io/v1/resourceslices"];
+  const lists = await Promise.all(paths.map((path) => cluster.call("GET", path)));
+  const folder = makeFolder({
+    "cluster.json": lists.map(({ body }) => JSON.stringify(body)).join("\n"),
+    "lock.json": formatLock(lock),
+  });
+  const files = ["--hosts", join(folder, "cluster.json"), "--lock", join(folder, "lock.json")];
+  const text = await imgmatchPrints(["labels", "--format", "patch", ...files, ...args]);
+  const patches = text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+  await Promise.all(
+    patches.map(async ({ host, patch }) => {
+      const type = "application/merge-patch+json";
+      const { status, body } = await cluster.call("PATCH", `/api/v1/nodes/${host}`, patch, type);
+      if (status !== 200) throw new Error(`${host}: ${body.message}`);
+    }),
+  );
+  return patches.length;
 }
 
 /** As a DNS name. */

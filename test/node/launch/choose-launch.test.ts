@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { questionKeys } from "../../../src/node/launch/labels/image-labels.ts";
 import { chooseLaunch } from "../../../src/node/launch/choose-launch.ts";
 import { launchTarget, launchTargets } from "../../../src/node/launch/launch-targets.ts";
 import { a100, amdHost, cpuHost, gpuHost, h100, mi300x } from "../../resolve/support/hosts.ts";
@@ -41,7 +42,7 @@ describe("a launch on this host", () => {
 
   it("keeps to the nodes that advertise the image, or to none", () => {
     const tag = lock.images.cpu?.tag ?? "";
-    const node = { key: `image.${lock.name}`, value: tag };
+    const node = { key: questionKeys(lock).image, value: tag };
     expect(chooseLaunch(kubernetes, lock, cpuHost())).toMatchObject({ request: { node } });
     expect(chooseLaunch(kubernetes, lock, cpuHost(), { anywhere: true })).toMatchObject({
       request: { node: null },

@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { claimOf, plainWish, wishOf } from "../../../src/node/launch/device-claim.ts";
 import { parseDevices } from "../../../src/node/launch/device-wish.ts";
-import { splitDevices } from "../../../src/node/launch/fleet/split-devices.ts";
+import { servedDevices } from "../../../src/node/launch/fleet/served-devices.ts";
+import { questionKeys } from "../../../src/node/launch/labels/image-labels.ts";
 import { unitsOf } from "../../../src/node/launch/gpu-units.ts";
 import { launch } from "../../../src/node/launch.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
@@ -60,7 +61,7 @@ describe("--devices", () => {
 
 describe("a claim", () => {
   const celOf = (lock: Lock, cell: string) => {
-    const { serves = [] } = splitDevices(lock).members.find((each) => each.cell === cell) ?? {};
+    const serves = servedDevices(lock).get(cell) ?? [];
     return claimOf(serves, [plainWish(1)], cell)?.alternatives[0]?.cel;
   };
 
@@ -71,7 +72,6 @@ describe("a claim", () => {
         'cel.bind(gpu, device.attributes["gpu.nvidia.com"],',
         '  "cudaComputeCapability" in gpu &&',
         '  "driverVersion" in gpu &&',
-        '  "cudaDriverVersion" in gpu &&',
         '  gpu.cudaComputeCapability in [semver("7.0.0"), semver("7.5.0")] && gpu.driverVersion.compareTo(semver("396.44.0")) >= 0 && gpu.driverVersion.compareTo(semver("396.44.0")) <= 0)',
       ].join("\n"),
     );
@@ -83,9 +83,7 @@ describe("a claim", () => {
   it("of an image for both vendors takes the devices of either, NVIDIA's first", () => {
     const both = gpuImage(cuda("12.8.1", ["sm_80"]));
     const lock = lockOf({ a: { ...both, requires: { ...both.requires, rocm: rocm("7.2", ["gfx942"]) } } });
-    const [only, ...others] = splitDevices(lock).members;
-    expect(others).toEqual([]);
-    const { alternatives = [] } = claimOf(only?.serves ?? [], [plainWish(1)], "a") ?? {};
+    const { alternatives = [] } = claimOf(servedDevices(lock).get("a") ?? [], [plainWish(1)], "a") ?? {};
     expect(alternatives.map(({ name, deviceClass }) => [name, deviceClass])).toEqual([
       ["nvidia-gpu", "gpu.nvidia.com"],
       ["amd-gpu", "gpu.amd.com"],
@@ -94,7 +92,7 @@ describe("a claim", () => {
 
   it("takes MIG instances by their profile, of one kind alone", () => {
     const { host } = gpuModes.MIG;
-    const { serves = [] } = splitDevices(lockOf({ a: gpuImage(cuda("12.8.1", ["sm_80"])) })).members[0] ?? {};
+    const serves = servedDevices(lockOf({ a: gpuImage(cuda("12.8.1", ["sm_80"])) })).get("a") ?? [];
     const [claimed] = claimOf(serves, [wishOf(unitsOf(host))], "a")?.alternatives ?? [];
     expect(claimed).toMatchObject({ deviceClass: "mig.nvidia.com", count: 2 });
     expect(claimed?.cel).toContain('"profile" in gpu && gpu.profile == "3g.20gb"'.replace(" && ", " &&\n  "));
@@ -133,7 +131,9 @@ describe("a claim", () => {
       const answer = await ask(small, { ...argv, ...change });
       // biome-ignore lint/suspicious/noExplicitAny: a template
       const [template, job] = "documents" in (answer as object) ? ((answer as any).documents as any[]) : [];
-      expect(job.spec.template.spec.nodeSelector).toEqual({ "imgmatch.dev/image.cv-tf": "a" });
+      expect(job.spec.template.spec.nodeSelector).toEqual({
+        [`imgmatch.dev/${questionKeys(small).image}`]: "a",
+      });
       return template.spec.spec.devices;
     };
     const { requests: own, constraints } = await requests({ dra: true });
@@ -159,12 +159,14 @@ describe("a claim", () => {
 });
 
 describe("--set image=plain", () => {
-  it("writes what docs/launch/served-nodes.yaml shows, also for a fleet that no label tells apart", async () => {
+  it("writes what docs/launch/served-nodes.yaml shows, with the version's own label", async () => {
     const shown = parseAllDocuments(readFileSync("docs/launch/served-nodes.yaml", "utf8"))[0]?.toJS();
     const { objects } = await fleetOf(visionLock, "--set", "image=plain");
     expect(objects.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([["DaemonSet", "vision"]]);
     const { affinity, containers } = objects[0]?.spec.template.spec ?? {};
-    expect(affinity).toEqual(shown.spec.template.spec.affinity);
+    const asked = JSON.stringify(shown.spec.template.spec.affinity);
+    const { image: key } = questionKeys(visionLock);
+    expect(JSON.stringify(affinity)).toBe(asked.replace("image.vision", key));
     expect(containers).toEqual(shown.spec.template.spec.containers);
     const amd = await fleetOf(lockOf({ a: rocmImage(["gfx942"]) }), "--set", "image=plain", "--gpus", "2");
     const [main] = amd.objects[0]?.spec.template.spec.containers ?? [];

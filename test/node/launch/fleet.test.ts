@@ -1,294 +1,246 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ImgmatchError } from "../../../src/errors.ts";
-import { type FleetMember, splitNodes } from "../../../src/node/launch/fleet/split-nodes.ts";
-import { type ServedGpus, splitDevices } from "../../../src/node/launch/fleet/split-devices.ts";
-import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
-import { labelNames, versionNumber } from "../../../src/node/launch/labels/vocabulary.ts";
-import { nodeSelectorTerms } from "../../../src/node/launch/targets/kubernetes.ts";
-import { nodeConstraints } from "../../../src/node/launch/targets/nomad.ts";
 import { findAmdArchitecture } from "../../../src/hardware/amd-architectures.ts";
-import { hasGpuCode } from "../../../src/hardware/requirement.ts";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
+import { cudaOfDriver } from "../../../src/hardware/cuda-toolkits.ts";
+import { hasGpuCode, vendorsOf } from "../../../src/hardware/requirement.ts";
+import type { GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
+import { unknownNvidia } from "../../../src/host/no-facts.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { fleetRequests } from "../../../src/node/launch/fleet/fleet-requests.ts";
+import { type ServedGpus, servedDevices } from "../../../src/node/launch/fleet/served-devices.ts";
+import {
+  createLabeller,
+  type LabelQuestion,
+  presentLabels,
+  questionKeys,
+} from "../../../src/node/launch/labels/image-labels.ts";
+import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
+import { versionNumber } from "../../../src/node/launch/labels/vocabulary.ts";
+import { kubernetes } from "../../../src/node/launch/targets/kubernetes.ts";
+import { nomad } from "../../../src/node/launch/targets/nomad.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";
-import { type ResolveImageOptions, resolveImage } from "../../../src/resolve/resolve-image.ts";
-import { anyHost, anyLock, nvidiaLock, anyPrefer } from "../../properties/support/machines.ts";
+import { isEligible } from "../../../src/resolve/check-fit.ts";
+import { openQuestion, resolveImage } from "../../../src/resolve/resolve-image.ts";
+import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
-import { cpuHost } from "../../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
-import { mixedLock } from "./support/fleet-locks.ts";
-import { labelProblems, matchesAffinity } from "./support/node-affinity.ts";
-import { matchesNomad } from "./support/nomad-constraints.ts";
+import { amdGpu, amdHost, cpuHost, gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf, rocm, rocmImage } from "../../resolve/support/locks.ts";
 
-/** Large locks take long and teach no more than small ones: three of four have four images at most. */
-const lockOfFleet = fc
-  .oneof(
-    {
-      weight: 3,
-      arbitrary: nvidiaLock.map((lock) => ({
-        ...lock,
-        images: Object.fromEntries(Object.entries(lock.images).slice(0, 4)),
-      })),
-    },
-    { weight: 1, arbitrary: nvidiaLock },
-  )
-  .chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
-/**
- * A fleet takes a thousand times as long as one image, so FLEET_RUNS counts them apart from the other properties. One of ten random fleets
- * gives a device its CPU image: ten fleets would often give none.
- */
-const fleets = Number(process.env.FLEET_RUNS ?? 100);
-
-/** null for a lock whose images are so unlike that imgmatch refuses: random ones can be. */
-function membersOf(lock: Lock): readonly FleetMember[] | null {
-  try {
-    return splitNodes(lock).members;
-  } catch (error) {
-    if (error instanceof ImgmatchError && error.code === "LAUNCH_UNSUPPORTED") return null;
-    throw error;
-  }
-}
-
-const lockOfDevices = anyLock.map((lock) => ({
+const runs = Number(process.env.FLEET_RUNS ?? 100);
+const workload = { args: [] };
+const preferringLock = anyLock.chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
+/** Large ones take long and teach no more. */
+const smallLock = preferringLock.map((lock) => ({
   ...lock,
   images: Object.fromEntries(Object.entries(lock.images).slice(0, 4)),
 }));
-const noCode = { cuda: null };
+const labelsOf = (lock: Lock, host: HostFacts, question: LabelQuestion = {}) =>
+  presentLabels(createLabeller(lock, question)(host).labels);
 
-function deviceMembersOf(lock: Lock) {
-  try {
-    return splitDevices(lock).members;
-  } catch (error) {
-    if (error instanceof ImgmatchError && error.code === "LAUNCH_UNSUPPORTED") return null;
-    throw error;
-  }
-}
-
-/** The cells that Kubernetes would start on this host. */
-function scheduledOn(host: HostFacts, members: readonly FleetMember[]): readonly string[] {
-  const labels = Object.fromEntries(
-    Object.entries(nodeLabels(host)).map(([key, value]) => [labelNames.kubernetes(key), value]),
+/** The tags of the workloads that a scheduler would start on a node with these labels. */
+function startedOn(lock: Lock, labels: Readonly<Record<string, string>>, question: LabelQuestion = {}) {
+  const { launches } = fleetRequests(kubernetes, lock, { workload, ...question });
+  return launches.flatMap(({ node, reference }) =>
+    node != null && labels[node.key] === node.value ? [reference] : [],
   );
-  expect(labelProblems(labels)).toEqual([]);
-  return members
-    .filter(({ terms }) => matchesAffinity(nodeSelectorTerms(terms), labels))
-    .map(({ cell }) => cell);
 }
 
-describe("a fleet on Kubernetes", () => {
-  it(`schedules on ${fleets} random nodes exactly what resolve picks`, { timeout: timeoutMs * 5 }, () => {
+describe("a fleet", () => {
+  it("starts on each random node exactly what resolve picks", { timeout: timeoutMs * 5 }, () => {
     let won = 0;
-    let tooMany = 0;
     fc.assert(
-      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), lockOfFleet, (hosts, lock) => {
-        const members = membersOf(lock);
-        if (members === null) return void tooMany++;
+      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), preferringLock, (hosts, lock) => {
+        const { cells, judge } = openQuestion(lock, {});
+        if (!cells.some(([, image]) => isEligible(image, judge))) return;
+        // A resource of a scheduler is of one vendor: such fleets are refused by name.
+        if (cells.some(([, { requires }]) => vendorsOf(requires).length > 1)) return;
         for (const host of hosts) {
           const { match } = resolveImage(lock, host);
-          expect(scheduledOn(host, members)).toEqual(match === null ? [] : [match.cell]);
+          expect(startedOn(lock, labelsOf(lock, host))).toEqual(match === null ? [] : [match.reference]);
           if (match !== null) won++;
         }
       }),
-      { numRuns: fleets },
+      { numRuns: runs, endOnFailure: true },
     );
-    expect(won).toBeGreaterThan(fleets / 20);
-    expect(tooMany).toBeLessThan(fleets / 20);
+    expect(won).toBeGreaterThan(runs / 20);
+  });
+
+  const v3 = gpuImage(cuda("12.8.1", ["sm_80"]));
+  const lock = lockOf({ gpu: v3, old: gpuImage(cuda("12.4.1", ["sm_80"])), cpu: image() });
+  const a100 = gpuHost([gpu({ compute: "8.0" })], "570.124.06", "12.8");
+
+  it("of two versions and two pins has labels side by side, and each workload asks for its own", () => {
+    const next = { ...lock, version: "2.0", images: { gpu: { ...v3, tag: "2.0-gpu" } } };
+    const old = { pins: { cuda: "12.4" } };
+    const labels = { ...labelsOf(lock, a100), ...labelsOf(next, a100), ...labelsOf(lock, a100, old) };
+    expect(startedOn(lock, labels)).toEqual([expect.stringContaining(":gpu@")]);
+    expect(startedOn(next, labels)).toEqual([expect.stringContaining(":2.0-gpu@")]);
+    expect(startedOn(lock, labels, old)).toEqual([expect.stringContaining(":old@")]);
+  });
+
+  it("gives every question a key of its own, and the default one a plain key besides", () => {
+    const questions: readonly LabelQuestion[] = [
+      {},
+      { pins: { cuda: "12.8" } },
+      { pins: { cuda: "12.4" } },
+      { cpuOnly: true },
+      { requireGpu: true },
+      { gpus: "none" },
+      { prefer: ["toolkit"] },
+    ];
+    const keys = [
+      ...questions.map((question) => questionKeys(lock, question)),
+      questionKeys({ ...lock, version: "2.0" }),
+      questionKeys({ ...lock, prefer: ["cuda=none"] }),
+    ];
+    expect(new Set(keys.map(({ image }) => image)).size).toBe(keys.length);
+    const isPlain = keys.map(({ plain }) => plain !== null);
+    expect(isPlain).toEqual([true, false, false, false, false, false, false, true, true]);
+    expect(questionKeys(lock).plain).toBe("image.cv-tf");
+    const pins = { cuda: "12.8", python: "3.12" };
+    const turned = { python: "3.12", cuda: "12.8" };
+    expect(questionKeys(lock, { pins })).toEqual(questionKeys(lock, { pins: turned }));
+  });
+
+  it("has any number of images, for AMD too, and one group each on Nomad", () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 300 }, (_, at) => [`cell-${at}`, { ...rocmImage(["gfx942"]), tag: `t-${at}` }]),
+    );
+    const { launches, name } = fleetRequests(kubernetes, lockOf(many), { workload });
+    expect(launches).toHaveLength(300);
+    const small = fleetRequests(nomad, lock, { workload });
+    const [job] = nomad.fleet(small.launches, name);
+    const { image: key } = questionKeys(lock);
+    const meta = `meta.imgmatch_${key.replace(/[^A-Za-z0-9]/g, "_")}`;
+    expect(JSON.stringify(job).split(meta)).toHaveLength(1 + small.launches.length);
+  });
+
+  it("refuses by name an image with code for GPUs of two vendors, which is claimed", () => {
+    const both = lockOf({ a: { ...v3, requires: { ...v3.requires, rocm: rocm("7.2", ["gfx942"]) } } });
+    expect(() => fleetRequests(kubernetes, both, { workload })).toThrow(
+      /GPUs for a, which has code for those of two/,
+    );
+    expect(fleetRequests(kubernetes, both, { workload, devices: [] }).launches).toHaveLength(1);
+  });
+
+  it("leaves out what was never built, and refuses a lock without any image", () => {
+    const part = lockOf({ a: { ...v3, digest: null }, b: image() });
+    expect(fleetRequests(kubernetes, part, { workload }).launches.map(({ node }) => node?.value)).toEqual([
+      "b",
+    ]);
+    const none = lockOf({ a: { ...v3, digest: null } });
+    expect(() => fleetRequests(kubernetes, none, { workload })).toThrow(/NO_MATCH/);
   });
 });
 
-/** As a ResourceSlice tells them: the GPU alone, its driver and its CUDA version. */
+/** As a ResourceSlice tells them: one GPU alone, and its driver. */
 function publishedOf({ nvidia, amd, ...host }: HostFacts): readonly HostFacts[] {
-  const { driver, cuda: reported, gpus } = nvidia ?? { driver: null, cuda: null, gpus: [] };
-  const isPublished = driver !== null && reported !== null && nvidia?.driverScale === undefined;
   // Nothing that a cluster knows says that AMD's are broken.
   const problems = host.problems.filter(({ code }) => !code.startsWith("HOST_AMD_"));
-  const { unknown: _, ...known } = nvidia ?? {
-    gpus: [],
-    driver: null,
-    module: null,
-    library: null,
-    cuda: null,
-  };
   const all = { ...host, problems, nvidia: null, amd: null };
+  const isPublished = nvidia != null && nvidia.driver !== null && nvidia.driverScale === undefined;
+  const gpus = nvidia == null || !isPublished ? [] : nvidia.gpus;
+  const published = (each: GpuFacts): NvidiaFacts => ({
+    ...unknownNvidia,
+    driver: nvidia?.driver ?? null,
+    module: nvidia?.module ?? null,
+    cuda: cudaOfDriver(nvidia?.driver ?? ""),
+    gpus: [{ ...each, index: 0 }],
+  });
   return [
     all,
-    ...(isPublished ? gpus : [])
-      .filter((gpu) => gpu.compute !== null && gpu.class !== "tegra")
-      .map((gpu) => ({ ...all, ...(known && { nvidia: { ...known, gpus: [{ ...gpu, index: 0 }] } }) })),
-    ...(amd?.gpus ?? []).flatMap((gpu) => {
-      const architecture = gpu.target === null ? null : findAmdArchitecture(gpu.target);
+    ...gpus
+      .filter((each) => each.compute !== null && each.class !== "tegra")
+      .map((each) => ({ ...all, nvidia: published(each) })),
+    ...(amd?.gpus ?? []).flatMap((each) => {
+      const architecture = each.target === null ? null : findAmdArchitecture(each.target);
       const sramecc = architecture?.sramecc === false ? false : null;
-      return architecture === null || amd == null
-        ? []
-        : [{ ...all, amd: { driver: "6.14.14", gpus: [{ ...gpu, index: 0, sramecc }] } }];
+      if (architecture === null) return [];
+      return [{ ...all, amd: { driver: "6.14.14", gpus: [{ ...each, index: 0, sramecc }] } }];
     }),
   ];
 }
 
 describe("a fleet that claims devices", () => {
-  const serves = (served: readonly ServedGpus[], { nvidia, amd }: HostFacts) => {
-    const { driver, cuda } = viewHost({ ...cpuHost(), ...(nvidia && { nvidia }) }).nvidia ?? {};
-    const numbers: Readonly<Record<string, number>> = {
-      "driver-number": versionNumber(driver?.parts ?? []),
-      "cuda-number": versionNumber(cuda?.parts ?? []),
-    };
-    const kind = nvidia?.gpus[0]?.compute ?? amd?.gpus[0]?.target ?? "";
+  const serves = (served: readonly ServedGpus[], host: HostFacts) => {
+    const view = viewHost(host).nvidia;
+    const driver = versionNumber(view?.driver?.parts ?? []);
+    const kind = host.nvidia?.gpus[0]?.compute ?? host.amd?.gpus[0]?.target ?? "";
     return served.some(
-      ({ kinds, drivers }) =>
+      ({ kinds, vendor, drivers }) =>
         kinds.includes(kind) &&
-        drivers.some((term) =>
-          term.every(({ key, operator, values: [value] }) => {
-            const isThere = (numbers[key] ?? 0) >= Number(value);
-            return operator === "AtLeast" ? isThere : !isThere;
-          }),
-        ),
+        (vendor === "amd" ||
+          drivers.some(({ from, before }) => driver >= from && (before === null || driver < before))),
     );
   };
 
-  it(`gives ${fleets} random devices exactly what resolve picks for them`, { timeout: timeoutMs * 5 }, () => {
-    const won = { nvidia: 0, amd: 0, cpu: 0 };
+  it(`gives ${runs} random devices exactly what resolve picks for them`, { timeout: timeoutMs * 5 }, () => {
+    const won = { nvidia: 0, amd: 0 };
     fc.assert(
-      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), lockOfDevices, (hosts, lock) => {
-        const members = deviceMembersOf(lock);
-        for (const host of members === null ? [] : hosts.flatMap(publishedOf)) {
-          const labels = nodeLabels(host);
+      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), smallLock, (hosts, lock) => {
+        const served = servedDevices(lock);
+        const { devices } = questionKeys(lock);
+        for (const host of hosts.flatMap(publishedOf)) {
           // A driver publishes what it drives.
-          if (host.nvidia !== null && labels["gpu.usable"] !== "true") continue;
+          if (host.nvidia != null && nodeLabels(host)["gpu.usable"] !== "true") continue;
+          const labels = labelsOf(lock, host);
+          const given = Object.entries(lock.images)
+            .filter(([, { tag }]) => devices.some((key) => labels[key] === tag))
+            .filter(([cell]) => serves(served.get(cell) ?? [], host))
+            .map(([cell]) => cell);
           const { match } = resolveImage(lock, host);
-          const named = Object.fromEntries(
-            Object.entries(labels).map(([key, value]) => [labelNames.kubernetes(key), value]),
-          );
-          const given = (members ?? [])
-            .filter(({ terms }) => matchesAffinity(nodeSelectorTerms(terms), named))
-            .filter(({ serves: served }) => served.length === 0 || serves(served, host))
-            .map(({ cell }) => cell);
-          const isGpuImage = match !== null && hasGpuCode(lock.images[match.cell]?.requires ?? noCode);
-          // Beside images for AMD those without GPU code go by the label of resolve's own answer.
-          const isTold = isGpuImage || !members?.some(({ terms }) => terms[0]?.[0]?.key.startsWith("image."));
-          expect(given).toEqual(match !== null && isTold ? [match.cell] : []);
-          if (match !== null && isTold) won[isGpuImage ? (host.amd === null ? "nvidia" : "amd") : "cpu"]++;
+          const image = match === null ? undefined : lock.images[match.cell];
+          const isGpuImage = image !== undefined && hasGpuCode(image.requires);
+          expect(given).toEqual(isGpuImage ? [match?.cell] : []);
+          if (isGpuImage) won[host.amd === null ? "nvidia" : "amd"]++;
         }
       }),
-      { numRuns: fleets },
+      { numRuns: Math.max(30, runs / 3), endOnFailure: true },
     );
     expect(won.nvidia).toBeGreaterThan(0);
     expect(won.amd).toBeGreaterThan(0);
-    expect(won.cpu).toBeGreaterThan(0);
   });
 
-  it("refuses an image by name whose GPUs no attribute tells", () => {
-    const cpu = image({ axes: { accel: "none" } });
-    const lock = lockOf({ rocm: rocmImage(["gfx90a:sramecc+"]), cpu });
-    expect(() => splitDevices(lock)).toThrow(/LAUNCH_UNSUPPORTED.*rocm: .*does not publish sramecc/s);
-    expect(splitDevices(lock, { pins: { accel: "none" } }).members).toHaveLength(1);
+  const both = { ampere: gpuImage(cuda("12.8.1", ["sm_80"])), hopper: gpuImage(cuda("12.8.1", ["sm_90"])) };
+  const [a100, h] = [gpu({ index: 0, compute: "8.0" }), gpu({ ...h100, index: 1 })];
+  const claimingOn = (lock: Lock, host: HostFacts) => {
+    const labels = labelsOf(lock, host);
+    return questionKeys(lock).devices.flatMap((key) => labels[key] ?? []);
+  };
+
+  it("gives unlike GPUs of a node each its image", () => {
+    const lock = lockOf(both);
+    const host = gpuHost([a100, h], "570.124.06", "12.8");
+    expect(claimingOn(lock, host)).toEqual(["ampere", "hopper"]);
+    expect(resolveImage(lock, host).match).toBeNull();
   });
 
-  it("sends an image without GPU code beside those for AMD to nodes that say that resolve picks it", () => {
-    const cpu = splitDevices(lockOf({ rocm: rocmImage(["gfx942"]), cpu: image() })).members[0];
-    expect(cpu?.terms).toEqual([[{ key: "image.cv-tf", operator: "In", values: ["cpu"] }]]);
-  });
-});
-
-describe("a fleet on Nomad", () => {
-  it("runs on each random node one group of what resolve picks, and no other", {
-    timeout: timeoutMs * 5,
-  }, () => {
-    let won = 0;
-    fc.assert(
-      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), lockOfFleet, (hosts, lock) => {
-        const members = membersOf(lock);
-        if (members === null) return;
-        const split = members.map(({ cell, disjointTerms }) => ({ cell, terms: disjointTerms(3000) }));
-        // Some locks take millions of groups: those, imgmatch launches otherwise.
-        if (split.some(({ terms }) => terms === null)) return;
-        const groups = split.flatMap(({ cell, terms }) =>
-          (terms ?? []).map((term) => ({ cell, constraints: nodeConstraints(term) })),
-        );
-        for (const host of hosts) {
-          const meta = Object.fromEntries(
-            Object.entries(nodeLabels(host)).map(([key, value]) => [labelNames.nomad(key), value]),
-          );
-          const placed = groups
-            .filter(({ constraints }) => matchesNomad(constraints, meta))
-            .map(({ cell }) => cell);
-          const { match } = resolveImage(lock, host);
-          expect(placed).toEqual(match === null ? [] : [match.cell]);
-          if (match !== null) won++;
-        }
-      }),
-      { numRuns: Math.max(40, fleets / 10) },
-    );
-    expect(won).toBeGreaterThan(0);
-  });
-});
-
-describe("a fleet", () => {
-  const v3 = gpuImage(cuda("12.8.1", ["sm_80"]));
-
-  it("leaves out what never wins, and says so", () => {
-    const { members, shadowed } = splitNodes(lockOf({ a: v3, b: v3 }));
-    expect(members.map(({ cell }) => cell)).toEqual(["a"]);
-    expect(shadowed).toEqual(["b"]);
+  it("gives no GPU to an image that would also take another image's on the same node", () => {
+    const lock = lockOf({ ...both, hopper: gpuImage(cuda("12.8.1", ["sm_80", "sm_90"]), { tag: "hopper" }) });
+    const host = gpuHost([a100, h], "570.124.06", "12.8");
+    expect(claimingOn(lock, host)).toEqual(["ampere"]);
+    expect(claimingOn(lock, gpuHost([h], "570.124.06", "12.8"))).toEqual(["hopper"]);
   });
 
-  it("obeys pins, --cpu and what the lock prefers", () => {
-    const lock = lockOf({ gpu: v3, old: gpuImage(cuda("12.4.1", ["sm_80"])), cpu: image() });
-    const cells = (options: ResolveImageOptions, of = lock) =>
-      splitNodes(of, options).members.map(({ cell }) => cell);
-    expect(cells({})).toEqual(["cpu", "gpu", "old"]);
-    expect(cells({ cpuOnly: true })).toEqual(["cpu"]);
-    expect(cells({ pins: { cuda: "12.4" } })).toEqual(["old"]);
-    expect(cells({}, { ...lock, prefer: ["cuda=none"] })).toEqual(["cpu"]);
+  it("never lets two images claim one device, and follows the driver", () => {
+    const old = gpuImage(cuda("11.8.0", ["sm_80"], { driver: { mode: "host", minimum: "450.80.02" } }));
+    const served = servedDevices(lockOf({ ...both, old }));
+    const number = (...parts: number[]) => versionNumber(parts);
+    const of = (cell: string) => served.get(cell)?.find(({ kinds }) => kinds.includes("8.0"))?.drivers;
+    // Between the two, 12.8 runs by minor-version compatibility alone, and the driver knows all of 11.8.
+    expect(of("ampere")).toEqual([{ from: number(570), before: null }]);
+    expect(of("old")).toEqual([{ from: number(450, 80, 2), before: number(570) }]);
   });
 
-  it("says when alternatives would be too many", () => {
-    const [member] = splitNodes(lockOf({ a: v3, b: image() })).members.filter(({ cell }) => cell === "b");
-    expect(member?.disjointTerms(3)).toBeNull();
-    expect(member?.disjointTerms(100_000)?.length).toBeGreaterThan(3);
+  it("leaves out images whose GPUs no attribute tells", () => {
+    const lock = lockOf({ rocm: rocmImage(["gfx90a:sramecc+"]), cpu: image({ axes: { accel: "none" } }) });
+    const { launches, unserved } = fleetRequests(kubernetes, lock, { workload, devices: [] });
+    expect([launches.map(({ node }) => node?.value), unserved]).toEqual([["cpu"], ["rocm"]]);
   });
 
-  it("asks nothing of a label that the rest of an alternative implies", () => {
-    const terms = splitNodes(mixedLock).members.flatMap((each) => each.disjointTerms(2000) ?? []);
-    expect(terms.length).toBeGreaterThan(100);
-    for (const term of terms) {
-      const asked = term.map(({ key, operator }) => `${key} ${operator}`);
-      expect(new Set(asked).size).toBe(asked.length);
-      const named = term.filter(({ operator }) => operator === "In").map(({ key }) => `${key} NotIn`);
-      expect(named.filter((each) => asked.includes(each))).toEqual([]);
-    }
-  });
-
-  it("takes a node of which nobody has told the GPUs where the answer does not depend on them, and no other", () => {
-    const untold = cpuHost({ nvidia: undefined });
-    const ask = (images: Record<string, LockedImage>, options: ResolveImageOptions = {}) => {
-      const lock = lockOf(images);
-      const { match } = resolveImage(lock, untold, options);
-      const scheduled = scheduledOn(untold, splitNodes(lock, options).members);
-      expect(scheduled).toEqual(match === null ? [] : [match.cell]);
-      return scheduled;
-    };
-    const python = (version: string, of: LockedImage) => ({ ...of, axes: { ...of.axes, python: version } });
-    const both = { gpu: python("3.11", v3), cpu: python("3.12", image()) };
-    expect(ask({ cpu: image() })).toEqual(["cpu"]);
-    expect(ask({ cpu: image(), never: { ...v3, digest: null } })).toEqual(["cpu"]);
-    expect(ask(both)).toEqual([]);
-    expect(ask(both, { cpuOnly: true })).toEqual(["cpu"]);
-    expect(ask(both, { pins: { python: "3.12" } })).toEqual(["cpu"]);
-  });
-
-  it("leaves out what was never built", () => {
-    expect(splitNodes(lockOf({ a: { ...v3, digest: null } })).members).toEqual([]);
-  });
-
-  it("refuses images for AMD by name: no label says what their GPUs run", () => {
-    const lock = lockOf({ cpu: image({ axes: { accel: "none" } }), rocm: rocmImage(["gfx942"]) });
-    expect(() => splitNodes(lock)).toThrow(/says which code its AMD GPUs run, and rocm has code for gfx/);
-    expect(splitNodes(lock, { pins: { accel: "none" } }).members.map(({ cell }) => cell)).toEqual(["cpu"]);
-  });
-
-  it("refuses a feature that nodes do not advertise", () => {
-    const odd = { ...v3, requires: { ...v3.requires, cpu: { march: "any", features: ["avx", "made_up"] } } };
-    expect(() => splitNodes(lockOf({ a: odd }))).toThrow(/made_up/);
+  it("tells of AMD's GPUs by node", () => {
+    const lock = lockOf({ mi300: rocmImage(["gfx942"]), cpu: image() });
+    expect(claimingOn(lock, amdHost([amdGpu({ target: "gfx942" })], "6.14.14"))).toEqual(["mi300"]);
+    expect(claimingOn(lock, cpuHost())).toEqual([]);
   });
 });

@@ -15,10 +15,10 @@ import {
   knownComputes,
   labelNames,
   labelValue,
-  resolvedLabel,
   versionNumber,
   versionText,
 } from "../../../src/node/launch/labels/vocabulary.ts";
+import { isQuestionKey, questionKeys } from "../../../src/node/launch/labels/image-labels.ts";
 import { anyHost } from "../../properties/support/machines.ts";
 import { amdHost, gpu, gpuHost, h100, mi300x } from "../../resolve/support/hosts.ts";
 import { labelProblems } from "./support/node-affinity.ts";
@@ -39,7 +39,10 @@ const kubernetesOf = (facts: HostFacts) =>
 
 describe("a node's labels", () => {
   it.each(machines)("of %s stay within every system's limits", (_name, facts) => {
-    const labels = { ...nodeLabels(facts), [keys.image("cv-tf")]: labelValue("1.0-x") };
+    const labels = {
+      ...nodeLabels(facts),
+      [questionKeys({ name: "cv-tf", version: "1" }).image]: labelValue("1.0-x"),
+    };
     expect(labelProblems(kubernetesOf(facts))).toEqual([]);
     const [attributes = ""] = labelFormats.mesos.write(labels, facts).split("\n");
     // Text of Mesos, and one colon between name and value.
@@ -130,7 +133,6 @@ describe("words for tags", () => {
         const value = labelValue(a);
         expect(labelProblems({ "imgmatch.dev/x": value })).toEqual([]);
         if (a !== b) expect(value).not.toBe(labelValue(b));
-        expect(resolvedLabel("team/cv tf", a)).toEqual({ key: "image.team-cv-tf", value });
       }),
     );
   });
@@ -141,10 +143,13 @@ describe("the label of a fleet's image", () => {
     const name = fc.oneof(fc.string({ maxLength: 80 }), fc.stringMatching(/^[a-z0-9._-]{1,80}$/));
     fc.assert(
       fc.property(name, (lockName) => {
-        expect(labelProblems({ [labelNames.kubernetes(keys.image(lockName))]: "1.0" })).toEqual([]);
+        const { image, devices, plain } = questionKeys({ name: lockName, version: "1" });
+        const all = [image, ...devices, plain ?? ""].map((key) => [labelNames.kubernetes(key), "1.0"]);
+        expect(labelProblems(Object.fromEntries(all))).toEqual([]);
+        expect([image, ...devices, plain ?? ""].map(isQuestionKey)).toEqual([...Array(5).fill(true), false]);
       }),
     );
-    const long = (end: string) => keys.image(`${"a".repeat(60)}${end}`);
+    const long = (end: string) => questionKeys({ name: `${"a".repeat(60)}${end}`, version: "1" }).plain;
     expect(long("1")).not.toBe(long("2"));
   });
 });

@@ -34,7 +34,7 @@ async function serving(answer: Answer, blobs: BlobMode = "proxy") {
     api: null,
     failClosed: false,
     blobs,
-    choice: {},
+    question: {},
     registry: {},
     log: () => {},
   });

@@ -120,7 +120,7 @@ async function start(
     api: null,
     failClosed: false,
     blobs: "off",
-    choice: {},
+    question: {},
     registry: {},
     log: (line) => lines.push(line),
     ...options,

@@ -7,7 +7,6 @@ import { createChooser } from "../../../src/node/mirror/answer-request.ts";
 import type { Probed } from "../../../src/node/mirror/host-prober.ts";
 import type { NodeEvent } from "../../../src/node/mirror/node-api.ts";
 import { createNodeKeeper } from "../../../src/node/mirror/node-keeper.ts";
-import { vocabularyVersions } from "../../../src/node/launch/labels/vocabulary.ts";
 import { cpuHost, gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, lockOf } from "../../resolve/support/locks.ts";
 
@@ -73,6 +72,7 @@ function kept({ facts = host, labels = {} }: { facts?: HostFacts; labels?: Recor
     }),
     probe: async () => state.probed,
     choose: createChooser({}),
+    question: {},
     log: (line) => state.log.push(line),
   });
   const round = async (change: Partial<typeof state> = {}) => {
@@ -159,6 +159,20 @@ describe("A node's labels", () => {
   });
 });
 
+describe("Labels that answer questions of others", () => {
+  it("stay while the host is the same, and go with it", async () => {
+    const { state, round } = kept();
+    await round();
+    const canary = "imgmatch.dev/image.cv-tf-0a1b2c3d";
+    state.labels[canary] = "2.0";
+    await round();
+    await round({ lock: null });
+    expect(state.labels[canary]).toBe("2.0");
+    await round({ probed: { ok: true, facts: cpuHost() } });
+    expect(state.labels).not.toHaveProperty([canary]);
+  });
+});
+
 describe("A node for which no image fits", () => {
   it.each<[string, HostFacts, RegExp]>([
     ["an older driver", gpuHost([h100], "470.57.02", "11.4"), /^cv-tf: NO_MATCH: .*470\.57\.02/s],
@@ -196,8 +210,6 @@ describe("A host that cannot be read", () => {
     expect(state.events.slice(1)).toEqual([
       { type: "Warning", reason: "HostUnreadable", message: hang.reason },
     ]);
-    // Each workload of a fleet asks for one of these.
-    expect(vocabularyVersions).not.toContain(state.labels["imgmatch.dev/vocabulary"]);
     const object = { kind: "Node", metadata: { name: "a", labels: state.labels, annotations: {} } };
     const read = await readHost(JSON.stringify(object), "node.json");
     expect([read.nvidia, read.cpu.level]).toEqual([undefined, null]);

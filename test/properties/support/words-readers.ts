@@ -1,7 +1,8 @@
 /** Single words: options, variables, what registries and engines say, each with texts that are hard for its reader. */
 
 import { narrowGpus } from "../../../src/host/nvidia/visible-devices.ts";
-import { labelValue, resolvedLabel } from "../../../src/node/launch/labels/vocabulary.ts";
+import { questionKeys } from "../../../src/node/launch/labels/image-labels.ts";
+import { labelValue } from "../../../src/node/launch/labels/vocabulary.ts";
 import { shellWord } from "../../../src/node/launch/shell.ts";
 import { dnsName } from "../../../src/node/launch/workload-name.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
@@ -125,7 +126,7 @@ export const wordReaders: Readonly<Record<string, Reader>> = {
   "names for other programs": {
     read: (text) => {
       labelValue(text);
-      resolvedLabel(text, text);
+      questionKeys({ name: text, version: text });
       dnsName(text);
       shellWord(text);
     },

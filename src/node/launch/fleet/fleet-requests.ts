@@ -2,24 +2,31 @@
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
-import { type GpuVendor, hasGpuCode } from "../../../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode, vendorsOf } from "../../../hardware/requirement.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost } from "../../../host/no-facts.ts";
-import type { Lock } from "../../../lock/lock.ts";
+import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";
-import { immutableReferenceOf, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
+import { isEligible } from "../../../resolve/check-fit.ts";
+import {
+  immutableReferenceOf,
+  openQuestion,
+  type ResolveImageOptions,
+} from "../../../resolve/resolve-image.ts";
 import { claimOf, plainWish } from "../device-claim.ts";
 import type { DeviceWish } from "../device-wish.ts";
 import type { GpuUnit } from "../gpu-units.ts";
-import { keys, resolvedLabel } from "../labels/vocabulary.ts";
-import type { DeviceClaim, FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
+import { imageValue, questionKeys } from "../labels/image-labels.ts";
+import type { DeviceClaim, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { dnsName, lastPart } from "../workload-name.ts";
-import { splitDevices } from "./split-devices.ts";
-import { eligibleImages, type FleetMember, cellsBut, splitNodes } from "./split-nodes.ts";
+import { servedDevices } from "./served-devices.ts";
 
 export interface FleetLaunchOptions extends ResolveImageOptions {
-  readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "claim" | "node">;
+  readonly workload: Omit<
+    LaunchRequest,
+    "reference" | "requires" | "host" | "units" | "claim" | "node" | "anyNode"
+  >;
   /** Default: the last part of the repository. */
   readonly name?: string | undefined;
   /** The number of GPUs for each image with GPU code. Default: 1. */
@@ -30,84 +37,91 @@ export interface FleetLaunchOptions extends ResolveImageOptions {
 
 export interface FleetRequests {
   readonly name: string;
-  readonly launches: readonly FleetLaunch[];
-  /** Cells that win on no node. */
-  readonly shadowed: readonly string[];
+  readonly launches: readonly LaunchRequest[];
+  /** The label that nodes advertise, without a system's prefix. */
+  readonly label: string;
   /** Cells that serve none of the wanted devices. */
   readonly unserved: readonly string[];
 }
 
-/** Throws `NO_MATCH` if the lock has no image to launch, and as `splitNodes` does. */
-export function fleetRequests(
-  { name: targetName }: FleetTarget,
-  lock: Lock,
-  { workload, name, gpus: wanted, devices, ...options }: FleetLaunchOptions,
-): FleetRequests {
-  const gpus = gpuUnits(wanted, targetName);
+/** Throws `NO_MATCH` if the lock has no image to launch, and as `resolveImage` does. */
+export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLaunchOptions): FleetRequests {
+  const { workload, name, gpus: wanted, devices, ...question } = options;
+  const keys = questionKeys(lock, question);
+  const images = eligibleImages(lock, question);
+  const [first] = images;
+  if (first === undefined) throw noImage(lock);
+  const fleetName = name ?? dnsName(lastPart(lock.repository));
   if (workload.settings?.image === "plain") {
     if (devices !== undefined)
       throw unsupported(
-        targetName,
+        target.name,
         "claim devices for the plain tag, which is another image on each node",
         "leave --dra and --devices out, or --set image=plain",
       );
-    const launch = plainLaunch(lock, targetName, { workload, name, gpus: wanted, ...options });
-    return { name: launch.request.name ?? "", launches: [launch], shadowed: [], unserved: [] };
+    const launches = [plainLaunch(lock, target.name, images, { ...options, name: fleetName })];
+    return { name: fleetName, launches, label: keys.image, unserved: [] };
   }
-  const { members, shadowed, unserved } =
-    devices === undefined
-      ? { ...splitNodes(lock, options), unserved: [] }
-      : claimingMembers(lock, devices, gpus.length, options);
-  if (members.length === 0) throw noImage(lock);
-  const fleetName = name ?? dnsName(lastPart(lock.repository));
+  const gpus = gpuUnits(wanted, target.name);
+  const members =
+    devices === undefined ? images : claimingMembers(lock, images, devices, gpus.length, question);
   const names = uniqueNames(
     fleetName,
     members.map(({ image }) => image.tag),
   );
-  const launches = members.map((member: ClaimingMember, index): FleetLaunch => {
-    const { image, claim } = member;
-    const request = {
+  const launches = members.map(({ cell, image, claim }, index): LaunchRequest => {
+    const value = imageValue(lock, cell);
+    return {
       ...workload,
       task: workload.task ?? "service",
       name: names[index] ?? fleetName,
       reference: immutableReferenceOf(lock, image),
       requires: neededRequirement(image),
       host: anyNode,
-      units: hasGpuCode(image.requires) ? gpus : [],
-      ...(claim === undefined ? {} : { claim }),
-      node: resolvedLabel(lock.name, image.tag),
-    } as const;
-    return { request, member };
+      units: claim === undefined ? unitsFor(cell, image, wanted, target.name) : gpus,
+      ...(claim === undefined ? {} : { claim, anyNode: keys.devices.map((key) => ({ key, value })) }),
+      node: { key: keys.image, value },
+    };
   });
-  return { name: fleetName, launches, shadowed, unserved };
+  const launched = new Set(members.map(({ cell }) => cell));
+  const unserved = images.map(({ cell }) => cell).filter((cell) => !launched.has(cell));
+  const label = devices === undefined ? keys.image : (keys.devices[0] ?? keys.image);
+  return { name: fleetName, launches, label, unserved };
+}
+
+interface FleetImage {
+  readonly cell: string;
+  readonly image: LockedImage;
+  readonly claim?: DeviceClaim;
+}
+
+/** The images that may be the answer on some node, sorted by cell. */
+function eligibleImages(lock: Lock, options: ResolveImageOptions): readonly FleetImage[] {
+  const { cells, judge } = openQuestion(lock, options);
+  return cells.filter(([, image]) => isEligible(image, judge)).map(([cell, image]) => ({ cell, image }));
 }
 
 /** One workload of the plain tag, for all nodes that have an image of the fleet. */
 function plainLaunch(
   lock: Lock,
   targetName: string,
-  { workload, name, gpus, ...options }: FleetLaunchOptions,
-): FleetLaunch {
+  images: readonly FleetImage[],
+  { workload, name, gpus, ...question }: FleetLaunchOptions,
+): LaunchRequest {
   const withGpus = gpus !== undefined;
-  const found = eligibleImages(lock, options).find(({ image }) => !withGpus || hasGpuCode(image.requires));
-  if (found === undefined) throw noImage(lock);
-  const { cell, image } = found;
+  const image = images.find((each) => !withGpus || hasGpuCode(each.image.requires))?.image;
+  if (image === undefined) throw noImage(lock);
   const { cpu, cuda } = image.requires;
   return {
-    request: {
-      ...workload,
-      task: workload.task ?? "service",
-      name: name ?? dnsName(lastPart(lock.repository)),
-      reference: immutableReferenceOf(lock, image),
-      plainTag: `${lock.repository}:${lock.version}`,
-      requires: withGpus ? neededRequirement(image) : { cpu, cuda: null },
-      host: anyNode,
-      units: withGpus ? gpuUnits(gpus, targetName, cuda === null ? "amd" : "nvidia") : [],
-    },
-    member: {
-      ...{ cell, image, disjointTerms: () => null },
-      terms: [[{ key: keys.image(lock.name), operator: "Exists", values: [] }]],
-    },
+    ...workload,
+    task: workload.task ?? "service",
+    ...(name === undefined ? {} : { name }),
+    reference: immutableReferenceOf(lock, image),
+    plainTag: `${lock.repository}:${lock.version}`,
+    requires: withGpus ? neededRequirement(image) : { cpu, cuda: null },
+    host: anyNode,
+    units: withGpus ? gpuUnits(gpus, targetName, cuda === null ? "amd" : "nvidia") : [],
+    anyNode: [{ key: questionKeys(lock, question).image, value: null }],
   };
 }
 
@@ -119,34 +133,40 @@ function noImage(lock: Lock): ImgmatchError {
   });
 }
 
-interface ClaimingMember extends FleetMember {
-  readonly claim?: DeviceClaim;
-}
-
-/** Drops images that serve none of the named devices. Throws if nobody serves one of them. */
+/** Leaves out images that serve none of the named devices. Throws if nobody serves one of them. */
 function claimingMembers(
   lock: Lock,
+  images: readonly FleetImage[],
   named: readonly DeviceWish[],
   count: number,
   options: ResolveImageOptions,
-) {
-  const { members, shadowed } = splitDevices(lock, options);
+): readonly FleetImage[] {
+  const served = servedDevices(lock, options);
   const wanted = (wishes: readonly DeviceWish[]) =>
-    members.flatMap(({ serves, ...member }): readonly ClaimingMember[] => {
-      const claim = claimOf(serves, wishes, member.cell);
-      if (claim !== null) return [{ ...member, claim }];
-      return serves.length === 0 && named.length === 0 ? [member] : [];
+    images.flatMap((each): readonly FleetImage[] => {
+      const claim = claimOf(served.get(each.cell) ?? [], wishes, each.cell);
+      if (claim !== null) return [{ ...each, claim }];
+      return hasGpuCode(each.image.requires) || named.length > 0 ? [] : [each];
     });
   const unserved = named.find((wish) => wanted([wish]).length === 0);
-  if (unserved !== undefined) {
+  if (unserved === undefined) return wanted(named.length > 0 ? named : [plainWish(count)]);
+  throw unsupported(
+    "a fleet",
+    `serve ${unserved.text}: no image of the lock has code for it`,
+    "leave it out of --devices, change --pin, or add a cell for it",
+  );
+}
+
+/** A resource of a scheduler is of one vendor. Throws for an image that would take those of either. */
+function unitsFor(cell: string, { requires }: LockedImage, wanted: string | undefined, target: string) {
+  const [vendor, other] = vendorsOf(requires);
+  if (other !== undefined)
     throw unsupported(
-      "a fleet",
-      `serve ${unserved.text}: no image of the lock has code for it`,
-      "leave it out of --devices, change --pin, or add a cell for it",
+      target,
+      `ask for a number of GPUs for ${cell}, which has code for those of two vendors`,
+      "claim them (kubernetes --dra), or leave that image out with --pin or --cpu",
     );
-  }
-  const claiming = wanted(named.length > 0 ? named : [plainWish(count)]);
-  return { members: claiming, shadowed, unserved: cellsBut(members, claiming) };
+  return vendor === undefined ? [] : gpuUnits(wanted, target, vendor);
 }
 
 /** A scheduler gets a number of GPUs. Their kind is the node's. */

@@ -33,7 +33,7 @@ export const labelFormats = {
   },
   nomad: {
     description: "NAME=VALUE for nomad node meta apply",
-    write: (labels) => pairLines(labels, labelNames.nomad),
+    write: (labels) => pairLines(forImages(labels), labelNames.nomad),
   },
   slurm: {
     // A list with commas, of names without blanks and operators (slurm.conf, "Features").
@@ -64,8 +64,13 @@ function pairLines(labels: NodeLabels, name: (key: string) => string): string {
 /** The labels without CPU features and encoded numbers, for systems that compare neither. */
 function brief(labels: NodeLabels): NodeLabels {
   return Object.fromEntries(
-    Object.entries(labels).filter(([key]) => !key.startsWith("cpu.") && !key.endsWith("-number")),
+    Object.entries(forImages(labels)).filter(([key]) => !key.startsWith("cpu.") && !key.endsWith("-number")),
   );
+}
+
+/** The labels without those of single devices, which Kubernetes alone can claim. */
+export function forImages<Value>(labels: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith("device.")));
 }
 
 /**

@@ -1,21 +1,16 @@
-/** The labels of a node: its facts, and the image that resolve picks there. */
+/** The labels of a node's facts. */
 
 import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import type { VersionParts } from "../../../hardware/driver-version.ts";
-import { compatAllowsClass } from "../../../hardware/forward-compat.ts";
 import type { HostFacts } from "../../../host/facts.ts";
-import type { Lock } from "../../../lock/lock.ts";
 import { sortedEntries } from "../../../io/collections.ts";
 import { type HostView, vendorOfProblem, viewHost } from "../../../resolve/host-view.ts";
-import { type ResolveImageOptions, resolveImage } from "../../../resolve/resolve-image.ts";
 import { checkGpuPresence } from "../../../resolve/rules/gpu-presence.ts";
-import type { Resolution } from "../../../resolve/verdict.ts";
 import {
   keys,
   knownComputes,
   labelledFeatures,
   platformValue,
-  resolvedLabel,
   unknownValue,
   versionNumber,
 } from "./vocabulary.ts";
@@ -57,32 +52,6 @@ function numberOf(version: { readonly parts: VersionParts } | null): string {
   return String(version === null ? 0 : versionNumber(version.parts));
 }
 
-export interface AdvertisedNode {
-  readonly labels: NodeLabels;
-  /** If `match` is null, no image fits and the node advertises none. */
-  readonly resolution: Resolution;
-}
-
-/**
- * The labels of a node with the one of its image, keys sorted. Throws as `resolveImage` does.
- *
- * @example
- * const { labels } = advertiseNode(lock, facts);
- * labels["image.vision"]; // "2.4.0-12.8.1_8.0_x86-64-v3-…"
- */
-export function advertiseNode(
-  lock: Lock,
-  host: HostFacts,
-  options: ResolveImageOptions = {},
-): AdvertisedNode {
-  const resolution = resolveImage(lock, host, options);
-  const image = resolution.match === null ? undefined : lock.images[resolution.match.cell];
-  if (image === undefined) return { labels: nodeLabels(host), resolution };
-  const { key, value } = resolvedLabel(lock.name, image.tag);
-  const labels = Object.fromEntries(sortedEntries({ ...nodeLabels(host), [key]: value }));
-  return { labels, resolution };
-}
-
 function cpuLabels({ platform, features, cpu }: HostView): Values {
   const level = { [keys.cpuLevel]: cpu.level };
   if (features === null) return level;
@@ -104,12 +73,9 @@ function nvidiaLabels(host: HostFacts, view: HostView): Values {
     [keys.gpuCount]: String(nvidia?.gpus.length ?? 0),
   };
   if (nvidia === null) return numbers;
-  const kinds = nvidia.gpus.map((gpu) => ({
-    compute: gpu.compute === null ? unknownValue : `${gpu.compute.major}.${gpu.compute.minor}`,
-    brand: gpu.brand ?? unknownValue,
-  }));
-  const classes = new Set(nvidia.gpus.map((gpu) => gpu.class));
-  const compat = [...classes].every((name) => compatAllowsClass(name) === true);
+  const computes = nvidia.gpus.map(({ compute }) =>
+    compute === null ? unknownValue : `${compute.major}.${compute.minor}`,
+  );
   const gpus = host.nvidia?.gpus ?? [];
   const products = [...new Set(gpus.flatMap(({ name }) => name ?? []))];
   const profiles = gpus.flatMap(({ mig }) => mig?.map(({ profile }) => profile) ?? []);
@@ -120,13 +86,8 @@ function nvidiaLabels(host: HostFacts, view: HostView): Values {
     [keys.cuda]: nvidia.cuda?.text,
     [keys.driverScale]: nvidia.scale,
     [keys.gpuUsable]: mark(checkGpuPresence(view).ok),
-    [keys.forwardCompat]: mark(compat && nvidia.gpus.length > 0),
-    [keys.compatAdds]: nvidia.compat.adds,
-    [keys.hostFirst]: mark(nvidia.compat.hostFirst === true),
     [keys.gpuProduct]: product === "" ? null : product,
-    ...counted(kinds.map(({ compute }) => keys.compute(compute))),
-    ...counted(kinds.map(({ brand }) => keys.brand(brand))),
-    ...counted(kinds.map(({ compute, brand }) => keys.kind(compute, brand))),
+    ...counted(computes.map(keys.compute)),
     ...counted(profiles.map((profile) => keys.mig(profilePart(profile)))),
   };
 }

@@ -1,15 +1,9 @@
-/** The labels in which a node describes itself. Fleets use the same labels, so they decide as `resolve` decides by facts. */
+/** The labels in which a node describes itself, and their names in each system. */
 
 import { createHash } from "node:crypto";
 import { allMarches } from "../../../hardware/cpu-marches.ts";
 import type { VersionParts } from "../../../hardware/driver-version.ts";
 import { ownPrefix } from "../../../host/kubernetes/cluster-objects.ts";
-
-/** A label of a node, without the system's prefix of the key. */
-export interface NodeLabel {
-  readonly key: string;
-  readonly value: string;
-}
 
 /** The compute capabilities that each version of the vocabulary adds. New ones get a new row: a row never changes. */
 export const knownComputes = [
@@ -19,22 +13,6 @@ export const knownComputes = [
     "8.0", "8.6", "8.7", "8.8", "8.9", "9.0", "10.0", "10.1", "10.3", "10.7", "11.0", "12.0", "12.1",
   ],
 ] as const satisfies readonly (readonly string[])[];
-
-/** The values of {@link keys.vocabulary} that this imgmatch understands. */
-export const vocabularyVersions: readonly string[] = knownComputes.map((_, index) => String(index + 1));
-
-/** The brands of `NVIDIA_REQUIRE_CUDA` (`brandOf` in resolve/host-view.ts). */
-export const knownBrands = [
-  "geforce",
-  "nvidia",
-  "nvidiartx",
-  "nvs",
-  "quadro",
-  "quadrortx",
-  "tesla",
-  "titan",
-  "unknown",
-] as const;
 
 export const unknownValue = "unknown";
 
@@ -63,23 +41,9 @@ export const keys = {
   gpuProduct: "gpu.product",
   /** `true` if there is a GPU and a driver drives every visible one. */
   gpuUsable: "gpu.usable",
-  /** `true` if NVIDIA's forward-compatibility packages support the class of every visible GPU. */
-  forwardCompat: "gpu.forward-compat",
-  /** `newer`, `listed` or `never`: `CompatAdds` in resolve/host-view.ts. */
-  compatAdds: "gpu.compat-adds",
-  /** `true` if the host's library comes before the folders of an image's `ld.so.conf`. */
-  hostFirst: "gpu.host-first",
   compute: (compute: string) => `gpu.compute.${compute}`,
-  brand: (brand: string) => `gpu.brand.${brand}`,
-  kind: (compute: string, brand: string) => `gpu.kind.${compute}-${brand}`,
   mig: (profile: string) => `gpu.mig.${profile}`,
-  image: (lockName: string) => `image.${imagePart(lockName)}`,
 } as const;
-
-/** The label of the image that `resolve` picks on a node. Every system accepts its value. */
-export function resolvedLabel(lockName: string, tag: string): NodeLabel {
-  return { key: keys.image(lockName), value: labelValue(tag) };
-}
 
 /**
  * Text as the value of a Kubernetes label: at most 63 of `[A-Za-z0-9_.-]`, letters or digits at the ends. A changed or cut text gets a hash, so
@@ -93,14 +57,6 @@ export function labelValue(text: string): string {
     .replace(/^[^A-Za-z0-9]+/, "")
     .slice(0, 50);
   return `${start}${start === "" ? "" : "."}${hash}`;
-}
-
-/** A part of a label's name, which has at most 63 characters and ends with a letter or digit. A cut name gets a hash. */
-function imagePart(lockName: string): string {
-  const part = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, "");
-  if (part.length <= 57) return part === "" ? unknownValue : part;
-  const hash = createHash("sha256").update(lockName).digest("hex").slice(0, 10);
-  return `${part.slice(0, 46)}.${hash}`;
 }
 
 export function platformValue(platform: string): string {

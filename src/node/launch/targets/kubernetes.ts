@@ -8,7 +8,6 @@ import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
 import type { Job } from "kubernetes-types/batch/v1.js";
 import type {
   Container,
-  NodeSelectorRequirement,
   NodeSelectorTerm,
   Pod,
   PodSpec,
@@ -18,12 +17,11 @@ import type {
 } from "kubernetes-types/core/v1.js";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.js";
 import { byDigest, referenceParts } from "../../../oci/immutable-reference.ts";
-import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { filled, given } from "../fields.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import type { GpuUnit } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
-import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
+import type { FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { dnsBaseName, dnsName } from "../workload-name.ts";
 import { doubleDollar } from "./compose.ts";
@@ -39,6 +37,7 @@ export const kubernetes: FleetTarget = {
   name: "kubernetes",
   description: "a Job (batch) or a Deployment (service); --set kind=pod or daemonset for others",
   gpus: "scheduler",
+  labels: "kubernetes",
   claims: true,
   formats: ["yaml", "json"],
   settings: {
@@ -51,13 +50,13 @@ export const kubernetes: FleetTarget = {
     form: "documents",
     documents: documentsOf(request, kubernetesObject(request)),
   }),
-  fleetNote: (documents) => {
-    const claims = documents.some((each) => (each as { kind?: string }).kind === "ResourceClaimTemplate");
-    return `node affinity in the words of imgmatch labels --format kubernetes: a node without these labels gets nothing${claims ? "; devices by claim, from Kubernetes 1.34, with the vendor's DRA driver" : ""}`;
-  },
+  fleetNote: (documents) =>
+    documents.some((each) => (each as { kind?: string }).kind === "ResourceClaimTemplate")
+      ? "devices by claim, from Kubernetes 1.34, with the vendor's DRA driver"
+      : null,
   fleet: (launches) => {
-    const claiming = launches.some(({ request }) => request.claim !== undefined);
-    return launches.flatMap((launch) => documentsOf(launch.request, fleetObject(launch, claiming)));
+    const claiming = launches.some(({ claim }) => claim !== undefined);
+    return launches.flatMap((request) => documentsOf(request, fleetObject(request, claiming)));
   },
 };
 
@@ -72,7 +71,7 @@ function documentsOf(request: LaunchRequest, workload: Workload): readonly Json[
  * A service is a DaemonSet, which runs on every node of the image. A batch is a Job, which runs on one of them. With claims a service is a
  * Deployment: a DaemonSet looks at nodes only, and nodes do not tell their devices.
  */
-function fleetObject({ request, member }: FleetLaunch, claiming: boolean): Workload {
+function fleetObject(request: LaunchRequest, claiming: boolean): Workload {
   const service = claiming ? "deployment" : "daemonset";
   const kind = request.settings?.kind ?? (request.task === "batch" ? "job" : service);
   if (claiming && kind.toLowerCase() === "daemonset") {
@@ -81,46 +80,22 @@ function fleetObject({ request, member }: FleetLaunch, claiming: boolean): Workl
       "use --set kind=deployment, or leave --dra out",
     );
   }
-  const object = kubernetesObject(
-    { ...request, settings: { ...request.settings, kind } },
-    nodeSelectorTerms(member.terms),
-  );
-  const bytes = JSON.stringify(object).length;
-  if (bytes <= mostBytes) return object;
-  throw cannot(
-    `take an object of ${bytes} bytes for ${member.cell}: ${member.terms.length} alternatives`,
-    "make the fleet smaller with --pin, or its images more alike",
-  );
+  return kubernetesObject({ ...request, settings: { ...request.settings, kind } });
 }
 
-/** etcd refuses requests over 1.5 MiB (etcd, "System limits"), and the API server adds fields. */
-const mostBytes = 1_400_000;
-
-/** The operators of node affinity. `Gt` and `Lt` exclude the number itself (API reference, NodeSelectorRequirement). */
-const operators = {
-  Exists: "Exists",
-  DoesNotExist: "DoesNotExist",
-  In: "In",
-  NotIn: "NotIn",
-  AtLeast: "Gt",
-  Below: "Lt",
-} as const satisfies Record<LabelTerm["operator"], NodeSelectorRequirement["operator"]>;
-
-/** Kubernetes reads the terms as alternatives. All expressions of one term must hold. */
-export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelectorTerm[] {
-  return terms.map((term) => ({
-    matchExpressions: term.map(({ key, operator, values }) =>
-      filled<NodeSelectorRequirement>({
+/** Kubernetes reads the terms as alternatives. */
+function nodeSelectorTerms(labels: NonNullable<LaunchRequest["anyNode"]>): NodeSelectorTerm[] {
+  return labels.map(({ key, value }) => ({
+    matchExpressions: [
+      {
         key: labelNames.kubernetes(key),
-        operator: operators[operator],
-        values: operator === "AtLeast" ? values.map((number) => String(Number(number) - 1)) : [...values],
-      }),
-    ),
+        ...(value === null ? { operator: "Exists" } : { operator: "In", values: [value] }),
+      },
+    ],
   }));
 }
 
-/** `terms` become a required node affinity, in place of the request's node label. */
-function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): Workload {
+function kubernetesObject(request: LaunchRequest): Workload {
   const { name, labels, namespace } = identityOf(request);
   const { tag } = referenceParts(request.reference);
   const annotations =
@@ -129,7 +104,7 @@ function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorT
   const kind = kindOf(request);
   const ends = (kind === "pod" || kind === "job") && request.task !== "service";
   const restartPolicy = ends ? "Never" : "Always";
-  const spec = podSpec(request, restartPolicy, terms);
+  const spec = podSpec(request, restartPolicy);
   const template: PodTemplateSpec = { metadata: { labels }, spec };
   const selector = { matchLabels: labels };
   switch (kind) {
@@ -168,19 +143,15 @@ function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
   return kind;
 }
 
-function podSpec(
-  request: LaunchRequest,
-  restartPolicy: "Never" | "Always",
-  terms?: readonly NodeSelectorTerm[],
-): PodSpec {
-  const { mounts = [], node } = request;
+function podSpec(request: LaunchRequest, restartPolicy: "Never" | "Always"): PodSpec {
+  const { mounts = [], node, anyNode } = request;
   return filled<PodSpec>({
     restartPolicy,
     nodeSelector:
-      node == null || terms !== undefined ? undefined : { [labelNames.kubernetes(node.key)]: node.value },
-    affinity: given(terms, (alternatives) => ({
+      node == null || anyNode !== undefined ? undefined : { [labelNames.kubernetes(node.key)]: node.value },
+    affinity: given(anyNode, (labels) => ({
       nodeAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...alternatives] },
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nodeSelectorTerms(labels) },
       },
     })),
     tolerations: tolerationsOf(request),

@@ -90,12 +90,13 @@ export const marathon: FleetTarget = {
   name: "marathon",
   description: "an app for Marathon on Mesos",
   gpus: "scheduler",
+  labels: "mesos",
   formats: ["json", "yaml"],
   settings: { instances: "how many (default: 1)" },
   launch: (request) => ({ form: "documents", documents: [marathonApp(request)] }),
   fleetNote: () =>
-    "Marathon's constraints know neither alternatives nor numbers, so they compare the attribute of the image that resolve picks on an agent; it cannot run one task on every such agent: --set instances=N runs N, each on its own agent",
-  fleet: (launches) => launches.map(({ request }) => marathonApp(request, [["hostname", "UNIQUE"]])),
+    "Marathon cannot run one task on every such agent: --set instances=N runs N, each on its own agent",
+  fleet: (launches) => launches.map((request) => marathonApp(request, [["hostname", "UNIQUE"]])),
 };
 
 function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {

@@ -6,11 +6,10 @@
  */
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
-import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { filled, given } from "../fields.ts";
 import { neededUnits, refuseAmd, refuseBundled, wholeCpus } from "../gpu-needs.ts";
-import { keys, labelNames } from "../labels/vocabulary.ts";
-import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
+import { labelNames } from "../labels/vocabulary.ts";
+import type { FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { dnsBaseName } from "../workload-name.ts";
 
@@ -20,13 +19,10 @@ export const nomad: FleetTarget = {
   name: "nomad",
   description: "a Nomad job, for nomad job run -json",
   gpus: "scheduler",
+  labels: "nomad",
   formats: ["json", "yaml"],
   settings: { datacenters: "comma separated (default: *)" },
   launch: (request) => ({ form: "documents", documents: [{ Job: nomadJob(request) }] }),
-  fleetNote: (documents) =>
-    JSON.stringify(documents).includes(`meta.${labelNames.nomad(keys.vocabulary)}`)
-      ? "one group per alternative of an image, constrained by the words of imgmatch labels --format nomad"
-      : `alternatives would take more than ${mostGroups} groups, so the groups compare the metadata of the image that resolve picks on a node: set it again when the lock changes`,
   fleet: (launches, name) => [{ Job: fleetJob(launches, name) }],
 };
 
@@ -37,39 +33,15 @@ interface NomadConstraint {
   readonly RTarget: string;
 }
 
-/** Nomad evaluates every group on every node, and people read them. */
-const mostGroups = 200;
-
-/**
- * A system job runs each group on every node that the group's constraints leave. A group has no alternatives, so an image gets one group
- * for each of its own. No two of them may hold on one node: the image would run there twice.
- */
-function fleetJob(launches: readonly FleetLaunch[], name: string): Json {
-  const split = splitGroups(launches);
-  const groups =
-    split ?? launches.map(({ request }) => ({ request, index: 0, constraints: constraintsOf(request) }));
+/** A system job runs each group on every node that the group's constraints leave. */
+function fleetJob(launches: readonly LaunchRequest[], name: string): Json {
   const [first] = launches;
   if (first === undefined) throw cannot("write a job without groups", "build images first");
-  const type = first.request.task === "batch" ? "sysbatch" : "system";
-  return job(
-    { ...first.request, name },
-    type,
-    groups.map(({ request, index, constraints }) => {
-      const label = `${request.name ?? "main"}${index === 0 ? "" : `-${index + 1}`}`;
-      return taskGroup(request, label, constraints, false);
-    }),
+  const type = first.task === "batch" ? "sysbatch" : "system";
+  const groups = launches.map((request) =>
+    taskGroup(request, request.name ?? "main", constraintsOf(request), false),
   );
-}
-
-/** null if it takes too many groups. */
-function splitGroups(launches: readonly FleetLaunch[]) {
-  let left = mostGroups;
-  const groups = launches.map(({ request, member }) => {
-    const terms = member.disjointTerms(Math.max(left, 0));
-    left -= terms?.length ?? mostGroups + 1;
-    return (terms ?? []).map((term, index) => ({ request, index, constraints: nodeConstraints(term) }));
-  });
-  return left < 0 ? null : groups.flat();
+  return job({ ...first, name }, type, groups);
 }
 
 function nomadJob(request: LaunchRequest): Json {
@@ -150,33 +122,10 @@ function devices(request: LaunchRequest): readonly Json[] {
   return [filled({ Name: "nvidia/gpu", Count: count, Constraints: constraints })];
 }
 
-/** `!=` also holds for absent metadata. `>=` and `<` compare whole numbers since 1.4.0 (checkConstraint, checkOrder). */
-const operands = {
-  Exists: "is_set",
-  DoesNotExist: "is_not_set",
-  In: "=",
-  NotIn: "!=",
-  AtLeast: ">=",
-  Below: "<",
-} as const satisfies Record<LabelTerm["operator"], string>;
-
-/** Nomad demands all of them. */
-export function nodeConstraints(term: Term): readonly NomadConstraint[] {
-  return term.flatMap(({ key, operator, values }): readonly NomadConstraint[] => {
-    const LTarget = metaOf(key);
-    if (operator === "In" && values.length > 1)
-      return [{ LTarget, Operand: "set_contains_any", RTarget: values.join(",") }];
-    const each = values.length === 0 ? [""] : values;
-    return each.map((RTarget) => ({ LTarget, Operand: operands[operator], RTarget }));
-  });
-}
-
-function metaOf(key: string): string {
-  return `\${meta.${labelNames.nomad(key)}}`;
-}
-
 function constraintsOf({ node }: LaunchRequest): readonly NomadConstraint[] {
-  return node == null ? [] : [{ LTarget: metaOf(node.key), Operand: "=", RTarget: node.value }];
+  return node == null
+    ? []
+    : [{ LTarget: `\${meta.${labelNames.nomad(node.key)}}`, Operand: "=", RTarget: node.value }];
 }
 
 /** Texts of `Config` are HCL templates, in which `$${` and `%%{` stand for `${` and `%{` (HCL, "JSON Syntax Specification"). */

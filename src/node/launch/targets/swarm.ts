@@ -26,20 +26,14 @@ export const swarm: FleetTarget = {
   name: "swarm",
   description: "docker service create, or a stack file, for a Docker swarm",
   gpus: "scheduler",
+  labels: "docker",
   formats: ["shell", "yaml", "json"],
   launch: (request, format) =>
     format === "yaml"
       ? { form: "documents", documents: [stackFile([request])] }
       : { form: "command", command: serviceCreate(request) },
-  fleetNote: () =>
-    "a swarm's constraints know neither alternatives nor numbers, so they compare the label of the image that resolve picks on a node: label nodes again when the lock changes",
   // A global service runs one task on every node that the constraints leave.
-  fleet: (launches) => [
-    stackFile(
-      launches.map(({ request }) => request),
-      "global",
-    ),
-  ],
+  fleet: (launches) => [stackFile(launches, "global")],
 };
 
 function serviceCreate(request: LaunchRequest): LaunchCommand {

@@ -1,0 +1,211 @@
+/**
+ * The devices that each image of a fleet may claim: asks `resolve` about hosts with one device, at the drivers where a rule changes its answer.
+ * The processor of a node is in no expression over its devices, so here an image has the processor that it was built for; the node's label
+ * says the rest.
+ */
+
+import { amdArchitectures, findAmdArchitecture } from "../../../hardware/amd-architectures.ts";
+import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
+import { cudaOfDriver, driverBranches } from "../../../hardware/cuda-toolkits.ts";
+import { parseVersion } from "../../../hardware/driver-version.ts";
+import type { GpuVendor } from "../../../hardware/requirement.ts";
+import { unknownAmdGpu, unknownHost } from "../../../host/no-facts.ts";
+import { groupBy, remember } from "../../../io/collections.ts";
+import { alternativesOf } from "../../../lock/alternatives.ts";
+import type { DriverRequirement, Lock, LockedImage } from "../../../lock/lock.ts";
+import { viewAmd } from "../../../resolve/amd-view.ts";
+import { featuresBuiltFor } from "../../../resolve/built-for.ts";
+import { askNow, isEligible } from "../../../resolve/check-fit.ts";
+import {
+  type CompatView,
+  type HostView,
+  normalizePlatform,
+  type NvidiaView,
+} from "../../../resolve/host-view.ts";
+import { openQuestion, rank, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
+import { checkAmdCode } from "../../../resolve/rules/amd-gpus.ts";
+import { driverSteps } from "../../../resolve/rules/driver.ts";
+import { presenceSteps } from "../../../resolve/rules/gpu-presence.ts";
+import { isMisfit } from "../../../resolve/verdict.ts";
+import { bestCode, compatViews, sampleHost, sampleNvidia } from "../../sample-hosts.ts";
+import type { GpuUnit } from "../gpu-units.ts";
+import { knownComputes, versionNumber, versionText } from "../labels/vocabulary.ts";
+
+/** GPUs that an image serves under the same drivers. */
+export interface ServedGpus {
+  readonly vendor: GpuVendor;
+  /** Compute capabilities, or gfx targets. */
+  readonly kinds: readonly string[];
+  /** Alternatives. AMD's have none. */
+  readonly drivers: readonly DriverRange[];
+}
+
+/** By {@link versionNumber}; null for no end. */
+export interface DriverRange {
+  readonly from: number;
+  readonly before: number | null;
+}
+
+interface Device {
+  readonly vendor: GpuVendor;
+  readonly kind: string;
+}
+
+/** A processor for which images were built, with these images. */
+interface Processor {
+  readonly platform: string;
+  readonly features: ReadonlySet<string>;
+  readonly cells: readonly string[];
+}
+
+const everyDevice: readonly Device[] = [
+  ...knownComputes.flat().map((kind): Device => ({ vendor: "nvidia", kind })),
+  ...amdArchitectures.map(({ name: kind }): Device => ({ vendor: "amd", kind })),
+];
+
+/**
+ * By cell, the devices on which it wins: none for an image without GPU code, and none for one whose GPUs no driver tells. Throws as
+ * `resolveImage` does.
+ */
+export function servedDevices(
+  lock: Lock,
+  options: ResolveImageOptions = {},
+): ReadonlyMap<string, readonly ServedGpus[]> {
+  const question = openQuestion(lock, options);
+  const eligible = question.cells.filter(([, image]) => isEligible(image, question.judge));
+  const drivers = driverStarts(eligible.map(([, image]) => image));
+  const wins = new Map(eligible.map(([cell]) => [cell, new Map<Device, Set<number>>()]));
+  for (const device of everyDevice) {
+    const running = eligible.filter(([, image]) => runsOnDevice(image, device));
+    const asked = { ...question, cells: running };
+    for (const { platform, features, cells } of processorsOf(running)) {
+      const isCompat = cells.some((cell) => hasMode(lock.images[cell], "compat"));
+      for (const { driver, gpus } of samplesOf(device, drivers, isCompat)) {
+        const host = { ...sampleHost(null, "cdi"), ...gpus, platform, features, kernel: anyKernel };
+        const { ranked } = rank(asked, unknownHost(platform), host, askNow);
+        for (const cell of cells) {
+          const first = ranked.find((each) => each.cell === cell || isSure(lock.images[each.cell]));
+          if (first?.cell === cell)
+            remember(wins.get(cell) ?? new Map(), device, () => new Set()).add(driver);
+        }
+      }
+    }
+  }
+  return new Map([...wins].map(([cell, devices]) => [cell, servedGpus(devices, drivers)]));
+}
+
+/** Hosts with this device alone, with each driver, and for compatibility packages with each container toolkit. */
+function samplesOf({ vendor, kind }: Device, drivers: readonly number[], isCompat: boolean) {
+  if (vendor === "amd") return [{ driver: 0, gpus: { nvidia: null, amd: amdView(kind) } }];
+  const views = isCompat ? compatViews : [unknownCompat];
+  return drivers.flatMap((driver) =>
+    views.map((compat) => ({ driver, gpus: { nvidia: nvidiaView(kind, driver, compat), amd: null } })),
+  );
+}
+
+/** The image has code for this GPU, whatever the driver. */
+export function runsOn(image: LockedImage, { vendor, gpu }: GpuUnit): boolean {
+  const kind = vendor === "nvidia" ? gpu.compute : gpu.target;
+  return kind !== null && runsOnDevice(image, { vendor, kind });
+}
+
+function runsOnDevice(image: LockedImage, { vendor, kind }: Device): boolean {
+  return alternativesOf(image).some(({ requires: { cuda, rocm }, axes }) => {
+    if (vendor === "nvidia")
+      return cuda !== null && bestCode(cuda, parseComputeCapability(kind), true) !== null;
+    if (rocm == null) return false;
+    const xnack = [true, false].map((on) =>
+      checkAmdCode({ code: rocm.code, compute: axes.compute, xnack: on }, amdView(kind)?.gpus ?? []),
+    );
+    return xnack.some((found) => !isMisfit(found));
+  });
+}
+
+/** On a node that has everything else that a cell needs, nothing but processor and driver decides about this image. */
+function isSure(image: LockedImage | undefined): boolean {
+  if (image === undefined || image.requires.kernel !== undefined || hasMode(image, "compat")) return false;
+  return alternativesOf(image).every(({ requires }) => requires.cuda?.require === undefined);
+}
+
+function hasMode(image: LockedImage | undefined, mode: DriverRequirement["mode"]): boolean {
+  return (
+    image !== undefined && alternativesOf(image).some(({ requires }) => requires.cuda?.driver.mode === mode)
+  );
+}
+
+function processorsOf(images: readonly (readonly [string, LockedImage])[]): readonly Processor[] {
+  const built = images.flatMap(([cell, image]) =>
+    alternativesOf(image)
+      .flatMap(featuresBuiltFor)
+      .map(({ features }) => ({ cell, platform: normalizePlatform(image.platform), features })),
+  );
+  return [...groupBy(built, ({ platform, features }) => `${platform} ${features.join()}`).values()].flatMap(
+    (alike) =>
+      alike.slice(0, 1).map(({ platform, features }) => ({
+        platform,
+        features: new Set(features),
+        cells: [...new Set(alike.map(({ cell }) => cell))],
+      })),
+  );
+}
+
+const unknownCompat: CompatView = { adds: null, hostFirst: null };
+const anyKernel: HostView["kernel"] = { text: "9999", parts: [9999] };
+
+function nvidiaView(kind: string, driver: number, compat: CompatView): NvidiaView {
+  const version = versionText(driver);
+  return sampleNvidia(version, cudaOfDriver(version), { compute: parseComputeCapability(kind), compat });
+}
+
+/** As a ResourceSlice describes the GPU: sramecc is unknown where a target may have it. */
+function amdView(target: string): HostView["amd"] {
+  const { sramecc, integrated } = findAmdArchitecture(target) ?? { sramecc: null, integrated: null };
+  const gpu = { ...unknownAmdGpu(0), target, sramecc: sramecc === false ? false : null, integrated };
+  return viewAmd({ ...unknownHost("linux/amd64"), amd: { driver: "6.14.14", gpus: [gpu] } });
+}
+
+/** The drivers from which on some rule may answer otherwise, ascending. The first is older than all. */
+function driverStarts(images: readonly LockedImage[]): readonly number[] {
+  const steps = [
+    ...images
+      .flatMap(alternativesOf)
+      .flatMap(({ requires: { cuda } }) => (cuda === null ? [] : [driverSteps(cuda)])),
+    ...knownComputes.flat().flatMap((kind) => {
+      const compute = parseComputeCapability(kind);
+      return compute === null ? [] : [presenceSteps(compute)];
+    }),
+    // Where the driver's CUDA version changes.
+    { drivers: driverBranches.map(({ branch }) => String(branch)), after: false },
+  ];
+  const numbers = steps.flatMap(({ drivers, after }) =>
+    drivers.flatMap((text) => {
+      const parts = parseVersion(text);
+      if (parts === null) return [];
+      return after ? [versionNumber(parts), versionNumber(parts) + 1] : [versionNumber(parts)];
+    }),
+  );
+  return [...new Set([1, ...numbers])].sort((a, b) => a - b);
+}
+
+function servedGpus(
+  devices: ReadonlyMap<Device, ReadonlySet<number>>,
+  drivers: readonly number[],
+): readonly ServedGpus[] {
+  const served = [...devices].map(([device, wins]) => ({
+    ...device,
+    drivers: device.vendor === "amd" ? [] : rangesOf(wins, drivers),
+  }));
+  return [
+    ...groupBy(served, ({ vendor, drivers: of }) => `${vendor} ${JSON.stringify(of)}`).values(),
+  ].flatMap((alike) =>
+    alike.slice(0, 1).map((first) => ({ ...first, kinds: alike.map(({ kind }) => kind) })),
+  );
+}
+
+function rangesOf(wins: ReadonlySet<number>, drivers: readonly number[]): readonly DriverRange[] {
+  const starts = drivers.filter((driver, at) => wins.has(driver) && !wins.has(drivers[at - 1] ?? -1));
+  return starts.map((from) => ({
+    from,
+    before: drivers.find((driver) => driver > from && !wins.has(driver)) ?? null,
+  }));
+}
