@@ -273,7 +273,7 @@ export const problemCodes = {
   TRUST_UNSAFE: usage,
   /** The policy has no rule for this repository. → Add a rule for the repository. */
   TRUST_NO_RULE: conflict,
-  /** The index is signed, and belongs to another fleet, repository or version than the tag says. → Do not use it; ask who moved the tag. */
+  /** The index is signed for another fleet, repository or tag. → Do not use it; ask who moved the tag. */
   INDEX_FOREIGN: conflict,
   /** The index is older than one seen before, or its age cannot be told. → Ask who moved the tag back. */
   INDEX_DOWNGRADE: conflict,

@@ -1,21 +1,16 @@
 /** Writes the images of one version under another, so that 1.1.0 is what was tried as 1.1.0-rc1; or moves channels. */
 
 import { dirname } from "node:path";
-import { ImgmatchError, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { fetchFleet } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
-import {
-  formatImageReference,
-  formatRepository,
-  type ImageReference,
-  parseImageReference,
-  withTag,
-} from "../oci/reference.ts";
+import { formatRepository, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { requirePlace } from "../trust/index-place.ts";
 import { signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
@@ -77,10 +72,10 @@ export async function promoteWith(
   /** Throws if our signer must not sign this version. */
   const read = async (from: ImageReference) => {
     const trust = await signatureTrustFor(options, world);
-    const { lock: fleet, repository } = await fetchFleet(from, { ...fetching, trust });
+    const { lock: fleet, ...place } = await fetchFleet(from, { ...fetching, trust });
     const signing = await fleetSignerFor(signer, fleet.repository, registry, options, world);
-    // A version of ours that somebody copied here from another repository must not be signed for this one.
-    if (signing !== null && repository !== from.repository) throw foreign(from, repository);
+    // An index of ours that somebody copied here, from another repository or tag, must not be signed as this version.
+    if (signing !== null) requirePlace(from, place);
     await signing?.requireVouched(fleet.matrixDigest);
     return { fleet, signing };
   };
@@ -130,14 +125,6 @@ function choiceOf({ from, to, channel = [], ...more }: PromoteOptions): Choice {
   if (to.includes("/") || to.includes("@"))
     throw usageError(`${to} is no version`, "name the new version alone: it stays in its repository");
   return { kind: "version", from, to };
-}
-
-function foreign(from: ImageReference, repository: string | null): ImgmatchError {
-  return new ImgmatchError({
-    code: "INDEX_FOREIGN",
-    message: `${formatImageReference(from)} was published in ${repository ?? "a repository that it does not name"}`,
-    fix: "find out which program wrote this tag, and publish the version here",
-  });
 }
 
 /** `from` is a reference, or a version of the lock's repository. */

@@ -155,11 +155,11 @@ async function judge(
   { reference, trust, tell }: Fetching,
 ): Promise<FetchedFleet> {
   const index = parseFleetIndex(stored, reference);
-  const { repository } = index;
+  const { repository, tag } = index;
   const lock = lockOfIndex(index, reference, stored.top.digest);
-  const signed = trust === null ? null : await trust.judge(lock, evidence ?? [], repository);
+  const signed = trust === null ? null : await trust.judge(lock, evidence ?? [], { repository, tag });
   for (const line of unknownAnnotations(stored)) tell(line);
-  return { lock, repository, signed };
+  return { lock, repository, tag, signed };
 }
 
 /** A cache that cannot be written is worth a line, not a failure: the answer is there. */

@@ -24,6 +24,8 @@ export const annotations = {
   version: "org.opencontainers.image.version",
   /** The repository in which it was published, without the registry. A mirror has another one. */
   repository: "dev.imgmatch.repository",
+  /** The tag for which it was written: a signature of the index counts under no other tag. */
+  tag: "dev.imgmatch.tag",
   /** The matrix's `prefer`, as JSON. */
   prefer: "dev.imgmatch.prefer",
   /** The matrix's `plainPull`, if it is `least`. */
@@ -54,6 +56,8 @@ export interface FleetIndex {
   readonly version: string;
   /** The repository in which it was published, without the registry; null if it does not say so. */
   readonly repository: string | null;
+  /** The tag for which it was written; null if it does not say so. */
+  readonly tag: string | null;
   /** The criteria that resolve looks at first among images that fit; empty for the default order. */
   readonly prefer: readonly string[];
   /** `least`: runtimes see the least demanding image also where not every machine starts it. */

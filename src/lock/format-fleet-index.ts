@@ -40,7 +40,7 @@ export function formatFleetIndex(
   natives: readonly NativeImage[],
   { maxBytes = longestIndex }: { readonly maxBytes?: number | undefined } = {},
 ): FormattedIndex {
-  const { name, version, repository, prefer, plainPull } = index;
+  const { name, version, repository, tag, prefer, plainPull } = index;
   const texts = inOrder(index, natives).map(([cell, entry, platform]) =>
     JSON.stringify(descriptorOf(entry.descriptor, platform, annotationsOf(cell, entry))),
   );
@@ -50,6 +50,7 @@ export function formatFleetIndex(
     [annotations.title]: name,
     [annotations.version]: version,
     ...(repository === null ? {} : { [annotations.repository]: repository }),
+    ...(tag === null ? {} : { [annotations.tag]: tag }),
     ...(prefer.length === 0 ? {} : { [annotations.prefer]: JSON.stringify(prefer) }),
     ...(plainPull && { [annotations.plainPull]: plainPull }),
   };

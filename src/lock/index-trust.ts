@@ -21,17 +21,21 @@ export interface IndexTrust {
   readonly vouch: (digest: Digest, evidence: readonly unknown[]) => Promise<SignedBy | null>;
   /**
    * Answers with the signer; null if no signature is asked for. Throws with exit code 6 for an index that no trusted signer has signed, and
-   * for one of another fleet or version than the reference names.
+   * for an index of another fleet, repository or tag than the reference names.
    *
    * @param index the lock that the index stands for; `matrixDigest` is its own digest
    * @param evidence of `collect`, perhaps from a cache
-   * @param repository the repository that the index names as its own
+   * @param place the place that the index names as its own
    */
-  readonly judge: (
-    index: Lock,
-    evidence: readonly unknown[],
-    repository: string | null,
-  ) => Promise<SignedBy | null>;
+  readonly judge: (index: Lock, evidence: readonly unknown[], place: IndexPlace) => Promise<SignedBy | null>;
+}
+
+/** The place for which an index was written. */
+export interface IndexPlace {
+  /** Without the registry; null if the index names none. */
+  readonly repository: string | null;
+  /** null if the index names none. */
+  readonly tag: string | null;
 }
 
 /** The trusted signer of an answer. */
@@ -44,10 +48,8 @@ export interface SignedBy {
   readonly digest: Digest;
 }
 
-export interface FetchedFleet {
+export interface FetchedFleet extends IndexPlace {
   readonly lock: Lock;
-  /** The repository that the index names as its own, without the registry; null if it names none. */
-  readonly repository: string | null;
   /** null if no signature was asked for. */
   readonly signed: SignedBy | null;
 }

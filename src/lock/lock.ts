@@ -41,7 +41,7 @@ export interface Lock {
 
 /** The last move of a channel. */
 export interface LockedChannel {
-  /** Digest of the index, or of the one image, that the channel's tag holds. */
+  /** Digest of the index that the channel's tag holds. */
   readonly digest: Digest;
   /** Of the fleet that it was moved to. */
   readonly version: string;

@@ -185,6 +185,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const name = text(notes[annotations.title]) ?? "";
   const version = text(notes[annotations.version]) ?? "";
   const repository = text(notes[annotations.repository]);
+  const tag = text(notes[annotations.tag]);
   // Checked by parseFleetIndex.
   const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
   const plainPull = notes[annotations.plainPull] === "least" ? "least" : undefined;
@@ -192,6 +193,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
     name,
     version,
     repository,
+    tag,
     prefer,
     ...(plainPull && { plainPull }),
   };

@@ -1,17 +1,15 @@
 /** Judges indexes by the demands of flags and policies. An index must meet every demand. */
 
 import { dirname, resolve } from "node:path";
-import { ImgmatchError, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { checked, list } from "../io/checks.ts";
 import { registryLimits } from "../io/limits.ts";
-import type { FetchedFleet, FindTrust, IndexTrust, SignedBy } from "../lock/index-trust.ts";
-import type { Lock } from "../lock/lock.ts";
+import type { FindTrust, IndexTrust, SignedBy } from "../lock/index-trust.ts";
 import type { Digest } from "../oci/digest.ts";
-import { matchesGlob } from "../io/glob.ts";
-import { formatImageReference, type ImageReference } from "../oci/reference.ts";
-import { slug } from "../oci/slug.ts";
+import type { ImageReference } from "../oci/reference.ts";
 import { evidence as evidenceCheck } from "./evidence.ts";
 import { findEvidence } from "./find-evidence.ts";
+import { type ExpectedPlace, requireExpected } from "./index-place.ts";
 import { readTrustedIdentity, readTrustedKey, requireSafe, type TrustedSigner } from "./trusted-signers.ts";
 import { findRule } from "./policy/policy.ts";
 import type { PolicySigner, TrustPolicy, TrustRule } from "./policy/policy.ts";
@@ -50,7 +48,7 @@ interface Demand {
   /** One of these must have signed; empty if no signature is needed. */
   readonly trusted: readonly TrustedSigner[];
   /** The index that the reference must lead to; null if another demand says it. */
-  readonly expected: Pick<TrustRule, "name" | "repository" | "moving"> | null;
+  readonly expected: ExpectedPlace | null;
   /** Folder that remembers indexes; null if an older index is allowed. Throws `USAGE` if no folder is named. */
   readonly memory: () => string | null;
 }
@@ -85,9 +83,9 @@ async function demandsOn(reference: ImageReference, options: TrustOptions): Prom
       memory: () => (rule.downgrade === "refuse" ? (policy.memory ?? cache ?? noMemory(policy, rule)) : null),
     }),
   );
-  // Without a policy about signatures, the reference itself says which fleet and version it must be.
+  // Without a policy about signatures, the reference itself says which fleet and which tag it must be.
   const isSaid = rules.some(({ rule }) => rule.signers !== "unsigned");
-  const expected = isSaid ? null : { name: null, repository: null, moving: [] };
+  const expected = isSaid ? null : { name: null, repository: null };
   return [...(await Promise.all(ofPolicies)), { trusted: signers, expected, memory: () => refuseDowngrade }];
 }
 
@@ -116,10 +114,10 @@ function trustOf(
     collect: async (registry, digest) =>
       signed.length > 0 ? findEvidence(registry, { reference, digest }) : [],
     vouch,
-    judge: async (index, evidence, repository) => {
+    judge: async (index, evidence, place) => {
       const by = await vouch(index.matrixDigest, evidence);
       for (const { expected } of signed)
-        if (expected !== null) requireExpected(reference, { ...index, repository }, expected);
+        if (expected !== null) requireExpected(reference, { name: index.name, ...place }, expected);
       for (const folder of memories) await takeForward(folder, reference, index);
       return by;
     },
@@ -138,53 +136,6 @@ function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
     `${file} refuses to go back for ${pattern.text}, and there is no folder to remember in`,
     "write memory: /var/lib/imgmatch into the policy, or name a folder with --cache",
   );
-}
-
-/**
- * Throws `INDEX_FOREIGN` if a signed index of another fleet, repository or version stands under this tag: a signature says nothing of the
- * name under which it is found. A tag without a digit, as `stable`, may hold any version, `1.2` any that begins so. A digest names its index by
- * itself.
- */
-function requireExpected(
-  reference: ImageReference,
-  { name, version, repository: published }: Pick<Lock, "name" | "version"> & Pick<FetchedFleet, "repository">,
-  rule: NonNullable<Demand["expected"]>,
-): void {
-  const { tag, digest, repository } = reference;
-  if (tag === null || digest !== null) return;
-  const expected = rule.name ?? repository.slice(repository.lastIndexOf("/") + 1);
-  if (name !== expected)
-    throw foreign(reference, `is signed as a fleet of the name ${JSON.stringify(name)}, not ${expected}`, [
-      "find out who wrote this tag; where the fleet has that name, say so in the policy:",
-      `name: ${JSON.stringify(name)}`,
-    ]);
-  if (published === null || !matchesGlob(rule.repository ?? repository, published))
-    throw foreign(
-      reference,
-      `is signed as what was published in ${published ?? "a repository that it does not name"}`,
-      [
-        "publish it here; where this is a mirror or a copy, say so in the policy:",
-        `repository: ${JSON.stringify(published ?? "team/app")}`,
-      ],
-    );
-  if (isVersionOf(tag, version) || rule.moving.some((pattern) => matchesGlob(pattern, tag))) return;
-  throw foreign(reference, `is signed as version ${JSON.stringify(version)}`, [
-    "find out who wrote this tag; where it may hold any version, say so in the policy:",
-    `moving: [${JSON.stringify(tag)}]`,
-  ]);
-}
-
-function isVersionOf(tag: string, version: string): boolean {
-  const [wanted, signed] = [tag, slug(version)].map((text) => text.replace(/^v(?=\d)/, ""));
-  return wanted === signed || signed?.startsWith(`${wanted}.`) === true || !/\d/.test(tag);
-}
-
-function foreign(reference: ImageReference, what: string, fix: readonly string[]): ImgmatchError {
-  return new ImgmatchError({
-    code: "INDEX_FOREIGN",
-    message: `${formatImageReference(reference)} ${what}`,
-    fix: fix.join(" "),
-  });
 }
 
 const freshMs = 60 * 60_000;

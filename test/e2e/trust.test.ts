@@ -235,8 +235,10 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     // Nor is it signed as ours: by who promotes it, and by who adds to it.
     writeFileSync(file("private.pem"), key.privatePem);
     const sign = ["--sign", "--sign-key", file("private.pem"), "--sign-format", "tag"];
-    const promoted = await run(["promote", `${repository}:1.0.0`, "1.1.0", ...sign]);
-    expect([promoted.status, promoted.stderr]).toEqual([6, expect.stringContaining("INDEX_FOREIGN")]);
+    for (const from of [`${repository}:1.0.0`, `${repository}@${there?.digest}`]) {
+      const promoted = await run(["promote", from, "1.1.0", ...sign]);
+      expect([promoted.status, promoted.stderr]).toEqual([6, expect.stringContaining("INDEX_FOREIGN")]);
+    }
     expect(await registry.findManifest(parseImageReference(`${repository}:1.1.0`))).toBeNull();
     // A promoted version is as good as the one that it comes from.
     expect((await run(["promote", `${staging}:1.0.0`, "1.1.0", ...sign])).status).toBe(0);
@@ -245,16 +247,8 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
 
   it("with --no-downgrade does not go back to what was signed before", async () => {
     const forward = ["--cache", file("cache"), "--no-downgrade"];
-    await signed("1.0.0");
-    await signed("1.1.0", ["b"]);
-    await moveTag(`${repository}:stable`, `${repository}:1.0.0`);
-    expect(await resolve(`${repository}:stable`, ...forward)).toEqual(answered("1.0.0"));
-    await moveTag(`${repository}:stable`, `${repository}:1.1.0`);
-    expect(await resolve(`${repository}:stable`, ...forward)).toEqual(answered("1.1.0"));
-    await moveTag(`${repository}:stable`, `${repository}:1.0.0`);
-    expect(await resolve(`${repository}:stable`, ...forward)).toBe("6 INDEX_DOWNGRADE");
-    expect(await resolve(`${repository}:stable`)).toEqual(answered("1.0.0"));
     // Within one version the index only grows.
+    await signed("1.0.0");
     await moveTag(`${repository}:kept`, `${repository}:1.0.0`);
     await signed("1.0.0", ["a", "b"]);
     expect(await resolve(`${repository}:1.0.0`, ...forward)).toEqual(answered("1.0.0"));

@@ -1,41 +1,41 @@
-/** The action `.github/actions/inspect`: its script as a runner runs it, with a stand-in for npx. */
+/** The action `.github/actions/inspect`: its script as a runner runs it, with a stand-in for npm. test/package has the real one. */
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { makeFolder } from "../support/folders.ts";
+import { actionPath, environmentOf, inputs, shell, step } from "../support/inspect-action.ts";
 import { needs } from "../support/needs.ts";
 import { whyNot } from "../support/programs.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
-interface Action {
-  readonly inputs: Readonly<Record<string, { readonly required?: boolean; readonly default?: string }>>;
-  readonly runs: {
-    readonly steps: readonly [{ readonly run: string; readonly env: Readonly<Record<string, string>> }];
-  };
-}
-
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
-const path = ".github/actions/inspect/action.yml";
-const { inputs, runs } = parse(readFileSync(path, "utf8"), { schema: "failsafe" }) as Action;
-const [step] = runs.steps;
 
-/** As GitHub's runners start `shell: bash`; answers the words after npx. */
+/** Says to its standard error with what it was called, and puts a program there that prints its words. */
+const npm = `#!/bin/sh
+printf '%s\\n' "npm in $PWD" "$@" >&2
+for word; do
+  case $before in --prefix) mkdir -p "$word/node_modules/.bin" && cp "$0.installed" "$word/node_modules/.bin/imgmatch" ;; esac
+  before=$word
+done
+`;
+const installed = '#!/bin/sh\nprintf "%s\\n" "$@"\n';
+
+/** Answers the words after imgmatch, and those of npm. */
 function run(given: Readonly<Record<string, string>>, files: Readonly<Record<string, string>> = {}) {
-  const cwd = makeFolder({ ...files, "bin/npx": '#!/bin/sh\nprintf "%s\\n" "$@"\n' });
-  chmodSync(join(cwd, "bin/npx"), 0o755);
-  const env = Object.entries(step.env).map(([name, value]) => {
-    const input = /^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(value)?.[1] ?? "";
-    return [name, given[input] ?? inputs[input]?.default ?? ""];
-  });
-  const { status, stdout } = spawnSync("bash", ["--noprofile", "--norc", "-eo", "pipefail", "-c", step.run], {
+  const [cwd, programs, temp] = [
+    makeFolder(files),
+    makeFolder({ npm, "npm.installed": installed }),
+    makeFolder({}),
+  ];
+  for (const name of ["npm", "npm.installed"]) chmodSync(join(programs, name), 0o755);
+  const { status, stdout, stderr } = spawnSync("bash", shell, {
     cwd,
-    env: { ...Object.fromEntries(env), PATH: `${join(cwd, "bin")}:${process.env.PATH}` },
+    env: { ...environmentOf(given), PATH: `${programs}:${process.env.PATH}`, RUNNER_TEMP: temp },
     encoding: "utf8",
   });
-  return { status, words: stdout.trimEnd().split("\n"), cwd };
+  return { status, words: stdout.trimEnd().split("\n"), npm: stderr.trimEnd().split("\n"), cwd, temp };
 }
 
 describe("the action", () => {
@@ -51,16 +51,18 @@ describe("the action", () => {
   });
 
   it("calls imgmatch with every file that a line means", () => {
-    const { status, words } = run(
+    const { status, words, npm, temp } = run(
       { subjects: "dist/*.whl\n  registry.example.com/a:1  \n\n./out dir\n", expect: "sm_80\n!sm_70" },
       { "dist/b.whl": "", "dist/a c.whl": "", "dist/x.txt": "" },
     );
     expect(status).toBe(0);
     expect(words).toEqual(
-      `--yes|imgmatch@${version}|inspect|--expect|sm_80|!sm_70|--|dist/a c.whl|dist/b.whl|registry.example.com/a:1|./out dir`.split(
+      `inspect|--expect|sm_80|!sm_70|--|dist/a c.whl|dist/b.whl|registry.example.com/a:1|./out dir`.split(
         "|",
       ),
     );
+    expect(npm[0]).toContain(`npm in ${temp}/`);
+    expect(npm).toContain(`imgmatch@${version}`);
   });
 
   it("fails where a line means no file", () => {
@@ -77,7 +79,7 @@ describe("the action", () => {
       { subjects: "*.whl", "expect-file": "expect.yaml", sarif: "out.sarif" },
       files,
     );
-    const { exit, out } = await runInProcess(words.slice(2), { cwd });
+    const { exit, out } = await runInProcess(words, { cwd });
     expect([exit, out]).toEqual([1, expect.stringContaining("sm_80     no GPU code")]);
     expect(readFileSync(join(cwd, "out.sarif"), "utf8")).toContain("expected sm_80, found no GPU code");
   });
@@ -96,7 +98,11 @@ describe("the action", () => {
       );
       const lint = (text: string) => {
         const file = ".github/workflows/wheels.yml";
-        const cwd = makeFolder({ [path]: readFileSync(path, "utf8"), [file]: text, ".git/HEAD": "" });
+        const cwd = makeFolder({
+          [actionPath]: readFileSync(actionPath, "utf8"),
+          [file]: text,
+          ".git/HEAD": "",
+        });
         return spawnSync("actionlint", ["-no-color", file], { cwd, encoding: "utf8" });
       };
       const own = example.replace(/@[0-9a-f]{40}$/m, "");

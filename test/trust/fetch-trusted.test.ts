@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import type { Lock } from "../../src/lock/lock.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
 import { type FetchOptions, fetchFleet } from "../../src/lock/fetch-lock.ts";
@@ -43,14 +44,15 @@ beforeEach(() => {
   cache = makeFolder({});
 });
 
-/** Writes the index of a version and answers its digest. */
+/** Writes the index of a version, and answers its digest. Under another tag it takes the place of what is there, as a channel's does. */
 async function publish(version: string, cells: readonly string[], tag = version, name = "app") {
   const { axes, platform, inputDigest, requires } = image();
   const images = cells.map((cell) => {
     const digest = registry.pushImage(`${version}-${cell}`, {}, cell);
     return [cell, { axes, platform, inputDigest, requires, tag: `${version}-${cell}`, digest }] as const;
   });
-  await publishIndex({ registry, reference: app(tag), name, version, images: new Map(images) });
+  const replace = tag !== version;
+  await publishIndex({ registry, reference: app(tag), name, version, images: new Map(images), replace });
   const digest = registry.tags.get(tag);
   if (digest === undefined) throw new Error(`no ${tag}`);
   return digest;
@@ -192,16 +194,26 @@ describe("what a registry can put under a tag", () => {
     expect(await fetched()).toBe("SIGNATURE_OTHER_DIGEST 6");
   });
 
-  it("may be any version under a tag without a number, and one that begins so under a shorter number", async () => {
+  it("is refused under every tag but its own", async () => {
     const digest = await publishSigned("1.2.3", ["a"]);
-    for (const tag of ["stable", "1", "1.2", "v1.2.3", "1.2.3", "1.20", "2", "rhel9", "1.2.3.4"])
-      registry.tags.set(tag, digest);
-    for (const tag of ["stable", "1", "1.2", "v1.2.3", "1.2.3"]) expect(await fetched(app(tag))).toBe("a");
-    for (const tag of ["1.20", "2", "rhel9", "1.2.3.4"])
-      expect(await fetched(app(tag))).toBe("INDEX_FOREIGN 6");
-    const policy = policyOf(`repositories: {"*/*": {signers: [{key: env://KEY}], moving: ["rhel*"]}}`);
-    for (const signers of [[], [key.signer]])
-      expect(await fetched(app("rhel9"), { by: { policies: [policy], signers } })).toBe("a");
+    const others = ["stable", "1", "1.2", "v1.2.3", "1.20", "2", "rhel9", "1.2.3.4"];
+    for (const tag of others) registry.tags.set(tag, digest);
+    for (const tag of others) expect(await fetched(app(tag)), tag).toBe("INDEX_FOREIGN 6");
+    expect(await fetched(app("1.2.3"))).toBe("a");
+    await publishSigned("1.2.3", ["a"], "stable");
+    expect(await fetched(app("stable"))).toBe("a");
+  });
+
+  it("is refused where it names no tag", async () => {
+    await publish("1.0", ["a"]);
+    const manifest = await registry.readManifest(app("1.0"));
+    const json = JSON.parse(Buffer.from(manifest?.bytes ?? "").toString());
+    delete json.annotations["dev.imgmatch.tag"];
+    const bytes = Buffer.from(JSON.stringify(json));
+    const { mediaType } = json;
+    const nameless = { mediaType, bytes, size: bytes.byteLength, digest: digestOf(bytes) };
+    await key.sign(registry, app("1.0"), await registry.writeManifest(app("1.0"), nameless));
+    expect(await fetched()).toBe("INDEX_FOREIGN 6");
   });
 
   it("has the name of its repository, or the one that the policy says", async () => {
@@ -299,8 +311,7 @@ describe("a node that refuses to go back", () => {
     const versions = ["1.0.0-rc1", "1.0.0", "1.1.0", "1.10.0"];
     const digests: string[] = [];
     for (const version of versions) {
-      digests.push(await publishSigned(version, ["a"]));
-      registry.tags.set("stable", digests.at(-1) as never);
+      digests.push(await publishSigned(version, ["a"], "stable"));
       expect(await fetched(app("stable"), forward())).toBe("a");
       expect(seenFiles()).toHaveLength(1);
     }
@@ -340,16 +351,16 @@ describe("a node that refuses to go back", () => {
   });
 
   it("takes no version of which nobody can tell whether it is newer", async () => {
-    registry.tags.set("main", await publishSigned("0c2f4d5e6a7b", ["a"]));
+    await publishSigned("0c2f4d5e6a7b", ["a"], "main");
     expect(await fetched(app("main"), forward())).toBe("a");
-    registry.tags.set("main", await publishSigned("9f3c1a2b4d5e", ["a"]));
+    await publishSigned("9f3c1a2b4d5e", ["a"], "main");
     expect(await fetched(app("main"), forward())).toBe("INDEX_DOWNGRADE 6");
   });
 
   it("remembers nothing that nobody has signed", async () => {
-    registry.tags.set("stable", await publish("9.0", ["a"]));
+    await publish("9.0", ["a"], "stable");
     expect(await fetched(app("stable"), forward())).toBe("SIGNATURE_MISSING 6");
-    registry.tags.set("stable", await publishSigned("1.0", ["a"]));
+    await publishSigned("1.0", ["a"], "stable");
     expect(await fetched(app("stable"), forward())).toBe("a");
   });
 
@@ -359,8 +370,8 @@ describe("a node that refuses to go back", () => {
 memory: ${memory}
 repositories: {"*/*": {signers: [{key: env://KEY}], downgrade: refuse}}`);
     const by = { policies: [policy], signers: [] };
-    registry.tags.set("stable", await publishSigned("2.0", ["a"]));
-    registry.tags.set("old", await publishSigned("1.0", ["a"]));
+    await publishSigned("2.0", ["a"], "stable");
+    await publishSigned("1.0", ["a"], "old");
     expect(await fetched(app("stable"), { by, cache: null })).toBe("a");
     expect(await fetched(app("old"), { by, cache: null })).toBe("a");
     expect(readdirSync(join(memory, "seen"))).toHaveLength(2);
@@ -370,11 +381,11 @@ repositories: {"*/*": {signers: [{key: env://KEY}], downgrade: refuse}}`);
   });
 
   it("does not go back by the cache either, nor when the registry is away", async () => {
-    registry.tags.set("stable", await publishSigned("1.0", ["a"]));
+    await publishSigned("1.0", ["a"], "stable");
     const memory = makeFolder({});
     const by = { refuseDowngrade: memory };
     await fetched(app("stable"), { by });
-    registry.tags.set("stable", await publishSigned("2.0", ["b"]));
+    await publishSigned("2.0", ["b"], "stable");
     await fetched(app("stable"), { by, cache: null });
     expect(await fetched(app("stable"), { by, isAway: true })).toBe("INDEX_DOWNGRADE 6");
   });
@@ -419,7 +430,7 @@ repositories: {"*/*": {signers: [{key: env://KEY}], downgrade: refuse}}`);
   });
 
   it("believes no memory that is damaged, of another tag, or that others may write", async () => {
-    registry.tags.set("stable", await publishSigned("1.0", ["a"]));
+    await publishSigned("1.0", ["a"], "stable");
     await fetched(app("stable"), forward());
     const file = join(seenFolder(), seenFiles()[0] ?? "");
     const whole = readFileSync(file, "utf8");

@@ -41,7 +41,6 @@ repositories:
         issuer: https://token.actions.githubusercontent.com
         trusted-root: root.json
     downgrade: refuse
-    moving: [stable9, "edge-*"]
     name: vision
   "*/lab/*":
     unsigned: allowed
@@ -55,10 +54,9 @@ repositories:
           { kind: "identity", trustedRoot: "root.json" },
         ],
         downgrade: "refuse",
-        moving: ["stable9", "edge-*"],
         name: "vision",
       },
-      { signers: "unsigned", downgrade: "allow", moving: [], name: null },
+      { signers: "unsigned", downgrade: "allow", name: null },
     ]);
   });
 
@@ -85,7 +83,7 @@ repositories:
   registry.example.com/c: {signers: [{key: k}], unsigned: allowed}
   registry.example.com/d: {unsigned: yes}
   registry.example.com/e: text
-  registry.example.com/f: {signers: [{key: k}], moving: stable}
+  registry.example.com/f: {signers: [{key: k}], moving: [stable]}
 `),
     ).toEqual([
       '1:1 unknown key "defualt" in the policy',
@@ -97,7 +95,7 @@ repositories:
       "7:27 repositories.registry.example.com/c needs either signers or unsigned: allowed",
       "8:38 repositories.registry.example.com/d.unsigned must be allowed",
       "9:27 repositories.registry.example.com/e must be a mapping",
-      "10:57 repositories.registry.example.com/f.moving must be a list of tags",
+      '10:49 unknown key "moving" in repositories.registry.example.com/f',
       "2:10 default must be unsigned or refuse",
       "3:9 memory must be an absolute path",
     ]);

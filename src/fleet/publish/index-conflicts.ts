@@ -70,7 +70,7 @@ export async function readCurrentIndex({
   } catch (error) {
     // A damaged index of imgmatch stops everything but a replacement.
     if (!replace || !(error instanceof ImgmatchError)) throw error;
-    const index = { name: "", version: "", repository: null, prefer: [], entries: new Map() };
+    const index = { name: "", version: "", repository: null, tag: null, prefer: [], entries: new Map() };
     return { digest: stored.top.digest, index };
   }
 }

@@ -2,17 +2,17 @@
 
 import { ImgmatchError } from "../../errors.ts";
 import { canonical } from "../../io/canonical-json.ts";
-import { formatFleetIndex } from "../../lock/format-fleet-index.ts";
+import type { FleetIndex } from "../../lock/fleet-index.ts";
+import { type FormattedIndex, formatFleetIndex } from "../../lock/format-fleet-index.ts";
 import type { Lock, LockedChannel } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import {
   formatImageReference,
   type ImageReference,
   parseImageReference,
-  withDigest,
   withTag,
 } from "../../oci/reference.ts";
-import type { Manifest, ManifestDescriptor } from "../../oci/registry/client.ts";
+import type { ManifestDescriptor } from "../../oci/registry/client.ts";
 import { attach, type AttachmentRegistry } from "../../trust/attach.ts";
 import { bringImages } from "./copy-image.ts";
 import { describeImages } from "./describe-images.ts";
@@ -41,8 +41,9 @@ export interface MovedChannel {
 }
 
 /**
- * Gives a channel's tag an index of these images, or the image itself if there is only one, and records that. Throws `TAG_CONFLICT` where
- * the tag holds something that the lock does not record, unless `replace`; `IMAGE_NOT_FOUND`, `REGISTRY_…`.
+ * Gives a channel's tag an index of these images. The index, the record of the move and their signatures are in the registry before the tag
+ * names the index: whoever reads the tag finds the old index with its record, or the new one with its record. Throws `TAG_CONFLICT` where the
+ * tag holds something that the lock does not record, unless `replace`; `REGISTRY_…`.
  */
 export async function moveChannel(
   { name, fleet, known, by, at }: ChannelMove,
@@ -50,70 +51,51 @@ export async function moveChannel(
 ): Promise<MovedChannel> {
   const { registry, replace = false, vouching, ...pace } = options;
   const reference = withTag(parseImageReference(fleet.repository), name);
-  const target = await targetOf(fleet, reference, options);
-  const { manifest } = target;
+  const { index, top, parts } = await indexOf(fleet, reference, options);
+  const { digest } = top;
   const found = (await registry.findManifest(reference))?.digest ?? null;
-  const expected = [known?.digest, manifest.digest];
-  const next = (held: ManifestDescriptor | null, written: number): Writing | null => {
-    if (held?.digest === manifest.digest) return null;
-    // Another publisher that writes it after us, or before us without a record.
-    if (held !== null && !expected.includes(held.digest) && (!replace || written > 0))
-      throw unrecorded(reference, held.digest, known);
-    const before = async () => vouching?.vouch(target.named);
-    return { manifest, parts: target.parts, before };
-  };
-  const look = () => registry.findManifest(reference);
-  await settleTag({ ...pace, registry, reference, look, next });
-  // A move that ended before it was recorded is recorded now.
-  const before = found === null || found === manifest.digest ? (known?.digest ?? null) : found;
-  const record =
-    known?.digest === manifest.digest
-      ? known
-      : { digest: manifest.digest, version: fleet.version, from: before, by, at };
+  // A move that ended before the lock had it.
+  const from = found === digest ? (known?.digest ?? null) : found;
+  const record = known?.digest === digest ? known : { digest, version: fleet.version, from, by, at };
   const stated = { schemaVersion: 1, channel: name, repository: reference.repository, ...record };
   const artifact = {
     artifactType: channelRecordType,
     content: Buffer.from(`${JSON.stringify(canonical(stated))}\n`),
     annotations: { "dev.imgmatch.channel": name, "org.opencontainers.image.created": record.at },
   };
-  const attached = await attach(registry, { reference, digest: manifest.digest }, artifact, pace);
+  const recordMove = async () => {
+    const attached = await attach(registry, { reference, digest }, artifact, pace);
+    await vouching?.vouch([attached, ...digestsOf(digest, index)]);
+  };
+  const expected = [known?.digest, digest];
+  const next = (held: ManifestDescriptor | null, written: number): Writing | null => {
+    if (held?.digest === digest) return null;
+    // Another publisher that writes it after us, or before us without a record.
+    if (held !== null && !expected.includes(held.digest) && (!replace || written > 0))
+      throw unrecorded(reference, held.digest, known);
+    return { manifest: top, parts: [...parts, top], before: recordMove };
+  };
+  const look = () => registry.findManifest(reference);
+  await settleTag({ ...pace, registry, reference, look, next });
   // Content that was there before is signed too, if somebody asks for it now.
-  await vouching?.vouch([...target.named, attached]);
-  const how = found === manifest.digest ? "unchanged" : found === null ? "created" : "moved";
+  await recordMove();
+  const how = found === digest ? "unchanged" : found === null ? "created" : "moved";
   return { reference, how, record };
 }
 
-interface Target {
-  readonly manifest: Manifest;
-  readonly parts: readonly Manifest[];
-  /** Images, and last what the tag is to hold. */
-  readonly named: readonly Digest[];
-}
-
-async function targetOf(
+async function indexOf(
   fleet: Lock,
   reference: ImageReference,
   { registry, vouching, ...pace }: PlanIndexOptions,
-): Promise<Target> {
+): Promise<FormattedIndex & { readonly index: FleetIndex }> {
   const { name, version, prefer = [], plainPull } = fleet;
   const fix = "give the channel another name";
   const { images, manifests } = namedImages(Object.entries(fleet.images), reference, fix);
   await bringImages(fleet, Object.values(fleet.images), { registry, ...pace });
-  const [only, ...others] = images.values();
-  if (only !== undefined && others.length === 0) {
-    const manifest = await registry.readManifest(withDigest(reference, only.digest));
-    if (manifest !== null) return { manifest, parts: [], named: [manifest.digest] };
-    throw new ImgmatchError({
-      code: "IMAGE_NOT_FOUND",
-      message: `the registry does not have ${formatImageReference(withDigest(reference, only.digest))}`,
-      fix: "imgmatch verify lists everything that is gone",
-    });
-  }
   const { entries } = await describeImages({ registry, reference, images, manifests });
-  const index = { name, version, repository: reference.repository, prefer, plainPull, entries };
-  const { top, parts } = formatFleetIndex(index, plainImages(index));
-  const indexes = vouching === undefined ? parts : [...parts, top];
-  return { manifest: top, parts: indexes, named: digestsOf(top.digest, index) };
+  const { repository, tag } = reference;
+  const index = { name, version, repository, tag, prefer, plainPull, entries };
+  return { index, ...formatFleetIndex(index, plainImages(index)) };
 }
 
 function unrecorded(reference: ImageReference, held: Digest, known: LockedChannel | null): ImgmatchError {

@@ -19,7 +19,7 @@ import {
 import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import { expandMatrix } from "../cells/expand.ts";
 import { channelGroups } from "../cells/groups.ts";
-import { type Named, versionTag } from "../cells/tag.ts";
+import type { Named } from "../cells/tag.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { ChannelEvent } from "./publication.ts";
 import { moveChannel } from "./move-channel.ts";
@@ -163,20 +163,12 @@ function lossOf({ name, fleet, losses }: Move): readonly Problem[] {
   ];
 }
 
-/** The lock of the channel's present images; null for a new channel and for content that is no image of a known fleet. */
+/** The lock of the channel's present images; null for a new channel and for content that is no index of a fleet. */
 async function servedBy(name: string, lock: Lock, { registry, fetch }: ChannelMeans): Promise<Lock | null> {
-  const repository = parseImageReference(lock.repository);
-  const manifest = await registry.readManifest(withTag(repository, name));
-  if (manifest === null) return null;
-  if (formatOf(manifest) !== null) return fetch(withDigest(repository, manifest.digest));
-  const known = lock.channels?.[name];
-  const single = (fleet: Lock) => {
-    const images = Object.entries(fleet.images).filter(([, { digest }]) => digest === manifest.digest);
-    return images.length === 0 ? null : { ...fleet, images: Object.fromEntries(images) };
-  };
-  const found = single(lock);
-  if (found !== null || known === undefined) return found;
-  return single(await fetch(withTag(repository, versionTag(known))));
+  const channel = withTag(parseImageReference(lock.repository), name);
+  const manifest = await registry.readManifest(channel);
+  if (manifest === null || formatOf(manifest) === null) return null;
+  return fetch(withDigest(channel, manifest.digest));
 }
 
 /** GitHub Actions, "Default environment variables"; GitLab, "Predefined CI/CD variables"; else the name of git or of the system. */

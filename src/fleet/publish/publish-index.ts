@@ -68,8 +68,8 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const before = await look();
   const { entries: described, assumed } = await describeImages(request);
   const { name, version, prefer = [], plainPull } = request;
-  const { repository } = reference;
-  const mine: FleetIndex = { name, version, repository, prefer, plainPull, entries: described };
+  const { repository, tag } = reference;
+  const mine: FleetIndex = { name, version, repository, tag, prefer, plainPull, entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
   const plain = show(wanted);
@@ -160,8 +160,9 @@ async function requireVouched({ digest, index }: CurrentIndex, request: IndexReq
   const { images, reference, name, version, vouching } = request;
   if ([...index.entries.keys()].every((cell) => images.has(cell))) return;
   // A good signature of something else, which was moved here, vouches for nothing.
-  const [theirs, mine] = [index, { name, version, repository: reference.repository }].map(
-    (each) => `${each.name} ${each.version} of ${each.repository}`,
+  const { repository, tag } = reference;
+  const [theirs, mine] = [index, { name, version, repository, tag }].map(
+    (each) => `${each.name} ${each.version} of ${each.repository}:${each.tag}`,
   );
   if (theirs !== mine)
     throw new ImgmatchError({

@@ -133,14 +133,11 @@ async function healTag(
 async function verifyIndexes(lock: Lock, registry: RegistryClient): Promise<readonly Problem[]> {
   const channels = Object.entries(lock.channels ?? {}).filter(([, { version }]) => version === lock.version);
   const tags = [versionTag(lock), ...channels.map(([name]) => name)];
-  const found = await Promise.all(tags.map((tag) => verifyIndex(lock, tag, registry)));
-  const images = channels.flatMap(([name, { digest }]) =>
-    found[tags.indexOf(name)] == null ? strayImage(lock, name, digest) : [],
-  );
+  const found = tags.map((tag) => verifyIndex(lock, tag, registry));
   const variants = (lock.variants ?? []).map(
     async (name) => (await verifyIndex(lock, name, registry)) ?? [goneIndex(lock, name)],
   );
-  return [...found.flatMap((each) => each ?? []), ...images, ...(await Promise.all(variants)).flat()];
+  return (await Promise.all([...found, ...variants])).flatMap((each) => each ?? []);
 }
 
 function goneIndex({ repository }: Lock, name: string): Problem {
@@ -150,13 +147,6 @@ function goneIndex({ repository }: Lock, name: string): Problem {
     message,
     fix: "find out who removed it; imgmatch publish writes it again",
   };
-}
-
-/** A channel that holds one image must hold an image of the lock. */
-function strayImage({ images, repository }: Lock, name: string, digest: Digest): readonly Problem[] {
-  if (Object.values(images).some((image) => image.digest === digest)) return [];
-  const message = `${repository}:${name} was moved to ${digest}, which is no image of the lock`;
-  return [{ code: "INDEX_CONFLICT", message, fix: "move the channel again: imgmatch promote --channel" }];
 }
 
 async function verifyIndex(

@@ -54,7 +54,7 @@ function readRules(repositories: Value): readonly TrustRule[] {
   return rules;
 }
 
-const ruleKeys = ["signers", "unsigned", "name", "repository", "moving", "downgrade"];
+const ruleKeys = ["signers", "unsigned", "name", "repository", "downgrade"];
 
 function readRule(text: string, value: Value): readonly TrustRule[] {
   const pattern = parseRepositoryPattern(text);
@@ -68,7 +68,6 @@ function readRule(text: string, value: Value): readonly TrustRule[] {
       member("repository"),
       "write where it was published, without the registry: team/app",
     ),
-    moving: readTags(member("moving")),
     downgrade: choice(member("downgrade"), ["allow", "refuse"], "allow"),
   };
   if (!("wrong" in pattern)) return [{ pattern, ...read }];
@@ -79,12 +78,6 @@ function readRule(text: string, value: Value): readonly TrustRule[] {
     at,
   );
   return [];
-}
-
-function readTags(value: Value): readonly string[] {
-  const tags = value.raw === undefined ? [] : itemsOf(value);
-  if (tags === null) report(value, `${nameOf(value)} must be a list of tags`, "write moving: [stable]");
-  return (tags ?? []).map((tag) => someText(tag, "write a tag, such as stable"));
 }
 
 function readSigners(rule: Value): TrustRule["signers"] {

@@ -24,8 +24,6 @@ export interface TrustRule {
   readonly name: string | null;
   /** The repository that the index must name as its own, without the registry, with `*`; null: the one that it is found in. */
   readonly repository: string | null;
-  /** Tags, with `*`, that may hold any version. */
-  readonly moving: readonly string[];
   readonly downgrade: "allow" | "refuse";
 }
 

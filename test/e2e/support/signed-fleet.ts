@@ -7,12 +7,14 @@ import { type ImageReference, parseImageReference, withTag } from "../../../src/
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { signWithKey } from "../../../src/trust/sign/make-signer.ts";
+import type { Signer } from "../../../src/trust/sign/signer.ts";
 import { type SignatureFormat, signImages } from "../../../src/trust/sign/sign-images.ts";
 import { image } from "../../resolve/support/locks.ts";
 
 export const registry = createRegistryClient();
 
 export interface SigningTestKey {
+  readonly signer: Signer;
   readonly pem: string;
   /** PKCS#8. */
   readonly privatePem: string;
@@ -29,6 +31,7 @@ export function createSigningKey(): SigningTestKey {
     sign: async (message) => sign("sha256", message, privateKey),
   });
   return {
+    signer,
     pem,
     privatePem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
     sign: async (reference, digest, format = "both") => {
@@ -37,13 +40,17 @@ export function createSigningKey(): SigningTestKey {
   };
 }
 
-/** Writes the index of a version with these cells, and answers the digests of the index and of each image. */
+/**
+ * Writes the index of a version with these cells, and answers the digests of the index and of each image. Under another tag it takes the
+ * place of what is there, as a channel's does.
+ */
 export async function publishFleet(
   repository: string,
   version: string,
   cells: readonly string[],
+  tag = version,
 ): Promise<{ readonly index: Digest; readonly images: ReadonlyMap<string, Digest> }> {
-  const reference = parseImageReference(`${repository}:${version}`);
+  const reference = parseImageReference(`${repository}:${tag}`);
   const { axes, platform, inputDigest, requires } = image();
   const images = new Map<string, Digest>();
   for (const cell of cells) images.set(cell, await pushImage(reference, `${version}-${cell}`));
@@ -52,7 +59,8 @@ export async function publishFleet(
       [cell, { axes, platform, inputDigest, requires, tag: `${version}-${cell}`, digest }] as const,
   );
   const name = reference.repository.slice(reference.repository.lastIndexOf("/") + 1);
-  await publishIndex({ registry, reference, name, version, images: new Map(named) });
+  const replace = tag !== version;
+  await publishIndex({ registry, reference, name, version, images: new Map(named), replace });
   return { index: await digestUnder(reference), images };
 }
 

@@ -16,7 +16,7 @@ export function indexOf({ name, version, prefer = [], images }: Lock): FleetInde
     const descriptor = { mediaType: "application/vnd.oci.image.manifest.v1+json", digest, size: 1234 };
     return [[cell, { image: indexed, descriptor }] as const];
   });
-  return { name, version, repository: "team/app", prefer, entries: new Map(entries) };
+  return { name, version, repository: "team/app", tag: version, prefer, entries: new Map(entries) };
 }
 
 export function readBack(index: FleetIndex, reference: ImageReference, maxBytes?: number): Lock {
