@@ -17,7 +17,6 @@ const longUnit = [
   "test/inspect/image/bombs.test.ts",
   "test/lock/update-lock.test.ts",
   "test/node/launch/fleet.test.ts",
-  "test/node/launch/nfd-compat.test.ts",
   "test/node/sh/fixtures.test.ts",
   "test/node/sh/long-answers.test.ts",
   "test/node/sh/random.test.ts",
