@@ -4,7 +4,7 @@ import type { GpuVendor } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { amdGpusOf } from "../resolve/amd-view.ts";
-import { viewHost } from "../resolve/host-view.ts";
+import type { HostView } from "../resolve/host-view.ts";
 import { type ResolveImageOptions, wantsCpu } from "../resolve/resolve-options.ts";
 import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
@@ -151,7 +151,7 @@ function coverClass(
   const { facts, names } = each;
   const winner = ranking.ranked[0];
   const isPlain = winner !== undefined && sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
-  const unused = new Set(isPlain ? unusedBy(lock, facts).map(({ vendor }) => vendor) : []);
+  const unused = new Set(isPlain ? unusedBy(lock, ranking.view).map(({ vendor }) => vendor) : []);
   const unusedGpus = unused.size > 0;
   const match = matchOf(lock, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
@@ -164,19 +164,19 @@ function coverClass(
     others: ranking.ranked.slice(1).map(({ cell }) => cell),
     unusedGpus,
     nearest: lacking ? nearestMiss(lock, each, ranking, unused, resolver) : null,
-    serve: lacking || match.native !== true ? serveBy(facts, lock, lacking ? undefined : winner) : null,
+    serve:
+      lacking || match.native !== true ? serveBy(ranking.view, lock, lacking ? undefined : winner) : null,
   };
 }
 
 /** An image that ignores its march must be compiled for it: another cell of that march would be the same. */
-function serveBy(facts: HostFacts, lock: Lock, winner: Ranking["ranked"][number] | undefined): string | null {
-  if (winner === undefined || !ignoresMarch(winner.image)) return cellFor(facts, lock);
+function serveBy(view: HostView, lock: Lock, winner: Ranking["ranked"][number] | undefined): string | null {
+  if (winner === undefined || !ignoresMarch(winner.image)) return cellFor(view, lock);
   return `compile ${winner.cell} for its march: its own files use nothing of it`;
 }
 
 /** null for a broken host: no image helps before a repair. */
-function cellFor(facts: HostFacts, lock: Lock): string | null {
-  const view = viewHost(facts);
+function cellFor(view: HostView, lock: Lock): string | null {
   return view.broken.length > 0 ? null : suggestCell(view, lock);
 }
 
@@ -203,13 +203,13 @@ function matchOf(
 
 function nearestMiss(
   lock: Lock,
-  { facts, names: [name = "a host"] }: HostClass,
-  { rejected }: Ranking,
+  { names: [name = "a host"] }: HostClass,
+  { rejected, view }: Ranking,
   unused: ReadonlySet<GpuVendor>,
   resolver: Resolver,
 ): NearMiss | null {
   const candidates = unused.size > 0 ? imagesOf(unused, lock, rejected) : rejected;
-  const nearest = resolver.nearest(facts, candidates);
+  const nearest = resolver.nearest(view, candidates);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;
   return { cell, reasons: namedReasons(misfits, name, cell) };

@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import type { Cover } from "../../../src/cover/cover-classes.ts";
 import type { CoverFleet } from "../../../src/cover/cover-fleet.ts";
 import type { NamedHost } from "../../../src/host/read-hosts.ts";
+import { viewHost } from "../../../src/resolve/host-view.ts";
 import { nearestFirst } from "../../../src/resolve/nearest.ts";
 import { rankImages, resolveImage } from "../../../src/resolve/resolve-image.ts";
 
@@ -26,7 +27,7 @@ export function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cove
     ]);
     if (match !== null) got.set(match.cell, (got.get(match.cell) ?? 0) + 1);
     else {
-      const [nearest] = nearestFirst(fleet.lock, rejected, facts, {});
+      const [nearest] = nearestFirst(fleet.lock, rejected, viewHost(facts), {});
       expect([found?.nearest?.cell, found?.nearest?.reasons.map(({ code }) => code)]).toEqual([
         nearest?.cell,
         nearest?.misfits.map(({ code }) => code),
