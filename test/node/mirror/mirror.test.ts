@@ -148,7 +148,10 @@ describe("The mirror of a published fleet", () => {
       return Object.entries(written.at(-1) ?? {}).filter(([name]) => name.includes("/image."));
     };
     for (const none of [[], [whole]]) expect(await imagesOf(...none)).toEqual([]);
-    expect(await imagesOf(whole, reference("1.0.0"))).toEqual([["imgmatch.dev/image.app", "1.0.0-v3"]]);
+    expect(await imagesOf(whole, reference("1.0.0"))).toEqual([
+      [expect.stringMatching(/^imgmatch\.dev\/image\.app-[0-9a-f]{8}$/), "1.0.0-v3"],
+      ["imgmatch.dev/image.app", "1.0.0-v3"],
+    ]);
     expect(written).toHaveLength(3);
   });
 
