@@ -4,7 +4,7 @@ import type { GpuVendor } from "../hardware/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { amdGpusOf } from "../resolve/amd-view.ts";
-import { viewHost } from "../resolve/host-view.ts";
+import type { HostView } from "../resolve/host-view.ts";
 import { type ResolveImageOptions, wantsCpu } from "../resolve/resolve-options.ts";
 import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
@@ -152,7 +152,7 @@ function coverClass(
   const { facts, names } = each;
   const winner = ranking.ranked[0];
   const isPlain = winner !== undefined && sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
-  const unused = isPlain ? vendorsUnusedBy(lock, facts) : noVendors;
+  const unused = isPlain ? vendorsUnusedBy(lock, ranking.view) : noVendors;
   const unusedGpus = unused.size > 0;
   const match = matchOf(lock, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
@@ -166,32 +166,36 @@ function coverClass(
     unusedGpus,
     nearest: lacking ? nearestMiss(lock, each, ranking, unused, resolver) : null,
     serve: lacking
-      ? serveLacking(facts, lock, unused)
+      ? serveLacking(facts, ranking.view, lock, unused)
       : match.native === true
         ? null
-        : serveBy(facts, lock, winner),
+        : serveBy(ranking.view, lock, winner),
   };
 }
 
 const noVendors: ReadonlySet<GpuVendor> = new Set();
 
 /** Where no driver drives the unused GPUs, its absence is to be cured: another image would leave them unused too. */
-function serveLacking(facts: HostFacts, lock: Lock, unused: ReadonlySet<GpuVendor>): string | null {
-  const idle = unused.size > 0 && unusedBy(lock, facts).length === 0;
-  if (!idle) return cellFor(facts, lock);
+function serveLacking(
+  facts: HostFacts,
+  view: HostView,
+  lock: Lock,
+  unused: ReadonlySet<GpuVendor>,
+): string | null {
+  const idle = unused.size > 0 && unusedBy(lock, view).length === 0;
+  if (!idle) return cellFor(view, lock);
   const [cause] = [...unused].flatMap((vendor) => causeOf(vendor, facts.problems) ?? []);
   return cause?.fix === undefined ? null : `${cause.code}: ${cause.fix}`;
 }
 
 /** An image that ignores its march must be compiled for it: another cell of that march would be the same. */
-function serveBy(facts: HostFacts, lock: Lock, winner: Ranking["ranked"][number] | undefined): string | null {
-  if (winner === undefined || !ignoresMarch(winner.image)) return cellFor(facts, lock);
+function serveBy(view: HostView, lock: Lock, winner: Ranking["ranked"][number] | undefined): string | null {
+  if (winner === undefined || !ignoresMarch(winner.image)) return cellFor(view, lock);
   return `compile ${winner.cell} for its march: its own files use nothing of it`;
 }
 
 /** null for a broken host: no image helps before a repair. */
-function cellFor(facts: HostFacts, lock: Lock): string | null {
-  const view = viewHost(facts);
+function cellFor(view: HostView, lock: Lock): string | null {
   return view.broken.length > 0 ? null : suggestCell(view, lock);
 }
 
@@ -218,13 +222,13 @@ function matchOf(
 
 function nearestMiss(
   lock: Lock,
-  { facts, names: [name = "a host"] }: HostClass,
-  { rejected }: Ranking,
+  { names: [name = "a host"] }: HostClass,
+  { rejected, view }: Ranking,
   unused: ReadonlySet<GpuVendor>,
   resolver: Resolver,
 ): NearMiss | null {
   const candidates = unused.size > 0 ? imagesOf(unused, lock, rejected) : rejected;
-  const nearest = resolver.nearest(facts, candidates);
+  const nearest = resolver.nearest(view, candidates);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;
   return { cell, reasons: namedReasons(misfits, name, cell) };

@@ -9,7 +9,7 @@ import { printable } from "../printable.ts";
 import { chosenNames } from "../lock/alternatives.ts";
 import { describeBy, describeCode, describeMeasured } from "./describe-measured.ts";
 import { suggestCell } from "./suggest-cell.ts";
-import { type HostView, usableGpus, viewHost } from "./host-view.ts";
+import { type HostView, usableGpus } from "./host-view.ts";
 import { findMisfits } from "./check-fit.ts";
 import { listSome } from "./misfit.ts";
 import { type Candidate, orderSteps } from "./order-steps.ts";
@@ -27,8 +27,8 @@ import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
  * for (const line of explainResolution(lock, facts)) process.stderr.write(`${line}\n`);
  */
 export function explainResolution(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): string[] {
-  const view = viewHost(host);
   const ranking = rankImages(lock, host, options);
+  const { view } = ranking;
   const rejected = findAllMisfits(lock, view, ranking, options);
   return [
     ...describeHost(view, vendorsIn(lock)),

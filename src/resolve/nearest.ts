@@ -25,10 +25,9 @@ export interface Miss {
 export function nearestFirst(
   lock: Lock,
   rejected: readonly Pick<Rejection, "cell">[],
-  host: HostFacts,
+  view: HostView,
   options: ResolveImageOptions,
 ): readonly Miss[] {
-  const view = viewHost(host);
   const judge = fitOptions(lock, options);
   return missesOf(lock, rejected, view, judge, askNow)
     .sort((a, b) => compareKeys(a.key, b.key))
@@ -87,7 +86,7 @@ export function noMatch(
   options: ResolveImageOptions,
   { explain = false }: { readonly explain?: boolean } = {},
 ): ImgmatchError {
-  const misses = nearestFirst(lock, rejected, host, options);
+  const misses = nearestFirst(lock, rejected, viewHost(host), options);
   const broken = misses.flatMap(({ misfits }) => misfits.slice(0, 1)).find(({ code }) => isOfHost(code));
   if (broken !== undefined && isOfHost(broken.code)) {
     return new ImgmatchError({ code: broken.code, message: broken.message, fix: broken.fix });

@@ -40,16 +40,11 @@ export interface Ranking extends RankedImages {
  * console.log(match?.reference ?? rejected);
  */
 export function resolveImage(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Resolution {
-  return answerOf(lock, host, rankImages(lock, host, options), options);
+  return answerOf(lock, rankImages(lock, host, options), options);
 }
 
 /** Turns a ranking into the answer for one host. */
-export function answerOf(
-  lock: Lock,
-  host: HostFacts,
-  ranking: Ranking,
-  options: ResolveImageOptions,
-): Resolution {
+export function answerOf(lock: Lock, ranking: Ranking, options: ResolveImageOptions): Resolution {
   return {
     schemaVersion: resolutionSchemaVersion,
     match: matchOf(lock, ranking),
@@ -57,7 +52,7 @@ export function answerOf(
       return ranking.rejected;
     },
     problems: ranking.problems,
-    ...findUnasked(lock, host, ranking, options),
+    ...findUnasked(lock, ranking, options),
   };
 }
 
@@ -117,6 +112,7 @@ export function rank(
   const ranked = sortCandidates(order, fits);
   let rejected: readonly Rejection[] | undefined;
   return {
+    view,
     ranked,
     get rejected() {
       rejected ??= refused.map((one) => rejectionOf(one, view, judge));

@@ -17,7 +17,7 @@ export interface Resolver {
   /** As `rankImages`. */
   readonly rank: (host: HostFacts) => Ranking;
   /** The first of `nearestFirst`. */
-  readonly nearest: (host: HostFacts, rejected: readonly Pick<Rejection, "cell">[]) => Miss | null;
+  readonly nearest: (host: HostView, rejected: readonly Pick<Rejection, "cell">[]) => Miss | null;
 }
 
 /**
@@ -37,11 +37,8 @@ export function createResolver(lock: Lock, options: ResolveImageOptions = {}): R
   };
   return {
     rank: rankHost,
-    resolve: (host) => answerOf(lock, host, rankHost(host), options),
-    nearest: (host, rejected) => {
-      const view = viewHost(host);
-      return nearestBy(kept.about(view), lock, rejected, view, question.judge);
-    },
+    resolve: (host) => answerOf(lock, rankHost(host), options),
+    nearest: (view, rejected) => nearestBy(kept.about(view), lock, rejected, view, question.judge),
   };
 }
 
@@ -61,8 +58,9 @@ export function resolveHosts(
 ): readonly HostResolution[] {
   const resolver = createResolver(lock, options);
   return hosts.map(({ name, facts }) => {
-    const resolution = resolver.resolve(facts);
-    const miss = resolution.match === null ? resolver.nearest(facts, resolution.rejected) : null;
+    const ranking = resolver.rank(facts);
+    const resolution = answerOf(lock, ranking, options);
+    const miss = resolution.match === null ? resolver.nearest(ranking.view, resolution.rejected) : null;
     const [first] = miss?.misfits ?? [];
     const nearest = miss === null || first === undefined ? null : { cell: miss.cell, ...first };
     return { host: name, ...resolution, nearest };

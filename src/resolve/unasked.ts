@@ -1,9 +1,8 @@
 /** Finds the choices of an answer that nobody asked for, so that none is made in silence. */
 
 import { type GpuVendor, gpuVendors, hasGpuCode, noGpus, vendorsOf } from "../hardware/requirement.ts";
-import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { usableGpus, viewHost } from "./host-view.ts";
+import { type HostView, usableGpus } from "./host-view.ts";
 import { nearestFirst } from "./nearest.ts";
 import { type ResolveImageOptions, wantsCpu } from "./resolve-options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
@@ -13,6 +12,8 @@ import { sideOf } from "./rules/gpu-side.ts";
 import type { OpenAxis, Rejection, Resolution, UnusedGpus } from "./verdict.ts";
 
 export interface RankedImages {
+  /** The host that was asked about, read once for the whole answer. */
+  readonly view: HostView;
   /** Images that fit, best first. */
   readonly ranked: readonly Candidate[];
   /** The others, by cell. */
@@ -23,22 +24,17 @@ export interface RankedImages {
 export type Unasked = Pick<Resolution, "unusedGpus" | "byPackage" | "openAxes" | "notes">;
 
 /** The optional fields of a resolution: each is there only where it has something to say. */
-export function findUnasked(
-  lock: Lock,
-  host: HostFacts,
-  ranking: RankedImages,
-  options: ResolveImageOptions = {},
-): Unasked {
+export function findUnasked(lock: Lock, ranking: RankedImages, options: ResolveImageOptions = {}): Unasked {
   const [winner] = ranking.ranked;
   if (winner === undefined) return {};
   const { driver } = winner.image.requires.cuda ?? {};
   const openAxes = findOpenAxes(lock, winner, ranking, options);
-  const notes = notesOf(winner, host);
+  const notes = notesOf(winner, ranking.view);
   const isPlain = sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
-  const unused = isPlain ? unusedBy(lock, host) : [];
+  const unused = isPlain ? unusedBy(lock, ranking.view) : [];
   const nearest = () => {
     const vendors = new Set(unused.map(({ vendor }) => vendor));
-    return laterWithGpuCode(winner, ranking) ?? nearestOf(vendors, lock, host, ranking, options);
+    return laterWithGpuCode(winner, ranking) ?? nearestOf(vendors, lock, ranking, options);
   };
   return {
     ...(unused.length === 0 ? {} : { unusedGpus: unusedGpus(unused, nearest) }),
@@ -48,9 +44,8 @@ export function findUnasked(
   };
 }
 
-function notesOf({ image: { requires } }: Candidate, host: HostFacts): readonly string[] {
+function notesOf({ image: { requires } }: Candidate, { amd }: HostView): readonly string[] {
   const { accelerator, rocm } = requires;
-  const amd = rocm == null ? null : viewHost(host).amd;
   return [
     ...(accelerator == null
       ? []
@@ -81,17 +76,15 @@ export function vendorsIn({ images }: Pick<Lock, "images">): readonly GpuVendor[
 }
 
 /** The GPUs under a driver that an image without GPU code leaves unused. A fleet without images for AMD does not miss the GPU of a processor. */
-export function unusedBy(lock: Pick<Lock, "images">, host: HostFacts) {
-  const view = viewHost(host);
+export function unusedBy(lock: Pick<Lock, "images">, view: HostView) {
   const isCard = view.amd?.gpus.some(({ integrated }) => integrated !== true) === true;
   return usableGpus(view, isCard ? gpuVendors : vendorsIn(lock));
 }
 
 /** The vendors of the GPUs that an image without GPU code leaves unused, also of those that no driver drives. */
-export function vendorsUnusedBy(lock: Pick<Lock, "images">, host: HostFacts): ReadonlySet<GpuVendor> {
-  const view = viewHost(host);
+export function vendorsUnusedBy(lock: Pick<Lock, "images">, view: HostView): ReadonlySet<GpuVendor> {
   const there = vendorsIn(lock).filter((vendor) => (view[vendor]?.gpus.length ?? 0) > 0);
-  return new Set([...unusedBy(lock, host).map(({ vendor }) => vendor), ...there]);
+  return new Set([...unusedBy(lock, view).map(({ vendor }) => vendor), ...there]);
 }
 
 /** The listed images with code for a GPU of these vendors. */
@@ -117,11 +110,10 @@ function laterWithGpuCode(winner: Candidate, { ranked, order }: RankedImages): U
 function nearestOf(
   vendors: ReadonlySet<GpuVendor>,
   lock: Lock,
-  host: HostFacts,
-  { rejected }: RankedImages,
+  { rejected, view }: RankedImages,
   options: ResolveImageOptions,
 ): UnusedGpus["nearest"] {
-  const [nearest] = nearestFirst(lock, imagesOf(vendors, lock, rejected), host, options);
+  const [nearest] = nearestFirst(lock, imagesOf(vendors, lock, rejected), view, options);
   const [misfit] = nearest?.misfits ?? [];
   if (nearest === undefined || misfit === undefined) return null;
   const { code, message } = misfit;

@@ -5,7 +5,6 @@ import type { Lock, LockedImage } from "../lock/lock.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import { findMisfits } from "./check-fit.ts";
 import { findCell } from "./find-cell.ts";
-import { viewHost } from "./host-view.ts";
 import { explainOrder } from "./rank.ts";
 import type { Candidate } from "./order-steps.ts";
 import { immutableReferenceOf, rankImages, referenceOf } from "./resolve-image.ts";
@@ -62,10 +61,12 @@ export function whyNotImage(
   options: ResolveImageOptions = {},
 ): WhyNot {
   const { cell, image } = findCell(lock, name);
-  const { ranked, order, problems } = rankImages(lock, host, options);
-  const reasons = findMisfits(image, viewHost(host), fitOptions(lock, options)).map(
-    ({ code, message, fix }) => ({ code, message, fix }),
-  );
+  const { view, ranked, order, problems } = rankImages(lock, host, options);
+  const reasons = findMisfits(image, view, fitOptions(lock, options)).map(({ code, message, fix }) => ({
+    code,
+    message,
+    fix,
+  }));
   const measured = describeMeasured(image);
   const index = ranked.findIndex((candidate) => candidate.cell === cell);
   const answer = {

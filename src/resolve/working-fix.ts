@@ -15,7 +15,7 @@ import type { FindCells } from "./find-cell.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import { sideOf } from "./rules/gpu-side.ts";
 import { driverSteps } from "./rules/driver.ts";
-import { presenceSteps } from "./rules/gpu-presence.ts";
+import { cpuCell, presenceSteps } from "./rules/gpu-presence.ts";
 import { requireSteps } from "./rules/nvidia-require.ts";
 import type { Cure, Misfit, ReasonCode, Remedy } from "./verdict.ts";
 
@@ -56,13 +56,7 @@ export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
 
 /** A fleet for several vendors has the axis `accel` in place of `cuda`. Both have the value `none`. */
 function byAccel(cure: Cure): Cure {
-  if (cure.remedy?.kind !== "cell" || cure.remedy.axes.cuda !== "none") return cure;
-  const { cuda: accel, ...others } = cure.remedy.axes;
-  return {
-    ...cure,
-    text: cure.text.replace("cuda=none", "accel=none"),
-    remedy: { kind: "cell", axes: { ...others, accel } },
-  };
+  return cure.remedy?.kind === "cell" && cure.remedy.axes.cuda === "none" ? cpuCell("accel") : cure;
 }
 
 /** An image that others built has no cell to add or to change. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { unaskedLines } from "../../src/resolve/answer-lines.ts";
+import { viewHost } from "../../src/resolve/host-view.ts";
 import { nearestFirst } from "../../src/resolve/nearest.ts";
 import { type ResolveImageOptions, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { avx512, cpuHost, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
@@ -81,7 +82,7 @@ describe("requireGpu", () => {
     const options = { pins: { python: "3.11" }, requireGpu: true };
     const answer = resolveImage(fleet, host, options);
     expect(answer.match).toBeNull();
-    const [nearest] = nearestFirst(fleet, answer.rejected, host, options);
+    const [nearest] = nearestFirst(fleet, answer.rejected, viewHost(host), options);
     expect(nearest?.cell).toBe("gpu-3.12");
     expect(resolveImage(fleet, host, { requireGpu: true }).match?.cell).toBe("gpu-3.12");
   });
@@ -123,7 +124,7 @@ describe("the nearest miss", () => {
       unbuilt: image({ digest: null }),
     });
     const { rejected } = resolveImage(lock, facts);
-    expect(nearestFirst(lock, rejected, facts, {}).map(({ cell }) => cell)).toEqual([
+    expect(nearestFirst(lock, rejected, viewHost(facts), {}).map(({ cell }) => cell)).toEqual([
       "unbuilt",
       "near",
       "far",

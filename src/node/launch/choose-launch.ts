@@ -74,7 +74,7 @@ export function chooseLaunch(
       units: choice.units.filter((unit) => unit.vendor === vendor),
       node: anywhere ? null : { key, value: imageValue(lock, winner.cell) },
     },
-    unasked: findUnasked(lock, choice.host, { ...ranking, ranked }, options),
+    unasked: findUnasked(lock, { ...ranking, ranked }, options),
     problems: ranking.problems.filter(({ code }) => !code.startsWith("HOST_")),
   };
 }

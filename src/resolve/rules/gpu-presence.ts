@@ -12,11 +12,14 @@ import { misfit } from "../misfit.ts";
 import type { Cure, Misfit } from "../verdict.ts";
 import type { RuleSteps } from "./rule.ts";
 
-const cpuCell: Cure = {
-  text: "add a cell with cuda=none",
-  remedy: { kind: "cell", axes: { cuda: "none" } },
-  adopted: "adopt an image without GPU code",
-};
+/** A cell without GPU code, in a fleet whose axis of accelerators is this. */
+export function cpuCell(axis: "cuda" | "accel"): Cure {
+  return {
+    text: `add a cell with ${axis}=none`,
+    remedy: { kind: "cell", axes: { [axis]: "none" } },
+    adopted: "adopt an image without GPU code",
+  };
+}
 
 /** At least one GPU is visible, and a driver drives them. */
 interface UsableGpus {
@@ -52,7 +55,7 @@ export function noGpu(vendor: GpuVendor, labelled: boolean): Misfit {
     labelled
       ? `needs an ${name} GPU, no label of this node names one`
       : `needs an ${name} GPU, this host has neither an ${name} device nor a driver`,
-    [{ text: `run it on a host with an ${name} GPU`, remedy: null }, cpuCell],
+    [{ text: `run it on a host with an ${name} GPU`, remedy: null }, cpuCell("cuda")],
   );
 }
 
@@ -61,7 +64,7 @@ export function noneVisible(vendor: GpuVendor, driver: string, problems: readonl
   const found = misfit(
     code,
     `needs an ${vendorNames[vendor]} GPU, this host has ${driver} and no visible GPU`,
-    [{ text: `make a GPU visible (${visible}, --gpus)`, remedy: null }, cpuCell],
+    [{ text: `make a GPU visible (${visible}, --gpus)`, remedy: null }, cpuCell("cuda")],
   );
   return because(found, vendor, problems);
 }

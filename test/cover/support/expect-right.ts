@@ -6,6 +6,7 @@ import type { CoverFleet } from "../../../src/cover/cover-fleet.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { NamedHost } from "../../../src/host/read-hosts.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
+import { viewHost } from "../../../src/resolve/host-view.ts";
 import { nearestFirst } from "../../../src/resolve/nearest.ts";
 import { rankImages, resolveImage } from "../../../src/resolve/resolve-image.ts";
 
@@ -36,7 +37,7 @@ export function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cove
     ]);
     if (match !== null) got.set(match.cell, (got.get(match.cell) ?? 0) + 1);
     else {
-      const [nearest] = nearestFirst(fleet.lock, rejected, facts, {});
+      const [nearest] = nearestFirst(fleet.lock, rejected, viewHost(facts), {});
       expect([found?.nearest?.cell, found?.nearest?.reasons.map(({ code }) => code)]).toEqual([
         nearest?.cell,
         nearest?.misfits.map(({ code }) => code),

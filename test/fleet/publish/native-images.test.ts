@@ -41,7 +41,15 @@ function indexOf({ name, version, prefer = [], plainPull, images }: Lock): Fleet
     const descriptor = { mediaType: "", digest: locked.digest, size: 1 };
     return [[cell, { image: { ...locked, digest: locked.digest }, descriptor }] as const];
   });
-  return { name, version, repository: "team/app", tag: version, prefer, plainPull, entries: new Map(entries) };
+  return {
+    name,
+    version,
+    repository: "team/app",
+    tag: version,
+    prefer,
+    plainPull,
+    entries: new Map(entries),
+  };
 }
 
 function plainOf(

@@ -21,7 +21,7 @@ import {
 import { isQuestionKey, questionKeys } from "../../../src/node/launch/labels/image-labels.ts";
 import { anyHost } from "../../properties/support/machines.ts";
 import { amdHost, gpu, gpuHost, h100, mi300x } from "../../resolve/support/hosts.ts";
-import { labelProblems } from "./support/node-affinity.ts";
+import { labelProblems } from "./support/label-problems.ts";
 
 const folder = "test/fixtures/hosts";
 const machines = readdirSync(folder).map((name): [string, HostFacts] => {

@@ -7,10 +7,10 @@
 import { amdArchitectures, findAmdArchitecture } from "../../../hardware/amd-architectures.ts";
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
 import { cudaOfDriver, driverBranches } from "../../../hardware/cuda-toolkits.ts";
-import { parseVersion } from "../../../hardware/driver-version.ts";
+import { compareMinor, parseCudaVersion, parseVersion } from "../../../hardware/driver-version.ts";
 import type { GpuVendor } from "../../../hardware/requirement.ts";
 import { unknownAmdGpu, unknownHost } from "../../../host/no-facts.ts";
-import { groupBy, remember } from "../../../io/collections.ts";
+import { groupBy } from "../../../io/collections.ts";
 import { alternativesOf } from "../../../lock/alternatives.ts";
 import type { DriverRequirement, Lock, LockedImage } from "../../../lock/lock.ts";
 import { viewAmd } from "../../../resolve/amd-view.ts";
@@ -36,7 +36,7 @@ export interface ServedGpus {
   readonly vendor: GpuVendor;
   /** Compute capabilities, or gfx targets. */
   readonly kinds: readonly string[];
-  /** Alternatives. AMD's have none. */
+  /** Alternatives. AMD's drivers do not count. */
   readonly drivers: readonly DriverRange[];
 }
 
@@ -50,6 +50,8 @@ interface Device {
   readonly vendor: GpuVendor;
   readonly kind: string;
 }
+
+type OneServed = Device & Pick<ServedGpus, "drivers">;
 
 /** A processor for which images were built, with these images. */
 interface Processor {
@@ -73,10 +75,14 @@ export function servedDevices(
 ): ReadonlyMap<string, readonly ServedGpus[]> {
   const question = openQuestion(lock, options);
   const eligible = question.cells.filter(([, image]) => isEligible(image, question.judge));
-  const drivers = driverStarts(eligible.map(([, image]) => image));
-  const wins = new Map(eligible.map(([cell]) => [cell, new Map<Device, Set<number>>()]));
+  const served = new Map(eligible.map(([cell]) => [cell, [] as OneServed[]]));
   for (const device of everyDevice) {
     const running = eligible.filter(([, image]) => runsOnDevice(image, device));
+    const drivers = driverStarts(
+      device,
+      running.map(([, image]) => image),
+    );
+    const wins = new Map(running.map(([cell]) => [cell, new Set<number>()]));
     const asked = { ...question, cells: running };
     for (const { platform, features, cells } of processorsOf(running)) {
       const isCompat = cells.some((cell) => hasMode(lock.images[cell], "compat"));
@@ -85,13 +91,14 @@ export function servedDevices(
         const { ranked } = rank(asked, unknownHost(platform), host, askNow);
         for (const cell of cells) {
           const first = ranked.find((each) => each.cell === cell || isSure(lock.images[each.cell]));
-          if (first?.cell === cell)
-            remember(wins.get(cell) ?? new Map(), device, () => new Set()).add(driver);
+          if (first?.cell === cell) wins.get(cell)?.add(driver);
         }
       }
     }
+    for (const [cell, won] of wins)
+      if (won.size > 0) served.get(cell)?.push({ ...device, drivers: rangesOf(won, drivers) });
   }
-  return new Map([...wins].map(([cell, devices]) => [cell, servedGpus(devices, drivers)]));
+  return new Map([...served].map(([cell, devices]) => [cell, byDrivers(devices)]));
 }
 
 /** Hosts with this device alone, with each driver, and for compatibility packages with each container toolkit. */
@@ -164,19 +171,15 @@ function amdView(target: string): HostView["amd"] {
   return viewAmd({ ...unknownHost("linux/amd64"), amd: { driver: "6.14.14", gpus: [gpu] } });
 }
 
-/** The drivers from which on some rule may answer otherwise, ascending. The first is older than all. */
-function driverStarts(images: readonly LockedImage[]): readonly number[] {
-  const steps = [
-    ...images
-      .flatMap(alternativesOf)
-      .flatMap(({ requires: { cuda } }) => (cuda === null ? [] : [driverSteps(cuda)])),
-    ...knownComputes.flat().flatMap((kind) => {
-      const compute = parseComputeCapability(kind);
-      return compute === null ? [] : [presenceSteps(compute)];
-    }),
-    // Where the driver's CUDA version changes.
-    { drivers: driverBranches.map(({ branch }) => String(branch)), after: false },
-  ];
+/** The drivers of a device from which on some rule may answer otherwise, ascending. The first is older than all. AMD's do not count. */
+function driverStarts({ vendor, kind }: Device, images: readonly LockedImage[]): readonly number[] {
+  const compute = vendor === "amd" ? null : parseComputeCapability(kind);
+  if (compute === null) return [0];
+  const ofImages = images
+    .flatMap(alternativesOf)
+    .flatMap(({ requires: { cuda } }) => (cuda === null ? [] : [driverSteps(cuda)]));
+  const branches = branchesAt(ofImages.flatMap(({ cudas }) => cudas));
+  const steps = [...ofImages, presenceSteps(compute), { drivers: branches, after: false }];
   const numbers = steps.flatMap(({ drivers, after }) =>
     drivers.flatMap((text) => {
       const parts = parseVersion(text);
@@ -187,18 +190,25 @@ function driverStarts(images: readonly LockedImage[]): readonly number[] {
   return [...new Set([1, ...numbers])].sort((a, b) => a - b);
 }
 
-function servedGpus(
-  devices: ReadonlyMap<Device, ReadonlySet<number>>,
-  drivers: readonly number[],
-): readonly ServedGpus[] {
-  const served = [...devices].map(([device, wins]) => ({
-    ...device,
-    drivers: device.vendor === "amd" ? [] : rangesOf(wins, drivers),
-  }));
-  return [
-    ...groupBy(served, ({ vendor, drivers: of }) => `${vendor} ${JSON.stringify(of)}`).values(),
-  ].flatMap((alike) =>
-    alike.slice(0, 1).map((first) => ({ ...first, kinds: alike.map(({ kind }) => kind) })),
+/** The driver branches at which the CUDA version of drivers reaches one of these, or is not known. */
+function branchesAt(cudas: readonly string[]): readonly string[] {
+  const compared = cudas.flatMap((cuda) => parseCudaVersion(cuda) ?? []);
+  const reached = (cuda: string | null) => {
+    const own = cuda === null ? null : parseCudaVersion(cuda);
+    return own === null ? "unknown" : compared.filter((other) => compareMinor(own, other) >= 0).length;
+  };
+  return driverBranches
+    .filter(({ cuda }, at) => at === 0 || reached(cuda) !== reached(driverBranches[at - 1]?.cuda ?? null))
+    .map(({ branch }) => String(branch));
+}
+
+function byDrivers(served: readonly OneServed[]): readonly ServedGpus[] {
+  const groups = groupBy(served, ({ vendor, drivers }) => `${vendor} ${JSON.stringify(drivers)}`);
+  return [...groups.values()].flatMap((alike) =>
+    alike.slice(0, 1).map(({ vendor, drivers }) => ({
+      ...{ vendor, drivers },
+      kinds: alike.map(({ kind }) => kind),
+    })),
   );
 }
 
