@@ -253,7 +253,9 @@ describe("Launching for real", needs(why), () => {
   }
 
   function docker(...args: readonly string[]): string {
-    return execFileSync("docker", args, { env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    // The machine's own command: one before 26, which may be the one that builds, knows no jobs in a stack.
+    const own = { ...env, PATH: process.env.PATH };
+    return execFileSync("docker", args, { env: own, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
   }
 
   /**
