@@ -81,10 +81,11 @@ export function unusedBy(lock: Pick<Lock, "images">, view: HostView) {
   return usableGpus(view, isCard ? gpuVendors : vendorsIn(lock));
 }
 
-/** The vendors of the GPUs that an image without GPU code leaves unused, also of those that no driver drives. */
+/** The vendors of the GPUs that an image without GPU code leaves unused. Where a driver drives none of them, those without a driver count. */
 export function vendorsUnusedBy(lock: Pick<Lock, "images">, view: HostView): ReadonlySet<GpuVendor> {
-  const there = vendorsIn(lock).filter((vendor) => (view[vendor]?.gpus.length ?? 0) > 0);
-  return new Set([...unusedBy(lock, view).map(({ vendor }) => vendor), ...there]);
+  const unused = unusedBy(lock, view);
+  if (unused.length > 0) return new Set(unused.map(({ vendor }) => vendor));
+  return new Set(vendorsIn(lock).filter((vendor) => (view[vendor]?.gpus.length ?? 0) > 0));
 }
 
 /** The listed images with code for a GPU of these vendors. */

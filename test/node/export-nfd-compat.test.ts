@@ -5,6 +5,7 @@ import { labelFormats } from "../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
 import { nfdCompatSpecs } from "../../src/node/export-nfd-compat.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
+import { viewHost } from "../../src/resolve/host-view.ts";
 import { anyHost, nvidiaLock } from "../properties/support/machines.ts";
 import { timeoutMs } from "../properties/support/runs.ts";
 import { image, lockOf, requirement, rocmImage } from "../resolve/support/locks.ts";
@@ -29,14 +30,17 @@ describe("an image's compatibility specification", () => {
         for (const [cell, locked] of Object.entries(lock.images)) {
           const { cuda } = locked.requires;
           // What a runtime checks, and how it treats a compatibility package, is not NFD's to say.
-          if (cuda?.require !== undefined || cuda?.driver.mode === "compat") continue;
+          const sides = cuda === null ? [] : [cuda, ...(cuda.or ?? [])];
+          if (sides.some(({ require, driver }) => require !== undefined || driver.mode === "compat"))
+            continue;
           const { images } = nfdCompatSpecs({ ...lock, images: { [cell]: locked } });
           if (images[0] === undefined) continue;
           const [{ tag, rules } = { tag: "", rules: [] }] = (images[0].spec as unknown as Spec)
             .compatibilities;
           expect(tag).toBe(locked.tag);
           for (const host of hosts
-            .filter(({ nvidia }) => nvidia?.driverScale === undefined)
+            // A Tegra has drivers of its own scale, of which a specification says nothing.
+            .filter((host) => (viewHost(host).nvidia?.scale ?? "linux") === "linux")
             .map(ofItsBranch)) {
             const fits = checkFit(locked, host, { cpuOnly: cuda === null }).ok;
             const features = { "local.label": featureFile(host) };
