@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createDockerEngine } from "../src/fleet/build/engines/docker/docker-engine.ts";
+import { createDockerEngine } from "../src/fleet/engines/docker/docker-engine.ts";
 import { parseImageReference } from "../src/oci/reference.ts";
 import { addBusybox } from "../test/e2e/support/busybox.ts";
 import { measure } from "./measure.ts";

@@ -73,7 +73,7 @@ export type { Place, Problem } from "./errors.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
 export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
 export type { BuildOptions } from "./fleet/build.ts";
-export type { BakeFile, BakeTarget } from "./fleet/build/bake-file.ts";
+export type { BakeFile, BakeTarget } from "./fleet/engines/bake-file.ts";
 export type {
   BuildEvent,
   BuildSummary,
@@ -81,10 +81,10 @@ export type {
   CellResult,
   FailedCell,
   InterruptedCell,
-} from "./fleet/build/built-cell.ts";
-export type { BuiltImage } from "./fleet/build/engine.ts";
-export type { EngineChoice } from "./fleet/build/engines/engine-choice.ts";
-export type { EngineName } from "./fleet/build/engines/engine-traits.ts";
+} from "./fleet/engines/built-cell.ts";
+export type { BuiltImage } from "./fleet/engines/engine.ts";
+export type { EngineChoice } from "./fleet/engines/engine-choice.ts";
+export type { EngineName } from "./fleet/engines/engine-traits.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";
 export type { ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions, Machine, Shard } from "./fleet/export-github-matrix.ts";

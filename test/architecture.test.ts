@@ -88,7 +88,7 @@ const pipeline = [
   "dockerfile",
   "context",
   "plan",
-  "build",
+  "engines",
   "publish",
 ] as const;
 

@@ -4,9 +4,9 @@ import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
-import type { BuildSummary } from "./build/built-cell.ts";
-import { defaultEngine, requirePush } from "./build/engines/engine-choice.ts";
-import { engineTraits } from "./build/engines/engine-traits.ts";
+import type { BuildSummary } from "./engines/built-cell.ts";
+import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
+import { engineTraits } from "./engines/engine-traits.ts";
 import { lockFileOf } from "./open/fleet-choice.ts";
 import {
   type LocalBaseChoice,

@@ -84,7 +84,7 @@ export async function heldBy(
   engines: readonly LocalEngine[],
   { env }: World,
 ): Promise<Pick<ResolveImageOptions, "local">> {
-  const { heldImages } = await import("../fleet/build/engines/local-images.ts");
+  const { heldImages } = await import("../fleet/engines/local-images.ts");
   const held = await Promise.all(engines.map((engine) => heldImages(engine, env)));
   return { local: new Set(held.flatMap((ids) => [...ids])) };
 }

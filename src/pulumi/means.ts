@@ -2,8 +2,8 @@
 
 import type { Output } from "@pulumi/pulumi";
 import { usageError } from "../errors.ts";
-import { type CacheOptions, cacheReference, checkCache, isShared } from "../fleet/build/engines/cache.ts";
-import { parseSsh, secretName } from "../fleet/build/engines/step-options.ts";
+import { type CacheOptions, cacheReference, checkCache, isShared } from "../fleet/engines/cache.ts";
+import { parseSsh, secretName } from "../fleet/engines/step-options.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { awaitValue, type ImageFleetArgs } from "./args.ts";
 import { pulumi } from "./packages.ts";

@@ -1,7 +1,7 @@
 /** Reads back and opens the images of a stack: the lock that the program gets says what their files need. */
 
 import { ImgmatchError, wholeMessage } from "../errors.ts";
-import type { ReadyCell } from "../fleet/build/jobs.ts";
+import type { ReadyCell } from "../fleet/engines/jobs.ts";
 import { findPublished } from "../fleet/publish/publish-image.ts";
 import type { Measured } from "../lock/lock.ts";
 import { measuredOf } from "../lock/needed-requirement.ts";

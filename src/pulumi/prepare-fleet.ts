@@ -3,7 +3,7 @@
 import { dirname, join, resolve as resolvePath } from "node:path";
 import type { ComponentResourceOptions, Input } from "@pulumi/pulumi";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
-import { sourceDateEpoch } from "../fleet/build/source-date-epoch.ts";
+import { sourceDateEpoch } from "../fleet/engines/source-date-epoch.ts";
 import { parseSelections } from "../fleet/cells/select.ts";
 import { declaredImages } from "../fleet/audit/declared-image.ts";
 import type { Examine } from "../fleet/audit/image-examiner.ts";

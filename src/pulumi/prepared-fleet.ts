@@ -6,7 +6,7 @@ import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import { parseImageReference, withTag } from "../oci/reference.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
 import type { Examine } from "../fleet/audit/image-examiner.ts";
-import { type FleetSources, type ReadyCell, requireReady } from "../fleet/build/jobs.ts";
+import { type FleetSources, type ReadyCell, requireReady } from "../fleet/engines/jobs.ts";
 import { findPublished, type FoundImage } from "../fleet/publish/publish-image.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import type { GivenNow } from "./providers/provider.ts";

@@ -10,8 +10,8 @@ import type {
   Output,
   Resource,
 } from "@pulumi/pulumi";
-import { lockedImageOf, lockOf } from "../fleet/build/built-cell.ts";
-import { jobOf, type ReadyCell } from "../fleet/build/jobs.ts";
+import { lockedImageOf, lockOf } from "../fleet/engines/built-cell.ts";
+import { jobOf, type ReadyCell } from "../fleet/engines/jobs.ts";
 import { parseDockerfile } from "../fleet/dockerfile/instructions.ts";
 import { endOfTarget } from "../fleet/dockerfile/stages.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";

@@ -1,7 +1,7 @@
 /** Decides the part of each cell in a stack from the plan, the registry and the stack's state. Pure. */
 
 import type { Digest } from "../oci/digest.ts";
-import type { ReadyCell } from "../fleet/build/jobs.ts";
+import type { ReadyCell } from "../fleet/engines/jobs.ts";
 import type { StackImage } from "./stack-images.ts";
 
 /**

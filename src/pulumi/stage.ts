@@ -17,9 +17,9 @@ import {
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import type { BuildRequest } from "../fleet/build/engine.ts";
-import { contextItems, isWhole } from "../fleet/build/engines/context-items.ts";
-import { writeContextItems } from "../fleet/build/engines/staged-context.ts";
+import type { BuildRequest } from "../fleet/engines/engine.ts";
+import { contextItems, isWhole } from "../fleet/engines/context-items.ts";
+import { writeContextItems } from "../fleet/engines/staged-context.ts";
 import type { ContextEntry } from "../fleet/context/context.ts";
 import { errnoMessage, ignoring } from "../io/files.ts";
 import { isLeft, ownedName } from "../io/owner.ts";

@@ -5,10 +5,10 @@ import { copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { BuildRequest, Engine } from "../../src/fleet/build/engine.ts";
-import { createDockerEngine } from "../../src/fleet/build/engines/docker/docker-engine.ts";
-import type { BuildEvent } from "../../src/fleet/build/built-cell.ts";
-import type { BuildJob } from "../../src/fleet/build/jobs.ts";
+import type { BuildRequest, Engine } from "../../src/fleet/engines/engine.ts";
+import { createDockerEngine } from "../../src/fleet/engines/docker/docker-engine.ts";
+import type { BuildEvent } from "../../src/fleet/engines/built-cell.ts";
+import type { BuildJob } from "../../src/fleet/engines/jobs.ts";
 import { buildJobs } from "../../src/fleet/run/build-jobs.ts";
 import { connectDocker } from "../../src/oci/engine/api.ts";
 import type { ContextEntry } from "../../src/fleet/context/context.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { createStaging } from "../../src/fleet/build/engines/staged-context.ts";
+import { createStaging } from "../../src/fleet/engines/staged-context.ts";
 import { cellContexts } from "../../src/fleet/context/cell-context.ts";
 import { listContext } from "../../src/fleet/context/context.ts";
 import { readContextUse } from "../../src/fleet/context/context-use.ts";

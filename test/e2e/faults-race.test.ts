@@ -2,8 +2,8 @@
 
 import { setMaxListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { BuiltImage, Engine } from "../../src/fleet/build/engine.ts";
-import { createDockerEngine } from "../../src/fleet/build/engines/docker/docker-engine.ts";
+import type { BuiltImage, Engine } from "../../src/fleet/engines/engine.ts";
+import { createDockerEngine } from "../../src/fleet/engines/docker/docker-engine.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { publishImage } from "../../src/fleet/publish/publish-image.ts";

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import { createDockerEngine } from "../../src/fleet/build/engines/docker/docker-engine.ts";
+import { createDockerEngine } from "../../src/fleet/engines/docker/docker-engine.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { contextEntries } from "../support/context-entries.ts";

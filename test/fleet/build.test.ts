@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { listenerFor } from "../../src/cli/report/build-listener.ts";
 import type { CommandContext } from "../../src/cli/command-context.ts";
 import type { Problem } from "../../src/errors.ts";
-import type { CellResult, FailedCell } from "../../src/fleet/build/built-cell.ts";
+import type { CellResult, FailedCell } from "../../src/fleet/engines/built-cell.ts";
 import { build } from "../../src/fleet/build.ts";
 import { plan } from "../../src/fleet/plan.ts";
 import type { FleetBuildEvent } from "../../src/fleet/run/run-plan.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { parseSecrets } from "../../src/fleet/build/engines/step-options.ts";
+import { parseSecrets } from "../../src/fleet/engines/step-options.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { inputLimits } from "../../src/io/limits.ts";

@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openCellLog } from "../../src/fleet/build/cell-log.ts";
+import { openCellLog } from "../../src/fleet/engines/cell-log.ts";
 import { removeDockerfiles, writeDockerfiles } from "../../src/fleet/dockerfile/dockerfiles.ts";
 import { ownedName } from "../../src/io/owner.ts";
 import { isTemporaryName, writeFileAtomic } from "../../src/io/write-file.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { dockerfileName, partOf, resourceName, timesBuilt } from "../../src/pulumi/stack-cells.ts";
 import { stackImages } from "../../src/pulumi/stack-images.ts";
-import type { ReadyCell } from "../../src/fleet/build/jobs.ts";
+import type { ReadyCell } from "../../src/fleet/engines/jobs.ts";
 
 const inputs = `sha256:${"ab".repeat(32)}` as const;
 const others = `sha256:${"cd".repeat(32)}` as const;

@@ -2,7 +2,7 @@
 
 import { lockPath } from "../../lock/lock.ts";
 import type { Command } from "commander";
-import type { EngineName } from "../../fleet/build/engines/engine-traits.ts";
+import type { EngineName } from "../../fleet/engines/engine-traits.ts";
 import { usageError } from "../../errors.ts";
 import { collect, withJson, withRegistries } from "./options.ts";
 

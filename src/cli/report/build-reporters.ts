@@ -1,6 +1,6 @@
 /** Reporters of a running build: each turns events into text for one kind of reader. */
 
-import type { BuildEvent, CellResult } from "../../fleet/build/built-cell.ts";
+import type { BuildEvent, CellResult } from "../../fleet/engines/built-cell.ts";
 import type { SummaryEvent } from "../../fleet/run/run-plan.ts";
 import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
 import { printable } from "../../printable.ts";

@@ -1,6 +1,6 @@
 /** Finds the part of an image that is its base's: by the base's registry or, if that fails, by the engine's copy. */
 
-import type { BuildWatch } from "../build/engine.ts";
+import type { BuildWatch } from "../engines/engine.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";

@@ -11,7 +11,7 @@ import {
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LockedLocal, Measured } from "../../lock/lock.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import type { BuildWatch, BuiltImage } from "../build/engine.ts";
+import type { BuildWatch, BuiltImage } from "../engines/engine.ts";
 import { createOriginReader, isLocal } from "./base-reader.ts";
 import { type OpenerOptions, builtImageOpener } from "./open-built.ts";
 

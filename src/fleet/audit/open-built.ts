@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
+import type { BuildWatch, BuiltImage, Engine } from "../engines/engine.ts";
 import { engineArchive, engineDiffIds } from "../../inspect/image/from-engine.ts";
 import { remember } from "../../io/collections.ts";
 import type { Environment } from "../../io/world.ts";

@@ -1,7 +1,7 @@
 /** Renders and checks the Dockerfile of each cell. */
 
 import { type Problem, throwProblems } from "../../errors.ts";
-import type { ContextFolder } from "../build/jobs.ts";
+import type { ContextFolder } from "../engines/jobs.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import { oncePer, oncePerText } from "../cells/once-per.ts";

@@ -6,7 +6,7 @@ import { InternalError } from "../../errors.ts";
 import { openPlainFile } from "../../io/plain-file.ts";
 import { isTemporaryName } from "../../io/write-file.ts";
 import { lockPath } from "../../lock/lock.ts";
-import type { ContextFolder } from "../build/jobs.ts";
+import type { ContextFolder } from "../engines/jobs.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import { oncePer } from "../cells/once-per.ts";

@@ -7,7 +7,7 @@ import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import type { FleetSources } from "../build/jobs.ts";
+import type { FleetSources } from "../engines/jobs.ts";
 import type { Cell } from "../cells/cell.ts";
 import { buildableCells, expandMatrix } from "../cells/expand.ts";
 import { type Selection, selectCells } from "../cells/select.ts";

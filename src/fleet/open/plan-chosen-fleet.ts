@@ -1,7 +1,7 @@
 /** Opens and plans the fleet that the options of a command choose. */
 
 import { groupBy } from "../../io/collections.ts";
-import type { EngineName } from "../build/engines/engine-traits.ts";
+import type { EngineName } from "../engines/engine-traits.ts";
 import { type Problem, throwProblems } from "../../errors.ts";
 import { linesToHide } from "../context/cell-context.ts";
 import type { Fleet } from "./open-fleet.ts";
@@ -142,7 +142,7 @@ async function localLookup(
   { engine = "docker", builder }: LocalBaseChoice,
   { env }: World,
 ): Promise<FindLocalBase> {
-  const { createLocalBaseLookup } = await import("../build/engines/local-images.ts");
+  const { createLocalBaseLookup } = await import("../engines/local-images.ts");
   return createLocalBaseLookup(engine, env, builder);
 }
 
@@ -162,7 +162,7 @@ async function heldBy(
     Object.values(each?.images ?? {}).some(({ digest, created }) => digest === null && created !== null),
   );
   if (!waiting) return {};
-  const { heldImages } = await import("../build/engines/local-images.ts");
+  const { heldImages } = await import("../engines/local-images.ts");
   return { held: await heldImages(keeper, env) };
 }
 

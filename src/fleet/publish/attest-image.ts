@@ -15,9 +15,9 @@ import {
   isCommit,
 } from "../../trust/provenance/write-provenance.ts";
 import type { StatementSigner } from "../../trust/sign/signer.ts";
-import type { BuildSummary } from "../build/built-cell.ts";
-import type { BuildWatch, Engine } from "../build/engine.ts";
-import type { FleetSources } from "../build/jobs.ts";
+import type { BuildSummary } from "../engines/built-cell.ts";
+import type { BuildWatch, Engine } from "../engines/engine.ts";
+import type { FleetSources } from "../engines/jobs.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { Attestations, Located, Matrix } from "../matrix/matrix.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";

@@ -8,8 +8,8 @@ import { formatImageReference, type ImageReference, withDigest, withTag } from "
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
 import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
-import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
-import { retryPush } from "../build/engines/push-failure.ts";
+import type { BuildWatch, BuiltImage, Engine } from "../engines/engine.ts";
+import { retryPush } from "../engines/push-failure.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 

@@ -2,8 +2,8 @@
 
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
-import type { BuiltCell, CellResult } from "../build/built-cell.ts";
-import type { BuildJob } from "../build/jobs.ts";
+import type { BuiltCell, CellResult } from "../engines/built-cell.ts";
+import type { BuildJob } from "../engines/jobs.ts";
 import { buildCell, type CellOptions } from "./build-cell.ts";
 
 export interface FinishedJob {

@@ -8,8 +8,8 @@ import {
   type CellResult,
   lockedImageOf,
   withImages,
-} from "../build/built-cell.ts";
-import { type FleetSources, isReady, jobOf, type ReadyCell, unreadyProblem } from "../build/jobs.ts";
+} from "../engines/built-cell.ts";
+import { type FleetSources, isReady, jobOf, type ReadyCell, unreadyProblem } from "../engines/jobs.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { buildJobs, type BuildJobsOptions } from "./build-jobs.ts";
 

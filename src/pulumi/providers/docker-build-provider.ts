@@ -1,7 +1,7 @@
 /** `Image` of `@pulumi/docker-build`: builds by a builder of buildx, whose BuildKit gets the context as a folder and pushes. */
 
 import type { ImageArgs, Platform, types } from "@pulumi/docker-build";
-import { inlineCache } from "../../fleet/build/engines/cache.ts";
+import { inlineCache } from "../../fleet/engines/cache.ts";
 import { installDockerBuild, packageOf } from "../packages.ts";
 import type { StackImage } from "../stack-images.ts";
 import type { GivenNow, ImageBuild, ImageMeans, ImageProvider } from "./provider.ts";

@@ -1,7 +1,7 @@
 /** The output of a running build: on a terminal, in a log, with --progress. */
 
 import { describe, expect, test, vi } from "vitest";
-import type { BuildEvent, BuiltCell } from "../../../src/fleet/build/built-cell.ts";
+import type { BuildEvent, BuiltCell } from "../../../src/fleet/engines/built-cell.ts";
 import type { SummaryEvent } from "../../../src/fleet/run/run-plan.ts";
 import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
 import { listenerFor } from "../../../src/cli/report/build-listener.ts";

@@ -1,8 +1,8 @@
 /** The lock of docs/examples/vision: as a build would write it, but with stand-ins for the digests of images and bases. */
 
 import { join } from "node:path";
-import { lockedImageOf } from "../../../src/fleet/build/built-cell.ts";
-import { isReady } from "../../../src/fleet/build/jobs.ts";
+import { lockedImageOf } from "../../../src/fleet/engines/built-cell.ts";
+import { isReady } from "../../../src/fleet/engines/jobs.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";

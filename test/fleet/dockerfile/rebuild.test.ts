@@ -1,7 +1,7 @@
 /** The place of the word of `--no-cache` in a Dockerfile. */
 
 import { expect, test } from "vitest";
-import { withRebuild } from "../../../src/fleet/build/jobs.ts";
+import { withRebuild } from "../../../src/fleet/engines/jobs.ts";
 
 test("stands at the beginning of every stage, and nothing else changes", () => {
   const text = [

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isReady, jobOf } from "../../../src/fleet/build/jobs.ts";
+import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { exportGithubMatrix } from "../../../src/fleet/export-github-matrix.ts";
 import { type Fleet, openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";

@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { lockedImageOf, lockOf } from "../../../src/fleet/build/built-cell.ts";
-import { isReady, jobOf } from "../../../src/fleet/build/jobs.ts";
+import { lockedImageOf, lockOf } from "../../../src/fleet/engines/built-cell.ts";
+import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { bakePlan } from "../../../src/fleet/export-bake.ts";
 import { declaredImages } from "../../../src/fleet/audit/declared-image.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { isReady, jobOf, unreadyProblem } from "../../../src/fleet/build/jobs.ts";
+import { isReady, jobOf, unreadyProblem } from "../../../src/fleet/engines/jobs.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { orderFleets } from "../../../src/fleet/open/workspace.ts";
 import { type FleetPlanOptions, planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";

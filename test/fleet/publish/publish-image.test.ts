@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Engine } from "../../../src/fleet/build/engine.ts";
+import type { Engine } from "../../../src/fleet/engines/engine.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../../src/oci/media-types.ts";

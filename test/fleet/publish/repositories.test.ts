@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
-import { isReady, jobOf } from "../../../src/fleet/build/jobs.ts";
+import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
 import { planToJson } from "../../../src/fleet/plan/plan-json.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import type { CellResult } from "../../../src/fleet/build/built-cell.ts";
+import type { CellResult } from "../../../src/fleet/engines/built-cell.ts";
 import { buildCell, type CellOptions, type Publishing } from "../../../src/fleet/run/build-cell.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";

@@ -4,7 +4,7 @@ import { chmodSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { createLocalBaseLookup } from "../../../src/fleet/build/engines/local-images.ts";
+import { createLocalBaseLookup } from "../../../src/fleet/engines/local-images.ts";
 import { connectDocker } from "../../../src/oci/engine/api.ts";
 import { createLocalBases } from "../../../src/oci/engine/tag-local-bases.ts";
 import type { Digest } from "../../../src/oci/digest.ts";

@@ -1,0 +1,64 @@
+/** Turns a failed build into a problem: of the Dockerfile, of a base image, or of the engine's disk. */
+
+import { ImgmatchError } from "../../errors.ts";
+import type { ProblemCode } from "../../problem-codes.ts";
+import { namesLocalBase } from "../../oci/local-base.ts";
+import type { Advice } from "./advice.ts";
+
+export interface BuildFailure {
+  /** The step as BuildKit names it, for example `[2/3] RUN make`; null when no step is to blame. */
+  readonly step: string | null;
+  readonly message: string;
+  /** The last lines that the failing step printed. */
+  readonly lastLines: readonly string[];
+}
+
+/** The engine's disk is full: BuildKit says so, or a program of a step. */
+export function isFull({ message, lastLines }: BuildFailure): boolean {
+  return [message, ...lastLines].some((line) => /no space left on device/i.test(line));
+}
+
+/**
+ * `BASE_UNRESOLVED` when a base image could not be had, `ENGINE_FAILED` on a full disk, else `BUILD_FAILED`.
+ * `folder`: where the engine keeps its data, if known.
+ */
+export function buildFailure(
+  cell: string,
+  failure: BuildFailure,
+  advice: Advice,
+  folder?: string,
+): ImgmatchError {
+  const { step, message, lastLines } = failure;
+  const place = step === null ? "the build failed" : `step ${step} failed`;
+  // An engine may quote a step of several lines, or what a program printed.
+  const [first = "", ...rest] = message.split(/\r?\n/);
+  const { code, fix } = kind(failure, advice, folder);
+  return new ImgmatchError({
+    code,
+    message: `${cell}: ${place}: ${first}`,
+    details: [...rest, ...lastLines].map((line) => `    ${line}`),
+    ...(fix === null ? {} : { fix }),
+  });
+}
+
+function kind(
+  failure: BuildFailure,
+  advice: Advice,
+  folder: string | undefined,
+): { readonly code: ProblemCode; readonly fix: string | null } {
+  const { step, message } = failure;
+  if (namesLocalBase(`${step} ${message}`)) {
+    const fix =
+      "the engine has this base for another platform alone: build it for this cell's too, or leave the cell out with --only";
+    return { code: "BASE_UNRESOLVED", fix };
+  }
+  const trust = advice.trust(message);
+  if (trust !== null) return { code: "BASE_UNRESOLVED", fix: trust };
+  const [, base] = /^\[internal\] load metadata for (\S+)/.exec(step ?? "") ?? [];
+  if (base !== undefined || /failed to resolve source metadata|pull access denied/.test(message)) {
+    const fix = `check that the engine reaches the registry of ${base ?? "the base image"}, that the image exists there, and log in if it is private`;
+    return { code: "BASE_UNRESOLVED", fix };
+  }
+  if (isFull(failure)) return { code: "ENGINE_FAILED", fix: advice.full(folder) };
+  return { code: "BUILD_FAILED", fix: null };
+}

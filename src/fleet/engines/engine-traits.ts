@@ -1,0 +1,24 @@
+/** The abilities of each engine, without loading any. */
+
+import type { LocalEngine } from "../../lock/lock.ts";
+
+export interface EngineTraits {
+  /** `--builder`: it has builders with names. */
+  readonly builders: boolean;
+  /** `--cache-from` and `--cache-to`. */
+  readonly cache: boolean;
+  /** The values of `--network`; null for names of the engine's own. */
+  readonly networks: readonly string[] | null;
+  /** The engine that keeps its images, so that they can be used without a push; null for builders that keep them to themselves. */
+  readonly keeper: LocalEngine | null;
+}
+
+const networks = ["default", "none", "host"];
+
+export const engineTraits = {
+  docker: { builders: false, cache: true, networks, keeper: "docker" },
+  buildx: { builders: true, cache: true, networks, keeper: null },
+  podman: { builders: false, cache: false, networks: null, keeper: "podman" },
+} as const satisfies Record<string, EngineTraits>;
+
+export type EngineName = keyof typeof engineTraits;

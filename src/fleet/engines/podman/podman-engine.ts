@@ -1,0 +1,190 @@
+/** Podman or Buildah, whichever is installed: both take the same flags, need no service and run without root. */
+
+import { rmSync } from "node:fs";
+import { access, copyFile, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ImgmatchError } from "../../../errors.ts";
+import { isDigest } from "../../../oci/digest.ts";
+import type { ProgramOptions } from "../../../io/run-program.ts";
+import type { Environment } from "../../../io/world.ts";
+import { lostBase } from "../../../oci/engine/tag-local-bases.ts";
+import { replaceLocalBases } from "../../../oci/local-base.ts";
+import { formatImageReference } from "../../../oci/reference.ts";
+import { isLoopback } from "../../../oci/registry/registry-endpoint.ts";
+import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../engine.ts";
+import { sourceDateEpoch } from "../source-date-epoch.ts";
+import { type Advice, adviceFor } from "../advice.ts";
+import type { StepOptions } from "../step-options.ts";
+import { buildFlags } from "../docker-build.ts";
+import { buildFailure } from "../build-failure.ts";
+import type { DockerEngineOptions } from "../docker/docker-engine.ts";
+import { lastLineOf, runProgram } from "../program.ts";
+import { pushFailure } from "../push-failure.ts";
+import {
+  createStaging,
+  nothingMore,
+  type StageContext,
+  withTemporaryFolder,
+  writtenFile,
+} from "../staged-context.ts";
+import { findPodman, findPodmanImage, type Podman } from "./podman-images.ts";
+
+/** `ca`: beside the certificates that it trusts already. */
+export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
+
+export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOptions): Promise<Engine> {
+  const usable = await withAuthority(await withReadableConfig(env), ca);
+  const advice = adviceFor("containers", ca);
+  const podman = await findPodman(usable);
+  const { program, version } = podman;
+  const epoch = sourceDateEpoch(env);
+  const means = { podman, stepOptions, stage: createStaging(epoch ?? 0), epoch, advice };
+  return {
+    isHere: true,
+    attests: false,
+    describe: async () => `${program} ${version}`,
+    diffIds: (name, watch) => diffIds(podman, name, watch),
+    build: (request, watch) => build(means, request, watch),
+    save: (image, { signal, onLog }) =>
+      writtenFile(async (file) => {
+        // Layers stand in it as they are, each under its digest: nothing is compressed for one reading.
+        const to = `docker-archive:${file}`;
+        await answerOf(podman, ["push", image.id.slice("sha256:".length), to], { signal, onLine: onLog });
+      }),
+    async push(image, to, { signal, onLog }) {
+      const name = formatImageReference(to);
+      return withTemporaryFolder(async (folder) => {
+        const file = join(folder, "digest");
+        const tls = isLoopback(to.registry) ? ["--tls-verify=false"] : [];
+        const { status, lastLines } = await runProgram(
+          program,
+          ["push", ...tls, "--digestfile", file, image.id.slice("sha256:".length), `docker://${name}`],
+          { env: usable, signal, onLine: onLog },
+        );
+        if (status !== 0) throw pushFailure(name, lastLineOf(lastLines), advice);
+        const digest = (await readFile(file, "utf8")).trim();
+        if (isDigest(digest)) return digest;
+        throw engineFailed(`${program} pushed ${name} without naming a digest`);
+      });
+    },
+  };
+}
+
+/** Throws `ENGINE_FAILED` with the last words of one that fails. */
+async function answerOf(
+  { program, env }: Podman,
+  args: readonly string[],
+  options: Pick<ProgramOptions, "signal" | "onLine">,
+): Promise<string> {
+  const { status, stdout, lastLines } = await runProgram(program, args, { env, ...options });
+  if (status !== 0) throw engineFailed(`${program}: ${lastLineOf(lastLines)}`);
+  return stdout;
+}
+
+async function diffIds(podman: Podman, name: string, { signal }: BuildWatch): Promise<readonly string[]> {
+  const { program } = podman;
+  const [kind, layers] =
+    program === "buildah"
+      ? [["inspect", "--type", "image"], ".OCIv1.RootFS.DiffIDs"]
+      : [["image", "inspect"], ".RootFS.Layers"];
+  const format = `{{range ${layers}}}{{println .}}{{end}}`;
+  const bare = name.replace(/^sha256:/, "");
+  const said = await answerOf(podman, [...kind, "--format", format, "--", bare], { signal });
+  return said.split("\n").filter(isDigest);
+}
+
+interface Means {
+  readonly podman: Podman;
+  readonly stepOptions: StepOptions;
+  readonly stage: StageContext;
+  readonly epoch: number | null;
+  readonly advice: Advice;
+}
+
+async function build(
+  { podman, stepOptions, stage, epoch, advice }: Means,
+  request: BuildRequest,
+  { signal, onLog }: BuildWatch,
+): Promise<BuiltImage> {
+  const { program, env } = podman;
+  for (const id of request.localBases ?? []) {
+    if ((await findPodmanImage(podman, id)) === null) throw lostBase(id, program);
+  }
+  const context = await stage(request);
+  return withTemporaryFolder(async (folder) => {
+    const [file, idFile] = [join(folder, "Dockerfile"), join(folder, "id")];
+    // They know an image by its id too.
+    await writeFile(
+      file,
+      replaceLocalBases(request.dockerfile, (id) => id.slice("sha256:".length)),
+    );
+    const ignoreFile = join(folder, "ignore");
+    await writeFile(ignoreFile, nothingMore);
+    // Older than 4 they do not know the flag.
+    const mayHide = request.contextFiles.some(({ path }) => /^\.(docker|container)ignore$/.test(path));
+    const steps: string[] = [];
+    const { status, lastLines } = await runProgram(
+      program,
+      [
+        // Buildah would keep the container of a step that fails.
+        ...["build", "--layers", "--force-rm", "--format", "docker", "--file", file],
+        ...["--iidfile", idFile],
+        ...(mayHide ? ["--ignorefile", ignoreFile] : []),
+        ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
+        ...buildFlags(request, stepOptions),
+        ...request.tags.flatMap((tag) => ["--tag", tag]),
+        context,
+      ],
+      {
+        env,
+        signal,
+        onLine: onLog,
+        // The steps come on standard output, what they print on standard error.
+        onOutput: (line) => {
+          if (/^(\[\d+\/\d+\] )?STEP /.test(line)) steps.push(line);
+          onLog(line);
+        },
+      },
+    );
+    if (status !== 0) {
+      const failure = {
+        step: steps.at(-1) ?? null,
+        message: lastLineOf(lastLines),
+        lastLines: lastLines.slice(-13, -1),
+      };
+      throw buildFailure(request.cell, failure, advice);
+    }
+    const id = (await readFile(idFile, "utf8")).trim().replace(/^sha256:/, "");
+    return { id: `sha256:${id}`, size: null };
+  });
+}
+
+/** A DOCKER_CONFIG without config.json is no login; these programs take it for an error. */
+async function withReadableConfig(env: Environment): Promise<Environment> {
+  const { DOCKER_CONFIG: folder, ...rest } = env;
+  if (folder === undefined) return env;
+  return access(join(folder, "config.json")).then(
+    () => env,
+    () => rest,
+  );
+}
+
+function engineFailed(message: string): ImgmatchError {
+  return new ImgmatchError({ code: "ENGINE_FAILED", message });
+}
+
+/**
+ * SSL_CERT_DIR is what Go's crypto/x509 (`root_unix.go`) reads beside the system's bundle, and replaces its usual folders.
+ * `--cert-dir` would hide the certificates and keys of all other registries (containers/image, `docker_client.go`).
+ */
+async function withAuthority(env: Environment, ca: string | undefined): Promise<Environment> {
+  if (ca === undefined) return env;
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-ca-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  await copyFile(ca, join(folder, "ca.pem"));
+  return { ...env, SSL_CERT_DIR: `${env.SSL_CERT_DIR || usualFolders}:${folder}` };
+}
+
+// crypto/x509, root_linux.go
+const usualFolders = "/etc/ssl/certs:/etc/pki/tls/certs";

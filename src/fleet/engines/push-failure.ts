@@ -1,0 +1,54 @@
+/** Turns an engine's words about a failed push into a problem, and pushes again if the failure may pass. */
+
+import { RegistryError } from "../../oci/registry/registry-error.ts";
+import { tryAgain, type TryOptions } from "../../oci/registry/try-again.ts";
+import type { BuildWatch } from "./engine.ts";
+import type { Advice } from "./advice.ts";
+
+// The words of Go's HTTP client, of distribution's and of containerd's errors, in which every engine tells what happened.
+// Docker 29 leaves the status out of "error from registry": what is no refusal there may pass. A manifest's 400 may be
+// about a blob that somebody else is just uploading: see registry/registry-error.ts.
+const temporary =
+  /HTTP status:? (408|429|5\d\d)|status code (408|429|5\d\d)|unexpected status from \w+ request to \S+: (408|429|5\d\d)|unexpected status from PUT request to \S+\/manifests\/\S+: 400|blob unknown|error from registry: |toomanyrequests|too many requests|connection (reset|refused)|broken pipe|\bEOF\b|i\/o timeout|TLS handshake timeout/i;
+
+/** `name`: what was pushed, from its registry on. */
+export function pushFailure(name: string, said: string, advice: Advice): RegistryError {
+  const registry = name.slice(0, name.indexOf("/"));
+  const message = `pushing ${name} failed: ${said}`;
+  const trust = advice.trust(said, registry);
+  if (trust !== null) return new RegistryError({ code: "REGISTRY_UNREACHABLE", message, fix: trust });
+  if (!isRefusal(said)) {
+    return new RegistryError({ code: "REGISTRY_FAILED", message }, { temporary: temporary.test(said) });
+  }
+  const fix = `log in with an account that may push: docker login ${registry}`;
+  return new RegistryError({ code: "REGISTRY_AUTH", message, fix });
+}
+
+/** The registry wants another login. A number alone says nothing: ports and digests have the same digits. */
+function isRefusal(said: string): boolean {
+  return /unauthorized|denied|authentication required|no basic auth credentials|forbidden|\bstatus(?: code)?:? 40[13]\b/i.test(
+    said,
+  );
+}
+
+/** Engines give up at the first answer of a registry that is no success: what may work the next time is tried again here. */
+type PushRetries = Pick<TryOptions, "retries" | "sleep" | "random">;
+
+/**
+ * Calls `push` until it does not fail with what may pass: only the layers that the registry does not have yet travel again. A
+ * login that is refused stays refused. The name that is pushed must be one that nobody else writes.
+ */
+export async function retryPush<T>(
+  push: () => Promise<T>,
+  { signal, onLog }: BuildWatch,
+  options: PushRetries = {},
+): Promise<T> {
+  const { retries = 3 } = options;
+  return tryAgain(push, {
+    ...options,
+    retries,
+    signal,
+    onRetry: (error, attempt, waitMs) =>
+      onLog(`${error.message}; try ${attempt + 1} of ${retries + 1} in ${(waitMs / 1000).toFixed(1)} s`),
+  });
+}

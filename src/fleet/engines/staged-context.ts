@@ -1,0 +1,129 @@
+/**
+ * Copies exactly the files of a build context into a folder, for engines that take a folder: files that `.dockerignore` and imgmatch
+ * leave out must not reach an image, and modes and times must be the same on every machine.
+ */
+
+import { createReadStream, rmSync } from "node:fs";
+import {
+  chmod,
+  lstat,
+  lutimes,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { isLeft, ownedName } from "../../io/owner.ts";
+import { remember } from "../../io/collections.ts";
+import type { BuildRequest } from "./engine.ts";
+import { type ContextItem, contextItems } from "./context-items.ts";
+
+/**
+ * An ignore file for a context of which all is to be sent. It goes before the one that lies in the context, which has done its work
+ * when the files were chosen, or does not count beside a Dockerfile's own.
+ */
+export const nothingMore = "# Nothing more than what is left out already.\n";
+
+type Staged = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
+
+export type StageContext = (request: Staged) => Promise<string>;
+
+// One listener for all: Node warns of more than ten.
+const roots = new Set<string>();
+
+process.once("exit", () => {
+  for (const root of roots) rmSync(root, { recursive: true, force: true });
+});
+
+/** One copy for all cells with the same context; removed when the process ends. */
+export function createStaging(mtime: number): StageContext {
+  const staged = new Map<string, Promise<string>>();
+  return (request) => {
+    const key = request.contextDigest ?? JSON.stringify([request.contextDir, request.contextFiles]);
+    return remember(staged, key, () => {
+      const made = stage(request, mtime);
+      made.catch(() => staged.delete(key));
+      return made;
+    });
+  };
+}
+
+const prefix = "imgmatch-context-";
+
+/** Removes copies that killed processes of this user left. Each is renamed first: a reader must find all of it or nothing. */
+async function removeLeft(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(tmpdir(), name);
+    const stats = await lstat(path).catch(() => null);
+    const isOwn = stats?.isDirectory() && stats.uid === process.getuid?.();
+    if (stats === null || !isOwn || !isLeft(name, stats.mtimeMs)) continue;
+    const gone = join(tmpdir(), prefix + ownedName());
+    await rename(path, gone)
+      .then(() => rm(gone, { recursive: true, force: true }))
+      .catch(() => {});
+  }
+}
+
+async function stage({ contextDir, contextFiles, contextDigest }: Staged, mtime: number): Promise<string> {
+  await removeLeft();
+  const root = join(tmpdir(), prefix + ownedName());
+  await mkdir(root, { mode: 0o700 });
+  roots.add(root);
+  // BuildKit keeps what a client has sent it from a folder of this name, and takes a file of the same path, size and time for the one
+  // that it has (docker/buildx, build/opt.go, SharedKey): equal names must mean equal files, and no other process has this one by chance.
+  const folder = join(root, contextDigest?.replace(":", "-") ?? basename(root));
+  await mkdir(folder);
+  const items = contextItems(contextDir, contextFiles, mtime);
+  await writeContextItems(folder, items);
+  // A new entry changes a folder's time, so from the end.
+  for (const { path } of [...items].reverse()) await lutimes(join(folder, path), mtime, mtime);
+  return folder;
+}
+
+/**
+ * Writes files, links and folders with their modes into an empty folder; the times are the caller's to set, from the end.
+ * A file is compared with its hash while it is copied: what it becomes afterwards changes nothing.
+ */
+export async function writeContextItems(folder: string, items: readonly ContextItem[]): Promise<void> {
+  for (const { path, type, mode, target, content } of items) {
+    const to = join(folder, path);
+    if (type === "link") await symlink(target ?? "", to);
+    else {
+      if (type === "folder") await mkdir(to);
+      else await writeFile(to, content?.() ?? "", { flag: "wx" });
+      await chmod(to, mode);
+    }
+  }
+}
+
+/** Folders for what an engine's program writes, removed when it has been read. */
+export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await makeFolder();
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The bytes of the file that `write` writes: a whole image, which comes from an engine in no other way. */
+export async function* writtenFile(write: (file: string) => Promise<unknown>): AsyncGenerator<Uint8Array> {
+  const folder = await makeFolder();
+  try {
+    const file = join(folder, "image.tar");
+    await write(file);
+    yield* createReadStream(file, { highWaterMark: 2 ** 20 });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function makeFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), "imgmatch-engine-"));
+}

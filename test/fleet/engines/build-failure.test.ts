@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { adviceFor } from "../../../src/fleet/engines/advice.ts";
+import { buildFailure } from "../../../src/fleet/engines/build-failure.ts";
+
+describe("why a build failed", () => {
+  it.each([
+    ["[internal] load metadata for docker.io/library/debian:12", "no such host", "BASE_UNRESOLVED"],
+    [null, "pull access denied for x, repository does not exist", "BASE_UNRESOLVED"],
+    ["[2/3] RUN make", "write /x: no space left on device", "ENGINE_FAILED"],
+    ["[2/3] RUN make", "exit code: 2", "BUILD_FAILED"],
+    [null, "dockerfile parse error line 2: unknown instruction: FOO", "BUILD_FAILED"],
+  ])("%s: %s is %s", (step, message, code) => {
+    expect(buildFailure("cell", { step, message, lastLines: [] }, adviceFor("engine"))).toMatchObject({
+      code,
+    });
+  });
+
+  it("is the disk also where only what the step runs says so", () => {
+    const lastLines = ["dd: error writing '/x': No space left on device", "4+0 records in"];
+    const full = { step: "[2/2] RUN dd", message: "exit code: 1", lastLines };
+    const failure = buildFailure("cell", full, adviceFor("engine"));
+    expect(failure).toMatchObject({ code: "ENGINE_FAILED" });
+    expect(failure.message).toContain("error writing");
+  });
+});
