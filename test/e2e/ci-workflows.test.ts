@@ -43,11 +43,12 @@ describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
   beforeAll(() => {
     if (!stack.available) return;
     // The runner's part of a job: npm has installed imgmatch, and the registry here wants no login.
+    const engine = stack.engineEnv.PATH ?? process.env.PATH;
     const bin = makeFolder({
       npx: `#!/bin/sh\nshift\nexec node ${cli} "$@"\n`,
       npm: "#!/bin/sh\n",
       imgmatch: `#!/bin/sh\nexec node ${cli} "$@"\n`,
-      docker: "#!/bin/sh\ncat > /dev/null\n",
+      docker: `#!/bin/sh\nif [ "$1" = login ]; then exec cat >/dev/null; fi\nPATH=${engine} exec docker "$@"\n`,
     });
     for (const name of ["npx", "npm", "imgmatch", "docker"]) chmodSync(join(bin, name), 0o755);
     const git = {
@@ -56,7 +57,7 @@ describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
       GIT_COMMITTER_NAME: "a",
       GIT_COMMITTER_EMAIL: "a@b",
     };
-    env = { ...process.env, ...git, ...stack.engineEnv, PATH: `${bin}:${process.env.PATH}` };
+    env = { ...process.env, ...git, ...stack.engineEnv, PATH: `${bin}:${engine}` };
   });
   afterAll(() => {
     for (const project of projects) project.remove();

@@ -2,6 +2,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
@@ -9,9 +10,10 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningEngine, startEngine } from "./support/engine.ts";
 import { rounds } from "./support/long.ts";
-import { cli, imgmatch, root } from "./support/program.ts";
+import { cli, imgmatch } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
+import { bundled } from "../support/bundle.ts";
 import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
@@ -104,7 +106,7 @@ describe("Kill and interrupt", needs(reason), () => {
     const script = join(folder, "write.mjs");
     writeFileSync(
       script,
-      `import { updateLock } from ${JSON.stringify(join(root, "dist/resolve.js"))};
+      `import { updateLock } from ${JSON.stringify(await bundled("src/lock/update-lock.ts", "update-lock.mjs"))};
 const image = { axes: {}, platform: "linux/amd64", tag: "t", inputDigest: "${digest}", digest: "${digest}", builder: "b",
   bases: [], created: null, size: null, requires: { cpu: { march: "x86-64", features: [] }, cuda: null } };
 const head = { schemaVersion: 2, name: "n", version: "1", repository: "r.example.com/n", matrixDigest: "${digest}" };
@@ -121,8 +123,8 @@ for (let n = 0; ; n++) {
       let images = 0;
       for (let moment = 0; moment < 50; moment++) {
         const child = spawn(process.execPath, [script, file], { stdio: ["ignore", "pipe", "inherit"] });
-        const ended = new Promise((resolve) => child.once("close", resolve));
-        await new Promise((resolve) => child.stdout.once("data", resolve));
+        const ended = once(child, "close");
+        await Promise.race([once(child.stdout, "data"), ended]);
         await new Promise((resolve) => setTimeout(resolve, moment % 17));
         child.kill("SIGKILL");
         await ended;

@@ -144,8 +144,8 @@ describe("Launching for real", needs(why), () => {
 
   describe("swarm", () => {
     it("runs a batch to its end with the generic resource, where the label is right", async () => {
-      await label("1.0.0-cdi");
       const line = await launch("swarm", "cdi", ["--name", "batch", "--gpus", "2", "--", "true"]);
+      await label(line, "1.0.0-cdi");
       sh(line);
       expect(await ended("batch")).toMatch(/Complete .* ago/);
       expect(inspect("batch", "{{json .Config.Env}}")).toMatch(
@@ -154,38 +154,28 @@ describe("Launching for real", needs(why), () => {
     });
 
     it("places it nowhere where the label is wrong, and as soon as it is right", async () => {
-      await label("another");
-      sh(
-        await launch("swarm", "cdi", [
-          "--name",
-          "waiting",
-          "--task",
-          "service",
-          "--gpus",
-          "1",
-          "--",
-          "sleep 1000",
-        ]),
-      );
+      const task = ["--name", "waiting", "--task", "service", "--gpus", "1", "--", "sleep 1000"];
+      const line = await launch("swarm", "cdi", task);
+      await label(line, "another");
+      sh(line);
       expect(await until(() => /no suitable node \(scheduling constraints/.test(errors("waiting")))).toBe(
         true,
       );
       expect(states("waiting")).not.toContain("Running");
-      await label("1.0.0-cdi");
+      await label(line, "1.0.0-cdi");
       expect(await until(() => states("waiting").some((state) => state.startsWith("Running")))).toBe(true);
       docker("service", "rm", "waiting");
     });
 
     it("refuses more GPUs than the node has", async () => {
-      await label("1.0.0-cdi");
       const lines = await launch("swarm", "cdi", ["--name", "greedy", "--gpus", "2", "--", "true"]);
+      await label(lines, "1.0.0-cdi");
       sh(lines.replace("NVIDIA-GPU=2", "NVIDIA-GPU=3"));
       expect(await until(() => /insufficient resources/.test(errors("greedy")))).toBe(true);
       docker("service", "rm", "greedy");
     });
 
     it("deploys a stack file", async () => {
-      await label("1.0.0-cdi");
       const file = await launch("swarm", "cdi", [
         "--yaml",
         "--name",
@@ -197,6 +187,7 @@ describe("Launching for real", needs(why), () => {
         "--",
         'echo "A is $A"',
       ]);
+      await label(file, "1.0.0-cdi");
       writeFileSync(join(folder, "stack.yaml"), file);
       docker("stack", "deploy", "--detach=true", "-c", join(folder, "stack.yaml"), "e2e");
       expect(await ended("e2e_job")).toMatch(/Complete .* ago/);
@@ -208,7 +199,6 @@ describe("Launching for real", needs(why), () => {
     });
 
     it("starts of a fleet exactly the image that the node says", async () => {
-      await label("1.0.0-cdi");
       const { stdout } = await imgmatch(
         [
           "launch",
@@ -225,6 +215,7 @@ describe("Launching for real", needs(why), () => {
         ],
         { cwd: folder, env },
       );
+      await label(stdout, "1.0.0-cdi");
       writeFileSync(join(folder, "fleet.yaml"), stdout);
       docker("stack", "deploy", "--detach=true", "-c", join(folder, "fleet.yaml"), "fleet");
       expect(await ended("fleet_app-1-0-0-cdi")).toMatch(/Complete .* ago/);
@@ -259,14 +250,14 @@ describe("Launching for real", needs(why), () => {
   }
 
   /**
-   * Every change of a node makes the swarm look again at its tasks, and reject those with generic resources ("assigned node
+   * Gives the node the label that the launch compares. Every change of a node makes the swarm look again at its tasks, and reject those with generic resources ("assigned node
    * no longer meets constraints", swarmkit's constraint enforcer in Docker 20.10): nothing may start at that moment.
    */
-  async function label(tag: string): Promise<void> {
+  async function label(launch: string, tag: string): Promise<void> {
+    const [, key = "no label"] = /node\.labels\.([\w.-]+)==/.exec(launch) ?? [];
     const node = docker("node", "ls", "-q").trim();
-    const format = '{{index .Spec.Labels "imgmatch.image.launch"}}';
-    if (docker("node", "inspect", "--format", format, node).trim() === tag) return;
-    docker("node", "update", "--label-add", `imgmatch.image.launch=${tag}`, node);
+    if (docker("node", "inspect", "--format", `{{index .Spec.Labels "${key}"}}`, node).trim() === tag) return;
+    docker("node", "update", "--label-add", `${key}=${tag}`, node);
     await sleep(2000);
   }
 

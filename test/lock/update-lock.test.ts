@@ -43,9 +43,9 @@ function deadPid(): number {
   return spawnSync(process.execPath, ["--version"]).pid;
 }
 
-/** A lock in a folder of its own. */
+/** Where a lock may be written, in a folder of its own. */
 function lockPath(): string {
-  return join(makeFolder({}), "images", "imgmatch.lock.json");
+  return join(makeFolder({ "images/.keep": "" }), "images", "imgmatch.lock.json");
 }
 
 describe("the lock on disk", () => {
@@ -62,7 +62,6 @@ describe("the lock on disk", () => {
 
   test("that cannot be read is not taken for an absent one", async () => {
     const path = lockPath();
-    mkdirSync(join(path, ".."));
     writeFileSync(path, "{");
     await expect(readLockIfPresent(path)).rejects.toMatchObject({ code: "LOCK_SYNTAX" });
     await expect(updateLock(path, () => lock)).rejects.toMatchObject({ code: "LOCK_SYNTAX" });

@@ -23,7 +23,7 @@ const byVendor: Readonly<Record<GpuVendor, ToolkitNames>> = {
     name: "CUDA",
     patterns: [
       /(?:^|\/)cuda:v?(\d+\.\d+(?:\.\d+)?)/,
-      /:(?:\S*[-_.])?cuda-?(\d+\.\d+(?:\.\d+)?)/,
+      /:(?:[^\s:]*[-_.])?cuda-?(\d+\.\d+(?:\.\d+)?)/,
       /(?:^|\/)nvidia\/(?:cuda|pytorch|tensorflow|tensorrt|tritonserver)(?=[:@]|$)()/,
     ],
     rowOf: (version) => `{ toolkit: "${version}" } in the axis cuda`,
@@ -31,8 +31,8 @@ const byVendor: Readonly<Record<GpuVendor, ToolkitNames>> = {
   amd: {
     name: "ROCm",
     patterns: [
-      /:(?:\S*[-_.])?rocm-?(\d+\.\d+(?:\.\d+)?)/,
-      /(?:^|\/)rocm\/[^:]+:(\d+\.\d+(?:\.\d+)?)(?=[-@]|$)/,
+      /:(?:[^\s:]*[-_.])?rocm-?(\d+\.\d+(?:\.\d+)?)/,
+      /(?:^|\/)rocm\/[^/:]+:(\d+\.\d+(?:\.\d+)?)(?=[-@]|$)/,
       /(?:^|\/)rocm\/[^/:@]+()/,
     ],
     rowOf: (version) => `{ rocm: "${version}" } in the axis accel`,

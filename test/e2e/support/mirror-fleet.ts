@@ -1,6 +1,6 @@
 /** A fleet of three CPU levels in a real registry, and what a node's mirror before it needs: facts of nodes, a proxy that fails. */
 
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -76,6 +76,8 @@ export async function startMirrorFleet(stack: RunningStack): Promise<MirrorFleet
       onTestFinished(stop);
       const login = mkdtempSync(join(folder, "login-"));
       writeFileSync(join(login, "config.json"), loginTo(host));
+      // The docker command looks for its plug-ins beside its logins.
+      symlinkSync(join(stack.engineEnv.DOCKER_CONFIG ?? "", "cli-plugins"), join(login, "cli-plugins"));
       const own = createProject({
         registry: `${host}/team`,
         name: "app",
