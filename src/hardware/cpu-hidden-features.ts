@@ -1,6 +1,8 @@
 /** Infers x86 features that Linux does not print from vendor, family and model of the CPU. */
 
+import { marchesOfModel } from "./cpu-models.ts";
 import table from "./cpu-hidden-features.json" with { type: "json" };
+import { compareVersions, type VersionParts } from "./driver-version.ts";
 import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
@@ -34,6 +36,34 @@ export function inferHiddenFeatures(
     (each) => each.vendor === vendor && each.family === family && each.models.includes(model),
   );
   return (row?.features ?? []).filter((feature) => visible.includes(extendedFeature(feature)));
+}
+
+/**
+ * Features that kernels before a version print under no name, although the CPU has them. Distributions may bring a name back to an older
+ * kernel, which then prints the feature. The version is one that prints the name; the first that does may be older.
+ */
+const printedFrom: Readonly<Record<string, VersionParts>> = { rdpid: [4, 19] };
+
+/** True if a kernel of this version may be silent about a feature that the CPU has. */
+export function mayBeUnprinted(feature: string, kernel: VersionParts): boolean {
+  const from = Object.hasOwn(printedFrom, feature) ? printedFrom[feature] : undefined;
+  return from !== undefined && compareVersions(kernel, from) < 0;
+}
+
+/**
+ * The features of an AMD model that this kernel prints under no name. They count where the CPU shows all else that its march has. Its
+ * hypervisor cannot take them away: AMD's processors have no control that makes RDPID fail (AMD64 Architecture Programmer's Manual, volume 2, VMCB).
+ */
+export function inferUnprinted(
+  vendor: string,
+  family: number,
+  model: number,
+  visible: readonly string[],
+  kernel: VersionParts,
+): readonly string[] {
+  const march = vendor === "AuthenticAMD" ? marchesOfModel(vendor, family, model)[0] : undefined;
+  const silent = (march?.features ?? []).filter((feature) => !visible.includes(feature));
+  return silent.every((feature) => mayBeUnprinted(feature, kernel)) ? silent : [];
 }
 
 export interface HiddenFeatureRow {

@@ -4,6 +4,7 @@ import type { GpuVendor } from "../hardware/requirement.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import type { ContainerGpus } from "./facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";
+import { isWsl } from "./nvidia/driver-library.ts";
 
 export const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
 
@@ -55,7 +56,10 @@ export interface RuntimeReading {
   readonly source: string | null;
 }
 
-/** Prefers `cdi` to `legacy`. `none` with an engine and neither of them; null without a visible engine. */
+/**
+ * Prefers `cdi` to `legacy`. `none` with an engine and neither of them; null without a visible engine, and on WSL2, where Docker Desktop
+ * keeps its engine and its toolkit in a virtual machine of its own.
+ */
 export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeReading {
   const { kind, runtime, programs } = vendors[vendor];
   for (const folder of cdiFolders) {
@@ -70,7 +74,7 @@ export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeRead
     return { way: "legacy", source: "/etc/docker/daemon.json" };
   }
   const engine = enginePrograms.find((path) => io.exists(path));
-  return engine === undefined ? { way: null, source: null } : { way: "none", source: engine };
+  return engine === undefined || isWsl(io) ? { way: null, source: null } : { way: "none", source: engine };
 }
 
 /** True if a `daemon.json` has a runtime of this name. Docker refuses a broken file, so it counts as none here. */

@@ -2,19 +2,27 @@
 
 import type { AmdGpuFacts, GpuFacts, HostProblem } from "./facts.ts";
 
-export function noDriver(devices: readonly string[]): HostProblem {
+/** A reason that the tables know, and its cure. */
+export interface KnownCause {
+  readonly reason: string;
+  readonly fix: string;
+}
+
+export function noDriver(devices: readonly string[], cause: KnownCause | null): HostProblem {
+  const why = cause === null ? "" : `: ${cause.reason}`;
   return {
     code: "HOST_NO_DRIVER",
-    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded`,
-    fix: "install the NVIDIA driver, or load it: modprobe nvidia",
+    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded${why}`,
+    fix: cause?.fix ?? "install the NVIDIA driver, or load it: modprobe nvidia",
   };
 }
 
-export function nouveau(devices: readonly string[]): HostProblem {
+/** For the free drivers of Linux, as sysfs names them: nouveau, NovaCore. */
+export function freeDriver(devices: readonly string[], driver: string, module: string): HostProblem {
   return {
     code: "HOST_NOUVEAU",
-    message: `nouveau holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}); CUDA needs NVIDIA's own driver`,
-    fix: "blacklist nouveau (blacklist nouveau, options nouveau modeset=0), install the NVIDIA driver, reboot",
+    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}); CUDA needs NVIDIA's own driver`,
+    fix: `blacklist ${module} (blacklist ${module}, options ${module} modeset=0), install the NVIDIA driver, reboot`,
   };
 }
 
@@ -34,20 +42,34 @@ export function libraryMismatch(driver: string | null, library: string | null): 
   };
 }
 
-export function noDevices(driver: string | null, devices: readonly string[]): HostProblem {
+export function noDevices(
+  driver: string | null,
+  devices: readonly string[],
+  cause: KnownCause | null = null,
+): HostProblem {
   const known = devices.length === 0 ? "" : `, although the PCI bus has ${devices.join(", ")}`;
+  const why = cause === null ? "" : `: ${cause.reason}`;
   return {
     code: "HOST_NO_DEVICES",
-    message: `driver ${driver ?? "(unknown version)"} is loaded and lists no GPU${known}`,
-    fix: "see dmesg for NVRM lines (RmInitAdapter failed, GSP firmware, power cables), then power-cycle the machine",
+    message: `driver ${driver ?? "(unknown version)"} is loaded and lists no GPU${known}${why}`,
+    fix:
+      cause?.fix ??
+      "see dmesg for NVRM lines (RmInitAdapter failed, GSP firmware, power cables; Xid 78: a vGPU guest needs a driver of its host's branch), then power-cycle the machine",
   };
 }
 
-export function missingDevices(listed: number, missing: readonly string[]): HostProblem {
+export function missingDevices(
+  listed: number,
+  missing: readonly string[],
+  cause: KnownCause | null = null,
+): HostProblem {
+  const why = cause === null ? "" : `: ${cause.reason}`;
   return {
     code: "HOST_NO_DEVICES",
-    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too`,
-    fix: "see dmesg for NVRM lines about this GPU, then power-cycle the machine or take the GPU out of service",
+    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too${why}`,
+    fix:
+      cause?.fix ??
+      "see dmesg for NVRM lines about this GPU, then power-cycle the machine or take the GPU out of service",
   };
 }
 
@@ -113,7 +135,7 @@ export function fieldUnknown(gpu: string, fields: readonly string[]): HostProble
   };
 }
 
-export function unsupported(gpu: string, reason: string, fix: string): HostProblem {
+export function unsupported(gpu: string, { reason, fix }: KnownCause): HostProblem {
   return { code: "HOST_GPU_UNSUPPORTED_BY_DRIVER", message: `GPU ${gpu}: ${reason}`, fix };
 }
 

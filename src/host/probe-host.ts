@@ -39,7 +39,8 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
     return probeOtherSystem(io, ociArchitecture(io));
   }
   const architecture = ociArchitecture(io);
-  const cpu = readCpu(io, architecture);
+  const kernel = kernelNumber(textOf(io, "/proc/sys/kernel/osrelease") ?? "");
+  const cpu = readCpu(io, architecture, kernel);
   const pci = readPciGpus(io);
   const nvidia = await readNvidia(io, ofVendor(pci, "10de"));
   const runtime = readNvidiaRuntime(io);
@@ -56,7 +57,7 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
   return {
     schemaVersion: factsSchemaVersion,
     platform: `linux/${architecture}`,
-    kernel: kernelNumber(textOf(io, "/proc/sys/kernel/osrelease") ?? ""),
+    kernel,
     cpu: cpu.facts,
     nvidia:
       nvidia.facts === null

@@ -82,6 +82,6 @@ export const machines: Readonly<Record<string, string>> = {
   "vmware-icelake-a40_vgpu": "x86-64-v4 | 535.183.01 proprietary | 12.2 | 8.6 datacenter | - | legacy",
   "windows-coffeelake-rtx2080": "unknown | no driver | - | unknown unknown | HOST_UNSUPPORTED | -",
   "wsl2-alderlake-rtx3060_smi_err": "x86-64-v3 | 545.46 unknown | 12.3 | 8.6 geforce | - | -",
-  "wsl2-zen3-rtx3080": "x86-64-v3 | 570.124.06 unknown | 12.8 | 8.6 geforce | - | none",
+  "wsl2-zen3-rtx3080": "x86-64-v3 | 570.124.06 unknown | 12.8 | 8.6 geforce | - | -",
   "wsl2-zen3-smi_crash": "x86-64-v3 | no driver | - | no gpu | HOST_SMI_FAILED | -",
 };

@@ -1,7 +1,8 @@
 /** Reads the CPU part of the facts. */
 
-import { inferHiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
+import { inferHiddenFeatures, inferUnprinted } from "../../hardware/cpu-hidden-features.ts";
 import { cpuLevel } from "../../hardware/cpu-levels.ts";
+import { parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import type { CpuFacts, FactsPart } from "../facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
 import { unreadable } from "../host-problems.ts";
@@ -9,8 +10,12 @@ import { type CpuInfo, parseCpuinfo } from "./cpuinfo.ts";
 
 const path = "/proc/cpuinfo";
 
-/** Reads `/proc/cpuinfo` of a machine of this architecture (OCI word: `amd64`, `arm64`, `ppc64le`, `riscv64`). */
-export function readCpu(io: Pick<HostIo, "readText">, architecture: string): FactsPart<CpuFacts> {
+/** Reads `/proc/cpuinfo` of a machine of this architecture (OCI word: `amd64`, `arm64`, `ppc64le`, `riscv64`) under a kernel (`6.8.0`, null if unknown). */
+export function readCpu(
+  io: Pick<HostIo, "readText">,
+  architecture: string,
+  kernel: string | null = null,
+): FactsPart<CpuFacts> {
   const text = io.readText(path);
   if (typeof text !== "string") {
     const why = text === denied ? "may not be read" : "does not exist";
@@ -22,7 +27,7 @@ export function readCpu(io: Pick<HostIo, "readText">, architecture: string): Fac
     const problems = [unreadable(path, `lists no CPU features of ${architecture}`)];
     return { facts: cpuFacts(info, null, architecture), problems, sources: {} };
   }
-  const hidden = hiddenFeatures(info);
+  const hidden = hiddenFeatures(info, kernel === null ? null : parseVersion(kernel));
   const features = [...new Set([...info.features, ...hidden])].sort();
   const source = hidden.length === 0 ? path : `${path} + family/model`;
   return { facts: cpuFacts(info, features, architecture), problems: [], sources: { "cpu.features": source } };
@@ -36,8 +41,14 @@ function cpuFacts(info: CpuInfo, features: readonly string[] | null, architectur
 }
 
 /** Features that this kernel prints under no name, by vendor, family and model. */
-function hiddenFeatures({ vendor, family, features }: CpuInfo): readonly string[] {
+function hiddenFeatures(
+  { vendor, family, features }: CpuInfo,
+  kernel: VersionParts | null,
+): readonly string[] {
   if (vendor === null || family === null || features === null) return [];
-  const inferred = inferHiddenFeatures(vendor, family.family, family.model, features);
+  const inferred = [
+    ...inferHiddenFeatures(vendor, family.family, family.model, features),
+    ...(kernel === null ? [] : inferUnprinted(vendor, family.family, family.model, features, kernel)),
+  ];
   return inferred.filter((name) => !features.includes(name));
 }

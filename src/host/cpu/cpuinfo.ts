@@ -56,8 +56,10 @@ function family(lines: Fields): CpuInfo["family"] {
 
 /** Kernels before 3.19 print `Features` once for all processors, later ones once each: the intersection serves both. */
 function arm64(lines: Fields): CpuInfo {
-  const features = common(lines.get("Features")?.map(words));
-  if (features === null) return nothing;
+  const printed = common(lines.get("Features")?.map(words));
+  if (printed === null) return nothing;
+  // Kernels of guests on Apple's CPUs print parts of SVE where there is no SVE: hwcaps of SVE2 were not tied to SVE.
+  const features = printed.includes("sve") ? printed : printed.filter((name) => !name.startsWith("sve"));
   const implementers = lines.get("CPU implementer") ?? [];
   const implementer = single(implementers);
   const parts = lines.get("CPU part") ?? [];

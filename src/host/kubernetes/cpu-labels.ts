@@ -57,7 +57,7 @@ export function cpuFromLabels(
   const alwaysNamed =
     names.length === 0
       ? []
-      : [...alwaysLabelled(architecture), ...(all ? blockedByDefault(architecture) : [])];
+      : [...alwaysLabelled(architecture, proven), ...(all ? blockedByDefault(architecture) : [])];
   const absent = new Set(alwaysNamed.filter((feature) => !proven.has(feature)));
   const builtIn = identity === null ? [] : featuresByModel(identity, proven, absent);
   const features = [...new Set([...proven, ...builtIn])].sort();
@@ -104,8 +104,8 @@ function identify(labels: Labels): Identity | null {
 }
 
 /**
- * The features that the CPU's model has, among those that labels leave open. They count only if every labelled feature of its march is
- * there: a machine that hides one may hide others. A virtual machine may also hide single features that no level has (rdrand, rdseed), so
+ * The features that the CPU's model has, among those that labels leave open. They count only if the labels deny at most one feature of its
+ * march: a machine that hides several may hide others. A virtual machine may also hide single features that no level has (rdrand, rdseed), so
  * there the model proves the psABI levels alone.
  */
 function featuresByModel(
@@ -119,10 +119,12 @@ function featuresByModel(
   const common = first.features.filter((feature) =>
     others.every((march) => march.features.includes(feature)),
   );
-  if (common.some((feature) => absent.has(feature))) return [];
+  if (common.filter((feature) => absent.has(feature)).length > 1) return [];
   const virtual = proven.has("hypervisor");
   const levels = virtual ? new Set(psAbiFeatures(first)) : null;
-  return common.filter((feature) => !proven.has(feature) && (levels === null || levels.has(feature)));
+  return common.filter(
+    (feature) => !proven.has(feature) && !absent.has(feature) && (levels === null || levels.has(feature)),
+  );
 }
 
 /** The features of the highest psABI level that a march contains. */

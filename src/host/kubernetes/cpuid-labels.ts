@@ -71,11 +71,17 @@ export function blockedByDefault(architecture: string): readonly string[] {
   return architecture === "amd64" ? x86Labels.blocked : [];
 }
 
-/** The Linux names whose absence among the labels proves that the CPU does not have them. */
-export function alwaysLabelled(architecture: string): readonly string[] {
+/** The Linux names whose absence among the labels proves that the CPU does not have them, by the features that the labels prove. */
+export function alwaysLabelled(architecture: string, proven: ReadonlySet<string>): readonly string[] {
   if (architecture === "arm64") return armAlways;
-  return architecture === "amd64" ? x86Labels.always : [];
+  if (architecture !== "amd64") return [];
+  return proven.has("avx512f")
+    ? x86Labels.always
+    : x86Labels.always.filter((feature) => !labelledWithAvx512.includes(feature));
 }
+
+/** NFD 0.8 to 0.11 looks for these on CPUs with AVX-512 alone (klauspost/cpuid before pull request 108). */
+const labelledWithAvx512: readonly string[] = ["gfni", "vaes", "vpclmulqdq"];
 
 const x86Names: ReadonlyMap<string, string> = new Map(
   Object.values(x86Labels)

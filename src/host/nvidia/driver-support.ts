@@ -2,45 +2,89 @@
 
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
-import { branchDrives, findArchitecture } from "../../hardware/gpu-architectures.ts";
+import { branchDrives, findArchitecture, type GpuArchitecture } from "../../hardware/gpu-architectures.ts";
 import type { GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
-import { gpuLabel, missingDevices, noDevices, unsupported } from "../host-problems.ts";
+import { gpuLabel, type KnownCause, missingDevices, noDevices, unsupported } from "../host-problems.ts";
 import { completeGpus } from "./complete-gpus.ts";
 import { fromPci, isExcluded } from "./proc-reading.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** The reason why this driver cannot drive the GPU; null if none is known. */
+type DriverFacts = Pick<NvidiaFacts, "driver" | "module">;
+
+/** The reason why this driver cannot drive the GPU; null if none is known. `others` are the cards that the cure must not lose. */
 export function supportProblem(
   gpu: GpuFacts,
-  { driver, module }: Pick<NvidiaFacts, "driver" | "module">,
+  driver: DriverFacts,
+  others: readonly GpuFacts[] = [],
 ): HostProblem | null {
-  const compute = gpu.compute === null ? null : parseComputeCapability(gpu.compute);
-  const architecture = compute === null ? null : findArchitecture(compute);
+  const cause = whyUndriven(gpu, driver, others);
+  return cause === null ? null : unsupported(gpuLabel(gpu), cause);
+}
+
+function whyUndriven(
+  gpu: GpuFacts,
+  { driver, module }: DriverFacts,
+  others: readonly GpuFacts[],
+): KnownCause | null {
+  const architecture = architectureOf(gpu);
   const version = driver === null ? null : parseDriverVersion(driver);
   if (architecture === null || version === null) return null;
   const generation = `${architecture.name}, compute capability ${gpu.compute}`;
   if (branchDrives(architecture, driverBranch(version)) === false) {
     const { firstDriverBranch: first, lastDriverBranch: last } = architecture;
     const isTooOld = first !== null && driverBranch(version) < first;
-    const reason = isTooOld
-      ? `driver ${driver} does not drive ${generation} yet; R${first} is the first branch that does`
-      : `driver ${driver} no longer drives ${generation}; R${last} is the last branch that does`;
-    return unsupported(
-      gpuLabel(gpu),
-      reason,
-      `install a driver of branch ${isTooOld ? `${first} or newer` : last}`,
-    );
+    return isTooOld
+      ? {
+          reason: `driver ${driver} does not drive ${generation} yet; R${first} is the first branch that does`,
+          fix: `install a driver of branch ${first} or newer`,
+        }
+      : {
+          reason: `driver ${driver} no longer drives ${generation}; R${last} is the last branch that does`,
+          fix: `install a driver of branch ${last}`,
+        };
   }
-  if (module === "open" && architecture.openModule === "unsupported") {
-    const reason = `the open kernel module ${driver} does not drive ${generation}: it needs a GSP, from Turing (7.5) on`;
-    return unsupported(gpuLabel(gpu), reason, "install the proprietary flavor of the driver");
-  }
-  if (module === "proprietary" && architecture.openModule === "required") {
-    const reason = `the proprietary kernel module ${driver} does not drive ${generation}`;
-    return unsupported(gpuLabel(gpu), reason, "install the open flavor of the driver");
-  }
+  if (module === "open" && architecture.openModule === "unsupported")
+    return {
+      reason: `the open kernel module ${driver} does not drive ${generation}: it needs a GSP, from Turing (7.5) on`,
+      fix: otherFlavor("proprietary", "required", others),
+    };
+  if (module === "proprietary" && architecture.openModule === "required")
+    return {
+      reason: `the proprietary kernel module ${driver} does not drive ${generation}`,
+      fix: otherFlavor("open", "unsupported", others),
+    };
   return null;
+}
+
+/** One flavor is loaded for all cards: a flavor that loses another card cures nothing. */
+function otherFlavor(
+  flavor: "open" | "proprietary",
+  loses: "required" | "unsupported",
+  others: readonly GpuFacts[],
+): string {
+  const lost = others.filter((gpu) => architectureOf(gpu)?.openModule === loses).map(gpuLabel);
+  return lost.length === 0
+    ? `install the ${flavor} flavor of the driver`
+    : `no flavor of the driver drives this GPU and GPU ${lost.join(", ")} together: move one of them to another machine, or hand it to a virtual machine`;
+}
+
+function architectureOf({ compute }: GpuFacts): GpuArchitecture | null {
+  const parsed = compute === null ? null : parseComputeCapability(compute);
+  return parsed === null ? null : findArchitecture(parsed);
+}
+
+/** For GPUs without a loaded driver: the branch of which the libraries on disk are, or any newer branch, may have dropped the card. */
+export function whyNotLoaded(gpus: readonly GpuFacts[], installed: string | null): KnownCause | null {
+  const found = gpus.flatMap((gpu) => whyUndriven(gpu, { driver: installed, module: null }, gpus) ?? []);
+  if (found[0] !== undefined || installed !== null) return found[0] ?? null;
+  const last = gpus.flatMap((gpu) => architectureOf(gpu)?.lastDriverBranch ?? []);
+  if (last.length === 0) return null;
+  const branch = Math.min(...last);
+  return {
+    reason: `R${branch} is the last branch that drives it`,
+    fix: `install a driver of branch ${branch}`,
+  };
 }
 
 /** GPUs that are on the PCI bus and that the loaded driver does not list: the reason, as far as it is known. */
@@ -59,26 +103,27 @@ export async function unlistedProblems(
   const unclaimed = await completeGpus(free.map(fromPci), pci, null);
   const reasons = unclaimed.gpus.map((gpu) => unclaimedProblem(gpu, facts));
   if (isExplained) return reasons;
-  const missing = unlisted
-    .filter(({ driver, bus }) => driver === "nvidia" && !isExcluded(io, bus))
-    .map(({ bus }) => bus);
+  const bound = unlisted.filter(({ driver, bus }) => driver === "nvidia" && !isExcluded(io, bus));
+  const missing = bound.map(({ bus }) => bus);
+  // The device of a card that the module does not drive stays bound to the module.
+  const { gpus } = await completeGpus(bound.map(fromPci), pci, null);
+  const cause = gpus.flatMap((gpu) => whyUndriven(gpu, facts, [...facts.gpus, ...gpus]) ?? [])[0] ?? null;
   if (facts.gpus.length === 0)
     return reasons.length > 0 && missing.length === 0
       ? reasons
-      : [...reasons, noDevices(facts.driver, missing)];
+      : [...reasons, noDevices(facts.driver, missing, cause)];
   return missing.length === 0 || listed.has(null)
     ? reasons
-    : [...reasons, missingDevices(facts.gpus.length, missing)];
+    : [...reasons, missingDevices(facts.gpus.length, missing, cause)];
 }
 
 /** For a GPU that no kernel driver holds although NVIDIA's is loaded. */
 function unclaimedProblem(gpu: GpuFacts, facts: NvidiaFacts): HostProblem {
   return (
-    supportProblem(gpu, facts) ??
-    unsupported(
-      gpuLabel(gpu),
-      `driver ${facts.driver ?? "(unknown version)"} is loaded and did not take it`,
-      "see dmesg for NVRM lines; install a driver that supports this GPU",
-    )
+    supportProblem(gpu, facts, facts.gpus) ??
+    unsupported(gpuLabel(gpu), {
+      reason: `driver ${facts.driver ?? "(unknown version)"} is loaded and did not take it`,
+      fix: "see dmesg for NVRM lines; install a driver that supports this GPU",
+    })
   );
 }

@@ -8,7 +8,7 @@ import * as problem from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
 import { knownSources, unknownNvidia } from "../no-facts.ts";
 import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
-import { supportProblem, unlistedProblems } from "./driver-support.ts";
+import { supportProblem, unlistedProblems, whyNotLoaded } from "./driver-support.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { fromPci } from "./proc-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
@@ -24,21 +24,29 @@ export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<Nv
   return around.tegra === null ? withoutDriver(around) : factsOf(io, around, tegraReading(around.tegra));
 }
 
+/** Linux' own drivers of NVIDIA's GPUs: the name in sysfs, and the kernel module. Source: drivers/gpu/drm/nouveau, drivers/gpu/nova-core. */
+const freeDrivers: Readonly<Record<string, string>> = { nouveau: "nouveau", NovaCore: "nova_core" };
+
 /** GPUs that no NVIDIA driver holds: their products, and the driver that holds them instead. */
-async function withoutDriver({ pci, problems }: Surroundings): Promise<NvidiaPart> {
-  const ours = pci.filter(({ driver }) => driver === null || driver === "nouveau" || driver === "nvidia");
+async function withoutDriver({ pci, problems, libraries }: Surroundings): Promise<NvidiaPart> {
+  const isFree = ({ driver }: PciGpu) => driver !== null && Object.hasOwn(freeDrivers, driver);
+  const ours = pci.filter((gpu) => gpu.driver === null || gpu.driver === "nvidia" || isFree(gpu));
   const others = pci.filter((gpu) => !ours.includes(gpu));
   const buses = (gpus: readonly PciGpu[]) => gpus.map(({ bus }) => bus);
-  const held = ours.filter(({ driver }) => driver === "nouveau");
-  const free = ours.filter(({ driver }) => driver !== "nouveau");
+  const heldBy = (name: string) => ours.filter(({ driver }) => driver === name);
+  const free = ours.filter((gpu) => !isFree(gpu));
   const [other] = others;
   const completed = await completeGpus(ours.map(fromPci), pci, null);
+  const idle = completed.gpus.filter(({ bus }) => free.some((gpu) => gpu.bus === bus));
+  const cause = whyNotLoaded(idle, libraries[0]?.version ?? null);
   return {
     facts: { ...unknownNvidia, gpus: completed.gpus },
     problems: [
       ...problems,
-      ...(held.length > 0 ? [problem.nouveau(buses(held))] : []),
-      ...(free.length > 0 ? [problem.noDriver(buses(free))] : []),
+      ...Object.entries(freeDrivers)
+        .filter(([name]) => heldBy(name).length > 0)
+        .map(([name, module]) => problem.freeDriver(buses(heldBy(name)), name, module)),
+      ...(free.length > 0 ? [problem.noDriver(buses(free), cause)] : []),
       ...(ours.length === 0 && other !== undefined
         ? [problem.otherDriver(buses(others), other.driver ?? "another driver")]
         : []),

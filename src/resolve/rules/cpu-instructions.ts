@@ -1,6 +1,6 @@
 /** Rule: every processor of the host has every feature that the image's code may use. */
 
-import { hiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
+import { hiddenFeatures, mayBeUnprinted } from "../../hardware/cpu-hidden-features.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import type { LockedAdoption } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
@@ -11,7 +11,7 @@ import type { Cure, Misfit } from "../verdict.ts";
 import { type ImageToFit, rule } from "./rule.ts";
 
 type CpuImage = Pick<ImageToFit, "platform" | "requires" | "measured" | "adopted">;
-type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknownFeatures">;
+type CpuView = Pick<HostView, "platform" | "kernel" | "cpu" | "features" | "unknownFeatures">;
 
 export const cpuRule = rule({
   image: (image): CpuImage => image,
@@ -46,7 +46,7 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
   );
   return misfit(
     "CPU_FEATURES_MISSING",
-    `needs ${listSome(missing)} (${describeMeasured(image) ?? march}), ${describeLack(missing, hidden, open)}`,
+    `needs ${listSome(missing)} (${describeMeasured(image) ?? march}), ${describeLack(host, missing, hidden, open)}`,
     () => {
       if (open.length === missing.length)
         return [{ text: "run imgmatch probe on the host itself, where the kernel tells them", remedy: null }];
@@ -143,6 +143,7 @@ function exposed(
 }
 
 function describeLack(
+  { kernel }: CpuView,
   missing: readonly string[],
   hidden: readonly string[],
   open: readonly string[],
@@ -153,6 +154,8 @@ function describeLack(
       ? []
       : [`${hidden.join(", ")} cannot be proved: no kernel prints ${hidden.length === 1 ? "it" : "them"}`]),
   ];
+  if (kernel !== null && missing.every((feature) => mayBeUnprinted(feature, kernel.parts)))
+    return `of which this host's kernel, ${kernel.text}, prints nothing`;
   if (silent.length === 0) return "which this host's CPU does not have";
   const known = missing.length - hidden.length - open.length;
   return known === 0 ? silent.join("; ") : ["which this host does not show", ...silent].join("; ");

@@ -129,9 +129,16 @@ describe("CPU features", () => {
   });
 
   it("do not come with family and model when the machine hides what its model has", async () => {
-    const host = await read({ ...amd64, ...cpuid("AESNI AVX AVX2 FMA3", ["Intel", 6, 79]) });
+    const host = await read({ ...amd64, ...cpuid("AESNI AVX AVX2", ["Intel", 6, 79]) });
     expect(host.cpu.unknown).toContain("sse4_2");
     expect(host.cpu.level).toBe("x86-64");
+  });
+
+  it("come with family and model without the one that the machine hides", async () => {
+    const host = await read({ ...amd64, ...cpuid("AESNI AVX AVX2 FMA3", ["Intel", 6, 79]) });
+    expect(host.cpu.level).toBe("x86-64-v3");
+    expect(host.cpu.features).not.toContain("adx");
+    expect(host.cpu.unknown).not.toContain("adx");
   });
 
   it("of a model shared by generations are those that all have", async () => {
