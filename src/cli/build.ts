@@ -73,7 +73,7 @@ async function buildCommand(flags: BuildFlags, context: CommandContext): Promise
     const problems: Problem[] = [];
     const world = { ...context, onEvent: keepProblems(problems, flags, context) };
     const plan = await buildFleet({ ...flags, dryRun: true }, world);
-    print(context, flags, plan, (style) => reportPlan(plan, style));
+    print(context, flags, plan, (style) => reportPlan(plan, false, style));
     for (const problem of problems) tellProblem(problem, context);
     const [first] = problems;
     return first === undefined ? exitCodes.ok : problemCodes[first.code];

@@ -2,8 +2,8 @@
 
 import type { Violation } from "../cover/policies.ts";
 import type { Counted, CoverReport } from "../cover/cover-report.ts";
-import { printable } from "../printable.ts";
 import * as words from "../cover/cover-words.ts";
+import { details, escaped, table } from "./report/markdown.ts";
 
 /** Escapes all texts of hosts and locks. */
 export function coverMarkdown(report: CoverReport): readonly string[] {
@@ -91,23 +91,4 @@ function lackItems(report: CoverReport): readonly string[] {
         .map((line) => escaped(line.trim()))
         .join("<br>")}`,
   );
-}
-
-function details(summaryText: string, lines: readonly string[]): readonly string[] {
-  return ["", `<details><summary>${escaped(summaryText)}</summary>`, "", ...lines, "", "</details>"];
-}
-
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const line = (cells: readonly string[]) => `| ${cells.map(escaped).join(" | ")} |`;
-  return [line(heads), `|${heads.map(() => " --- |").join("")}`, ...rows.map(line)];
-}
-
-/** Escapes every ASCII character that begins markup, a mention or a link in CommonMark and on GitHub. */
-function escaped(text: string): string {
-  return printable(text)
-    .replace(/[&<>]/g, (mark) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[mark] ?? "")
-    .replace(/[\\`*_{}[\]()#+!|~-]/g, "\\$&")
-    .replace(/@/g, "&#64;")
-    .replace(/:\/\//g, "&#58;//")
-    .replace(/\bwww\./gi, "www&#46;");
 }

@@ -21,7 +21,7 @@ import {
 import { withAll } from "./flags/options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { type JsonFlag, print, tellProblem } from "./print.ts";
-import { reportPlan } from "./report/plan-lines.ts";
+import { planMarkdown, reportPlan } from "./report/plan-lines.ts";
 import type { Style } from "./report/style.ts";
 
 export const plan: Define = (command, run) =>
@@ -30,6 +30,8 @@ export const plan: Define = (command, run) =>
       .description("Say what a build would do to each cell; change nothing")
       .option("--explain <cell>", "Compare each input of one cell with the lock's")
       .option("--check", "Exit 1 when the plan has work to do")
+      .option("--all", "Name every cell, those too that are unchanged, excluded or impossible")
+      .option("--markdown", "Write the plan for a pull request or a job's summary")
       .option(
         "--push",
         "Plan for build --push: count what was not pushed as not built, and read the version's index",
@@ -47,6 +49,8 @@ export const plan: Define = (command, run) =>
 
 interface PlanFlags extends PlanOptions, JsonFlag {
   readonly check?: boolean;
+  readonly all?: boolean;
+  readonly markdown?: boolean;
 }
 
 async function planCommand(flags: PlanFlags, context: CommandContext): Promise<ExitCode> {
@@ -57,7 +61,11 @@ async function planCommand(flags: PlanFlags, context: CommandContext): Promise<E
   const explained = explain === undefined ? null : await answerOf({ ...flags, explain }, world);
   const answer = explained ?? (await answerOf(flags, world));
   print(context, flags, answer, (style) =>
-    "cells" in answer ? reportPlan(answer, style) : explainedLines(answer, style),
+    !("cells" in answer)
+      ? explainedLines(answer, style)
+      : flags.markdown
+        ? planMarkdown(answer)
+        : reportPlan(answer, flags.all ?? false, style),
   );
   for (const problem of problems) tellProblem(problem, context);
   if (problems.some(({ code }) => code === "BASE_UNRESOLVED")) return problemCodes.BASE_UNRESOLVED;

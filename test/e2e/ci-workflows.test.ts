@@ -146,7 +146,7 @@ describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
 
     const second = await pipeline();
     expect(second.jobs).toBe(0);
-    expect(second.summary).toContain("3 cells: 3 to keep");
+    expect(second.summary).toContain("3 cells: 0 to build, 3 unchanged");
     expect(second.said).toContain("index unchanged");
   });
 
@@ -172,7 +172,7 @@ describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
     expect(first).toContain("3 cells: 3 to build");
     expect(first).toContain(`${project.repository}:1.0.0@sha256:`);
     expect(await locked()).toEqual([...marches].sort());
-    expect(await pipeline()).toContain("3 cells: 3 to keep");
+    expect(await pipeline()).toContain("3 cells: 0 to build, 3 unchanged");
   });
 
   it.concurrent("GitLab's does, with a job more than there are shards", async () => {

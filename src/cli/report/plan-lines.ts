@@ -2,14 +2,16 @@
 
 import type { PlanCellJson, PlanJson } from "../../fleet/plan/plan-json.ts";
 import { type Action, actions } from "../../fleet/plan/planned-cell.ts";
+import { groupBy } from "../../io/collections.ts";
 import { count, formatTable } from "../../io/table.ts";
 import { printable } from "../../printable.ts";
+import { details, escaped, table } from "./markdown.ts";
 import type { Style } from "./style.ts";
 
 const phrases: Record<Action, readonly [text: string, colour: keyof Style]> = {
   build: ["to build", "good"],
   adopt: ["to adopt", "good"],
-  keep: ["to keep", "dim"],
+  keep: ["unchanged", "dim"],
   stale: ["stale", "warn"],
   conflict: ["in conflict", "bad"],
   retired: ["retired", "warn"],
@@ -17,26 +19,93 @@ const phrases: Record<Action, readonly [text: string, colour: keyof Style]> = {
   excluded: ["excluded", "dim"],
 };
 
-export function reportPlan({ name, version, repository, cells, counts }: PlanJson, style: Style): string {
-  const rows = cells.map((each) => [each.action, each.cell, each.platform, detail(each)]);
-  const lines = formatTable(rows).map((row, index) => {
-    const action = cells[index]?.action ?? "keep";
-    return style[phrases[action][1]](row.slice(0, action.length)) + row.slice(action.length);
-  });
+/** So many cells of one action are named; `--all` names the rest. */
+const mostNamed = 20;
+
+/** Cells of these actions are counted, by reason: nothing is to be done about them. */
+const counted: readonly Action[] = ["keep", "impossible", "excluded"];
+
+export function reportPlan(
+  { name, version, repository, cells, counts }: PlanJson,
+  all: boolean,
+  style: Style,
+) {
+  const of = (action: Action) => cells.filter((each) => each.action === action);
+  const one = (action: Action) => (all ? of(action).map(cellRow) : shortened(of(action), action));
+  const named = actions.filter((action) => all || !counted.includes(action)).flatMap(one);
   return [
     style.strong(printable(`${name} ${version} → ${repository}`)),
-    ...lines,
+    ...tableOf(named, style),
+    ...(all ? [] : tableOf(countedRows(cells), style)),
     ...(cells.some(isUntagged) ? ["tags follow from the digests of the base images"] : []),
-    summarise(counts),
+    summarisePlan({ cells, counts }),
     "",
   ].join("\n");
 }
 
-/** `12 cells: 8 to build, 4 impossible`. */
+/** The plan for a job's summary. Texts of the matrix stay within their cells of the table. */
+export function planMarkdown({ name, version, repository, cells, counts }: PlanJson): readonly string[] {
+  const open = cells.filter(({ action }) => !counted.includes(action));
+  const out = countedRows(cells);
+  return [
+    `### ${escaped(`${name} ${version} → ${repository}`)}`,
+    "",
+    `${escaped(summarisePlan({ cells, counts }))}.`,
+    ...(open.length === 0 ? [] : ["", ...table(["", "cell", "platform", ""], open.map(cellRow))]),
+    ...(out.length === 0 ? [] : details("What no image is built for", table(["", "cells", "why"], out))),
+  ];
+}
+
+function tableOf(rows: readonly (readonly string[])[], style: Style): readonly string[] {
+  return formatTable(rows).map((line, index) => {
+    const action = actions.find((each) => each === rows[index]?.[0]) ?? "keep";
+    return style[phrases[action][1]](line.slice(0, action.length)) + line.slice(action.length);
+  });
+}
+
+/** A row for each reason for which no image is built. */
+function countedRows(cells: readonly PlanCellJson[]): string[][] {
+  return counted
+    .filter((action) => action !== "keep")
+    .flatMap((action) =>
+      byReason(cells.filter((each) => each.action === action)).map((row) => [action, ...row]),
+    );
+}
+
+function cellRow(each: PlanCellJson): string[] {
+  return [each.action, each.cell, each.platform, detail(each)];
+}
+
+function shortened(cells: readonly PlanCellJson[], action: Action): string[][] {
+  const rows = cells.slice(0, mostNamed).map(cellRow);
+  const more = cells.length - rows.length;
+  return more === 0 ? rows : [...rows, [action, `and ${more} more: --all names them`]];
+}
+
+/** The number of cells and their reason, the reason of the most cells first. */
+function byReason(cells: readonly PlanCellJson[]): string[][] {
+  return [...groupBy(cells, ({ reason }) => reason ?? "")]
+    .sort(([, one], [, other]) => other.length - one.length)
+    .map(([reason, own]) => [count(own.length, "cell"), reason]);
+}
+
+/** `12 cells: 8 to build, 0 unchanged`. */
 export function summarise(counts: PlanJson["counts"]): string {
+  return summaryOf(counts, () => "");
+}
+
+/** `360 cells: 58 to build, 0 unchanged, 302 excluded for 12 reasons`. */
+function summarisePlan({ cells, counts }: Pick<PlanJson, "cells" | "counts">): string {
+  return summaryOf(counts, (action) => {
+    const reasons = byReason(cells.filter((each) => each.action === action)).length;
+    return action === "impossible" || action === "excluded" ? ` for ${count(reasons, "reason")}` : "";
+  });
+}
+
+function summaryOf(counts: PlanJson["counts"], more: (action: Action) => string): string {
   const parts = actions
-    .filter((action) => counts[action] > 0)
-    .map((action) => `${counts[action]} ${phrases[action][0]}`);
+    .filter((action) => counts[action] > 0 || action === "build" || action === "keep")
+    .map((action) => `${counts[action]} ${phrases[action][0]}${more(action)}`);
   const all = actions.reduce((sum, action) => sum + counts[action], 0);
   return `${count(all, "cell")}: ${parts.join(", ")}`;
 }

@@ -45,7 +45,7 @@ describe("plan --build-arg", () => {
   test("is to be given again: without it the plan names the argument", async () => {
     const folder = project();
     await lockPlan(folder, "--build-arg", "DEBUG=1");
-    expect((await run(folder, ["plan", "--build-arg", "DEBUG=1"])).out).toContain("keep  x86-64-v2");
+    expect((await run(folder, ["plan", "--all", "--build-arg", "DEBUG=1"])).out).toContain("keep  x86-64-v2");
     expect((await run(folder, ["plan"])).out).toContain("1 cell: 1 to build");
     const [cell] = JSON.parse((await run(folder, ["plan", "--json"])).out).cells;
     expect(cell.reason).toBe("its inputs changed: argument DEBUG");

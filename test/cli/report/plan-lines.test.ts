@@ -1,7 +1,7 @@
 /** A plan for people: what each line says of its cell. */
 
 import { describe, expect, it } from "vitest";
-import { reportPlan } from "../../../src/cli/report/plan-lines.ts";
+import { planMarkdown, reportPlan } from "../../../src/cli/report/plan-lines.ts";
 import { styleFor } from "../../../src/cli/report/style.ts";
 import { plan } from "../../../src/fleet/plan.ts";
 import { makeFolder } from "../../support/folders.ts";
@@ -21,9 +21,42 @@ tag: "{{cell}}"
     });
     const lines = reportPlan(
       await plan({ matrix: `${root}/matrix.yaml`, offline: true }),
+      false,
       styleFor(false),
     ).split("\n");
     expect(lines[1]).toMatch(/ plain {2}not in the lock$/);
     expect(lines[2]).toMatch(/ registry\.example\.com\/team\/app-full:full {2}not in the lock$/);
+  });
+
+  it("names the first 20 to build, counts what is out by its reason, and names all with --all", async () => {
+    const letters = [..."abcdefghijklmnopqrstuvwx"];
+    const root = makeFolder({
+      "matrix.yaml": `name: app
+version: "1"
+registry: registry.example.com/team
+template: Dockerfile
+axes:
+  letter: [${letters.join(", ")}]
+  digit: ["1", "2"]
+exclude:
+  - { digit: "2", letter: [${letters.slice(1).join(", ")}], reason: "<b>no</b> | two" }
+  - { letter: a, digit: "2", reason: not a2 }
+`,
+      Dockerfile: "FROM scratch\nARG letter digit\nENV L=$letter D=$digit\n",
+    });
+    const answer = await plan({ matrix: `${root}/matrix.yaml`, offline: true });
+    const lines = reportPlan(answer, false, styleFor(false)).trimEnd().split("\n");
+    expect(lines.filter((line) => line.startsWith("build"))).toHaveLength(21);
+    expect(lines[21]).toBe("build  and 4 more: --all names them");
+    expect(lines.slice(22, 24)).toEqual([
+      expect.stringMatching(/^excluded {2}23 cells +<b>no<\/b> \| two$/),
+      expect.stringMatching(/^excluded {2}1 cell +not a2$/),
+    ]);
+    expect(lines.at(-1)).toBe("48 cells: 24 to build, 0 unchanged, 24 excluded for 2 reasons");
+    expect(reportPlan(answer, true, styleFor(false)).trimEnd().split("\n")).toHaveLength(1 + 48 + 1);
+    const markdown = planMarkdown(answer);
+    expect(markdown[2]).toBe("48 cells: 24 to build, 0 unchanged, 24 excluded for 2 reasons.");
+    expect(markdown.filter((line) => line.startsWith("| build"))).toHaveLength(24);
+    expect(markdown).toContain("| excluded | 23 cells | &lt;b&gt;no&lt;/b&gt; \\| two |");
   });
 });
