@@ -130,6 +130,10 @@ test("no function below the face takes a command's options whole", () => {
       return count === whole.length || count > mostOfPart;
     });
   };
+  /** Also one member down: `{ flags: options, push }`. */
+  const holdsWhole = (type: ts.Type) =>
+    isWhole(type) ||
+    checker.getPropertiesOfType(type).some((member) => isWhole(checker.getTypeOfSymbol(member)));
   const atTheDoor = new Set(faces.map((each) => each.getSourceFile()));
   const found: string[] = [];
   for (const source of program.getSourceFiles()) {
@@ -137,7 +141,8 @@ test("no function below the face takes a command's options whole", () => {
     // A hall's own files share what their commands have in common; its rooms are below them.
     if (path.startsWith("..") || atTheDoor.has(source) || /^(fleet|node)\/[^/]+$/.test(path)) continue;
     const visit = (node: ts.Node) => {
-      if (ts.isParameter(node) && isWhole(checker.getTypeAtLocation(node))) {
+      // A callback without types of its own has those of the function that takes it.
+      if (ts.isParameter(node) && node.type && holdsWhole(checker.getTypeAtLocation(node))) {
         const { name } = node.parent;
         found.push(`${path}: ${name?.getText() ?? "a function"}`);
       }

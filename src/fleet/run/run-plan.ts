@@ -167,13 +167,13 @@ async function buildMissing(
       origin: { program: version, ...(await readOrigin(fleet.root, env)), revision },
     });
   const attest = push && plan.matrix.attest !== null ? await attester() : null;
-  const examined = { registry, declared: declaredImages(plan), holder: holderOf(engine), onEffect };
+  const examined = { registry, holder: holderOf(engine), onEffect };
   return buildPlan(plan, fleet, {
     ...{ engine, revision, concurrency, onEvent, lockFile, drain: signal },
     builder: { described, keeper: engineTraits[choice.engine ?? defaultEngine].keeper },
     publishing: push ? { registry, signing, attest } : null,
     examine: plan.matrix.measure
-      ? imageExaminer({ ...examined, cache: folderCache(cacheFolder(env)) })
+      ? imageExaminer({ ...examined, declared: declaredImages(plan), cache: folderCache(cacheFolder(env)) })
       : null,
     logFolder: join(fleet.root, ".imgmatch", "logs"),
     now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
