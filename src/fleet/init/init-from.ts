@@ -127,7 +127,7 @@ async function firstThatPlans(
   const yaml = matrixText(matrixOf(context ?? "."));
   try {
     const fleet = await openFleet(join(folder, matrixFile), { text: yaml, templateText });
-    const { cells } = await planFleet(fleet, { lock: null, findBaseDigest: async () => null });
+    const { cells } = await planFleet(fleet, { lock: null });
     return { yaml, cells: cells.filter(({ action }) => action === "build").length };
   } catch (error) {
     const isElsewhere = error instanceof ImgmatchError && error.code === "CONTEXT_NOT_FOUND";

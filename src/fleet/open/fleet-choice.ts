@@ -36,22 +36,17 @@ export const matrixPath = "matrix.yaml";
 
 /** The fleet of these flags, its lock's file, and the cells that they select. */
 export async function fleetAt(
-  { matrix = matrixPath, lock, registry, only = [], buildArg = [] }: FleetPlace,
+  place: FleetPlace,
   { env }: Pick<World, "env">,
 ): Promise<{ readonly fleet: Fleet; readonly lockFile: string; readonly only: readonly Selection[] }> {
+  const { matrix = matrixPath, registry, only = [], buildArg = [] } = place;
   const fleet = await openFleet(matrix, { registry, env, args: parseBuildArguments(buildArg, env) });
   const names = fleet.matrix.axes.map(({ name }) => name);
-  return { fleet, lockFile: lockFileOf({ matrix, lock }), only: parseSelections(only, names) };
+  return { fleet, lockFile: lockFileOf(place), only: parseSelections(only, names) };
 }
 
 /** The lock beside the matrix, unless `--lock` names another. */
-export function lockFileOf({
-  matrix = matrixPath,
-  lock,
-}: {
-  readonly matrix?: string;
-  readonly lock?: string | undefined;
-}): string {
+export function lockFileOf({ matrix = matrixPath, lock }: Pick<FleetChoice, "matrix" | "lock">): string {
   return lock ?? join(dirname(matrix), lockPath);
 }
 

@@ -6,7 +6,7 @@ import { type Problem, throwProblems } from "../../errors.ts";
 import { linesToHide } from "../context/cell-context.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { FindBaseDigest, FindLocalBase } from "./find-bases.ts";
-import { type FleetPlanOptions, planFleet } from "./plan-fleet.ts";
+import { planFleet } from "./plan-fleet.ts";
 import { refuseAdoptedLock, refuseForeignLock } from "../../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../../lock/lock-file.ts";
@@ -68,7 +68,7 @@ export async function prepareBuild(
     lock,
     only,
     published: push,
-    ...(await heldBy(keeper, fleet, lock, world)),
+    held: await heldBy(keeper, fleet, lock, world),
     replaceBases: parseReplacements(bases.replaceBase),
     rebuild: rebuildAsked(bases.cache),
     findBaseDigest,
@@ -102,7 +102,6 @@ export async function recallBuilt(
   const plan = await planFleet(fleet, {
     ...{ lock, only, published, asBuilt: published },
     replaceBases: parseReplacements(replaceBase),
-    findBaseDigest: async () => null,
   });
   return { lock, plan };
 }
@@ -164,12 +163,12 @@ async function heldBy(
   fleet: Fleet,
   lock: Lock | null,
   { env }: World,
-): Promise<Pick<FleetPlanOptions, "held">> {
-  if (keeper === null) return {};
+): Promise<ReadonlySet<string> | undefined> {
+  if (keeper === null) return undefined;
   const waiting = [lock, ...(await parentLocks(fleet))].some((each) =>
     Object.values(each?.images ?? {}).some(({ digest, created }) => digest === null && created !== null),
   );
-  if (!waiting) return {};
+  if (!waiting) return undefined;
   const { heldImages } = await import("../engines/local-images.ts");
-  return { held: await heldImages(keeper, env) };
+  return heldImages(keeper, env);
 }

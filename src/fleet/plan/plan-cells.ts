@@ -39,11 +39,11 @@ export interface PlanCellsOptions {
   readonly lock: Lock | null;
   readonly only?: readonly Selection[];
   /** An image that was built and never pushed counts as not built. */
-  readonly published?: boolean;
+  readonly published?: boolean | undefined;
   /** An image that was built and not pushed is not built again for a base that has been published since. */
   readonly asBuilt?: boolean;
   /** Ids of the images that the engine has. One that was built and not pushed, and is not among them, is built again. Default: not asked. */
-  readonly held?: ReadonlySet<string>;
+  readonly held?: ReadonlySet<string> | undefined;
 }
 
 /**

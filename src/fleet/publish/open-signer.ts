@@ -25,7 +25,7 @@ export interface SignerChoice {
 }
 
 /** What signs the images of a repository. */
-export type SignFleet = (repository: string, registry: FullRegistryClient) => Promise<FleetSigner>;
+type SignFleet = (repository: string, registry: FullRegistryClient) => Promise<FleetSigner>;
 
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
 export async function openSigner(choice: SignerChoice, world: World): Promise<SignFleet | null> {
