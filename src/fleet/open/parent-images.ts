@@ -14,7 +14,7 @@ export interface ParentImage {
   readonly isOwnTag: boolean;
 }
 
-/** By the reference in Dockerfiles. `plans`: of each fleet that this one is built on. */
+/** The images of other fleets, by their references in Dockerfiles. `plans` has those fleets, each by cell. */
 export function parentImages(
   { parents }: Fleet,
   plans: ReadonlyMap<Fleet, ReadonlyMap<string, PlannedCell>>,
