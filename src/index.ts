@@ -103,7 +103,7 @@ export type {
   UpdateBasesAnswer,
 } from "./fleet/lock.ts";
 export type { FleetChoice } from "./fleet/open/fleet-choice.ts";
-export type { LocalBaseChoice } from "./fleet/open/plan-chosen-fleet.ts";
+export type { LocalBaseChoice } from "./fleet/open/prepare-build.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
 export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
 export type {

@@ -1,7 +1,7 @@
 /** The face and the command line say the same: every flag of a command is an option of its function, and no other. */
 
 import { Command } from "commander";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 import { commandGroups } from "../src/cli/command-table.ts";
@@ -100,4 +100,56 @@ test.each(commands.filter(([name]) => name !== "schema" && name !== "export"))("
   );
   const known = [...flags, ...choosing, ...all, ...(ofPrograms[name] ?? [])];
   expect(options.filter((each) => !known.includes(each)).join(" ")).toBe("");
+});
+
+/** The places in the code where the options of a type are declared, also of one that `Pick` or `Omit` makes. */
+function declaredIn(type: ts.Type): readonly ts.Node[] {
+  const members = checker.getPropertiesOfType(checker.getNonNullableType(type));
+  const options = members.filter(({ name }) => name !== "signal" && name !== "onEvent");
+  return options.flatMap(({ declarations }) => declarations ?? []);
+}
+
+/** An engine and a signer have eight flags each: so many are one part of a command's options. */
+const mostOfPart = 8;
+
+test("no function below the face takes a command's options whole", () => {
+  const module = entry && checker.getSymbolAtLocation(entry);
+  const faces = checker
+    .getExportsOfModule(module as ts.Symbol)
+    .map((each) => (each.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(each) : each))
+    .flatMap(({ declarations }) => declarations ?? [])
+    .filter(ts.isFunctionDeclaration);
+  const wholes = faces
+    .flatMap(({ parameters: [options] }) => (options ? [declaredIn(checker.getTypeAtLocation(options))] : []))
+    // The whole of a small command is a part of others: the matrix, its lock and the selected cells.
+    .filter((whole) => whole.length > 3);
+  const isWhole = (type: ts.Type) => {
+    const taken = new Set(declaredIn(type));
+    return wholes.some((whole) => {
+      const count = whole.filter((each) => taken.has(each)).length;
+      return count === whole.length || count > mostOfPart;
+    });
+  };
+  /** Also one member down: `{ flags: options, push }`. */
+  const holdsWhole = (type: ts.Type) =>
+    isWhole(type) ||
+    checker.getPropertiesOfType(type).some((member) => isWhole(checker.getTypeOfSymbol(member)));
+  const atTheDoor = new Set(faces.map((each) => each.getSourceFile()));
+  const found: string[] = [];
+  for (const source of program.getSourceFiles()) {
+    const path = relative(join(root, "src"), source.fileName);
+    // A hall's own files share what their commands have in common; its rooms are below them.
+    if (path.startsWith("..") || atTheDoor.has(source) || /^(fleet|node)\/[^/]+$/.test(path)) continue;
+    const visit = (node: ts.Node) => {
+      // A callback without types of its own has those of the function that takes it.
+      if (ts.isParameter(node) && node.type && holdsWhole(checker.getTypeAtLocation(node))) {
+        const { name } = node.parent;
+        found.push(`${path}: ${name?.getText() ?? "a function"}`);
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  }
+  expect(wholes.length).toBeGreaterThan(20);
+  expect(found).toEqual([]);
 });

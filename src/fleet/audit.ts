@@ -4,9 +4,9 @@ import { type Problem, usageError } from "../errors.ts";
 import type { ImageEffect } from "../inspect/audit/audit-image.ts";
 import { groupBy } from "../io/collections.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { isAdopted, refuseAdoptedLock } from "../lock/adopted-lock.ts";
+import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
-import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
 import {
   type AuditedCell,
   type AuditEvent,
@@ -18,8 +18,8 @@ import {
 import { dockerHolder } from "./audit/open-built.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import { selectImages } from "./cells/select.ts";
-import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./open/fleet-choice.ts";
-import { planOpenFleet } from "./open/plan-open-fleet.ts";
+import { type FleetChoice, fleetAt, lockFileOf } from "./open/fleet-choice.ts";
+import { recallBuilt } from "./open/prepare-build.ts";
 
 export type { AuditedCell, AuditEvent } from "./audit/audit-images.ts";
 
@@ -50,17 +50,9 @@ export async function audit(asked: AuditOptions = {}, given?: Partial<World>): P
 }
 
 async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswer> {
-  const { fleet, only } = await openFleetFor(asked, world);
-  const lockFile = lockFileOf(asked);
-  const lock = await readLock(lockFile);
-  refuseAdoptedLock(lock, lockFile);
-  const plan = await planOpenFleet(fleet, {
-    lock,
-    only,
-    replaceBases: parseReplacements(asked.replaceBase),
-    published: false,
-    findBaseDigest: async () => null,
-  });
+  const { fleet, lockFile, only } = await fleetAt(asked, world);
+  const { replaceBase } = asked;
+  const { lock, plan } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: false });
   const built = plan.cells.filter(isBuilt);
   const effects = new Map<string, ImageEffect>();
   const answer = await auditWanted(built.map(auditSubject), lock, asked, world, effects);

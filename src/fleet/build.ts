@@ -3,23 +3,17 @@
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
-import type { BuildSummary } from "./engines/built-cell.ts";
 import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
 import { engineTraits } from "./engines/engine-traits.ts";
-import { lockFileOf } from "./open/fleet-choice.ts";
-import {
-  type LocalBaseChoice,
-  type PlannedFleet,
-  planChosenFleet,
-  planPublished,
-} from "./open/plan-chosen-fleet.ts";
+import { fleetAt } from "./open/fleet-choice.ts";
+import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
-import { fleetSignerFor, openSigner } from "./publish/open-signer.ts";
-import { type Publication, publishPlan, tellPublication, unpublished } from "./publish/publication.ts";
-import type { FleetSigner } from "./publish/sign-fleet.ts";
+import { openSigner } from "./publish/open-signer.ts";
+import { publishPlan, tellPublication, unpublished } from "./publish/publication.ts";
 import { type BuildAnswer, type BuildChoice, type FleetBuildEvent, runPlan } from "./run/run-plan.ts";
 
 export interface BuildOptions extends BuildChoice, LocalBaseChoice {
@@ -57,33 +51,57 @@ export async function build(
   given?: Partial<World<FleetBuildEvent>>,
 ): Promise<BuildAnswer | PlanJson> {
   const { push = false, dryRun = false, strict = false, engine = defaultEngine } = options;
+  const { index = false, replaceIndex: replace = false, concurrency } = options;
   const world = worldOf(options, given);
   checkOptions(options);
-  const signer = await openSigner(options, world);
+  const signFleet = await openSigner(options, world);
+  const { fleet, lockFile, only } = await fleetAt(options, world);
   const problems: Problem[] = [];
-  const planned = await planChosenFleet(options, world, {
-    onProblem: (problem) => {
-      problems.push(problem);
-      world.onEvent({ type: "problem", problem });
+  const { plan } = await prepareBuild(
+    fleet,
+    {
+      ...{ only, lockFile, push, bases: options, local: options },
+      onProblem: (problem) => {
+        problems.push(problem);
+        world.onEvent({ type: "problem", problem });
+      },
+      writes: !dryRun,
+      // A dry run needs no engine.
+      keeper: push || dryRun ? null : engineTraits[engine].keeper,
     },
-    writes: !dryRun,
-    // A dry run needs no engine.
-    keeper: push || dryRun ? null : engineTraits[engine].keeper,
-  });
-  const { fleet, plan } = planned;
-  const conflicts = await findConflicts(plan, options, world);
+    world,
+  );
+  const mayConflict = push && !replace && !(dryRun && options.offline);
+  const conflicts = mayConflict
+    ? await findConflicts(plan, index, () => registryFor(options, world), world)
+    : [];
   if (dryRun) {
     for (const problem of conflicts) world.onEvent({ type: "problem", problem });
     return planToJson(plan, problems);
   }
   // Images that the index will refuse are refused before anything is built and pushed.
   throwProblems(conflicts);
-  // Without the signal: an interruption waits until what has been pushed is signed.
-  const registry = signer && (await registryFor(options, { env: world.env }));
-  const signing =
-    registry && (await fleetSignerFor(signer, fleet.matrix.repository, registry, options, world));
-  const summary = await runPlan(plan, fleet, options, world, { push, signing, strict });
-  return { schemaVersion: 1, ...summary, ...(await publishBuilt(summary, planned, signing, options, world)) };
+  // Without the signal: an interruption waits until what has been pushed is signed, and what is announced is taken back.
+  const connect = () => registryFor(options, { env: world.env });
+  const signing = signFleet && (await signFleet(fleet.matrix.repository, await connect()));
+  const run = { engine: options, access: options, lockFile, concurrency, push, signing, strict };
+  const summary = await runPlan(plan, fleet, run, world);
+  const answer = { schemaVersion: 1, ...summary } as const;
+  if (summary.interrupted || (!index && signing === null)) return { ...answer, ...unpublished };
+  // If nothing could be built, the reason is the news, and not that there is no lock.
+  const hasFailed = summary.results.some(({ status }) => status === "failed");
+  if (hasFailed && (await readLockIfPresent(lockFile)) === null) return { ...answer, ...unpublished };
+  world.onEvent({ type: "publish" });
+  // What is published now is signed, and its index is written, also where some cells failed.
+  const { replaceBase } = options;
+  const { plan: built } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
+  if (index) {
+    const means = { registry: await connect(), replace, signal: world.signal };
+    return { ...answer, ...(await publishPlan(built, lockFile, means, signing, world)) };
+  }
+  const kept = built.cells.filter(({ action }) => action === "keep");
+  await signing?.vouch([...new Set(kept.flatMap(({ locked }) => locked?.digest ?? []))]);
+  return { ...answer, ...tellPublication(null, signing, world) };
 }
 
 function checkOptions(options: BuildOptions): void {
@@ -99,38 +117,11 @@ function checkOptions(options: BuildOptions): void {
 /** Conflicts with the version's index, now or when `publish` is to write it. */
 async function findConflicts(
   plan: Plan,
-  options: BuildOptions,
+  index: boolean,
+  connect: () => Promise<FullRegistryClient>,
   world: World<FleetBuildEvent>,
 ): Promise<readonly Problem[]> {
-  const { push, index, replaceIndex, dryRun, offline } = options;
-  if (!push || replaceIndex || (dryRun && offline)) return [];
-  const connect = () => registryFor(options, world);
   return index
     ? planIndexConflicts(plan, await connect())
     : pushConflicts(plan, connect, (line) => note(world, [line]));
-}
-
-/** Signs what is published now, and writes its index, also where some cells failed. */
-async function publishBuilt(
-  { interrupted, results }: BuildSummary,
-  { fleet, only }: PlannedFleet,
-  signing: FleetSigner | null,
-  options: BuildOptions,
-  world: World<FleetBuildEvent>,
-): Promise<Publication> {
-  if (interrupted || (!options.index && signing === null)) return unpublished;
-  // If nothing could be built, the reason is the news, and not that there is no lock.
-  const hasFailed = results.some(({ status }) => status === "failed");
-  if (hasFailed && (await readLockIfPresent(lockFileOf(options))) === null) return unpublished;
-  world.onEvent({ type: "publish" });
-  const plan = await planPublished(fleet, only, options);
-  if (!options.index) {
-    const kept = plan.cells.filter(({ action }) => action === "keep");
-    await signing?.vouch([...new Set(kept.flatMap(({ locked }) => locked?.digest ?? []))]);
-    return tellPublication(null, signing, world);
-  }
-  // Without the signal: an interruption waits until what is announced is taken back.
-  const registry = await registryFor(options, { env: world.env });
-  const { replaceIndex: replace = false } = options;
-  return publishPlan(plan, lockFileOf(options), { registry, replace, signal: world.signal }, signing, world);
 }

@@ -16,10 +16,10 @@ import { takenFiles } from "./context/context-inputs.ts";
 import type { ContextUse } from "./context/context-use.ts";
 import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "./engines/bake-file.ts";
 import type { ContextFolder } from "./engines/jobs.ts";
-import type { FleetChoice } from "./open/fleet-choice.ts";
+import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
 import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
-import { planForExport } from "./open/plan-chosen-fleet.ts";
+import { prepareBuild } from "./open/prepare-build.ts";
 
 /** `secret` and `ssh` are of the machine where bake runs: they need not be here. */
 export interface ExportBakeOptions
@@ -36,7 +36,8 @@ export interface ExportBakeOptions
  */
 export async function exportBake(asked: ExportBakeOptions = {}, given?: Partial<World>): Promise<BakeFile> {
   const world = worldOf(asked, given);
-  const { fleet, plan } = await planForExport(asked, world);
+  const { fleet, lockFile, only } = await fleetAt(asked, world);
+  const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);
   const { secret = [], ssh = [], network = "default" } = asked;
   // The variables are those of the machine where bake runs: here they need not be set.
   const names = secret.flatMap((text) => /,env=(.+)$/.exec(text)?.[1] ?? []);

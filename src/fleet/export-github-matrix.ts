@@ -4,8 +4,8 @@ import { usageError } from "../errors.ts";
 import { compareFirst, compareText, groupBy } from "../io/collections.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { CellSettings } from "./cells/cell-settings.ts";
-import type { FleetChoice } from "./open/fleet-choice.ts";
-import { planForExport } from "./open/plan-chosen-fleet.ts";
+import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
+import { prepareBuild } from "./open/prepare-build.ts";
 
 export interface GithubMatrixOptions extends FleetChoice, Watching {
   /** Jobs at most, more only where one job's list of cells would be too long for a command line. Default: 16. */
@@ -27,7 +27,9 @@ export async function exportGithubMatrix(
   asked: GithubMatrixOptions = {},
   given?: Partial<World>,
 ): Promise<GithubMatrix> {
-  const { plan } = await planForExport(asked, worldOf(asked, given));
+  const world = worldOf(asked, given);
+  const { fleet, lockFile, only } = await fleetAt(asked, world);
+  const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);
   const open = plan.cells.filter(({ action }) => action === "build" || action === "adopt");
   const cells = open.map(({ cell: { id, platform, settings }, bases }) => ({
     id,

@@ -10,16 +10,9 @@ import { mergedLock } from "../lock/merge-locks.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { withoutImages } from "../lock/without-images.ts";
 import type { Digest } from "../oci/digest.ts";
-import {
-  baseLookup,
-  lockFileOf,
-  openFleetFor,
-  parseReplacements,
-  type FleetChoice,
-} from "./open/fleet-choice.ts";
-import type { Fleet } from "./open/open-fleet.ts";
+import { baseLookup, type FleetChoice, fleetAt, lockFileOf, parseReplacements } from "./open/fleet-choice.ts";
 import { baseUpdates, movableBases, type BaseUpdate, withUpdatedBases } from "./plan/registry-view.ts";
-import { planOpenFleet } from "./open/plan-open-fleet.ts";
+import { planFleet } from "./open/plan-fleet.ts";
 
 export type ChangeLockOptions = Omit<FleetChoice, "cache"> & Watching;
 
@@ -44,12 +37,13 @@ export async function updateBases(
   const world = worldOf(asked, given);
   if (asked.offline)
     throw usageError("--update-bases asks registries, and --offline forbids it", "leave --offline out");
-  const { fleet, only } = await openFleetFor(asked, world);
-  const { lock, file, repository } = await readOwnLock(fleet, asked);
+  const { fleet, lockFile: file, only } = await fleetAt(asked, world);
+  const { repository } = fleet.matrix;
+  const lock = await readOwnLock(file, repository);
   const problems: Problem[] = [];
   const { findBaseDigest } = await baseLookup(asked, world, (problem) => problems.push(problem));
   const replaceBases = parseReplacements(asked.replaceBase);
-  const { cells } = await planOpenFleet(fleet, { only, replaceBases, findBaseDigest, lock });
+  const { cells } = await planFleet(fleet, { only, replaceBases, findBaseDigest, lock });
   const locked = cells.filter((planned) => planned.locked !== null);
   const refs = movableBases({ cells: locked });
   const found = await Promise.all(refs.map(async (ref) => [ref, await findBaseDigest(ref)] as const));
@@ -79,10 +73,11 @@ export async function pruneLock(
   asked: ChangeLockOptions = {},
   given?: Partial<World>,
 ): Promise<RemovedImages> {
-  const { fleet, only } = await openFleetFor(asked, worldOf(asked, given));
+  const { fleet, lockFile: file, only } = await fleetAt(asked, worldOf(asked, given));
   if (only.length > 0)
     throw usageError("--prune looks at the whole lock, --only at some cells", "leave --only out");
-  const { lock, file, repository } = await readOwnLock(fleet, asked);
+  const { repository } = fleet.matrix;
+  const lock = await readOwnLock(file, repository);
   const buildable = new Set(fleet.cells.filter(({ skipped }) => skipped === null).map(({ cell }) => cell.id));
   const retired = (images: Lock["images"]) => Object.keys(images).filter((cell) => !buildable.has(cell));
   const removed = retired(lock.images).sort();
@@ -94,15 +89,11 @@ export async function pruneLock(
 }
 
 /** Throws `LOCK_…` for one that the matrix does not make. */
-async function readOwnLock(
-  { matrix: { repository } }: Fleet,
-  asked: FleetChoice,
-): Promise<{ readonly lock: Lock; readonly file: string; readonly repository: string }> {
-  const file = lockFileOf(asked);
+async function readOwnLock(file: string, repository: string): Promise<Lock> {
   const lock = await readLock(file);
   refuseAdoptedLock(lock, file);
   refuseForeignLock(lock, repository, file);
-  return { lock, file, repository };
+  return lock;
 }
 
 export interface MergeLocksOptions extends Pick<FleetChoice, "matrix" | "lock"> {

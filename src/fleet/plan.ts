@@ -3,12 +3,13 @@
 import { type Problem, usageError } from "../errors.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
 import { recallContext } from "./context/context-record.ts";
-import type { FleetChoice } from "./open/fleet-choice.ts";
+import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
-import { type LocalBaseChoice, type PlannedFleet, planChosenFleet } from "./open/plan-chosen-fleet.ts";
+import { type LocalBaseChoice, type PreparedBuild, prepareBuild } from "./open/prepare-build.ts";
 import { type ChangedFiles, changedFiles, explainInputs } from "./plan/changes.ts";
 import { type ExplainedCell, explainedToJson, type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { findPlanned, type Plan, type PlannedCell } from "./plan/planned-cell.ts";
@@ -53,21 +54,25 @@ export async function plan(
     problems.push(problem);
     world.onEvent({ type: "problem", problem });
   };
-  const local = await planChosenFleet(options, world, { onProblem, cell: explain });
+  const { fleet, lockFile, only: selected } = await fleetAt(options, world);
+  // One cell alone: registries are asked for no other's bases.
+  const only = explain === undefined ? selected : [{ cell: findPlanned(fleet, explain).cell.id }];
+  const asked = { only, lockFile, push, bases: options, local: options, onProblem };
+  const local = await prepareBuild(fleet, asked, world);
+  const connect = () => registryFor(options, world);
   note(
     world,
     unknownTargets(local.plan.cells.flatMap(({ cell, action }) => (action === "build" ? [cell] : []))),
   );
-  const planned = remote ? await askRegistries(local, options, world, onProblem) : local.plan;
+  const planned = remote ? await askRegistries(local, await connect(), onProblem) : local.plan;
   if (push && !remote && !offline) {
     const { pushConflicts } = await import("./publish/index-conflicts.ts");
     const tell = (line: string) => note(world, [line]);
-    for (const problem of await pushConflicts(planned, () => registryFor(options, world), tell))
-      onProblem(problem);
+    for (const problem of await pushConflicts(planned, connect, tell)) onProblem(problem);
   }
   if (explain === undefined) return planToJson(planned, problems);
   const cell = findPlanned(planned, explain);
-  const answer = explainedToJson(cell, explainInputs(cell), await changedContext(local.fleet, cell));
+  const answer = explainedToJson(cell, explainInputs(cell), await changedContext(fleet, cell));
   return withUnprinted(answer, { planned: cell });
 }
 
@@ -83,16 +88,14 @@ async function changedContext(
 }
 
 async function askRegistries(
-  { plan: local, findBaseDigest }: PlannedFleet,
-  options: PlanOptions,
-  world: World,
+  { plan: local, findBaseDigest }: PreparedBuild,
+  registry: FullRegistryClient,
   onProblem: (problem: Problem) => void,
 ): Promise<Plan> {
-  const [view, survey, { planIndexConflicts, withoutTaken }, registry] = await Promise.all([
+  const [view, survey, { planIndexConflicts, withoutTaken }] = await Promise.all([
     import("./plan/registry-view.ts"),
     import("./publish/survey.ts"),
     import("./publish/index-conflicts.ts"),
-    registryFor(options, world),
   ]);
   const found = await survey.surveyRegistries(local, { registry, findBaseDigest });
   const planned = view.withRegistryView(local, found);

@@ -29,7 +29,7 @@ import {
   promoteChannels,
 } from "./publish/promote-channels.ts";
 import { promoteIndex } from "./publish/publish-plan-index.ts";
-import { openSigner, type SignerChoice, fleetSignerFor } from "./publish/open-signer.ts";
+import { openSigner, type SignerChoice } from "./publish/open-signer.ts";
 
 export interface PromoteOptions
   extends RegistryAccess,
@@ -60,7 +60,7 @@ export async function promoteWith(
 ): Promise<Promotion> {
   const world = worldOf(options, given);
   const choice = choiceOf(options);
-  const signer = await openSigner(options, world);
+  const signFleet = await openSigner(options, world);
   // Without the signal: an interruption waits until what is announced is taken back.
   const registry = await registryFor(options, { env: world.env });
   const fetching = {
@@ -73,7 +73,7 @@ export async function promoteWith(
   const read = async (from: ImageReference) => {
     const trust = await signatureTrustFor(options, world);
     const { lock: fleet, ...place } = await fetchFleet(from, { ...fetching, trust });
-    const signing = await fleetSignerFor(signer, fleet.repository, registry, options, world);
+    const signing = signFleet && (await signFleet(fleet.repository, registry));
     // An index of ours that somebody copied here, from another repository or tag, must not be signed as this version.
     if (signing !== null) requirePlace(from, place);
     await signing?.requireVouched(fleet.matrixDigest);
@@ -87,7 +87,7 @@ export async function promoteWith(
     if (from !== null && formatRepository(from) !== repository)
       throw usageError(`${options.from} is not of ${repository}`, "a channel names images of its repository");
     const version = from === null ? null : await read(from);
-    const signing = version?.signing ?? (await fleetSignerFor(signer, repository, registry, options, world));
+    const signing = version?.signing ?? (signFleet && (await signFleet(repository, registry)));
     const fetch = async (reference: ImageReference) => (await fetchFleet(reference, fetching)).lock;
     world.onEvent({ type: "publish" });
     const means = { registry, fetch, signing, lossesOf };

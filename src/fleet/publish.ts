@@ -5,11 +5,11 @@ import { type World, worldOf } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
-import { lockFileOf, openFleetFor } from "./open/fleet-choice.ts";
-import { planPublished } from "./open/plan-chosen-fleet.ts";
+import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
+import { recallBuilt } from "./open/prepare-build.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 import { planIndexConflicts } from "./publish/index-conflicts.ts";
-import { fleetSignerFor, openSigner } from "./publish/open-signer.ts";
+import { openSigner } from "./publish/open-signer.ts";
 import { publishPlan, tellPublication } from "./publish/publication.ts";
 import { publishAdopted } from "./publish/publish-plan-index.ts";
 import { type BuildAnswer, type BuildChoice, type FleetBuildEvent, runPlan } from "./run/run-plan.ts";
@@ -32,39 +32,37 @@ export async function publish(
   given?: Partial<World<FleetBuildEvent>>,
 ): Promise<BuildAnswer> {
   const world = worldOf(options, given);
-  const { replaceIndex: replace = false } = options;
+  const { replaceIndex: replace = false, replaceBase, concurrency } = options;
   const { signal } = world;
-  const signer = await openSigner(options, world);
+  const signFleet = await openSigner(options, world);
   const lock = await readLockIfPresent(lockFileOf(options));
   // Without the signal: an interruption waits until what is announced is taken back.
   const registry = await registryFor(options, { env: world.env });
-  const signingIn = (repository: string) => fleetSignerFor(signer, repository, registry, options, world);
   if (lock !== null && isAdopted(lock)) {
     world.onEvent({ type: "publish" });
-    const signing = await signingIn(lock.repository);
+    const signing = signFleet && (await signFleet(lock.repository, registry));
     const request = { registry, replace, vouching: signing ?? undefined, signal };
     const written = await publishAdopted(lock, request);
     return { ...nothingBuilt, ...tellPublication(written, signing, world) };
   }
-  const { fleet, only } = await openFleetFor(options, world);
-  const signing = await signingIn(fleet.matrix.repository);
-  const before = await planPublished(fleet, only, options);
+  const { fleet, lockFile, only } = await fleetAt(options, world);
+  const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
+  const recall = async () =>
+    (await recallBuilt(fleet, { only, lockFile, replaceBase, published: true })).plan;
+  const before = await recall();
   if (!replace) throwProblems(await planIndexConflicts(before, registry));
   const waiting = before.cells.filter(isUnpushed);
   const unpushed = { ...before, cells: waiting, retired: [] };
-  const pushed =
-    waiting.length === 0
-      ? null
-      : await runPlan(unpushed, fleet, options, world, { push: true, signing, strict: false });
+  const run = { engine: options, access: options, lockFile, concurrency, push: true, signing, strict: false };
+  const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
   const answer = { ...nothingBuilt, ...pushed };
   if (pushed?.interrupted) return { ...answer, ...tellPublication(null, signing, world) };
-  const plan = pushed === null ? before : await planPublished(fleet, only, options);
+  const plan = pushed === null ? before : await recall();
   const hasFailed = answer.results.some(({ status }) => status === "failed");
   // If nothing could be pushed, the reason is the news, and not that there is nothing.
   if (hasFailed && !plan.cells.some(({ action }) => action === "keep"))
     return { ...answer, ...tellPublication(null, signing, world) };
   world.onEvent({ type: "publish" });
-  const lockFile = lockFileOf(options);
   return { ...answer, ...(await publishPlan(plan, lockFile, { registry, replace, signal }, signing, world)) };
 }
 

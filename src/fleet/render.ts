@@ -3,7 +3,7 @@
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";
 import { type Drift, findDrift } from "./dockerfile/drift.ts";
-import { type FleetChoice, openFleetFor } from "./open/fleet-choice.ts";
+import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import { checkedCells } from "./open/open-fleet.ts";
 
 export interface RenderOptions
@@ -53,7 +53,7 @@ export async function render(
   asked: RenderOptions = {},
   given?: Partial<World>,
 ): Promise<RenderAnswer | RenderCheck> {
-  const { fleet, only } = await openFleetFor(asked, worldOf(asked, given));
+  const { fleet, only } = await fleetAt(asked, worldOf(asked, given));
   const { out: root = fleet.root, prune = false, check = false } = asked;
   const files = checkedCells(fleet, only).map((cell) => fleet.dockerfileOf(cell));
   const drift = findDrift(files, readDockerfiles(root));

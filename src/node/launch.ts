@@ -48,7 +48,7 @@ export async function launch(options: LaunchOptions, given?: Partial<World>): Pr
   note(world, unaskedLines(choice.unasked));
   const { units = [] } = choice.request;
   const request = {
-    ...workloadOf(target, options),
+    ...workloadOf(target, options, options),
     ...choice.request,
     ...(isHere ? accessTo(units) : {}),
     ...(devices === undefined || (devices.length === 0 && units.length === 0)
@@ -76,7 +76,7 @@ async function launchFleet(
   const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
   const { name, launches, label, unserved } = fleetRequests(target, question.lock, {
     ...question.options,
-    workload: workloadOf(target, options),
+    workload: workloadOf(target, options, options),
     name: options.name,
     gpus: options.gpus,
     devices: wishes,

@@ -105,7 +105,7 @@ async function readFleet(flags: FleetChoice, world: World): Promise<Pick<Fetched
     );
   // A node with a lock does not load the registry client.
   const { readRegistryFleet } = await import("../trust/registry-fleet.ts");
-  return readRegistryFleet(from, flags, world);
+  return readRegistryFleet(from, flags, flags, world);
 }
 
 function twoFleets(which: string): ImgmatchError {

@@ -7,8 +7,8 @@ import { sourceDateEpoch } from "../fleet/engines/source-date-epoch.ts";
 import { parseSelections } from "../fleet/cells/select.ts";
 import { declaredImages } from "../fleet/audit/declared-image.ts";
 import type { Examine } from "../fleet/audit/image-examiner.ts";
-import { checkedCells, type Fleet, openFleet, openFleetText } from "../fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../fleet/open/plan-open-fleet.ts";
+import { checkedCells, type Fleet, openFleet } from "../fleet/open/open-fleet.ts";
+import { planFleet } from "../fleet/open/plan-fleet.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
 import { readRevision } from "../io/git.ts";
 import { fieldsOf } from "../io/json.ts";
@@ -89,7 +89,7 @@ async function prepareAwaited(
   const lock = await (given.lock === undefined ? readLockIfPresent(lockFile) : readLock(lockFile));
   refuseAdoptedLock(lock, lockFile);
   const pins = lock === null && !args.updateBases ? pinsIn(stack.lockOf(name)) : null;
-  const plan = await planOpenFleet(fleet, {
+  const plan = await planFleet(fleet, {
     lock,
     only,
     published: push,
@@ -142,7 +142,7 @@ async function open(
   const root = resolvePath(folder);
   // JSON is YAML: problems name lines of this text.
   const text = `${JSON.stringify(matrix, null, 2)}\n`;
-  return [await openFleetText(text, join(root, "matrix.yaml"), options), root];
+  return [await openFleet(join(root, "matrix.yaml"), { ...options, text }), root];
 }
 
 /** A provider gives an image its tag before imgmatch knows the digest. Throws `ATTEST_UNSUPPORTED`. */

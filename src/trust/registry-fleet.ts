@@ -16,19 +16,20 @@ export interface RegistryFleetChoice extends RegistryAccess, TrustDemands {
 
 export async function readRegistryFleet(
   reference: string,
-  flags: RegistryFleetChoice,
+  access: RegistryAccess,
+  demands: TrustDemands,
   world: World,
 ): Promise<FetchedFleet> {
   return fetchFleet(parseImageReference(reference), {
     // A node with an older answer should not wait long for a newer one.
     connect: (hasCache) =>
       registryFor(
-        flags,
+        access,
         world,
         hasCache ? { timeoutMs: 5_000, retries: 1 } : { timeoutMs: 15_000, retries: 3 },
       ),
-    cache: flags.cache ?? null,
-    trust: await trustFor(flags, world),
+    cache: demands.cache ?? null,
+    trust: await trustFor(demands, world),
     now: () => new Date(),
     tell: (message) => note(world, [message]),
   });

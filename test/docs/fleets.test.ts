@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openFleet } from "../../src/fleet/open/open-fleet.ts";
 import type { PlannedCell } from "../../src/fleet/plan/planned-cell.ts";
-import { planOpenFleet } from "../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../src/fleet/open/plan-fleet.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { root } from "./support/markdown.ts";
 
@@ -15,7 +15,7 @@ describe.each(readdirSync(fleets))("%s", (name) => {
   test("has a cell for every docker build of the original, argument by argument, and no other", async () => {
     const fleet = await openFleet(join(fleets, name, "matrix.yaml"));
     const findBaseDigest = async (ref: string) => digestOf(ref);
-    const { cells } = await planOpenFleet(fleet, { lock: null, findBaseDigest });
+    const { cells } = await planFleet(fleet, { lock: null, findBaseDigest });
     const ours = cells.filter(({ action }) => action === "build").map(commandOf);
     expect(ours.sort()).toEqual(originalCommands(name).sort());
   });

@@ -9,7 +9,7 @@ import type { BuildRequest, Engine } from "../../src/fleet/engines/engine.ts";
 import { createDockerEngine } from "../../src/fleet/engines/docker/docker-engine.ts";
 import type { BuildEvent } from "../../src/fleet/engines/built-cell.ts";
 import type { BuildJob } from "../../src/fleet/engines/jobs.ts";
-import { buildJobs } from "../../src/fleet/run/build-jobs.ts";
+import { buildJobs } from "../../src/fleet/run/build-cells.ts";
 import { connectDocker } from "../../src/oci/engine/api.ts";
 import type { ContextEntry } from "../../src/fleet/context/context.ts";
 import type { Digest } from "../../src/oci/digest.ts";

@@ -2,7 +2,7 @@
 
 import type { Digest } from "../../src/oci/digest.ts";
 import type { ExpandedCell } from "../../src/fleet/cells/expand.ts";
-import type { CellSources } from "../../src/fleet/plan/plan-fleet.ts";
+import type { CellSources } from "../../src/fleet/plan/plan-cells.ts";
 import type { PlannedBase } from "../../src/fleet/plan/planned-cell.ts";
 
 export interface MadeUpSources {

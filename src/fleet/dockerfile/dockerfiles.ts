@@ -7,9 +7,15 @@ import { inputLimits } from "../../io/limits.ts";
 import { isErrno, readBounded, unreadable } from "../../io/files.ts";
 import { makeProjectFolder } from "../../io/project-folder.ts";
 import { writeFilesAtomic } from "../../io/write-file.ts";
+import { lockPath } from "../../lock/lock.ts";
 
 const folder = "images";
 const suffix = ".Dockerfile";
+
+/** True for the lock and rendered Dockerfiles: a build must not make the checkout dirty, and so change the next version. */
+export function isWritten(path: string): boolean {
+  return path === lockPath || /^images\/[^/]+\.Dockerfile$/.test(path);
+}
 
 /** Maps the path of every Dockerfile in `images/`, relative to `root`, to its text with `\n` line ends. Empty without that folder. */
 export function readDockerfiles(root: string): ReadonlyMap<string, string> {

@@ -2,7 +2,7 @@
 
 import type { Cell } from "../cells/cell.ts";
 import { contextOf } from "../template/settle-cells.ts";
-import { checkedCells, type Fleet, openFleetText } from "../open/open-fleet.ts";
+import { checkedCells, type Fleet, openFleet } from "../open/open-fleet.ts";
 import { type DockerfileOf, type Defaults, type Told, toldOf } from "./build-hardware.ts";
 import type { OriginalBuild } from "./original-build.ts";
 
@@ -36,7 +36,7 @@ export async function compareBuilds(
   builds: readonly OriginalBuild[],
   dockerfileOf: DockerfileOf,
 ): Promise<readonly ComparedBuild[]> {
-  const fleet = await openFleetText(yaml, matrixFile);
+  const fleet = await openFleet(matrixFile, { text: yaml });
   const cells = checkedCells(fleet, []).map((cell) => cellBuild(cell, fleet));
   return builds.map((build) => {
     const dockerfile = dockerfileOf(build.dockerfile);

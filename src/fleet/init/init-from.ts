@@ -2,8 +2,8 @@
 
 import { join, relative, resolve } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
-import { openFleetText } from "../open/open-fleet.ts";
-import { planOpenFleet } from "../open/plan-open-fleet.ts";
+import { openFleet } from "../open/open-fleet.ts";
+import { planFleet } from "../open/plan-fleet.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { readExactText } from "../../io/files.ts";
@@ -126,8 +126,8 @@ async function firstThatPlans(
 ): Promise<{ readonly yaml: string; readonly cells: number }> {
   const yaml = matrixText(matrixOf(context ?? "."));
   try {
-    const fleet = await openFleetText(yaml, join(folder, matrixFile), { templateText });
-    const { cells } = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => null });
+    const fleet = await openFleet(join(folder, matrixFile), { text: yaml, templateText });
+    const { cells } = await planFleet(fleet, { lock: null });
     return { yaml, cells: cells.filter(({ action }) => action === "build").length };
   } catch (error) {
     const isElsewhere = error instanceof ImgmatchError && error.code === "CONTEXT_NOT_FOUND";

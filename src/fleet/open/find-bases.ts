@@ -1,14 +1,14 @@
-/** Finds the images that Dockerfiles start from. */
+/** Finds the images that Dockerfiles start from: in the lock, in registries, and in engines. */
 
 import { oncePerText } from "../cells/once-per.ts";
 import { remember } from "../../io/collections.ts";
 import type { LockedBase, LockedBaseConfig, LockedLocal, LockPins } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import type { ImageConfig } from "../../oci/registry/platform-image.ts";
 import type { PlannedBase } from "../plan/planned-cell.ts";
 import type { CellWithDockerfile } from "./cell-dockerfile.ts";
-import { lockedBases } from "./locked-bases.ts";
 import type { ParentImage } from "./parent-images.ts";
 
 /** The digest of a base image's manifest or index; null if it cannot be found. */
@@ -25,8 +25,8 @@ export type ReadBase = (
 export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
 
 export interface BaseSources {
-  /** Called once for every base that has no digest in its reference or in the lock. */
-  readonly findBaseDigest: FindBaseDigest;
+  /** Called once for every base that has no digest in its reference or in the lock. Default: no registry is asked. */
+  readonly findBaseDigest?: FindBaseDigest;
   /** Called for a base whose digest is not found. The lock's local bases are asked for again. Default: no engine is asked. */
   readonly findLocalBase?: FindLocalBase;
   /** Called once for every base that may decide which files a new image takes, unless the lock has its configuration. Default: not read. */
@@ -92,7 +92,7 @@ async function findBase(
   ref: string,
   { findBaseDigest, findLocalBase }: BaseSources,
 ): Promise<Pick<LockedBase, "digest" | "local"> | null> {
-  const digest = await findBaseDigest(ref);
+  const digest = (await findBaseDigest?.(ref)) ?? null;
   if (digest !== null) return { digest };
   const image = (await findLocalBase?.(ref)) ?? null;
   return image === null ? null : { digest: image.id, local: image.engine };
@@ -107,4 +107,42 @@ function mayDecideFiles({ ref, local }: PlannedBase, { dockerfile: { use } }: Ce
 function namesIn(env: readonly string[]): readonly string[] {
   const names = env.map((each) => each.replace(/=.*$/s, "")).filter((name) => name !== "" && name !== "PATH");
   return [...new Set(names)].sort();
+}
+
+interface LockedBases {
+  /** The pin of a base for a cell: its own, or one of another cell. Null for a base that the lock does not have. */
+  readonly pinOf: (ref: string, cellId: string) => LockedBase | null;
+  /**
+   * The configuration of a base. Null if the cell was built on the base while nobody could read it: the image is not built again when
+   * somebody can. Undefined if the lock does not decide.
+   */
+  readonly configOf: (base: PlannedBase, of: CellWithDockerfile) => LockedBaseConfig | null | undefined;
+}
+
+/** A lock pins bases: a tag that moves changes nothing until somebody updates the bases. */
+function lockedBases(lock: LockPins | null): LockedBases {
+  const images = Object.values(lock?.images ?? {});
+  const pins = new Map<string, LockedBase>();
+  // `lock --update-bases` wrote `nextBases`: they go before the bases that images were built on.
+  const next = images.flatMap(({ nextBases = [] }) => nextBases);
+  for (const base of [...next, ...images.flatMap(({ bases }) => bases)])
+    if (!pins.has(base.ref)) pins.set(base.ref, base);
+  const configs = new Map<string, LockedBaseConfig>();
+  for (const { platform, bases, nextBases = [] } of images) {
+    for (const { ref, digest, config } of [...nextBases, ...bases])
+      if (config !== undefined) configs.set(`${ref} ${digest} ${platform}`, config);
+  }
+  return {
+    pinOf: (ref, cellId) => {
+      const { bases = [], nextBases = [] } = lock?.images[cellId] ?? {};
+      return [...nextBases, ...bases].find((base) => base.ref === ref) ?? pins.get(ref) ?? null;
+    },
+    configOf: ({ used, digest }, { cell, dockerfile }) => {
+      const found = configs.get(`${used} ${digest} ${cell.platform}`);
+      if (found !== undefined) return found;
+      const image = lock?.images[cell.id];
+      const isBuiltOn = image?.bases.some((base) => base.ref === used && base.digest === digest) ?? false;
+      return isBuiltOn && image?.inputs?.dockerfile === digestOf(dockerfile.bare) ? null : undefined;
+    },
+  };
 }

@@ -2,7 +2,7 @@
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { describeHead, type GitAnswer, shortHead } from "../../io/git.ts";
-import { lockPath } from "../../lock/lock.ts";
+import { isWritten } from "../dockerfile/dockerfiles.ts";
 import type { Located, Matrix, VersionSource } from "../matrix/matrix.ts";
 import { secretIn } from "../matrix/secret-names.ts";
 import { isTag } from "../../oci/reference.ts";
@@ -56,11 +56,6 @@ async function findVersion(
   if (!answer.ok)
     throw refuse("VERSION_UNKNOWN", `git does not tell the version: ${answer.reason}`, fixOf(answer));
   return checked(answer.text, "what git tells");
-}
-
-/** True for the lock and rendered Dockerfiles: a build must not make the checkout dirty, and so change the next version. */
-export function isWritten(path: string): boolean {
-  return path === lockPath || /^images\/[^/]+\.Dockerfile$/.test(path);
 }
 
 function fixOf({ hasCommit }: Extract<GitAnswer, { ok: false }>): string {

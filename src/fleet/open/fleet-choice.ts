@@ -26,22 +26,23 @@ export interface FleetChoice extends RegistryAccess {
   readonly offline?: boolean;
 }
 
+/** The part that names a fleet, its lock, and some of its cells. */
+export type FleetPlace = Pick<FleetChoice, "matrix" | "lock" | "registry" | "only" | "buildArg">;
+
+/** The part about the bases of its images. */
+export type BaseChoice = Omit<FleetChoice, keyof FleetPlace>;
+
 export const matrixPath = "matrix.yaml";
 
-export async function openFleetFor(
-  flags: FleetChoice,
+/** The fleet of these flags, its lock's file, and the cells that they select. */
+export async function fleetAt(
+  place: FleetPlace,
   { env }: Pick<World, "env">,
-): Promise<{ fleet: Fleet; only: Selection[] }> {
-  const fleet = await openFleet(flags.matrix ?? matrixPath, {
-    ...(flags.registry === undefined ? {} : { registry: flags.registry }),
-    env,
-    args: parseBuildArguments(flags.buildArg ?? [], env),
-  });
-  const only = parseSelections(
-    flags.only ?? [],
-    fleet.matrix.axes.map(({ name }) => name),
-  );
-  return { fleet, only };
+): Promise<{ readonly fleet: Fleet; readonly lockFile: string; readonly only: readonly Selection[] }> {
+  const { matrix = matrixPath, registry, only = [], buildArg = [] } = place;
+  const fleet = await openFleet(matrix, { registry, env, args: parseBuildArguments(buildArg, env) });
+  const names = fleet.matrix.axes.map(({ name }) => name);
+  return { fleet, lockFile: lockFileOf(place), only: parseSelections(only, names) };
 }
 
 /** The lock beside the matrix, unless `--lock` names another. */
@@ -69,14 +70,14 @@ export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<st
 
 /** Functions that ask registries for digests and configurations of bases. They answer null for a failure, which `onProblem` gets. */
 export async function baseLookup(
-  { offline = false, ...flags }: FleetChoice,
+  { offline = false, ...access }: Pick<BaseChoice, keyof RegistryAccess | "offline">,
   { env, signal }: Pick<World, "env" | "signal">,
   onProblem: (problem: Problem, ref: string) => void,
 ): Promise<{ readonly findBaseDigest: FindBaseDigest; readonly readBase: ReadBase }> {
   const unknown = async () => null;
   if (offline) return { findBaseDigest: unknown, readBase: unknown };
   const { createBaseLookup, createBaseReader } = await import("../../oci/registry/base-lookup.ts");
-  const options = { ...(await trustOf(flags)), signal };
+  const options = { ...(await trustOf(access)), signal };
   return {
     findBaseDigest: createBaseLookup(env, onProblem, options),
     readBase: createBaseReader(env, options),

@@ -6,6 +6,7 @@ import { ImgmatchError, throwProblems } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
+import type { Environment } from "../../io/world.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import type { FleetSources } from "../engines/jobs.ts";
 import type { Cell } from "../cells/cell.ts";
@@ -32,13 +33,15 @@ export interface Fleet extends FleetSources {
   dockerfileOf(cell: Cell): CellDockerfile;
 }
 
-export interface OpenOptions {
+export interface FleetToOpen {
+  /** Text of the matrix, whose file need not exist then. Default: the file's. */
+  readonly text?: string;
   /** `host/path` to publish to in place of the matrix's registry. */
-  readonly registry?: string;
+  readonly registry?: string | undefined;
   /** Text in place of the template's, to see the effect of a change. */
   readonly templateText?: string;
   /** The environment of a version `{ env: NAME }`. Default: of this process. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env?: Environment | undefined;
   /** Build arguments that go before the matrix's, as `build --build-arg` has them. Never secrets: images keep them in their history. */
   readonly args?: GivenArguments;
 }
@@ -53,33 +56,28 @@ export function readMatrixText(file: string): Promise<string> {
 }
 
 /**
- * Opens a fleet: reads matrix, template and build context.
+ * Opens a fleet: reads matrix, template and build context. Paths start in the matrix's folder.
  *
  * Throws `ImgmatchError`: every mistake of the matrix at once; `TEMPLATE_…`; `CONTEXT_NOT_FOUND`.
  */
-export async function openFleet(matrixFile: string, options: OpenOptions = {}): Promise<Fleet> {
-  return openFleetText(await readMatrixText(matrixFile), matrixFile, options);
-}
-
-/** Opens a fleet by the text of its matrix. `matrixFile` need not exist: paths start in its folder. */
-export async function openFleetText(
-  text: string,
+export async function openFleet(
   matrixFile: string,
-  options: OpenOptions = {},
+  what: FleetToOpen = {},
   opening: Opening = { children: [], opened: new Map() },
 ): Promise<Fleet> {
   const root = dirname(matrixFile);
-  const { registry, env = process.env, args: given = {} } = options;
+  const { registry, env = process.env, args: given = {} } = what;
+  const text = what.text ?? (await readMatrixText(matrixFile));
   const parsed = await withVersion(parseMatrix(text, matrixFile), { root, env });
   const moved = registry === undefined ? {} : { repository: repositoryBelow(registry, parsed.name) };
   const { matrix, passed } = withArguments({ ...parsed, ...moved }, given);
   parseImageReference(matrix.repository);
-  const fleets = await openParents(matrix, matrixFile, options, opening);
+  const fleets = await openParents(matrix, matrixFile, what, opening);
   const settled = settleCells(matrix, expandMatrix(matrix), parsed.repository);
   const { cells, parents } = standOnParents(matrix, settled, fleets);
   const buildable = buildableCells(cells);
   const { templates, files } = await readTemplates(root, matrix, buildable, {
-    text: options.templateText,
+    text: what.templateText,
     given,
   });
   const folderOf = await listContextFolders(matrixFile, buildable, files);
@@ -95,13 +93,13 @@ interface Opening {
 }
 
 /**
- * Opens the fleets of the matrix's `parents`, by their names there and with the options of this fleet. A fleet that does not take all
+ * Opens the fleets of the matrix's `parents`, by their names there and with what this fleet is opened with. A fleet that does not take all
  * arguments gets those that its matrix names.
  */
 async function openParents(
   { parents }: Matrix,
   matrixFile: string,
-  { registry, env, args = {} }: OpenOptions,
+  { registry, env, args = {} }: FleetToOpen,
   { children, opened }: Opening,
 ): Promise<ReadonlyMap<string, Fleet>> {
   const fleets = new Map<string, Fleet>();
@@ -119,9 +117,8 @@ async function openParents(
     const text = await readMatrixText(path).catch((error: unknown) => {
       throw error instanceof ImgmatchError ? unreadFleet(error, file) : error;
     });
-    const shared = { ...(registry !== undefined && { registry }), ...(env && { env }) };
     const openWith = (given: GivenArguments) =>
-      openFleetText(text, path, { ...shared, args: given }, { children: line, opened });
+      openFleet(path, { text, registry, env, args: given }, { children: line, opened });
     return openWith(args).catch((error: unknown) => {
       if (!(error instanceof ImgmatchError) || error.code !== "ARGUMENT_UNDECLARED") throw error;
       const known = parseMatrix(text, path).args;

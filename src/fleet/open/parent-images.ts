@@ -6,7 +6,7 @@ import { readLockIfPresent } from "../../lock/lock-file.ts";
 import { shortDigest } from "../cells/input-digest.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { Fleet } from "./open-fleet.ts";
-import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
+import type { PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
 
 export interface ParentImage {
   readonly base: PlannedBase;
@@ -14,17 +14,11 @@ export interface ParentImage {
   readonly isOwnTag: boolean;
 }
 
-/** Plans the fleets that this one is built on, with `plan`. Answers by the reference in Dockerfiles. */
-export async function parentImages(
+/** The images of other fleets, by their references in Dockerfiles. `plans` has those fleets, each by cell. */
+export function parentImages(
   { parents }: Fleet,
-  plan: (fleet: Fleet, lock: Lock | null) => Promise<Plan>,
-): Promise<ReadonlyMap<string, ParentImage>> {
-  const plans = new Map<Fleet, ReadonlyMap<string, PlannedCell>>();
-  for (const { fleet } of parents.values()) {
-    if (plans.has(fleet)) continue;
-    const { cells } = await plan(fleet, await parentLock(fleet));
-    plans.set(fleet, new Map(cells.map((planned) => [planned.cell.id, planned])));
-  }
+  plans: ReadonlyMap<Fleet, ReadonlyMap<string, PlannedCell>>,
+): ReadonlyMap<string, ParentImage> {
   const images = new Map<string, ParentImage>();
   for (const [ref, { fleet, file, cell }] of parents) {
     const planned = plans.get(fleet)?.get(cell.id);
@@ -44,7 +38,7 @@ export async function parentLocks({ parents }: Fleet): Promise<readonly (Lock | 
   return found.flat();
 }
 
-function parentLock({ root }: Fleet): Promise<Lock | null> {
+export function parentLock({ root }: Fleet): Promise<Lock | null> {
   return readLockIfPresent(join(root, lockPath));
 }
 

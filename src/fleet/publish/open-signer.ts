@@ -24,8 +24,23 @@ export interface SignerChoice {
   readonly signRoot?: string;
 }
 
+/** What signs the images of a repository. */
+type SignFleet = (repository: string, registry: FullRegistryClient) => Promise<FleetSigner>;
+
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
-export async function openSigner(flags: SignerChoice, { env }: World): Promise<Signer | null> {
+export async function openSigner(choice: SignerChoice, world: World): Promise<SignFleet | null> {
+  const signer = await signerOf(choice, world);
+  if (signer === null) return null;
+  const { signFormat: format = "both" } = choice;
+  return async (repository, registry) => {
+    const { fleetSigning } = await import("./sign-fleet.ts");
+    const reference = parseImageReference(repository);
+    const others = () => trustedSignersFor(reference, {}, world);
+    return fleetSigning(reference, { signer, registry, format, signal: world.signal, others });
+  };
+}
+
+async function signerOf(flags: SignerChoice, { env }: World): Promise<Signer | null> {
   const { sign, signKey, identityToken, signRoot, ...urls } = flags;
   const { fulcioUrl = env.COSIGN_FULCIO_URL, rekorUrl = env.COSIGN_REKOR_URL } = urls;
   const { timestampUrl = env.COSIGN_TIMESTAMP_SERVER_URL } = urls;
@@ -63,18 +78,4 @@ function refuseWithoutSign(flags: SignerChoice): null {
 function checkUrl(url: string): void {
   const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isHttp) throw usageError(`${url} is not an http address`, "write it as https://host");
-}
-
-export async function fleetSignerFor(
-  signer: Signer | null,
-  repository: string,
-  registry: FullRegistryClient,
-  { signFormat: format = "both" }: SignerChoice,
-  world: World,
-): Promise<FleetSigner | null> {
-  if (signer === null) return null;
-  const { fleetSigning } = await import("./sign-fleet.ts");
-  const reference = parseImageReference(repository);
-  const others = () => trustedSignersFor(reference, {}, world);
-  return fleetSigning(reference, { signer, registry, format, signal: world.signal, others });
 }

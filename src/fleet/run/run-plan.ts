@@ -1,38 +1,48 @@
 /** Builds the cells of a plan, gives the images their tags, and writes them into the lock: for `build` and for `publish`. */
 
 import { availableParallelism } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { type Problem, throwProblems } from "../../errors.ts";
 import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
 import { cacheFolder, folderCache } from "../../inspect/image/layer-cache.ts";
 import { readRevision } from "../../io/git.ts";
 import type { Watching, World } from "../../io/world.ts";
+import type { LockedImage } from "../../lock/lock.ts";
 import { ignoresMarch } from "../../lock/needed-requirement.ts";
-import { registryFor } from "../../oci/registry/registry-access.ts";
+import { updateLock } from "../../lock/update-lock.ts";
+import { type RegistryAccess, registryFor } from "../../oci/registry/registry-access.ts";
 import { version } from "../../version.ts";
 import { auditImages, auditSubject, isBuilt } from "../audit/audit-images.ts";
 import { declaredImages } from "../audit/declared-image.ts";
 import { imageExaminer } from "../audit/image-examiner.ts";
 import { dockerHolder, type ImageHolder } from "../audit/open-built.ts";
 import { unusedAxes } from "../audit/unused-axes.ts";
-import type { BuildEvent, BuildSummary, CellResult } from "../engines/built-cell.ts";
+import {
+  type Builder,
+  type BuildEvent,
+  type BuildSummary,
+  type CellResult,
+  lockedImageOf,
+  withImages,
+} from "../engines/built-cell.ts";
 import type { Engine } from "../engines/engine.ts";
 import { defaultEngine, type EngineChoice, engineFor } from "../engines/engine-choice.ts";
 import { engineTraits } from "../engines/engine-traits.ts";
+import { type FleetSources, isReady, jobOf, type ReadyCell, unreadyProblem } from "../engines/jobs.ts";
 import { sourceDateEpoch } from "../engines/source-date-epoch.ts";
 import type { BuildContext } from "../context/context.ts";
 import { recordContext } from "../context/context-record.ts";
-import { type FleetChoice, lockFileOf, matrixPath } from "../open/fleet-choice.ts";
+import type { FleetChoice } from "../open/fleet-choice.ts";
 import type { Fleet } from "../open/open-fleet.ts";
 import { publishedOnLocal } from "../plan/local-bases.ts";
 import { countActions, type PlanJson } from "../plan/plan-json.ts";
-import type { Plan } from "../plan/planned-cell.ts";
+import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { imageAttester, requireAttestable, unattestedImages } from "../publish/attest-image.ts";
 import type { SignerChoice } from "../publish/open-signer.ts";
 import type { Publication, PublicationEvent } from "../publish/publication.ts";
 import type { FleetSigner } from "../publish/sign-fleet.ts";
-import { readOrigin } from "./build-origin.ts";
-import { buildPlan } from "./build-plan.ts";
+import { readOrigin } from "../publish/build-origin.ts";
+import { buildJobs, type BuildJobsOptions } from "./build-cells.ts";
 
 export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
   /** Cells at one time. Default: as many as this machine has processors, up to 16. */
@@ -64,6 +74,10 @@ export interface BuildAnswer extends BuildSummary, Publication {
 }
 
 export interface RunPlanOptions {
+  readonly engine: EngineChoice;
+  readonly access: RegistryAccess;
+  readonly lockFile: string;
+  readonly concurrency: number | undefined;
   readonly push: boolean;
   /** null where nobody signs. */
   readonly signing: FleetSigner | null;
@@ -78,20 +92,20 @@ export interface RunPlanOptions {
 export async function runPlan(
   plan: Plan,
   fleet: Fleet,
-  choice: BuildChoice,
-  world: World<FleetBuildEvent>,
   options: RunPlanOptions,
+  world: World<FleetBuildEvent>,
 ): Promise<BuildSummary> {
   const counts = countActions(plan);
   world.onEvent({ type: "plan", counts });
   const effects = new Map<string, ImageEffect>();
+  const onEffect: OnEffect = (cell, effect) => effects.set(cell, effect);
   const summary =
     counts.build === 0
       ? { results: [], kept: counts.keep, interrupted: false }
-      : await buildCells(plan, fleet, choice, world, options, effects);
+      : await buildMissing(plan, fleet, options, world, onEffect);
   world.onEvent(summaryEvent(summary));
   const isJudged = options.strict && !summary.interrupted && plan.matrix.measure;
-  const kept = isJudged ? await keptFindings(plan, choice, world, effects) : [];
+  const kept = isJudged ? await keptFindings(plan, options, world, onEffect) : [];
   const unused = unusedIn(plan, effects);
   const notes = options.push ? unattestedImages(plan, summary) : [];
   for (const problem of notes) world.onEvent({ type: "problem", problem });
@@ -115,16 +129,15 @@ function isStrict({ code }: Problem): boolean {
  */
 async function keptFindings(
   plan: Plan,
-  choice: BuildChoice,
+  { engine: choice, access }: RunPlanOptions,
   world: World<FleetBuildEvent>,
-  effects: Map<string, ImageEffect>,
+  onEffect: OnEffect,
 ): Promise<readonly Problem[]> {
   const kept = plan.cells.filter(({ action }) => action === "keep").filter(isBuilt);
   const engine = kept.some(({ locked }) => locked.digest === null) ? await engineFor(choice, world) : null;
   const audited = await auditImages(kept.map(auditSubject), plan.matrix, {
-    ...{ access: choice, world },
+    ...{ access, world, onEffect },
     holder: engine === null ? dockerHolder(world.env) : holderOf(engine),
-    onEffect: (cell, effect) => effects.set(cell, effect),
   });
   return audited.flatMap(({ lies, notes, failure }) => [
     ...lies,
@@ -133,20 +146,17 @@ async function keptFindings(
   ]);
 }
 
-async function buildCells(
+async function buildMissing(
   plan: Plan,
   fleet: Fleet,
-  choice: BuildChoice,
-  world: World<FleetBuildEvent>,
-  { push, signing }: RunPlanOptions,
-  effects: Map<string, ImageEffect>,
+  { engine: choice, access, lockFile, concurrency = buildsAtOnce(), push, signing }: RunPlanOptions,
+  { env, signal, onEvent }: World<FleetBuildEvent>,
+  onEffect: OnEffect,
 ): Promise<BuildSummary> {
-  const { env, signal, onEvent } = world;
-  const { matrix = matrixPath, concurrency = buildsAtOnce() } = choice;
-  const engine = await engineFor(choice, world);
+  const engine = await engineFor(choice, { env });
   if (push) for (const problem of publishedOnLocal(plan)) onEvent({ type: "problem", problem });
   // Without the signal: an interruption waits until an image that is pushed has its tag.
-  const registry = await registryFor(choice, { env });
+  const registry = await registryFor(access, { env });
   requireAttestable(plan.matrix, engine, fleet);
   for (const context of builtContexts(plan)) await recordContext(fleet.root, context);
   const [described, revision] = [await engine.describe(), await readRevision(fleet.root, env)];
@@ -157,28 +167,72 @@ async function buildCells(
       origin: { program: version, ...(await readOrigin(fleet.root, env)), revision },
     });
   const attest = push && plan.matrix.attest !== null ? await attester() : null;
+  const examined = { registry, holder: holderOf(engine), onEffect };
   return buildPlan(plan, fleet, {
-    ...{ engine, revision, concurrency, onEvent, drain: signal },
+    ...{ engine, revision, concurrency, onEvent, lockFile, drain: signal },
     builder: { described, keeper: engineTraits[choice.engine ?? defaultEngine].keeper },
     publishing: push ? { registry, signing, attest } : null,
     examine: plan.matrix.measure
-      ? imageExaminer({
-          registry,
-          declared: declaredImages(plan),
-          holder: holderOf(engine),
-          cache: folderCache(cacheFolder(env)),
-          onEffect: (cell, effect) => effects.set(cell, effect),
-        })
+      ? imageExaminer({ ...examined, declared: declaredImages(plan), cache: folderCache(cacheFolder(env)) })
       : null,
-    lockFile: lockFileOf(choice),
-    logFolder: join(dirname(matrix), ".imgmatch", "logs"),
+    logFolder: join(fleet.root, ".imgmatch", "logs"),
     now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
   });
+}
+
+/** Without `publishing` the images stay in the engine. */
+export interface BuildPlanOptions extends Omit<BuildJobsOptions, "onBuilt"> {
+  readonly builder: Builder;
+  readonly lockFile: string;
+  /** Commit of the sources, for a label; empty where there is none. */
+  readonly revision: string;
+  readonly now: () => Date;
+}
+
+/** Throws `WRITE_FAILED` or `LOCK_BUSY` for the lock, and bugs; a cell that fails is a result. */
+export async function buildPlan(
+  plan: Plan,
+  fleet: FleetSources,
+  options: BuildPlanOptions,
+): Promise<BuildSummary> {
+  const { matrix } = plan;
+  const { builder, lockFile, revision, publishing, now } = options;
+  const wanted = plan.cells.filter(({ action }) => action === "build");
+  const ready = new Map(wanted.filter(isReady).map((planned) => [planned.cell.id, planned]));
+  const jobs = [...ready.values()].map((planned) =>
+    jobOf(planned, { ...fleet, matrix, revision, push: publishing !== null }),
+  );
+  const built = await buildJobs(jobs, {
+    ...options,
+    onBuilt: async (finished) => {
+      const created = now().toISOString();
+      const images = finished.map(({ job: { cell }, built }): [string, LockedImage] => [
+        cell,
+        lockedImageOf(ready.get(cell) as ReadyCell, built, builder, created),
+      ]);
+      await updateLock(lockFile, (lock) => withImages(lock, matrix, Object.fromEntries(images)), {
+        repository: matrix.repository,
+      });
+    },
+  });
+  const byCell = new Map(built.map((result) => [result.cell, result]));
+  return {
+    results: wanted.map((planned) => byCell.get(planned.cell.id) ?? unready(planned)),
+    kept: plan.cells.filter(({ action }) => action === "keep").length,
+    interrupted: built.some(({ status }) => status === "interrupted"),
+  };
+}
+
+function unready(planned: PlannedCell): CellResult {
+  const problems = [unreadyProblem([planned])] as const;
+  return { status: "failed", cell: planned.cell.id, problems, log: null, durationMs: 0 };
 }
 
 function holderOf(engine: Engine): ImageHolder {
   return { ...engine, push: engine.isHere ? engine.push : null };
 }
+
+type OnEffect = (cell: string, effect: ImageEffect) => void;
 
 const unknownEffect: ImageEffect = {
   code: null,

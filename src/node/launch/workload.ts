@@ -43,8 +43,19 @@ export interface LaunchOptions extends Omit<QuestionOptions, "reference" | "loca
   readonly format?: LaunchFormat;
 }
 
+type ContainerFlags = Pick<
+  LaunchOptions,
+  "args" | "task" | "name" | "env" | "mount" | "cpus" | "memory" | "command"
+>;
+
+type TargetFlags = Pick<LaunchOptions, "set" | "option" | "format" | "fleet">;
+
 /** Reads the part of a request that does not depend on the image. Throws `USAGE` for a value that cannot be read. */
-export function workloadOf(target: LaunchTarget, flags: LaunchOptions): FleetLaunchOptions["workload"] {
+export function workloadOf(
+  target: LaunchTarget,
+  flags: ContainerFlags,
+  own: TargetFlags,
+): FleetLaunchOptions["workload"] {
   const env = pairs("--env", flags.env ?? []);
   for (const name of Object.keys(env)) {
     // Kubernetes allows more names, but no shell can set them.
@@ -55,8 +66,8 @@ export function workloadOf(target: LaunchTarget, flags: LaunchOptions): FleetLau
     args: flags.args ?? [],
     env,
     mounts: (flags.mount ?? []).map(parseMount),
-    options: optionsFor(target, flags),
-    settings: settingsFor(target, flags),
+    options: optionsFor(target, own),
+    settings: settingsFor(target, own.set),
     ...(flags.task === undefined ? {} : { task: flags.task }),
     ...(flags.name === undefined ? {} : { name: flags.name }),
     ...(flags.command === undefined ? {} : { program: flags.command }),
@@ -76,15 +87,15 @@ export function formatFor(
 
 function optionsFor(
   target: LaunchTarget,
-  { option: options = [], format, fleet }: LaunchOptions,
+  { option: options = [], format, fleet }: TargetFlags,
 ): readonly string[] {
   if (options.length > 0 && (target.formats[0] !== "shell" || format === "yaml" || fleet))
     throw unsupported(target.name, "take options of a command: it writes a document", "leave --option out");
   return options;
 }
 
-function settingsFor(target: LaunchTarget, flags: LaunchOptions): Readonly<Record<string, string>> {
-  const settings = pairs("--set", flags.set ?? []);
+function settingsFor(target: LaunchTarget, words: readonly string[] = []): Readonly<Record<string, string>> {
+  const settings = pairs("--set", words);
   const known = Object.keys(target.settings ?? {});
   for (const name of Object.keys(settings)) {
     if (known.includes(name)) continue;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { lockedImageOf } from "../../../src/fleet/engines/built-cell.ts";
 import { isReady } from "../../../src/fleet/engines/jobs.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
@@ -30,7 +30,7 @@ const builtAt = "2025-11-03T08:00:00.000Z";
 export async function sampleLock(folder: string): Promise<string> {
   const fleet = await openFleet(join(folder, "matrix.yaml"));
   const findBaseDigest = async (ref: string): Promise<Digest> => digestOf(ref);
-  const { matrix, cells } = await planOpenFleet(fleet, { lock: null, findBaseDigest });
+  const { matrix, cells } = await planFleet(fleet, { lock: null, findBaseDigest });
   const images = cells.filter(isReady).map((planned) => {
     const { id } = planned.cell;
     const digest = digestOf(id);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { applyEdits } from "../../../src/fleet/init/draft.ts";
 import { initFrom } from "../../../src/fleet/init/init-from.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
@@ -28,7 +28,7 @@ async function adopted(dockerfile: string, hosts = both, path = "Dockerfile", mo
   const changed = applyEdits(dockerfile, answer.edits);
   writeFileSync(join(folder, path), changed);
   const fleet = await openFleet(join(folder, "matrix.yaml"));
-  const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => null });
+  const plan = await planFleet(fleet, { lock: null, findBaseDigest: async () => null });
   const built = plan.cells.filter(({ action }) => action === "build");
   expect(built).toHaveLength(answer.cells);
   return {

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { exportGithubMatrix } from "../../../src/fleet/export-github-matrix.ts";
 import { type Fleet, openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { matrixText } from "../../support/matrices.ts";
 import { problemText } from "../../support/problem-text.ts";
@@ -14,7 +14,7 @@ const base = `sha256:${"b".repeat(64)}` as const;
 
 async function jobsOf(root: string, args = {}) {
   const fleet: Fleet = await openFleet(join(root, "matrix.yaml"), { args });
-  const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => base });
+  const plan = await planFleet(fleet, { lock: null, findBaseDigest: async () => base });
   const jobs = plan.cells
     .filter(isReady)
     .map((planned) => jobOf(planned, { ...fleet, matrix: fleet.matrix, revision: "", push: false }));

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { type FleetPlanOptions, planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { type FleetPlanOptions, planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import type { PlannedCell } from "../../../src/fleet/plan/planned-cell.ts";
 import { makeFolder } from "../../support/folders.ts";
 
@@ -22,7 +22,7 @@ async function planned(
   options: Partial<FleetPlanOptions> = {},
 ): Promise<readonly PlannedCell[]> {
   const fleet = await openFleet(join(root, "matrix.yaml"));
-  return (await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => digest, ...options })).cells;
+  return (await planFleet(fleet, { lock: null, findBaseDigest: async () => digest, ...options })).cells;
 }
 
 const whole = ([cell]: readonly PlannedCell[]) => cell?.context?.inputs.whole;
@@ -43,7 +43,7 @@ describe("a cell's inputs are the files that it takes", () => {
     const root = makeFolder(project("scratch"));
     const fleet = await openFleet(join(root, "matrix.yaml"));
     rmSync(join(root, "README.md"));
-    const { cells } = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => null });
+    const { cells } = await planFleet(fleet, { lock: null, findBaseDigest: async () => null });
     expect(cells[0]?.context?.entries.map(({ path }) => path)).toEqual(["src/one", "src/one/a.c"]);
   });
 });

@@ -7,7 +7,7 @@ import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { bakePlan } from "../../../src/fleet/export-bake.ts";
 import { declaredImages } from "../../../src/fleet/audit/declared-image.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { type FleetPlanOptions, planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { type FleetPlanOptions, planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
@@ -28,7 +28,7 @@ const fromRegistry = async (ref: string) => (ref === "debian:12" ? digest("d") :
 
 async function planned(options: Partial<FleetPlanOptions> = {}) {
   const fleet = await openFleet(join(root, "matrix.yaml"));
-  const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: fromRegistry, ...options });
+  const plan = await planFleet(fleet, { lock: null, findBaseDigest: fromRegistry, ...options });
   const [cell] = plan.cells;
   if (cell === undefined) throw new Error("no cell");
   return { fleet, plan, cell };

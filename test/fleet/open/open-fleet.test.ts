@@ -3,7 +3,7 @@ import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
 import { matrixText } from "../../support/matrices.ts";
 
@@ -18,7 +18,7 @@ const files = {
 
 async function inputs(root: string, base: Digest | null = digest("b")): Promise<(Digest | null)[]> {
   const fleet = await openFleet(join(root, "matrix.yaml"));
-  const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => base });
+  const plan = await planFleet(fleet, { lock: null, findBaseDigest: async () => base });
   return plan.cells.map(({ inputDigest }) => inputDigest);
 }
 
@@ -148,7 +148,7 @@ describe("where base digests come from", () => {
     );
 
   test("a reference with a digest asks nobody", async () => {
-    const { cells } = await planOpenFleet(await open(pinned), {
+    const { cells } = await planFleet(await open(pinned), {
       lock: null,
       findBaseDigest: () => Promise.reject(new Error("asked")),
     });
@@ -162,7 +162,7 @@ describe("where base digests come from", () => {
       return digest("e");
     };
     const fleet = await open("debian:12");
-    const first = await planOpenFleet(fleet, { lock: null, findBaseDigest });
+    const first = await planFleet(fleet, { lock: null, findBaseDigest });
     expect(asked).toEqual(["debian:12"]);
     const [planned] = first.cells;
     if (!planned?.inputDigest) throw new Error("no digest");
@@ -187,7 +187,7 @@ describe("where base digests come from", () => {
         },
       },
     };
-    const moved = await planOpenFleet(fleet, { lock, findBaseDigest: async () => digest("0") });
+    const moved = await planFleet(fleet, { lock, findBaseDigest: async () => digest("0") });
     expect(moved.cells.map(({ action }) => action)).toEqual(["keep", "build"]);
     expect(moved.cells.map(({ bases }) => bases[0]?.digest)).toEqual([digest("e"), digest("e")]);
   });
@@ -198,7 +198,7 @@ describe("where base digests come from", () => {
       openFleet(join(makeFolder({ ...files, "matrix.yaml": `${text}\n${lines}` }), "matrix.yaml"));
     const used = async (lines: string, more: readonly (readonly [string, string])[] = []) => {
       const options = { lock: null, replaceBases: new Map(more), findBaseDigest: async () => digest("1") };
-      const { cells } = await planOpenFleet(await opened(lines), options);
+      const { cells } = await planFleet(await opened(lines), options);
       return cells.flatMap(({ bases }) => bases.map((base) => base.used));
     };
     const line = "replaceBases: { debian:12: mirror.example.com/debian:12 }";
@@ -233,7 +233,7 @@ describe("where base digests come from", () => {
 
   test("a replaced base is known by its own digest", async () => {
     const fleet = await open("debian:12");
-    const { cells } = await planOpenFleet(fleet, {
+    const { cells } = await planFleet(fleet, {
       lock: null,
       replaceBases: new Map([["debian:12", "localhost:5000/debian:12"]]),
       findBaseDigest: async (ref) => (ref === "localhost:5000/debian:12" ? digest("1") : null),

@@ -6,7 +6,7 @@ import { describe, expect, it, test } from "vitest";
 import { isReady, jobOf, unreadyProblem } from "../../../src/fleet/engines/jobs.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { orderFleets } from "../../../src/fleet/open/workspace.ts";
-import { type FleetPlanOptions, planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { type FleetPlanOptions, planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { publishedOnLocal } from "../../../src/fleet/plan/local-bases.ts";
 import type { PlannedCell } from "../../../src/fleet/plan/planned-cell.ts";
 import { movableBases } from "../../../src/fleet/plan/registry-view.ts";
@@ -37,7 +37,7 @@ function fleets({ base = "", app = "" } = {}): string {
 }
 
 const planOf = async (root: string, fleet = "app", options: Partial<FleetPlanOptions> = {}) =>
-  planOpenFleet(await openFleet(join(root, fleet, "matrix.yaml")), {
+  planFleet(await openFleet(join(root, fleet, "matrix.yaml")), {
     lock: null,
     findBaseDigest: async (ref) => {
       throw new Error(`${ref} was asked for`);

@@ -4,7 +4,7 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
 import { matrixText } from "../../support/matrices.ts";
 import { problemText } from "../../support/problem-text.ts";
@@ -53,7 +53,7 @@ test("are inputs, and no files of the context", async () => {
   const inputs = async (root: string) => {
     const fleet = await openFleet(join(root, "matrix.yaml"));
     const digest = `sha256:${"a".repeat(64)}` as const;
-    const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => digest });
+    const plan = await planFleet(fleet, { lock: null, findBaseDigest: async () => digest });
     const [first] = plan.cells;
     const entries = first === undefined ? [] : fleet.folderOf(first.cell).listing.entries;
     return { digest: first?.inputDigest, paths: entries.map(({ path }) => path) };

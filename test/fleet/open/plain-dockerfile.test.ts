@@ -6,7 +6,7 @@ import { lockedImageOf, lockOf } from "../../../src/fleet/engines/built-cell.ts"
 import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { bakePlan } from "../../../src/fleet/export-bake.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { render } from "../../../src/fleet/render.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
@@ -30,9 +30,9 @@ axes:
   python: ["3.11", "3.12"]`;
 const files = { "matrix.yaml": matrixText(matrix), Dockerfile: dockerfile, "app.c": "int main;\n" };
 
-async function planned(root: string, options: Partial<Parameters<typeof planOpenFleet>[1]> = {}) {
+async function planned(root: string, options: Partial<Parameters<typeof planFleet>[1]> = {}) {
   const fleet = await openFleet(join(root, "matrix.yaml"));
-  const plan = await planOpenFleet(fleet, {
+  const plan = await planFleet(fleet, {
     lock: null,
     findBaseDigest: async (ref) => digest(ref.includes("3.12") ? "c" : ref.includes("python") ? "b" : "d"),
     ...options,

@@ -5,7 +5,7 @@ import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { explainInputs } from "../../../src/fleet/plan/changes.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
-import { planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
+import { planCells } from "../../../src/fleet/plan/plan-cells.ts";
 import { countActions, planToJson } from "../../../src/fleet/plan/plan-json.ts";
 import type { Plan } from "../../../src/fleet/plan/planned-cell.ts";
 import {
@@ -37,7 +37,7 @@ const locked: LockedInputs = {
   builder: "dockerfile.v0",
 };
 const plan = (lock: Lock | null, change: MadeUpSources = {}): Plan =>
-  planFleet(matrix, cells, cellSources(cells, { ...sources, ...change }), { lock });
+  planCells(matrix, cells, cellSources(cells, { ...sources, ...change }), { lock });
 
 function lockOf(change: Partial<LockedImage> = {}): Lock {
   const images = plan(null).cells.map(({ cell, inputDigest, tag, bases }) => [
@@ -186,7 +186,7 @@ describe("entries of the lock without a cell", () => {
   });
 
   test("are not named where only some cells are planned, or the lock is of another repository", () => {
-    const some = planFleet(matrix, cells, cellSources(cells, sources), {
+    const some = planCells(matrix, cells, cellSources(cells, sources), {
       lock: lock(),
       only: [{ cell: first }],
     });
@@ -201,7 +201,7 @@ describe("entries of the lock without a cell", () => {
       ),
       "matrix.yaml",
     );
-    const planned = planFleet(excluding, expandMatrix(excluding), cellSources(cells, sources), {
+    const planned = planCells(excluding, expandMatrix(excluding), cellSources(cells, sources), {
       lock: lockOf(),
     });
     expect(actions(planned)).toEqual([

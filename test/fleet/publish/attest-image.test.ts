@@ -7,13 +7,13 @@ import {
   requireAttestable,
   unattestedImages,
 } from "../../../src/fleet/publish/attest-image.ts";
-import { plainRemote, readOrigin } from "../../../src/fleet/run/build-origin.ts";
+import { plainRemote, readOrigin } from "../../../src/fleet/publish/build-origin.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { cellSources } from "../../support/cell-sources.ts";
-import { planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
+import { planCells } from "../../../src/fleet/plan/plan-cells.ts";
 import { verifyProvenance } from "../../../src/trust/provenance/verify-provenance.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
@@ -59,7 +59,7 @@ function planOf(attest: string, lock = lockOf({})) {
   const matrix = matrixOf(attest);
   const cells = expandMatrix(matrix);
   const here = { ...lock, repository: matrix.repository };
-  return planFleet(matrix, cells, cellSources(cells), { lock: here });
+  return planCells(matrix, cells, cellSources(cells), { lock: here });
 }
 
 describe("the attester of a build", () => {

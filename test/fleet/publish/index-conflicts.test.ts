@@ -3,7 +3,7 @@ import { parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { cellSources } from "../../support/cell-sources.ts";
-import { planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
+import { planCells } from "../../../src/fleet/plan/plan-cells.ts";
 import { planIndexConflicts, pushConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import type { RegistryClient } from "../../../src/oci/registry/client.ts";
@@ -16,7 +16,7 @@ const reference = withTag(parseImageReference(matrix.repository), matrix.version
 
 function plan(dockerfile: string) {
   const cells = expandMatrix(matrix);
-  return planFleet(matrix, cells, cellSources(cells, { text: () => dockerfile }), { lock: null });
+  return planCells(matrix, cells, cellSources(cells, { text: () => dockerfile }), { lock: null });
 }
 
 /** A registry with an index of the first cell, as built of this Dockerfile. */

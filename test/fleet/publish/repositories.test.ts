@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../../src/errors.ts";
 import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { planToJson } from "../../../src/fleet/plan/plan-json.ts";
 import { withRegistryView } from "../../../src/fleet/plan/registry-view.ts";
 import { pushConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
@@ -14,7 +14,7 @@ import { moveChannel } from "../../../src/fleet/publish/move-channel.ts";
 import { publishPlanIndex } from "../../../src/fleet/publish/publish-plan-index.ts";
 import { surveyRegistries } from "../../../src/fleet/publish/survey.ts";
 import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
-import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/build-plan.ts";
+import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/run-plan.ts";
 import { fetchLock } from "../../../src/lock/fetch-lock.ts";
 import { readLock } from "../../../src/lock/lock-file.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
@@ -53,7 +53,7 @@ async function plan(
   const fleet = await openFleet(join(root, "matrix.yaml"), registry === undefined ? {} : { registry });
   return {
     fleet,
-    plan: await planOpenFleet(fleet, { lock, published: true, findBaseDigest: async () => null }),
+    plan: await planFleet(fleet, { lock, published: true, findBaseDigest: async () => null }),
   };
 }
 

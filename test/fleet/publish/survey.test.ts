@@ -5,7 +5,7 @@ import { indexTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { cellSources } from "../../support/cell-sources.ts";
-import { planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
+import { planCells } from "../../../src/fleet/plan/plan-cells.ts";
 import type { Plan } from "../../../src/fleet/plan/planned-cell.ts";
 import { withRegistryView } from "../../../src/fleet/plan/registry-view.ts";
 import { surveyRegistries } from "../../../src/fleet/publish/survey.ts";
@@ -15,7 +15,7 @@ import { createMemoryRegistry } from "./support/memory-registry.ts";
 function plan(): Plan {
   const matrix = parseMatrix(matrixText("axes:\n  march: [x86-64-v2, x86-64-v3]"), "matrix.yaml");
   const cells = expandMatrix(matrix);
-  return planFleet(matrix, cells, cellSources(cells), { lock: null });
+  return planCells(matrix, cells, cellSources(cells), { lock: null });
 }
 
 test("a tag that holds something else than an image is one conflict, and the others are told all the same", async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { groupWrites } from "../../../src/fleet/run/build-jobs.ts";
+import { groupWrites } from "../../../src/fleet/run/build-cells.ts";
 
 /** Writes that end when the test says so. */
 function slowFile() {

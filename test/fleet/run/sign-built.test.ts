@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import type { CellResult } from "../../../src/fleet/engines/built-cell.ts";
-import { buildCell, type CellOptions, type Publishing } from "../../../src/fleet/run/build-cell.ts";
+import { buildCell, type CellOptions, type Publishing } from "../../../src/fleet/run/build-cells.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { makeFolder } from "../../support/folders.ts";

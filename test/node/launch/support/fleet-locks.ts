@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { openFleet } from "../../../../src/fleet/open/open-fleet.ts";
-import { planOpenFleet } from "../../../../src/fleet/open/plan-open-fleet.ts";
+import { planFleet } from "../../../../src/fleet/open/plan-fleet.ts";
 import type { Lock } from "../../../../src/lock/lock.ts";
 import { parseLock } from "../../../../src/lock/parse-lock.ts";
 import { cuda, digest, gpuImage, image, lockOf, requirement } from "../../../resolve/support/locks.ts";
@@ -35,7 +35,7 @@ export const mixedLock: Lock = lockOf({
 /** Every cell of this repository's own matrix, as if it were built. */
 export async function ownLock(): Promise<Lock> {
   const fleet = await openFleet("matrix.yaml");
-  const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => digest });
+  const plan = await planFleet(fleet, { lock: null, findBaseDigest: async () => digest });
   const built = plan.cells.filter(({ inputDigest, tag }) => inputDigest !== null && tag !== null);
   return {
     schemaVersion: 2,

@@ -35,15 +35,15 @@ export interface CellSources {
   readonly rebuild: string | null;
 }
 
-export interface PlanFleetOptions {
+export interface PlanCellsOptions {
   readonly lock: Lock | null;
   readonly only?: readonly Selection[];
   /** An image that was built and never pushed counts as not built. */
-  readonly published?: boolean;
+  readonly published?: boolean | undefined;
   /** An image that was built and not pushed is not built again for a base that has been published since. */
   readonly asBuilt?: boolean;
   /** Ids of the images that the engine has. One that was built and not pushed, and is not among them, is built again. Default: not asked. */
-  readonly held?: ReadonlySet<string>;
+  readonly held?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -54,14 +54,14 @@ export interface PlanFleetOptions {
  * Throws `SELECTION_…`.
  *
  * @example
- * const plan = planFleet(matrix, expandMatrix(matrix), sources, { lock: null });
+ * const plan = planCells(matrix, expandMatrix(matrix), sources, { lock: null });
  * plan.cells.filter(({ action }) => action === "build").length;
  */
-export function planFleet(
+export function planCells(
   matrix: Matrix,
   expanded: readonly ExpandedCell[],
   sources: ReadonlyMap<string, CellSources>,
-  options: PlanFleetOptions,
+  options: PlanCellsOptions,
 ): Plan {
   const { lock, only = [] } = options;
   const { tagOf } = compileTag(matrix);
@@ -79,7 +79,7 @@ export function planFleet(
 function findRetired(
   { repository }: Matrix,
   expanded: readonly ExpandedCell[],
-  { lock }: PlanFleetOptions,
+  { lock }: PlanCellsOptions,
 ): RetiredImage[] {
   if (lock === null || lock.repository !== repository) return [];
   const known = new Set(expanded.map(({ cell }) => cell.id));
@@ -118,7 +118,7 @@ function planSkipped(
 function planCell(
   cell: Cell,
   sources: CellSources,
-  { locked, tagOf, options }: { locked: LockedImage | null; tagOf: TagOf; options: PlanFleetOptions },
+  { locked, tagOf, options }: { locked: LockedImage | null; tagOf: TagOf; options: PlanCellsOptions },
 ): PlannedCell {
   const { dockerfile, context, builtOn } = sources;
   const inputs = inputsOf(sources, cell);
@@ -188,7 +188,7 @@ function whyBuild(
   inputs: Digest | null,
   locked: LockedImage | null,
   comparison: readonly InputComparison[],
-  { published = false, held }: PlanFleetOptions,
+  { published = false, held }: PlanCellsOptions,
 ): string | null {
   if (locked === null) return "not in the lock";
   if (inputs === null) return "the digest of a base image is unknown";

@@ -9,7 +9,7 @@ import type { BuildWatch } from "../../../src/fleet/engines/engine.ts";
 import type { ExaminedImage, Examine } from "../../../src/fleet/audit/image-examiner.ts";
 import type { BuildEvent } from "../../../src/fleet/engines/built-cell.ts";
 import type { BuildJob } from "../../../src/fleet/engines/jobs.ts";
-import { buildJobs, type BuildJobsOptions } from "../../../src/fleet/run/build-jobs.ts";
+import { buildJobs, type BuildJobsOptions } from "../../../src/fleet/run/build-cells.ts";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
-import { type PlanFleetOptions, planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
+import { type PlanCellsOptions, planCells } from "../../../src/fleet/plan/plan-cells.ts";
 import { planToJson } from "../../../src/fleet/plan/plan-json.ts";
 import { cellSources, type MadeUpSources } from "../../support/cell-sources.ts";
 import { cudaEntry, matrixText } from "../../support/matrices.ts";
@@ -26,8 +26,8 @@ const sources = (change: MadeUpSources = {}) =>
     ...change,
   });
 
-function plan(options: Partial<PlanFleetOptions> = {}, change: MadeUpSources = {}) {
-  return planFleet(matrix, cells, sources(change), { lock: null, ...options });
+function plan(options: Partial<PlanCellsOptions> = {}, change: MadeUpSources = {}) {
+  return planCells(matrix, cells, sources(change), { lock: null, ...options });
 }
 
 /** The lock that a build of the plan would write, each image changed by `change`. */
@@ -65,7 +65,7 @@ function lockOf(change: Partial<LockedImage> = {}, whole: Partial<Lock> = {}): L
   };
 }
 
-const actionsOf = (options: Partial<PlanFleetOptions>) =>
+const actionsOf = (options: Partial<PlanCellsOptions>) =>
   plan(options).cells.map(({ cell, action, reason }) => [cell.id, action, reason]);
 
 describe("what would happen to each cell", () => {
@@ -80,7 +80,7 @@ describe("what would happen to each cell", () => {
     ]);
   });
 
-  const build = (options: Partial<PlanFleetOptions>, change: MadeUpSources = {}) =>
+  const build = (options: Partial<PlanCellsOptions>, change: MadeUpSources = {}) =>
     plan(options, change).cells.flatMap(({ action, reason }) => (action === "build" ? [reason] : []));
 
   test("equal inputs are kept", () => {
@@ -168,7 +168,7 @@ test("the order of the lock's keys never matters", () => {
 test("the order of the cells changes no digest", () => {
   const byId = (order: typeof cells) =>
     new Map(
-      planFleet(matrix, order, sources(), { lock: null }).cells.map(({ cell, inputDigest }) => [
+      planCells(matrix, order, sources(), { lock: null }).cells.map(({ cell, inputDigest }) => [
         cell.id,
         inputDigest,
       ]),

@@ -1,4 +1,4 @@
-/** Opens and plans the fleet that the options of a command choose. */
+/** Prepares the plan of a build, or of images that were built: reads the lock, and asks registries and engines for bases. */
 
 import { groupBy } from "../../io/collections.ts";
 import type { EngineName } from "../engines/engine-traits.ts";
@@ -6,16 +6,16 @@ import { type Problem, throwProblems } from "../../errors.ts";
 import { linesToHide } from "../context/cell-context.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { FindBaseDigest, FindLocalBase } from "./find-bases.ts";
-import { type FleetPlanOptions, planOpenFleet } from "./plan-open-fleet.ts";
+import { planFleet } from "./plan-fleet.ts";
 import { refuseAdoptedLock, refuseForeignLock } from "../../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../../lock/lock-file.ts";
 import { parentLocks } from "./parent-images.ts";
 import { type LocalBaseUse, localBases } from "../plan/local-bases.ts";
-import { findPlanned, type Plan } from "../plan/planned-cell.ts";
+import type { Plan } from "../plan/planned-cell.ts";
 import type { Selection } from "../cells/select.ts";
 import { note, type World } from "../../io/world.ts";
-import { baseLookup, type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
+import { type BaseChoice, baseLookup, parseReplacements } from "./fleet-choice.ts";
 
 /** Options of commands that can build on images of an engine. */
 export interface LocalBaseChoice {
@@ -25,82 +25,89 @@ export interface LocalBaseChoice {
   readonly builder?: string;
 }
 
-export interface PlannedFleet {
-  readonly fleet: Fleet;
+export interface BuildQuestion {
   readonly only: readonly Selection[];
-  readonly plan: Plan;
-  readonly findBaseDigest: FindBaseDigest;
-}
-
-export interface PlanChosenOptions {
-  /** Gets the reason if the digest of a base is not found. */
-  readonly onProblem: (problem: Problem) => void;
+  readonly lockFile: string;
+  readonly bases: BaseChoice;
+  /** Default: only images that a registry has are bases. */
+  readonly local?: LocalBaseChoice;
+  /** The plan of `build --push`. */
+  readonly push: boolean;
+  /** Gets the reason if the digest of a base is not found. Default: all such reasons are thrown. */
+  readonly onProblem?: (problem: Problem) => void;
   /** The lock will be written: a lock of another repository is refused. */
   readonly writes?: boolean;
   /** The engine that keeps images that are not pushed. It is asked for those that it has. */
   readonly keeper?: LocalEngine | null;
-  /** Plan this cell alone, and ask registries only for its bases. */
-  readonly cell?: string | undefined;
 }
 
-export async function planChosenFleet(
-  flags: FleetChoice & LocalBaseChoice & { readonly push?: boolean },
+export interface PreparedBuild {
+  readonly plan: Plan;
+  readonly findBaseDigest: FindBaseDigest;
+}
+
+/** Plans the next build, by the lock and what registries say of the bases. */
+export async function prepareBuild(
+  fleet: Fleet,
+  { only, lockFile, bases, local = {}, push, onProblem, writes = false, keeper = null }: BuildQuestion,
   world: World,
-  { onProblem, writes = false, keeper = null, cell }: PlanChosenOptions,
-): Promise<PlannedFleet> {
-  const { fleet, only: selected } = await openFleetFor(flags, world);
-  const only = cell === undefined ? selected : [{ cell: findPlanned(fleet, cell).cell.id }];
-  const lockFile = lockFileOf(flags);
+): Promise<PreparedBuild> {
+  const problems: Problem[] = [];
+  const tell = onProblem ?? ((problem: Problem) => problems.push(problem));
   const lock = await readLockIfPresent(lockFile);
   refuseAdoptedLock(lock, lockFile);
   if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFile);
   // Problems wait until the plan is there: a base that the engine has is none.
   const waiting = new Map<string, Problem>();
   let isPlanned = false;
-  const { findBaseDigest, readBase } = await baseLookup(flags, world, (problem, ref) =>
-    isPlanned ? onProblem(problem) : waiting.set(ref, problem),
+  const { findBaseDigest, readBase } = await baseLookup(bases, world, (problem, ref) =>
+    isPlanned ? tell(problem) : waiting.set(ref, problem),
   );
-  const plan = await planOpenFleet(fleet, {
+  const { localBases: takesLocal = false } = local;
+  const plan = await planFleet(fleet, {
     lock,
     only,
-    published: flags.push ?? false,
-    ...(await heldBy(keeper, fleet, lock, world)),
-    replaceBases: parseReplacements(flags.replaceBase),
-    rebuild: rebuildAsked(flags.cache),
+    published: push,
+    held: await heldBy(keeper, fleet, lock, world),
+    replaceBases: parseReplacements(bases.replaceBase),
+    rebuild: rebuildAsked(bases.cache),
     findBaseDigest,
     readBase,
-    ...(flags.localBases ? { findLocalBase: await localLookup(flags, world) } : {}),
+    ...(takesLocal ? { findLocalBase: await localLookup(local, world) } : {}),
   });
   isPlanned = true;
   for (const problem of unresolvedBases(plan, fleet, waiting))
-    onProblem(flags.localBases ? problem : { ...problem, fix: `${problem.fix}; ${toHaveLocal}` });
+    tell(takesLocal ? problem : { ...problem, fix: `${problem.fix}; ${toHaveLocal}` });
   note(world, strayNotes(plan, fleet));
-  if (flags.localBases) note(world, localBases(plan).map(describeLocal));
-  return { fleet, only, plan, findBaseDigest };
+  if (takesLocal) note(world, localBases(plan).map(describeLocal));
+  throwProblems(problems);
+  return { plan, findBaseDigest };
 }
 
-/** Plans the images that the lock has, to publish them. Asks no registry: images that were built have their bases in the lock. */
-export async function planPublished(
+export interface BuiltQuestion {
+  readonly only: readonly Selection[];
+  readonly lockFile: string;
+  readonly replaceBase: readonly string[] | undefined;
+  /** To publish the images. */
+  readonly published: boolean;
+}
+
+/** Plans with the images that the lock has. Asks no registry: images that were built have their bases in the lock. */
+export async function recallBuilt(
   fleet: Fleet,
-  only: readonly Selection[],
-  options: FleetChoice,
-): Promise<Plan> {
-  const lockFile = lockFileOf(options);
+  { only, lockFile, replaceBase, published }: BuiltQuestion,
+): Promise<{ readonly lock: Lock; readonly plan: Plan }> {
   const lock = await readLock(lockFile);
   refuseAdoptedLock(lock, lockFile);
-  const replaceBases = parseReplacements(options.replaceBase);
-  return planOpenFleet(fleet, {
-    lock,
-    only,
-    replaceBases,
-    published: true,
-    asBuilt: true,
-    findBaseDigest: async () => null,
+  const plan = await planFleet(fleet, {
+    ...{ lock, only, published, asBuilt: published },
+    replaceBases: parseReplacements(replaceBase),
   });
+  return { lock, plan };
 }
 
 /** `--no-cache` without a word means the present time. */
-function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
+function rebuildAsked(cache: BaseChoice["cache"]): string | undefined {
   if (typeof cache === "string") return cache;
   return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
 }
@@ -156,21 +163,12 @@ async function heldBy(
   fleet: Fleet,
   lock: Lock | null,
   { env }: World,
-): Promise<Pick<FleetPlanOptions, "held">> {
-  if (keeper === null) return {};
+): Promise<ReadonlySet<string> | undefined> {
+  if (keeper === null) return undefined;
   const waiting = [lock, ...(await parentLocks(fleet))].some((each) =>
     Object.values(each?.images ?? {}).some(({ digest, created }) => digest === null && created !== null),
   );
-  if (!waiting) return {};
+  if (!waiting) return undefined;
   const { heldImages } = await import("../engines/local-images.ts");
-  return { held: await heldImages(keeper, env) };
-}
-
-/** The plan of `build --push`. Throws if the digest of a base is not found. */
-export async function planForExport(flags: FleetChoice, world: World): Promise<PlannedFleet> {
-  const problems: Problem[] = [];
-  const onProblem = (problem: Problem) => problems.push(problem);
-  const planned = await planChosenFleet({ ...flags, push: true }, world, { onProblem });
-  throwProblems(problems);
-  return planned;
+  return heldImages(keeper, env);
 }

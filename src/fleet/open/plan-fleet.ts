@@ -7,15 +7,15 @@ import type { Cell } from "../cells/cell.ts";
 import { oncePer } from "../cells/once-per.ts";
 import { cellContexts, decidedUse } from "../context/cell-context.ts";
 import type { ContextListing } from "../context/context.ts";
-import { type CellSources, planFleet, type PlanFleetOptions } from "../plan/plan-fleet.ts";
-import type { Plan } from "../plan/planned-cell.ts";
+import { type CellSources, planCells, type PlanCellsOptions } from "../plan/plan-cells.ts";
+import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import type { CellWithDockerfile } from "./cell-dockerfile.ts";
 import { baseFinder, type BaseSources } from "./find-bases.ts";
 import { checkedCells, type Fleet } from "./open-fleet.ts";
-import { builtOnLocal, type ParentImage, parentImages } from "./parent-images.ts";
+import { builtOnLocal, parentImages, parentLock } from "./parent-images.ts";
 import { replacementsFor, replacementsOf } from "./replace-bases.ts";
 
-export interface FleetPlanOptions extends PlanFleetOptions, BaseSources {
+export interface FleetPlanOptions extends PlanCellsOptions, BaseSources {
   /** The source of base digests and of rebuild words. Default: the lock. */
   readonly pins?: LockPins;
   /** Base reference → the one to build with instead. */
@@ -25,10 +25,10 @@ export interface FleetPlanOptions extends PlanFleetOptions, BaseSources {
 }
 
 /** Plans a fleet. The cells of a base without a known digest have no input digest. Throws `SELECTION_…`, `TEMPLATE_IGNORES_AXIS`. */
-export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
+export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
   const { lock, pins = lock, replaceBases = new Map<string, string>() } = options;
   const replace = replacementsOf(fleet, replaceBases);
-  const parents = await planParents(fleet, options);
+  const parents = parentImages(fleet, await planParents(fleet, options));
   const basesOf = baseFinder({ pins, replace, parents }, options);
   const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
   const rebuildOf = rebuildsOf(pins, options.rebuild);
@@ -50,24 +50,22 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     }
   };
   await Promise.all([...alike.values()].map(async (group) => group[0] && addSources(group, group[0])));
-  return planFleet(fleet.matrix, fleet.cells, sources, options);
+  return planCells(fleet.matrix, fleet.cells, sources, options);
 }
 
-/** Plans the fleets whose images are bases of this one. */
-function planParents(
-  fleet: Fleet,
+/** Plans the fleets whose images are bases of this one, by cell. A base without a pin in a parent's lock means that the parent is not built. */
+async function planParents(
+  { parents }: Fleet,
   { published, held, replaceBases = new Map<string, string>() }: FleetPlanOptions,
-): Promise<ReadonlyMap<string, ParentImage>> {
-  return parentImages(fleet, (parent, lock) =>
-    planOpenFleet(parent, {
-      lock,
-      ...(published && { published: true }),
-      ...(held && { held }),
-      replaceBases: replacementsFor(parent, replaceBases),
-      // A base without a pin in the parent's lock means that the parent is not built: no registry need be asked.
-      findBaseDigest: async () => null,
-    }),
-  );
+): Promise<ReadonlyMap<Fleet, ReadonlyMap<string, PlannedCell>>> {
+  const plans = new Map<Fleet, ReadonlyMap<string, PlannedCell>>();
+  for (const parent of new Set([...parents.values()].map(({ fleet }) => fleet))) {
+    const replaced = replacementsFor(parent, replaceBases);
+    const asked = { lock: await parentLock(parent), published, held, replaceBases: replaced };
+    const { cells } = await planFleet(parent, asked);
+    plans.set(parent, new Map(cells.map((planned) => [planned.cell.id, planned])));
+  }
+  return plans;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { askGit, shortHead } from "../../io/git.ts";
 import type { BuildOrigin } from "../../trust/provenance/write-provenance.ts";
-import { isWritten } from "../open/find-version.ts";
+import { isWritten } from "../dockerfile/dockerfiles.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
