@@ -292,3 +292,39 @@ test("no function has more than 100 lines", () => {
   const isText = (path: string) => /^node\/sh\/program-[\w-]+\.ts$/.test(path);
   expect(files.filter((path) => !isText(path)).flatMap((path) => longFunctions(path, 100))).toEqual([]);
 });
+
+/** The places where code looks into a `message` or a `fix`, or changes words of one. */
+function readsOfWords(path: string): string[] {
+  const file = ts.createSourceFile(path, sources.get(path) ?? "", ts.ScriptTarget.Latest, true);
+  const isWords = (node: ts.Node | undefined) =>
+    node !== undefined && /(^|\.)(message|fix)$/.test(node.getText(file));
+  const found: string[] = [];
+  const visit = (node: ts.Node) => {
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { expression: on, name } = node.expression;
+      const looks =
+        /^(replace|replaceAll|includes|startsWith|endsWith|match|matchAll|split|slice|indexOf|search)$/;
+      if (looks.test(name.text) && isWords(on)) found.push(path);
+      if (/^(test|exec)$/.test(name.text) && isWords(node.arguments[0])) found.push(path);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+test("words for people are written, and never read", () => {
+  // Each reads what another program says.
+  const others = [
+    "fleet/engines/build-failure.ts",
+    "fleet/engines/buildx/buildx-engine.ts",
+    "fleet/engines/source-date-epoch.ts",
+    "fleet/template/template-syntax.ts",
+    "io/json.ts",
+    "node/mirror/node-api.ts",
+    "oci/engine/api.ts",
+  ];
+  // Reads the argument parser's words, and prints: a program without all commands adds how to get one that a fix names.
+  const printer = "cli/report-error.ts";
+  expect([...new Set(files.flatMap(readsOfWords))]).toEqual([printer, ...others]);
+});

@@ -149,7 +149,7 @@ async function adoptOne(
     compiledFor: _estimates,
     notes,
     ...adopted
-  } = adoptedImage({ ...opened, name, platform: opened.platform ?? platform }, statement);
+  } = named(name, () => adoptedImage({ ...opened, name, platform: opened.platform ?? platform }, statement));
   const { requires } = adopted;
   const stored = await findImageConfig(registry, withDigest(reference, found.digest), adopted.platform);
   const blobs = stored === null || "isNot" in stored ? null : stored.blobs;
@@ -176,6 +176,17 @@ async function adoptOne(
 }
 
 /** The label of the march, as a matrix writes it. */
+/** Names the image in what its files do not tell: several are adopted at once. */
+function named<Found>(name: string, find: () => Found): Found {
+  try {
+    return find();
+  } catch (error) {
+    if (!(error instanceof ImgmatchError) || error.code === "USAGE") throw error;
+    const [first, ...rest] = error.problems.map((each) => ({ ...each, message: `${name}: ${each.message}` }));
+    throw first === undefined ? error : new ImgmatchError([first, ...rest], { cause: error });
+  }
+}
+
 function marchOf({ cpu }: Requirement, { without = [] }: Statement): string {
   return [cpu.march, ...without.map((feature) => `no-${feature}`)].join("-");
 }

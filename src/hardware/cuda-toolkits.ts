@@ -3,13 +3,7 @@
 import branchTable from "./cuda-branches.json" with { type: "json" };
 import targetTable from "./cuda-targets.json" with { type: "json" };
 import table from "./cuda-toolkits.json" with { type: "json" };
-import {
-  compareVersions,
-  minorOf,
-  parseCudaVersion,
-  parseDriverVersion,
-  parseVersion,
-} from "./driver-version.ts";
+import { compareVersionTexts, minorOf, parseCudaVersion, parseDriverVersion } from "./driver-version.ts";
 import { isDroppedBy } from "./gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "./gpu-target.ts";
 import { readRows } from "./read-rows.ts";
@@ -160,7 +154,7 @@ export function toolkitCompiles({ minor }: CudaToolkit, target: GpuTarget): bool
   const before = toolkitTargets.findLast(
     (row) =>
       Number.parseInt(row.minor, 10) === Number.parseInt(minor, 10) &&
-      compareVersions(parseVersion(row.minor) ?? [], parseVersion(minor) ?? []) < 0,
+      compareVersionTexts(row.minor, minor) < 0,
   );
   if (before !== undefined && hasTarget(before, target)) return true;
   return isDroppedBy(minor, target.compute) ? false : null;

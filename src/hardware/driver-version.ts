@@ -60,6 +60,11 @@ export function parseVersion(text: string): VersionParts | null {
   return /^\d{1,9}(\.\d{1,9}){0,3}$/.test(text) ? text.split(".").map(Number) : null;
 }
 
+/** Versions as written, for order alone: a text that is no version comes first. */
+export function compareVersionTexts(a: string, b: string): number {
+  return compareVersions(parseVersion(a) ?? [], parseVersion(b) ?? []);
+}
+
 export function compareVersions(a: VersionParts, b: VersionParts): number {
   const length = Math.max(a.length, b.length);
   for (let index = 0; index < length; index++) {

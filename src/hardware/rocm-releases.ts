@@ -1,6 +1,6 @@
 /** Releases of ROCm, and the GPU targets that their compilers have. */
 
-import { compareVersions, minorOf, parseVersion } from "./driver-version.ts";
+import { compareVersionTexts, minorOf } from "./driver-version.ts";
 import { readRows } from "./read-rows.ts";
 import table from "./rocm-releases.json" with { type: "json" };
 import type { SourceKey } from "./sources.ts";
@@ -55,5 +55,5 @@ export function rocmCompiles(release: string, target: string): RocmCompiles {
 }
 
 function order(one: string, other: string): number {
-  return compareVersions(parseVersion(minorOf(one)) ?? [], parseVersion(minorOf(other)) ?? []);
+  return compareVersionTexts(minorOf(one), minorOf(other));
 }

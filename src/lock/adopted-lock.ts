@@ -16,13 +16,13 @@ export function namesOf({ images }: Pick<Lock, "images">): string {
 }
 
 /** Throws `LOCK_ADOPTED` for a lock with adopted images: a matrix retires them all, and a prune would drop what machines resolve to. */
-export function refuseAdoptedLock(lock: Lock | null, file: string): void {
+export function refuseAdoptedLock(lock: Lock | null, file: string, option = "--lock"): void {
   const adopted = Object.values(lock?.images ?? {}).filter((image) => image.adopted !== undefined).length;
   if (adopted === 0) return;
   throw new ImgmatchError({
     code: "LOCK_ADOPTED",
     message: `the lock holds ${adopted === 1 ? "1 image" : `${adopted} images`} that others built (imgmatch adopt), and no matrix makes ${adopted === 1 ? "it" : "them"}`,
-    fix: "name another lock for the matrix with --lock; adopt, publish and lock rm change this one",
+    fix: `name another lock for the matrix with ${option}; adopt, publish and lock rm change this one`,
     at: { file },
   });
 }

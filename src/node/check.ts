@@ -204,7 +204,7 @@ function byFiles(
     return { judgedBy: "files", described: { ...described, entry, compiledFor, undecided }, notes };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
-    const undecided = error.problems.map(({ message }) => message.replace(`${opened.name}: `, ""));
+    const undecided = error.problems.map(({ message }) => message);
     if (error.problems.some(({ code }) => code !== "ADOPT_UNDECIDED"))
       return { judgedBy: "environment", described: { ...described, undecided }, notes: [] };
     const { requires, gpus, compiledFor } = needsBesideGpu(image);

@@ -15,7 +15,7 @@ import {
   withTag,
 } from "../oci/reference.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
-import { resolveImage } from "../resolve/resolve-image.ts";
+import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import { matchOf, type QuestionOptions, readQuestion } from "./question.ts";
 
 export interface PullOptions
@@ -59,8 +59,9 @@ export async function pull(options: PullOptions = {}, given?: Partial<World>): P
   const { engine: runtime = "docker", namespace = "k8s.io", option = [] } = options;
   const question = await readQuestion(options, world);
   const plain = nameOf(options, question.lock);
-  const resolution = resolveImage(question.lock, question.host, question.options);
-  const { reference } = matchOf(resolution, question);
+  const ranking = rankImages(question.lock, question.host, question.options);
+  const resolution = answerOf(question.lock, ranking, question.options);
+  const { reference } = matchOf(resolution, ranking, question);
   note(world, unaskedLines(resolution));
   const { find, pull, tag, pin } = runtimes[runtime]({
     image: byDigest(reference),

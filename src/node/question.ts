@@ -9,7 +9,7 @@ import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { leftOutLines, problemLines } from "../resolve/answer-lines.ts";
 import { noMatch } from "../resolve/nearest.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
-import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
+import type { Ranking, ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
 import { probe, type HostChoice } from "../host/probe.ts";
@@ -57,11 +57,12 @@ export async function readQuestion(
 
 /** The match of a resolution. Throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`. */
 export function matchOf(
-  { match, rejected }: Resolution,
-  { lock, host, options }: Question,
+  { match }: Resolution,
+  ranking: Ranking,
+  { lock, options }: Question,
   explanation: Pick<QuestionOptions, "explain"> = {},
 ): Match {
-  if (match === null) throw noMatch(lock, rejected, host, options, explanation);
+  if (match === null) throw noMatch(lock, ranking, options, explanation);
   return match;
 }
 

@@ -1,6 +1,6 @@
 /** `imgmatch resolve`: the image that was built for a host, or for each of many. */
 
-import { resolveImage } from "../resolve/resolve-image.ts";
+import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
 import { matchOf, readQuestion, type QuestionOptions } from "./question.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
@@ -50,14 +50,15 @@ export async function resolve(
 async function resolveOne(options: ResolveOptions, world: World): Promise<ResolveAnswer> {
   const question = await readQuestion(options, world);
   const { lock, host, signed } = question;
-  const resolution = resolveImage(lock, host, question.options);
+  const ranking = rankImages(lock, host, question.options);
+  const resolution = answerOf(lock, ranking, question.options);
   note(world, unaskedLines(resolution));
   if (options.explain) {
-    const { explainResolution } = await import("../resolve/explain.ts");
-    note(world, explainResolution(lock, host, question.options));
+    const { explainRanking } = await import("../resolve/explain.ts");
+    note(world, explainRanking(lock, host, ranking, question.options));
   }
   const answer = signed === null ? resolution : { ...resolution, signed };
   // A getter: only a reader waits for the reasons against the images.
-  const reference = () => matchOf(resolution, question, options).reference;
+  const reference = () => matchOf(resolution, ranking, question, options).reference;
   return Object.defineProperty(answer, "reference", { get: reference, enumerable: false }) as ResolveAnswer;
 }

@@ -7,13 +7,13 @@ import { sourceDateEpoch } from "../fleet/engines/source-date-epoch.ts";
 import { parseSelections } from "../fleet/cells/select.ts";
 import { declaredImages } from "../fleet/audit/declared-image.ts";
 import type { Examine } from "../fleet/audit/image-examiner.ts";
-import { checkedCells, type Fleet, openFleet } from "../fleet/open/open-fleet.ts";
+import { checkedCells, type Fleet, openFleet, readMatrixText } from "../fleet/open/open-fleet.ts";
 import { planFleet } from "../fleet/open/plan-fleet.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
 import { readRevision } from "../io/git.ts";
 import { fieldsOf } from "../io/json.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
-import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
 import { type LockedBase, lockPath, type LockPins, rebuildWord } from "../lock/lock.ts";
 import { isDigest } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
@@ -46,14 +46,10 @@ export async function prepareFleet(
   given: ImageFleetArgs,
   dependsOn: ComponentResourceOptions["dependsOn"],
 ): Promise<PreparedFleet | CellsAlone> {
-  try {
-    const awaited = await awaitArgs(given);
-    const secrets = await checkMeans(given);
-    const stack = await readStack(given.provider ?? "docker", dependsOn, awaited.resources);
-    return await prepareAwaited(name, given, { ...awaited, secrets }, stack);
-  } catch (error) {
-    throw inProgramWords(error);
-  }
+  const awaited = await awaitArgs(given);
+  const secrets = await checkMeans(given);
+  const stack = await readStack(given.provider ?? "docker", dependsOn, awaited.resources);
+  return prepareAwaited(name, given, { ...awaited, secrets }, stack);
 }
 
 async function prepareAwaited(
@@ -70,6 +66,7 @@ async function prepareAwaited(
   const only = parseSelections(
     args.only,
     fleet.matrix.axes.map((axis) => axis.name),
+    argument("only"),
   );
   const cellsAlone = (unknown: CellsAlone["unknown"]): CellsAlone => ({
     cells: checkedCells(fleet, only).map(({ id }) => id),
@@ -86,8 +83,9 @@ async function prepareAwaited(
   const lookUp = baseLookup(login, { env, plainHttp, onProblem: (problem) => problems.push(problem) });
   const lockFile = given.lock ?? join(root, lockPath);
   // A named lock must exist: without it the bases would not be pinned.
-  const lock = await (given.lock === undefined ? readLockIfPresent(lockFile) : readLock(lockFile));
-  refuseAdoptedLock(lock, lockFile);
+  const lock = await readLockIfPresent(lockFile);
+  if (lock === null && given.lock !== undefined) throw noLock(lockFile);
+  refuseAdoptedLock(lock, lockFile, argument("lock"));
   const pins = lock === null && !args.updateBases ? pinsIn(stack.lockOf(name)) : null;
   const plan = await planFleet(fleet, {
     lock,
@@ -137,7 +135,8 @@ async function open(
   };
   if (typeof matrix === "string") {
     const file = resolvePath(matrix);
-    return [await openFleet(file, options), dirname(file)];
+    const text = await readMatrixText(file, argument("matrix"));
+    return [await openFleet(file, { ...options, text }), dirname(file)];
   }
   const root = resolvePath(folder);
   // JSON is YAML: problems name lines of this text.
@@ -213,10 +212,11 @@ interface LookupOptions {
 }
 
 function baseLookup({ credentials, own }: Logins, { env, plainHttp, onProblem }: LookupOptions) {
-  const isOwn = (ref: string) => parseImageReference(ref).registry === own;
-  return createBaseLookup(env, (problem, ref) => onProblem(isOwn(ref) ? aboutLogin(problem) : problem), {
+  return createBaseLookup(env, onProblem, {
     plainHttp,
     credentials,
+    replaceBase: argument('replaceBases: { OLD: "NEW" }'),
+    told: (why, registry) => (registry === own ? aboutLogin(why) : why),
   });
 }
 
@@ -238,31 +238,24 @@ function providerFolder(env: Readonly<Record<string, string | undefined>>): stri
   return env.PULUMI_NODEJS_MONITOR ? process.cwd() : null;
 }
 
-const flags: readonly (readonly [RegExp, string])[] = [
-  [/--replace-base OLD=NEW/g, '`replaceBases: { OLD: "NEW" }` of the ImageFleet'],
-  [/^write --only (\S+)$/g, 'write `only: ["$1"]`'],
-  [/--(matrix|lock|only)\b/g, "`$1` of the ImageFleet"],
-  [/\brun imgmatch build --push to make one\b/g, "leave `lock` away"],
-];
-
-/** The same problems with next steps for the author of a program. */
-function inProgramWords(error: unknown): unknown {
-  if (!(error instanceof ImgmatchError)) return error;
-  const [first, ...rest] = error.problems;
-  return new ImgmatchError([inWords(first), ...rest.map(inWords)], { cause: error });
+/** An option in the words of a program's author. */
+function argument(name: string): string {
+  return `\`${name}\` of the ImageFleet`;
 }
 
-function inWords(problem: Problem): Problem {
-  const inProgram = (text: string) => flags.reduce((now, [flag, words]) => now.replace(flag, words), text);
-  const { fix, message } = problem;
-  return { ...problem, message: inProgram(message), ...(fix === undefined ? {} : { fix: inProgram(fix) }) };
+function noLock(file: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "LOCK_NOT_FOUND",
+    message: "no such file",
+    fix: `leave \`lock\` away, or name another with ${argument("lock")}`,
+    at: { file },
+  });
 }
 
 /** The same problem with the program's own login as its cure: for its host, `docker login` changes nothing. */
 function aboutLogin(problem: Problem): Problem {
-  if (!problem.fix?.includes("docker login")) return problem;
-  const fix =
-    "correct the login in `registry` of the ImageFleet, or its rights; check that the repository exists";
+  if (problem.code !== "REGISTRY_AUTH") return problem;
+  const fix = `correct the login in ${argument("registry")}, or its rights; check that the repository exists`;
   return { ...problem, fix };
 }
 

@@ -27,7 +27,16 @@ import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
  * for (const line of explainResolution(lock, facts)) process.stderr.write(`${line}\n`);
  */
 export function explainResolution(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): string[] {
-  const ranking = rankImages(lock, host, options);
+  return explainRanking(lock, host, rankImages(lock, host, options), options);
+}
+
+/** The same for a ranking that is there. */
+export function explainRanking(
+  lock: Lock,
+  host: HostFacts,
+  ranking: Ranking,
+  options: ResolveImageOptions,
+): string[] {
   const { view } = ranking;
   const rejected = findAllMisfits(lock, view, ranking, options);
   return [

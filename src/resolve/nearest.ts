@@ -2,10 +2,9 @@
 
 import { hasGpuCode } from "../hardware/requirement.ts";
 import { ImgmatchError } from "../errors.ts";
-import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { type HostView, viewHost } from "./host-view.ts";
+import type { HostView } from "./host-view.ts";
 import { askNow, type AskRule, findMisfitsBy, withWorkingCures } from "./check-fit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
 import { type FitOptions, fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
@@ -81,12 +80,11 @@ function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: Fit
  */
 export function noMatch(
   lock: Lock,
-  rejected: readonly Pick<Rejection, "cell">[],
-  host: HostFacts,
+  { rejected, view }: { readonly rejected: readonly Pick<Rejection, "cell">[]; readonly view: HostView },
   options: ResolveImageOptions,
   { explain = false }: { readonly explain?: boolean } = {},
 ): ImgmatchError {
-  const misses = nearestFirst(lock, rejected, viewHost(host), options);
+  const misses = nearestFirst(lock, rejected, view, options);
   const broken = misses.flatMap(({ misfits }) => misfits.slice(0, 1)).find(({ code }) => isOfHost(code));
   if (broken !== undefined && isOfHost(broken.code)) {
     return new ImgmatchError({ code: broken.code, message: broken.message, fix: broken.fix });

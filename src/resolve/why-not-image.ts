@@ -59,9 +59,10 @@ export function whyNotImage(
   name: string,
   host: HostFacts,
   options: ResolveImageOptions = {},
+  ranking = rankImages(lock, host, options),
 ): WhyNot {
   const { cell, image } = findCell(lock, name);
-  const { view, ranked, order, problems } = rankImages(lock, host, options);
+  const { view, ranked, order, problems } = ranking;
   const reasons = findMisfits(image, view, fitOptions(lock, options)).map(({ code, message, fix }) => ({
     code,
     message,

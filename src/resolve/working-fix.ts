@@ -4,7 +4,7 @@ import { hasGpuCode } from "../hardware/requirement.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../hardware/gpu-architectures.ts";
 import {
-  compareDriverVersions,
+  compareVersionTexts,
   driverBranch,
   parseCudaVersion,
   parseDriverVersion,
@@ -121,11 +121,6 @@ function candidates(cudas: readonly CudaRequirement[], nvidia: NvidiaView): read
   const own = nvidia.driverText ?? "";
   const newer = all.filter((version) => compareVersionTexts(version, own) > 0);
   return [...newer, ...all.filter((version) => compareVersionTexts(version, own) < 0).reverse()];
-}
-
-function compareVersionTexts(a: string, b: string): number {
-  const [one, other] = [parseDriverVersion(a), parseDriverVersion(b)];
-  return one === null || other === null ? 1 : compareDriverVersions(one, other);
 }
 
 function underDriver(nvidia: NvidiaView, version: string): NvidiaView {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { noMatch } from "../../src/resolve/nearest.ts";
-import { resolveImage } from "../../src/resolve/resolve-image.ts";
+import { rankImages } from "../../src/resolve/resolve-image.ts";
 import { gpuHost, h100, type cpuHost } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
 const refusal = (lock: ReturnType<typeof lockOf>, host: ReturnType<typeof cpuHost>, explain = false) =>
-  noMatch(lock, resolveImage(lock, host).rejected, host, {}, { explain });
+  noMatch(lock, rankImages(lock, host), {}, { explain });
 
 test("one line for each reason, and the fix where one change is a cure", () => {
   const lock = lockOf({

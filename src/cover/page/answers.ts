@@ -1,6 +1,6 @@
 /** Answers questions on the page by the rules of `resolve`, so that it says the same as `imgmatch why-not`. */
 
-import { groupBy } from "../../io/collections.ts";
+import { groupBy, once } from "../../io/collections.ts";
 import { viewHost } from "../../resolve/host-view.ts";
 import { askNow, checkFitBy } from "../../resolve/check-fit.ts";
 import { fitOptions, type ResolveImageOptions } from "../../resolve/resolve-options.ts";
@@ -41,6 +41,7 @@ export function answersOf(
     if (host === undefined) throw new Error(`no class ${place}`);
     return host;
   };
+  const views = once(() => hosts.map(viewHost));
   const nameAt = (place: number) => classes[place]?.names[0] ?? "a host";
   return {
     imagesFor: (place) => {
@@ -61,14 +62,14 @@ export function answersOf(
       };
     },
     whyNot: (place, cell) => {
-      const answer = whyNotImage(lock, cell, hostAt(place), options);
+      const answer = whyNotImage(lock, cell, hostAt(place), options, resolver.rank(hostAt(place)));
       return { ...answer, reasons: namedReasons(answer.reasons, nameAt(place), cell) };
     },
     against: (cell) => {
       const image = lock.images[cell];
       const judge = fitOptions(lock, options);
-      const found = hosts.flatMap((host, place) => {
-        const verdict = image === undefined ? null : checkFitBy(askNow, image, viewHost(host), judge);
+      const found = views().flatMap((view, place) => {
+        const verdict = image === undefined ? null : checkFitBy(askNow, image, view, judge);
         return verdict === null || verdict.ok ? [] : [{ code: verdict.code, place }];
       });
       const groups = groupBy(found, ({ code }) => code);

@@ -79,7 +79,7 @@ function unmetSelections(cells: readonly Cell[], selections: readonly Selection[
           patterns.flatMap((pattern) => unmetPattern(cells, axis, pattern)),
         );
     if (unmet.length > 0 || cells.some((cell) => isSelected(cell, [selection]))) return unmet;
-    const message = `--only ${formatSelection(selection)} selects no cell`;
+    const message = `no cell has ${formatSelection(selection)}`;
     return [{ code: "SELECTION_EMPTY", message, fix: "imgmatch plan lists the cells" }];
   });
 }
@@ -91,7 +91,7 @@ function unmetCell(cells: readonly Cell[], pattern: string): Problem[] {
     cells.map(({ id }) => id),
   );
   const fix = near === null ? "imgmatch plan lists the cells" : `did you mean ${near}?`;
-  return [{ code: "SELECTION_INVALID", message: `--only ${pattern}: there is no such cell`, fix }];
+  return [{ code: "SELECTION_INVALID", message: `no cell is ${pattern}`, fix }];
 }
 
 function unmetPattern(cells: readonly Cell[], axis: string, pattern: string): Problem[] {
@@ -104,7 +104,7 @@ function unmetPattern(cells: readonly Cell[], axis: string, pattern: string): Pr
   return [
     {
       code: "SELECTION_INVALID",
-      message: `--only ${axis}=${pattern}: no cell has that`,
+      message: `no cell has ${axis}=${pattern}`,
       fix: near === null ? has : `did you mean ${axis}=${near}? ${has}`,
     },
   ];

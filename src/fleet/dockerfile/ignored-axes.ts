@@ -1,6 +1,7 @@
 /** Finds cells that differ in an axis while their Dockerfiles say the same: one image with two names, one of them wrong. */
 
 import type { Problem } from "../../errors.ts";
+import type { GpuVendor } from "../../hardware/requirement.ts";
 import type { Matrix, Settings } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
@@ -25,12 +26,22 @@ const cuda: Advice = {
   merge: "leave the axis one value",
 };
 
+const computeUse = {
+  nvidia: {
+    use: "use {{gpu.gencode}} or {{gpu.targets}}",
+    argument: ["GENCODE", "{{gpu.gencode}}"],
+  },
+  amd: {
+    use: "use {{gpu.offload}} or {{gpu.targets}}",
+    argument: ["OFFLOAD_ARCH", "{{gpu.offload}}"],
+  },
+} as const satisfies Record<GpuVendor, Omit<Advice, "merge">>;
+
 const advice: Readonly<Record<HardwareAxis, Advice>> = {
   cuda,
   accel: { ...cuda, use: "begin it with FROM {{base}}, or use {{accel.name}}" },
   compute: {
-    use: "use {{gpu.gencode}} or {{gpu.targets}}",
-    argument: ["GENCODE", "{{gpu.gencode}}"],
+    ...computeUse.nvidia,
     merge: "put the values into one list, for one image with code for each",
   },
   march: {
@@ -173,15 +184,10 @@ function pairsIn<Axis extends string>(
 }
 
 function howToUse(axis: HardwareAxis, cell: Cell): string {
-  const fix = fixOf(axis, cell.settings.template.value);
-  return cell.compute?.vendor === "amd"
-    ? fix.replaceAll("GENCODE", "OFFLOAD_ARCH").replaceAll("gpu.gencode", "gpu.offload")
-    : fix;
-}
-
-function fixOf(axis: HardwareAxis, template: string): string {
-  if (isTemplateName(template)) return `${advice[axis].use} in ${template}`;
-  const [name, value] = advice[axis].argument;
+  const template = cell.settings.template.value;
+  const { use, argument } = axis === "compute" ? computeUse[cell.compute?.vendor ?? "nvidia"] : advice[axis];
+  if (isTemplateName(template)) return `${use} in ${template}`;
+  const [name, value] = argument;
   const where = isAccelerator(axis)
     ? `ARG ${name} before FROM \${${name}} in ${template}`
     : `ARG ${name} in the stage of ${template} that uses it`;

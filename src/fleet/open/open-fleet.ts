@@ -46,12 +46,12 @@ export interface FleetToOpen {
   readonly args?: GivenArguments;
 }
 
-/** Throws `MATRIX_NOT_FOUND`, which names the matrix of a folder above where there is one. */
-export function readMatrixText(file: string): Promise<string> {
+/** Throws `MATRIX_NOT_FOUND`, which names the matrix of a folder above where there is one. `option` names the file, for messages. */
+export function readMatrixText(file: string, option = "--matrix"): Promise<string> {
   return readTextFile(file, inputLimits.matrix, {
     missingCode: "MATRIX_NOT_FOUND",
-    fix: "run imgmatch init to write one, or name another with --matrix",
-    flag: "--matrix",
+    fix: `run imgmatch init to write one, or name another with ${option}`,
+    flag: option,
   });
 }
 

@@ -3,7 +3,7 @@
  * Source: nvidia-container-toolkit, `api/config/v1`, `cmd/nvidia-container-runtime-hook`, `internal/modifier/gated.go`.
  */
 
-import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
+import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { readContainerRuntime } from "../container-runtime.ts";
 import { type CompatMode, compatModes, type FactsPart, type HostFacts } from "../facts.ts";
 import { type HostIo, textOf } from "../host-io.ts";
@@ -90,8 +90,7 @@ function modeOfRuntime(io: HostIo, version: string | null): Mode | null {
   const source = config ?? "the toolkit's default";
   if (version === null) return isMode(option) ? { mode: option, source } : null;
   const is = (feature: string) => values.get(`features.${feature}`) === "true";
-  const before = (other: string) =>
-    compareVersions(parseVersion(version) ?? [], parseVersion(other) ?? []) < 0;
+  const before = (other: string) => compareVersionTexts(version, other) < 0;
   const mode = (): CompatMode => {
     if (before("1.17.4")) return "mount";
     const allowed = is("allow-cuda-compat-libs-from-container");

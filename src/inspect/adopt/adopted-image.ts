@@ -71,7 +71,7 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
     ...audit.lies.filter(({ code }) => isToolkitStated || code !== "AUDIT_TOOLKIT_OTHER"),
     ...audit.notes.filter(({ code }) => code === "AUDIT_CPU_COMPILED_FOR"),
   ];
-  throwProblems(against.map((each) => ({ ...each, message: `${opened.name}: ${each.message}`, fix })));
+  throwProblems(against.map((each) => ({ ...each, fix })));
   const unopened = inspection.unopened.length;
   return {
     platform,
@@ -239,7 +239,7 @@ function rocmOf(
   const runtime = hasRocmRuntime(files);
   if (stated === undefined && !runtime && cuda !== null) return null;
   const refuse = (why: string, fix: string) =>
-    new ImgmatchError({ code: "ADOPT_UNDECIDED", message: `${subject}: ${why}`, fix });
+    new ImgmatchError({ code: "ADOPT_UNDECIDED", message: why, fix });
   const stateIt = "state the release of its runtime, for example --rocm 7.2";
   if (stated === undefined && !runtime) throw refuse("it has GPU code for AMD and no ROCm runtime", stateIt);
   const known = amd.libraries.filter(({ targets }) => targets.length > 0);
@@ -291,7 +291,7 @@ function undecided(inspection: ImageInspection): ImgmatchError {
   const why = empty ? ["it has a driver of its own and no GPU code"] : reasons;
   return new ImgmatchError({
     code: "ADOPT_UNDECIDED",
-    message: `${inspection.subject}: ${why.join("; ") || "its driver cannot be told from its files"}`,
+    message: why.join("; ") || "its driver cannot be told from its files",
     fix: empty
       ? "adopt an image with GPU code"
       : "state the toolkit whose code is loaded, for example --cuda 12.8.1",

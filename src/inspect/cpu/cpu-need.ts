@@ -2,7 +2,7 @@
 
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch, marchesRunning, neededFeatures } from "../../hardware/cpu-marches.ts";
-import { compareVersions } from "../../hardware/driver-version.ts";
+import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { compareFirst } from "../../io/collections.ts";
 import { count } from "../tally.ts";
 import type { CpuCode } from "./cpu-code.ts";
@@ -150,7 +150,7 @@ export function cpuOf(files: readonly ImageFile[], platform: string | null): Ima
     architecture,
     features: Object.fromEntries([...features].sort(compareFirst)),
     hwcaps: [...new Set(hwcaps.filter(Boolean))].sort(),
-    kernel: kernels.length === 0 ? null : kernels.reduce((a, b) => (compareKernels(a, b) >= 0 ? a : b)),
+    kernel: kernels.length === 0 ? null : kernels.reduce((a, b) => (compareVersionTexts(a, b) >= 0 ? a : b)),
   };
 }
 
@@ -169,8 +169,4 @@ function architectureOf(files: readonly ImageFile[], platform: string | null): s
   const counts = new Map<string, number>();
   for (const { cpu } of files) if (cpu !== null) count(counts, cpu.architecture);
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
-}
-
-function compareKernels(a: string, b: string): number {
-  return compareVersions(a.split(".").map(Number), b.split(".").map(Number));
 }

@@ -1,6 +1,6 @@
 /** Reads what an ELF file asks of the loader: libraries, interpreter, libc. Source: System V ABI, "Dynamic Linking"; LSB, "Symbol Versioning". */
 
-import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
+import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, offsetOfAddress, segmentType } from "./elf.ts";
@@ -68,7 +68,7 @@ function libcOf(names: readonly string[], versions: readonly string[]): LibcNeed
   const glibc = versions
     .map((version) => glibcMarks[version] ?? /^GLIBC_(\d+(?:\.\d+)+)$/.exec(version)?.[1])
     .filter((version) => version !== undefined)
-    .sort((a, b) => compareVersions(parseVersion(b) ?? [], parseVersion(a) ?? []));
+    .sort((a, b) => compareVersionTexts(b, a));
   if (glibc[0] !== undefined || names.some((name) => /(^|\/)(libc\.so\.6|ld-linux[\w.-]*)$/.test(name)))
     return { name: "glibc", version: glibc[0] ?? null };
   // Alpine's libc has the architecture in its name, musl's own has not. Android's `libc.so` has versions.

@@ -7,6 +7,7 @@ import {
   type ArchiveBudget,
   ArchiveBomb,
   countName,
+  faultOf,
   isDamage,
   type Opening,
   within,
@@ -127,7 +128,7 @@ async function openContent(
 /** Reports a fault of the content, and throws any other error. */
 function tellDamage(path: string, error: unknown, { sink }: Opening): void {
   if (!isDamage(error)) throw error;
-  sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
+  sink.unopened(path, faultOf(error));
 }
 
 function closedFormat(head: Uint8Array, name: string): string | null {
@@ -265,6 +266,6 @@ async function innerContent(path: string, chunks: Chunks, opening: Opening, dept
     await openBytes(path, chunks, opening, path, depth + 1);
   } catch (error) {
     if (!isDamage(error) || error instanceof ArchiveBomb) throw error;
-    opening.sink.unopened(path, error.message);
+    opening.sink.unopened(path, faultOf(error));
   }
 }

@@ -81,7 +81,7 @@ export function chooseLaunch(
 
 /** The best image for these GPUs. For a user who asks for some, only an image with GPU code is an answer. */
 function winnerOf(
-  { ranking, host }: Extract<GpuChoice, { readonly ok: true }>,
+  { ranking }: Extract<GpuChoice, { readonly ok: true }>,
   gpus: string | undefined,
   lock: Lock,
   options: ResolveImageOptions,
@@ -92,5 +92,5 @@ function winnerOf(
   const winner = ranking.ranked.find(({ image }) => uses(image.requires));
   if (winner !== undefined) return winner;
   const rejected = ranking.rejected.filter(({ cell }) => uses(lock.images[cell]?.requires));
-  throw noMatch(lock, rejected, host, options);
+  throw noMatch(lock, { rejected, view: ranking.view }, options);
 }

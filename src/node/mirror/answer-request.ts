@@ -15,7 +15,7 @@ import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { plainRegistry } from "../../oci/registry/registry-endpoint.ts";
 import { remember } from "../../io/collections.ts";
 import { noMatch } from "../../resolve/nearest.ts";
-import { resolveImage, type ResolveImageOptions } from "../../resolve/resolve-image.ts";
+import { rankImages, type ResolveImageOptions } from "../../resolve/resolve-image.ts";
 import { isOfHost } from "../../resolve/verdict.ts";
 import type { AnswerBlob } from "./answer-blob.ts";
 import { createRecent, type FleetSource } from "./fleet-source.ts";
@@ -239,10 +239,11 @@ export function createChooser(options: ResolveImageOptions): ChooseImage {
 
 function choose(lock: Lock, host: HostFacts, options: ResolveImageOptions): Choice {
   try {
-    const { match, rejected } = resolveImage(lock, host, options);
-    if (match === null) throw noMatch(lock, rejected, host, options);
-    const image = lock.images[match.cell];
-    if (image === undefined || image.digest === null) throw new Error(`${match.cell} is not built`);
+    const ranking = rankImages(lock, host, options);
+    const [match] = ranking.ranked;
+    if (match === undefined) throw noMatch(lock, ranking, options);
+    const { image } = match;
+    if (image.digest === null) throw new Error(`${match.cell} is not built`);
     return { ok: true, cell: match.cell, digest: image.digest, manifest: image.manifest ?? null };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;

@@ -1,7 +1,7 @@
 /** Tables of `NVIDIA_REQUIRE_CUDA` expressions, by container runtime, brand of the GPU and compute capability. */
 
 import { remember } from "../../io/collections.ts";
-import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
+import { compareVersionTexts, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { brandOf, brandsByName } from "../../resolve/host-view.ts";
@@ -160,7 +160,7 @@ function distinct(
     const parts = parseVersion(text);
     return parts === null ? [] : expand(parts);
   });
-  return [...new Set(all)].sort((a, b) => compareVersions(parseVersion(a) ?? [], parseVersion(b) ?? []));
+  return [...new Set(all)].sort(compareVersionTexts);
 }
 
 function next(parts: VersionParts, length: number): VersionParts {

@@ -9,7 +9,14 @@ import { parseImageReference, withDigest } from "../reference.ts";
 import { findImageConfig, type ImageConfig } from "./platform-image.ts";
 import type { Environment } from "../../io/world.ts";
 
-type LookupOptions = Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal">;
+type ReadOptions = Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal">;
+
+interface LookupOptions extends ReadOptions {
+  /** The option that gives another base, for messages. */
+  readonly replaceBase?: string;
+  /** Tells the failure of a registry with another cure. */
+  readonly told?: (why: Problem, registry: string) => Problem;
+}
 
 /**
  * Finds the digest of the manifest or index that a reference names. Without a tag that is `latest`, as in a Dockerfile; a digest in the
@@ -18,21 +25,22 @@ type LookupOptions = Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | 
 export function createBaseLookup(
   env: Environment,
   onProblem: (problem: Problem, ref: string) => void,
-  options: LookupOptions = {},
+  { replaceBase = "--replace-base OLD=NEW", told = (why) => why, ...options }: LookupOptions = {},
 ): (ref: string) => Promise<Digest | null> {
   const client = impatientClient(env, options);
+  const another = `build with another: ${replaceBase}`;
   return async (ref) => {
     const parsed = parseImageReference(ref);
     if (parsed.digest !== null) return parsed.digest;
     try {
       const found = await client.findManifest(parsed);
       if (found !== null) return found.digest;
-      const fix = "correct its name in the matrix, or build with another: --replace-base OLD=NEW";
+      const fix = `correct its name in the matrix, or ${another}`;
       onProblem(unresolved(`the base image ${ref} does not exist in its registry`, fix), ref);
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code === "INTERRUPTED") throw error;
-      const why = error.problems[0];
-      const fix = `${why.fix ?? "try again"}; or build with another: --replace-base OLD=NEW`;
+      const why = told(error.problems[0], parsed.registry);
+      const fix = `${why.fix ?? "try again"}; or ${another}`;
       onProblem(unresolved(`the digest of the base image ${ref} cannot be read: ${why.message}`, fix), ref);
     }
     return null;
@@ -42,7 +50,7 @@ export function createBaseLookup(
 /** Reads the configuration of a base image for one platform. null if it cannot be read: then the build takes its whole context. */
 export function createBaseReader(
   env: Environment,
-  options: LookupOptions = {},
+  options: ReadOptions = {},
 ): (ref: string, digest: Digest, platform: string) => Promise<ImageConfig | null> {
   const client = impatientClient(env, options);
   return async (ref, digest, platform) => {
@@ -57,7 +65,7 @@ export function createBaseReader(
 }
 
 /** A plan must not wait long for an unreachable registry: it tries twice. */
-function impatientClient(env: Environment, options: LookupOptions) {
+function impatientClient(env: Environment, options: ReadOptions) {
   return createRegistryClient({
     credentials: dockerCredentials(env),
     proxy: proxyFromEnv(env),

@@ -78,7 +78,7 @@ describe("an adopted image", () => {
     it("is undecided where nothing tells the release, until its owner states it", () => {
       const bare = lib("app", { amd: amd("gfx942") });
       expect(codeOf(() => adopt([bare, hip()]))).toBe(
-        "ADOPT_UNDECIDED: app:1: its files do not tell the release of ROCm",
+        "ADOPT_UNDECIDED: its files do not tell the release of ROCm",
       );
       const two = [app, lib("x", { amd: amd("gfx90a"), rocm: "6.4.4" }), hip()];
       expect(codeOf(() => adopt(two))).toContain("its files are of ROCm 6.4 and 7.2");
@@ -142,7 +142,7 @@ describe("an adopted image", () => {
   });
 
   it("is refused where its files contradict what is stated", () => {
-    expect(codeOf(() => adopt([cu128], { march: "x86-64-v2" }))).toContain("AUDIT_CPU_COMPILED_FOR: app:1: ");
+    expect(codeOf(() => adopt([cu128], { march: "x86-64-v2" }))).toContain("AUDIT_CPU_COMPILED_FOR: ");
     expect(codeOf(() => adopt([cu118], { cuda: "11.2" }))).toContain("AUDIT_TOOLKIT_OTHER");
     expect(codeOf(() => adopt([cu118], { cuda: "13.0" }))).toContain(
       "USAGE: app:1 has no GPU code of CUDA 13",
@@ -167,7 +167,7 @@ describe("an adopted image", () => {
 
   it("is undecided with code of two majors, until the loaded one is stated: then only its code counts", () => {
     expect(codeOf(() => adopt([cu118, cu128]))).toMatch(
-      /^ADOPT_UNDECIDED: app:1: its files hold code of CUDA 11 and 12/,
+      /^ADOPT_UNDECIDED: its files hold code of CUDA 11 and 12/,
     );
     expect(adopt([cu118, cu128], { cuda: "11.8" }).requires.cuda).toEqual({
       toolkit: "11.8",
