@@ -42,7 +42,7 @@ export function inspectLines(
           ...shown.map((file) => [file.path, cpuText(file), gpuText(file)]),
         ]).map((line) => `  ${line}`)),
     ...(hidden > 0 && !allFiles
-      ? [style.dim(`  and ${count(hidden, "file")} that decide less (--files shows all)`)]
+      ? [style.dim(`  and ${count(hidden, "more file")} (--files shows all)`)]
       : []),
     ...section("Driver", driverLines(inspection)),
     ...section("Not opened", unopenedLines(unopened, allFiles)),

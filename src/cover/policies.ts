@@ -35,7 +35,7 @@ const policies: Readonly<Record<string, Policy>> = {
     wrong: ({ match }) => {
       if (match === null) return "gets no image";
       if (match.native === true) return null;
-      return `gets ${match.cell}, ${match.native === null ? "of which nobody knows whether it is native" : "which is not native"}`;
+      return `gets ${match.cell}, ${match.native === null ? "which may not be native: not all facts are known" : "which is not native"}`;
     },
   },
   "no unused image": {

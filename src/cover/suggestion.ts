@@ -174,7 +174,7 @@ function proofWords({ chosen, proof }: MinimalSet, ids: readonly string[]): stri
       const classes = proof.demands.map((index) => ids[index] ?? "");
       return classes.length === 1
         ? `one serves them all, and ${classes[0]} needs one`
-        : `${classes.join(", ")} share no cell that is native, or as near as any, for two of them: each needs one of its own`;
+        : `no cell has the best code for two of ${classes.join(", ")}: each needs its own`;
     }
     case "search":
       return `every set of ${chosen.length - 1} was excluded by branch and bound, ${proof.nodes} branches`;

@@ -36,5 +36,6 @@ export function entryFor(index: unknown, platform: string): Digest | { readonly 
     (only?.platform === null ? only : undefined);
   if (isDigest(found?.digest)) return found.digest;
   const has = images.flatMap((image) => image.platform ?? []);
-  return { isNot: `its index has no image for ${platform}, only for ${has.join(", ") || "nothing"}` };
+  const others = has.length === 0 ? "and none for another platform" : `only for ${has.join(", ")}`;
+  return { isNot: `its index has no image for ${platform}, ${others}` };
 }

@@ -93,7 +93,7 @@ describe("the suggestion for machines of every state and the demo's matrix", () 
     const { proof, proved } = report.suggestion ?? {};
     expect([proved, proof]).toEqual([
       true,
-      expect.stringMatching(/share no cell|excluded by branch and bound/),
+      expect.stringMatching(/no cell has the best code for two of|excluded by branch and bound/),
     ]);
     const images = plannedFleet(parseMatrix(written(report), "matrix.yaml")).lock.images;
     const before = coverClasses(demo, classifyHosts(hosts, [demo.lock, { images }]));

@@ -14,7 +14,11 @@ export const statusWords = {
   none: { mark: "✕", label: "no image", hosts: "get no image" },
   gpus: { mark: "!", label: "GPUs unused", hosts: "leave their GPUs unused" },
   near: { mark: "≈", label: "not native", hosts: "run code that is not native" },
-  unknown: { mark: "?", label: "not known", hosts: "run code of which nobody knows whether it is native" },
+  unknown: {
+    mark: "?",
+    label: "not known",
+    hosts: "run code that may not be native: not all facts are known",
+  },
   native: { mark: "✓", label: "native", hosts: "run native code" },
 } as const satisfies Record<
   Status,

@@ -106,7 +106,7 @@ async function requireFolder(folder: string, at: Place): Promise<void> {
   if (found?.isDirectory()) return;
   throw new ImgmatchError({
     code: "CONTEXT_NOT_FOUND",
-    message: found === null ? "the build context does not exist" : "the build context is not a folder",
+    message: `the build context ${folder} ${found === null ? "does not exist" : "is no folder"}`,
     fix: "create it, or correct context: in the matrix",
     at,
   });

@@ -82,7 +82,7 @@ export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]):
   return {
     code: "BASE_UNRESOLVED",
     message: `${who} cannot be built: the digest of ${[...new Set(missing)].join(", ")} is not known`,
-    fix: "run imgmatch plan without --offline: it asks the registry, and shows the answer",
+    fix: "run imgmatch plan: it asks the registry, and says why the digest is not known",
   };
 }
 

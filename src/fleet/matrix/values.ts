@@ -137,6 +137,13 @@ function accelValue(
   const isFloorGiven = entry.driver?.mode === "host" && entry.driver.minimum !== undefined;
   const toolkit =
     findToolkit(cuda) ?? findShortToolkit(cuda) ?? (isFloorGiven ? unlistedToolkit(cuda) : null);
+  if (toolkit === null && [none, cpu].includes(cuda)) {
+    report(
+      `${JSON.stringify(cuda)} is no CUDA toolkit`,
+      "write none, or { accel: none }, for the CPU-only row",
+    );
+    return { problems };
+  }
   if (toolkit === null) {
     const releases = cudaToolkits.map(({ release }) => release);
     const near = suggest(cuda, releases);

@@ -112,7 +112,7 @@ function rebuildAsked(cache: BaseChoice["cache"]): string | undefined {
   return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
 }
 
-const toHaveLocal = "what the engine here has of it, build --local-bases takes";
+const toHaveLocal = "or build with --local-bases, where the engine here has the image";
 
 /** The problems of bases that the plan needs, each with its place in the first Dockerfile that names it. */
 function unresolvedBases(

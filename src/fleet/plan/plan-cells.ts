@@ -65,13 +65,17 @@ export function planCells(
 ): Plan {
   const { lock, only = [] } = options;
   const { tagOf } = compileTag(matrix);
+  const absent =
+    lock === null || lock.repository === matrix.repository
+      ? "not in the lock"
+      : `the lock is of another repository, ${lock.repository}`;
   const cells = selectCells(expanded, only).map((entry) => {
     const { cell, skipped } = entry;
     const locked = lockedImageOf(entry, matrix, lock);
     if (skipped !== null) return planSkipped(cell, skipped, locked);
     const ownSources = sources.get(cell.id);
     if (ownSources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
-    return planCell(cell, ownSources, { locked, tagOf, options });
+    return planCell(cell, ownSources, { locked, absent, tagOf, options });
   });
   return { matrix, cells, retired: only.length > 0 ? [] : findRetired(matrix, expanded, options) };
 }
@@ -115,10 +119,18 @@ function planSkipped(
   };
 }
 
+interface Planning {
+  readonly locked: LockedImage | null;
+  /** Why no cell without an image of the lock has one. */
+  readonly absent: string;
+  readonly tagOf: TagOf;
+  readonly options: PlanCellsOptions;
+}
+
 function planCell(
   cell: Cell,
   sources: CellSources,
-  { locked, tagOf, options }: { locked: LockedImage | null; tagOf: TagOf; options: PlanCellsOptions },
+  { locked, absent, tagOf, options }: Planning,
 ): PlannedCell {
   const { dockerfile, context, builtOn } = sources;
   const inputs = inputsOf(sources, cell);
@@ -135,7 +147,7 @@ function planCell(
   const same = locked !== null && locked.inputDigest === digest;
   const comparison =
     locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
-  const reason = whyFollows(bases) ?? whyBuild(digest, locked, comparison, options);
+  const reason = whyFollows(bases) ?? whyBuild(digest, { locked, absent }, comparison, options);
   const action = reason === null ? "keep" : "build";
   // An image that is kept keeps its tag.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
@@ -186,11 +198,11 @@ function whyFollows(bases: readonly PlannedBase[]): string | null {
 
 function whyBuild(
   inputs: Digest | null,
-  locked: LockedImage | null,
+  { locked, absent }: Pick<Planning, "locked" | "absent">,
   comparison: readonly InputComparison[],
   { published = false, held }: PlanCellsOptions,
 ): string | null {
-  if (locked === null) return "not in the lock";
+  if (locked === null) return absent;
   if (inputs === null) return "the digest of a base image is unknown";
   if (locked.inputDigest !== inputs) {
     // Without the parts of its inputs, a lock has platform and bases alone: a list of changes would not be complete.

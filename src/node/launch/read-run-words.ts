@@ -72,7 +72,7 @@ function lettersTakeNext(word: string): boolean {
 function unknown(word: string): ImgmatchError {
   return usageError(
     `${word} is an option neither of imgmatch run nor, as far as it knows, of docker run`,
-    "see imgmatch run --help; hand a newer option of docker to docker with --option WORD, each word by itself",
+    "hand a newer option of docker to docker with --option WORD, each word by itself",
   );
 }
 

@@ -99,10 +99,14 @@ describe("errors", () => {
   test("a folder that is not there, or is none, is an error at its place in the matrix", async () => {
     const root = makeFolder({ file: "x" });
     await expect(readContext(join(root, "gone"), at)).rejects.toMatchObject({
-      problems: [{ code: "CONTEXT_NOT_FOUND", message: "the build context does not exist", at }],
+      problems: [
+        { code: "CONTEXT_NOT_FOUND", message: `the build context ${join(root, "gone")} does not exist`, at },
+      ],
     });
     await expect(readContext(join(root, "file"), at)).rejects.toMatchObject({
-      problems: [{ code: "CONTEXT_NOT_FOUND", message: "the build context is not a folder", at }],
+      problems: [
+        { code: "CONTEXT_NOT_FOUND", message: `the build context ${join(root, "file")} is no folder`, at },
+      ],
     });
     await expect(readContext(join(root, "file", "below"), at)).rejects.toMatchObject({
       code: "CONTEXT_NOT_FOUND",

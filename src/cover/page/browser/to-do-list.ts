@@ -29,7 +29,7 @@ export function toDoList(app: App): HTMLElement {
             "details.later",
             h(
               "summary",
-              `${counted(hostsOf(open), app.noun)} would get code that is nearer to native of ${counted(open.length, "cell")} more`,
+              `${counted(open.length, "more cell")} would give ${counted(hostsOf(open), app.noun)} faster code`,
             ),
             listOf(app, open, "cells"),
           ),
