@@ -138,7 +138,9 @@ describe("what would happen to each cell", () => {
 
   test("a lock of another repository says nothing about this one", () => {
     const lock = lockOf({}, { repository: "registry.example.com/other/app" });
-    expect(build({ lock })).toEqual(Array(3).fill("not in the lock"));
+    expect(build({ lock })).toEqual(
+      Array(3).fill("the lock is of another repository, registry.example.com/other/app"),
+    );
     expect(plan({ lock }).cells[0]?.locked).toBeNull();
   });
 
