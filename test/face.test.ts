@@ -33,7 +33,7 @@ const choosing = new Set(["updateBases", "prune", "words", "args"]);
 
 /** Flags for people alone: the fleets of a workspace, and the exit code. */
 const ofPeople: Readonly<Record<string, readonly string[]>> = {
-  plan: ["fleet", "check"],
+  plan: ["fleet", "check", "all"],
   build: ["fleet"],
   publish: ["fleet"],
 };
