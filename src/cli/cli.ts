@@ -57,12 +57,12 @@ function flagsOf<Flags>(given: readonly unknown[], afterDashes: readonly string[
 
 /** Everything that the program prints passes here, whoever wrote it. */
 function printingSafely(world: Omit<CommandContext, "onEvent">): CommandContext {
-  const err = (text: string) => world.err(terminalText(text));
+  const err = (text: string) => world.err(terminalText(text, world.env));
   return {
     ...world,
-    out: (text) => world.out(terminalText(text)),
+    out: (text) => world.out(terminalText(text, world.env)),
     err,
-    log: (line) => world.log(terminalText(line)),
+    log: (line) => world.log(terminalText(line, world.env)),
     onEvent: (event) =>
       tellNotice(event.type === "problem" ? { ...event, problem: withinReach(event.problem) } : event, {
         err,

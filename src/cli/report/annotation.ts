@@ -1,6 +1,7 @@
 /** Writes an error that GitHub Actions shows on the page of a run. Source: GitHub Actions, "Workflow commands". */
 
 import type { Place } from "../../errors.ts";
+import { mark } from "./terminal-text.ts";
 
 /** @param at a place in the repository */
 export function annotation(title: string, message: string, at?: Place): string {
@@ -8,7 +9,7 @@ export function annotation(title: string, message: string, at?: Place): string {
   const properties = Object.entries({ file, line, col, title })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${escapeProperty(String(value))}`);
-  return `::error ${properties.join(",")}::${escapeData(message)}\n`;
+  return `${mark("command")}error ${properties.join(",")}::${escapeData(message)}\n`;
 }
 
 function escapeData(text: string): string {

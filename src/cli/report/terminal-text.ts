@@ -1,4 +1,4 @@
-/** Makes text safe for a terminal. Only this file writes escape codes, and it lets no others through. */
+/** Makes text safe for a terminal, and for a log that takes commands. Only this file writes escape codes, and it lets no others through. */
 
 import { printableLines } from "../../printable.ts";
 
@@ -16,6 +16,8 @@ const codes = {
   clearLine: "\r\u001b[K",
   /** To the line above. */
   lineUp: "\u001b[A",
+  /** The start of a workflow command of GitHub Actions. */
+  command: "::",
 } as const;
 
 export type Mark = keyof typeof codes;
@@ -32,11 +34,21 @@ export function mark(name: Mark): string {
   return `${secret}${name};`;
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `::` at the start of a line, behind blanks too, and `##[` anywhere in a line (actions/runner, ActionCommand.cs). */
+const workflowCommand = /(?<=^[^\S\n]*):(?=:)|(?<=##)\[/gm;
+
+function jsonEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
 /**
- * Replaces marks by their codes. Escapes all other control characters as JSON does, except newlines and tabs: JSON keeps its
+ * Replaces marks by their codes. A runner of GitHub Actions takes commands from what it logs: there no text begins one, but for a mark. Escapes all other control characters as JSON does, except newlines and tabs: JSON keeps its
  * meaning.
  */
-export function terminalText(text: string): string {
-  const safe = printableLines(text);
+export function terminalText(text: string, { GITHUB_ACTIONS }: Environment = {}): string {
+  const shown = printableLines(text);
+  const safe = GITHUB_ACTIONS === "true" ? shown.replace(workflowCommand, jsonEscape) : shown;
   return safe.includes(secret) ? safe.replace(pattern, (_, name: Mark) => codes[name]) : safe;
 }

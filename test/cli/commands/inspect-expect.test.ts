@@ -137,6 +137,26 @@ describe("imgmatch inspect --expect", () => {
     expect(flag.err).toBe("::error title=sm_80::b,1.whl: expected sm_80, found sm_70\n");
   });
 
+  it("lets no name of a file begin a workflow command", async () => {
+    const name = "::stop-commands::x.whl";
+    const old = "##[add-mask]y.whl";
+    const cwd = wheels({ [name]: [good], [old]: [good] });
+    const github = { GITHUB_ACTIONS: "true" };
+    for (const args of [
+      [name, old],
+      [name, old, "--expect", "sm_70"],
+      [name, old, "--json"],
+    ]) {
+      const { out, err } = await run(args, cwd, github);
+      const own = "::error title=sm_70::";
+      const lines = `${out}${err}`.split("\n").filter((line) => !line.startsWith(own));
+      expect(lines.filter((line) => /^\s*::|##\[/.test(line))).toEqual([]);
+      expect(lines.join("\n")).toContain("stop-commands::x.whl");
+      if (args.includes("--json")) expect(JSON.stringify(JSON.parse(out))).toContain(old);
+    }
+    expect((await run([name], cwd)).out).toMatch(/^::stop-commands::x\.whl$/m);
+  });
+
   it("writes SARIF, over a report of its own alone", async () => {
     const cwd = wheels({ "b 1.whl": [kernels(sass(70))] });
     writeFileSync(join(cwd, "expect.yaml"), '"*.whl": sm_80\n');
