@@ -36,6 +36,8 @@ const machines: readonly (readonly [string, string])[] = [
 
 export function shellHead({ version, title, lockDigest }: ShellText): string {
   return `
+set +efu
+unset IFS
 export LC_ALL=C
 lock=${lockDigest}
 f=

@@ -139,6 +139,23 @@ describe("a fleet of 1,500 images", () => {
   });
 });
 
+test("a shell's options and a caller's IFS change no answer", needs(whyNoDialect(dialects)), async () => {
+  const root = machine("options");
+  const script = await write("options.sh", fleetOf(3));
+  for (const dialect of dialects) {
+    const answerOf = (shell: string, env: Readonly<Record<string, string>> = {}) => {
+      const out = mkdtempSync(join(folder, "out-"));
+      return runScripts(out, { ...dialect, shell }, [{ script, root, env, smi: null }])[0];
+    };
+    const plain = answerOf(dialect.shell);
+    expect(plain?.status).toBe(0);
+    for (const options of ["-e", "-f", "-u", "-efu"])
+      expect(answerOf(`${dialect.shell} ${options}`), `${dialect.name} ${options}`).toEqual(plain);
+    for (const IFS of ["/", "0123456789abcdef.:", ""])
+      expect(answerOf(dialect.shell, { IFS }), `${dialect.name} IFS=${IFS}`).toEqual(plain);
+  }
+});
+
 describe("a hostile lock", () => {
   const proof = join(folder, "proof");
   const words = [
