@@ -34,8 +34,8 @@ export type HardwareKind = (typeof hardwareKinds)[number];
  *
  * @param name `cuda`: a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`). `rocm`: a release (`7.2`) or a driver (`30.10`). `gpu`: a
  *   compute capability (`9.0`), a target (`sm_90a`, `gfx942`), a PCI id (`10de:2330`) or a product, also a part of its name (`H100`).
- *   `cpu`: a march (`broadwell`) or a feature (`avx512_vnni`). `machine`: a machine type, also a part of its name (`p5.`), or a
- *   catalog (`aws`).
+ *   `cpu`: a march (`broadwell`) or a feature (`avx512_vnni`). `machine`: a machine type, also a part of its name (`p5.`), its GPU (`L40S`), or
+ *   a catalog (`aws`).
  * @example
  * (await describeHardware("gpu", "H100"))?.tables[0]?.rows[0]; // { name: "NVIDIA H100", compute: "9.0", … }
  */
@@ -189,13 +189,14 @@ function targetTable(target: GpuTarget): readonly ReportTable[] {
   );
 }
 
-/** All machine types, those of a catalog (`aws`), or those whose name contains this text. */
+/** All machine types, those of a catalog (`aws`), those whose name contains this text, or those with this GPU (`L40S`, `h100 80gb`). */
 async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
   const known = await machineTypes();
   const wanted = name?.toLowerCase();
-  const named = known.filter(
-    (type) => wanted === undefined || type.catalog === wanted || type.name.toLowerCase().includes(wanted),
-  );
+  const ofCatalog = known.filter(({ catalog }) => catalog === wanted);
+  const isNamed = ({ name: type, gpu }: (typeof known)[number]) =>
+    wanted === undefined || type.toLowerCase().includes(wanted) || hasWords(gpu, wanted);
+  const named = ofCatalog.length > 0 ? ofCatalog : known.filter(isNamed);
   return reportTable(
     "machines",
     "Machine types",
@@ -211,6 +212,14 @@ async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
       source,
     })),
   );
+}
+
+/** Whole words: an L40S is no L4. */
+function hasWords(name: string, words: string): boolean {
+  return ` ${name
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .join(" ")} `.includes(` ${words} `);
 }
 
 export interface HardwareReport {
