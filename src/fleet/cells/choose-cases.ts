@@ -4,6 +4,7 @@ import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import type { Case, ComputeValue, Matrix, NamedValue } from "../matrix/matrix.ts";
 import { allValues } from "../matrix/values.ts";
+import { splitKey } from "../matrix/settings.ts";
 import { oncePer } from "./once-per.ts";
 import { formatPatterns, type Matchable, meets } from "./select.ts";
 
@@ -47,7 +48,7 @@ function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen
 }
 
 const chooserOf = oncePer((cases: readonly Case<unknown>[]) => ({
-  axes: [...new Set(cases.flatMap(({ when }) => Object.keys(when)))],
+  axes: [...new Set(cases.flatMap(({ when }) => Object.keys(when).map((name) => splitKey(name)[0])))],
   answers: new Map<string, { readonly met: Case<unknown> | null }>(),
 }));
 

@@ -28,6 +28,14 @@ async function taken(number: string, files: readonly string[], env: Readonly<Rec
   return { exit, out, err, plan, matrix: plan === null ? "" : readFileSync(path, "utf8") };
 }
 
+/** Plans a matrix of the samples, for those that are no definitions. */
+function planned(number: string, matrix: string) {
+  const sample = readdirSync(samples).find((name) => name.startsWith(number)) ?? "";
+  return runInProcess(["plan", "--offline", "--matrix", join(samples, sample, matrix)], {
+    env: withoutBuildx,
+  });
+}
+
 describe("a definition of the field (../shared/samples/takeover)", needs(missing), () => {
   test("01: YAML that is neither bake file nor workflow is refused", async () => {
     const { exit, err } = await taken("01", ["rows.yml"], withoutBuildx);
@@ -45,6 +53,29 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(matrix).not.toMatch(/fromsource|full/);
   });
 
+  test("03: an exact label goes before another name of a value", async () => {
+    const { out } = await planned("03", "matrix.yaml");
+    expect(out).toMatch(/^excluded +cpu_y /m);
+    expect(out).toMatch(/^build +bare_y /m);
+  });
+
+  test("04: an argument that no ARG takes is named, and left out", needs(whyNoBuildxPlugin), async () => {
+    const { exit, out, err, plan, matrix } = await taken("04", ["docker-bake.hcl"], withBuildx());
+    expect([exit, out.includes("2 of 2 builds are cells"), plan?.exit]).toEqual([0, true, 0]);
+    expect(err).toContain("Dockerfile has no ARG DEBIAN_FRONTEND: the argument of 2 builds reaches no image");
+    expect(matrix).not.toContain("DEBIAN_FRONTEND");
+  });
+
+  test(
+    "05: a build of the last stage is one cell, with and without its name",
+    needs(whyNoBuildxPlugin),
+    async () => {
+      const { exit, err, plan } = await taken("05", ["docker-bake.hcl"], withBuildx());
+      expect([exit, plan?.exit]).toEqual([0, 0]);
+      expect(err).toContain("x and y are one cell: linux-amd64_b");
+    },
+  );
+
   test("06: a base with CUDA makes a row of CUDA", async () => {
     const { out, plan, matrix } = await taken("06", [".github/workflows/i.yml"], withoutBuildx);
     expect(matrix).toContain(
@@ -53,6 +84,20 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(out).toMatch(/^equal +docker ubuntu:24.04/m);
     expect(out).toMatch(/^differs +docker nvidia\/cuda:12.9.0-devel-ubuntu24.04/m);
     expect(out).toContain("GPU targets: named nowhere, and here");
+    expect(plan?.exit).toBe(0);
+  });
+
+  test("07: the axis of the toolkit is one that the matrix has", async () => {
+    const { plan, matrix } = await taken("07", ["i.yml"], withoutBuildx);
+    expect(matrix).toContain('cuda: [ { toolkit: "13.0.3", args: { CUDA_VERSION: cu130 } }');
+    expect(plan?.exit).toBe(0);
+  });
+
+  test("09: a missing Dockerfile spoils its own build alone", needs(whyNoBuildxPlugin), async () => {
+    const { out, plan, matrix } = await taken("09", ["docker-bake.hcl"], withBuildx());
+    expect(out).toContain("2 of 3 builds are cells");
+    expect(out).toContain("the template submodule/Dockerfile cannot be read");
+    expect(matrix).not.toContain("submodule");
     expect(plan?.exit).toBe(0);
   });
 
@@ -84,6 +129,14 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(out).toMatch(/^equal +ml ubuntu-24.04-arm armnn linux\/arm64 +linux-arm64_armnn/m);
     expect(exit).toBe(0);
   });
+
+  test.each(["matrix.yaml", "m2.yaml", "m3.yaml"])(
+    "14: a toolkit that is not listed needs its driver (%s)",
+    async (file) => {
+      const { exit, out } = await planned("14", file);
+      expect([exit, out.includes("2 cells: 2 to build")]).toEqual([0, true]);
+    },
+  );
 
   test("16: a named context that replaces a base is named, and so are flags of the build", async () => {
     const { exit, out, err } = await taken("16", ["w.yml"], withoutBuildx);
