@@ -3,6 +3,7 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import type { ComparedBuild } from "../../../src/fleet/init/compare-builds.ts";
 import { initFromDefinition } from "../../../src/fleet/init/init-from-definition.ts";
 import { pathWithBuildx, whyNoBuildxPlugin } from "../../support/buildx.ts";
@@ -320,6 +321,91 @@ jobs:
     const left = differ[0]?.differences.map(({ original }) => original?.slice(0, 6));
     expect(left).toEqual(["args.A", "args.B", "args.F"]);
     for (const line of ["C: known", 'D: "?true', "E: first"]) expect(matrix).toMatch(new RegExp(line));
+  });
+
+  test("is followed into the workflows and actions of its repository", async () => {
+    const files = {
+      ".github/workflows/ci.yml": `
+on: push
+jobs:
+  images:
+    strategy: { matrix: { python: [3.10, "3.12"] } }
+    uses: ./.github/workflows/build.yml
+    with: { python: "\${{ matrix.python }}" }
+  far: { uses: octo/there/.github/workflows/build.yml@v1 }
+`,
+      ".github/workflows/build.yml": `
+on:
+  workflow_call:
+    inputs: { python: { type: string }, flavor: { type: string, default: slim }, gpu: { type: boolean } }
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    steps: [{ uses: ./.github/actions/image, with: { python: "\${{ inputs.python }}", flavor: "\${{ inputs.gpu && 'gpu' || inputs.flavor }}" } }]
+`,
+      ".github/actions/image/action.yml": `
+inputs: { python: { required: true }, flavor: {}, args: { default: "X=1" } }
+runs:
+  using: composite
+  steps:
+    - run: docker build --build-arg PY=\${{ inputs.python }} --build-arg FLAVOR=\${{ inputs.flavor }} --build-arg \${{ inputs.args }} .
+      shell: bash
+`,
+      Dockerfile: "FROM a\nARG PY\nARG FLAVOR\nARG X\n",
+    };
+    const { builds, differ, notes, matrix } = await taken(files, ".github/workflows/ci.yml");
+    expect([builds.length, differ]).toEqual([2, []]);
+    expect(matrix).toContain("FLAVOR: slim");
+    // GitHub reads 3.10 as a number.
+    expect(matrix).toContain('py: [ "3.1", "3.12" ]');
+    expect(notes).toContain(
+      "job far: init does not read the workflow octo/there/.github/workflows/build.yml@v1",
+    );
+  });
+
+  test("runs docker build where its steps stand, with the variables that nothing writes at run time", async () => {
+    const workflow = `
+env: { A: outer, B: outer, C: outer }
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    defaults: { run: { working-directory: images } }
+    steps:
+      - run: echo "B=$(date)" >> $GITHUB_ENV
+      - run: |
+          C=inner
+          cd app
+          if true; then docker build --build-arg A=$A --build-arg B=$B --build-arg C=\${C} . ; fi
+      - { run: docker buildx bake --push, working-directory: other }
+`;
+    const files = { "w.yml": workflow, "images/app/Dockerfile": "FROM a\nARG A\nARG B\nARG C\n" };
+    const { differ, notes, matrix } = await taken(files, "w.yml");
+    expect(differ[0]?.differences.map(({ original }) => original)).toEqual([
+      "args.B: $B is not known before the workflow runs",
+      "args.C: $C is not known before the workflow runs",
+    ]);
+    expect(matrix).toContain("template: images/app/Dockerfile\ncontext: images/app\n");
+    expect(matrix).toContain("A: outer");
+    expect(notes).toContain("job build: init does not read docker buildx bake --push");
+  });
+
+  test.each([
+    ["format('{{{0}}}', 'a')", "{a}"],
+    ["fromJSON('{\"a\": [1, 2.50]}').a[1]", "2.5"],
+    ["contains(fromJSON('[\"CU12\"]'), 'cu12') && startsWith('Cuda', 'cu')", "true"],
+    ["matrix.none || env.none2 && 'x' || 'y'", null],
+    ["github.sha", null],
+    ["hashFiles('a') == '' || 'x'", null],
+    ["1.0 == '1' && 'same'", "same"],
+    ["join(matrix.*.none, ',')", ""],
+    ["case(true, 'a', 'b')", "a"],
+    ["this is no expression", null],
+  ])("evaluates %s as GitHub does: %s", async (expression, text) => {
+    const args = `A=\${{ ${expression} }}`.replaceAll('"', '\\"');
+    const files = { "w.yml": built("runs-on: ubuntu-latest", args), Dockerfile: "FROM a\nARG A\n" };
+    const { differ, matrix } = await taken(files, "w.yml");
+    expect(differ).toHaveLength(text === null ? 1 : 0);
+    if (text !== null) expect(parse(matrix).args.A).toBe(text);
   });
 
   test("leaves out the build on a base with ROCm, and says so", async () => {

@@ -93,6 +93,28 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(plan?.exit).toBe(0);
   });
 
+  test(
+    "08: builds by bake and podman are read, and those that are not are named",
+    needs(whyNoBuildxPlugin),
+    async () => {
+      const { out, err } = await taken("08", ["ci.yml"], withBuildx());
+      expect(out).toMatch(/^equal +cpu linux\/amd64 +linux-amd64/m);
+      expect(out).toMatch(/^equal +gpu gpu linux\/amd64 +linux-amd64/m);
+      expect(out).toMatch(/^equal +podman linux\/amd64 +linux-amd64/m);
+      expect(out).toContain("args.P: $p is not known before the workflow runs");
+      expect(err).toContain("job podman: init does not read the action redhat-actions/buildah-build@v2");
+      for (const arch of ["amd64", "arm64"])
+        expect(err).toContain(
+          `job called ${arch}: init does not read the workflow ./.github/workflows/build.yml`,
+        );
+    },
+  );
+
+  test("08: without buildx the bake file is named", async () => {
+    const { err } = await taken("08", ["ci.yml"], withoutBuildx);
+    expect(err).toContain("job gpu: init does not read docker/bake-action@v7: docker buildx reads bake");
+  });
+
   test("09: a missing Dockerfile spoils its own build alone", needs(whyNoBuildxPlugin), async () => {
     const { out, plan, matrix } = await taken("09", ["docker-bake.hcl"], withBuildx());
     expect(out).toContain("2 of 3 builds are cells");
@@ -138,11 +160,26 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     },
   );
 
+  test("15: numbers and null of YAML are GitHub's", async () => {
+    const { exit, matrix, plan } = await taken("15", ["w.yml"], withoutBuildx);
+    expect(matrix).toMatch(/v: \[ (\{ value: )?"12"/);
+    expect(matrix).toContain('"12.8"');
+    expect(matrix).toContain('"13.0"');
+    expect(matrix).not.toContain("~");
+    expect([exit, plan?.exit]).toEqual([0, 0]);
+  });
+
   test("16: a named context that replaces a base is named, and so are flags of the build", async () => {
     const { exit, out, err } = await taken("16", ["w.yml"], withoutBuildx);
     expect(exit).toBe(1);
     expect(out).toContain("build-contexts: base=docker-image://alpine:3.20");
     expect(err).toContain("secrets, network, no-cache");
+  });
+
+  test("17: fromJSON of a literal is known", async () => {
+    const { exit, out, matrix } = await taken("17", ["w.yml"], withoutBuildx);
+    expect(matrix).toContain('v: [ "1", "2" ]');
+    expect([exit, out.includes("2 of 2 builds are cells")]).toEqual([0, true]);
   });
 
   test("18: settings of bake are named, and a check is no image", needs(whyNoBuildxPlugin), async () => {
