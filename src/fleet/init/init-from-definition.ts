@@ -108,9 +108,11 @@ async function bestAttempt(
   const { path, dockerfileOf, options } = given;
   const attempts = await Promise.all(
     [true, false].map(async (templates): Promise<Attempt> => {
-      const { matrix, notes } = deriveMatrix(builds, { dockerfileOf, templates });
-      const yaml = definitionText(matrix, options);
-      return { yaml, notes, ...(await comparison(yaml, path, builds, dockerfileOf)) };
+      const derived = (forFile: boolean) => deriveMatrix(builds, { dockerfileOf, templates, forFile });
+      const { matrix, notes } = derived(false);
+      const planned = definitionText(matrix, options);
+      const answer = await comparison(planned, path, builds, dockerfileOf);
+      return { yaml: definitionText(derived(true).matrix, options), notes, ...answer };
     }),
   );
   const equal = ({ builds: each, problems }: Attempt) =>
@@ -152,10 +154,8 @@ function obstacleOf(build: OriginalBuild, dockerfileOf: DockerfileOf): Differenc
   const { platform } = build;
   if (platform !== null && !marchPlatforms.includes(platform))
     return { what: "platform", original: platform, cell: null };
-  const { accelerator, toolkit } = toldOf(build, dockerfileOf(build.dockerfile));
-  return accelerator === null || toolkit !== null
-    ? null
-    : { what: "accelerator", original: formatToolkit(accelerator), cell: null };
+  const { unknown } = toldOf(build, dockerfileOf(build.dockerfile));
+  return unknown && { what: "accelerator", original: formatToolkit(unknown), cell: null };
 }
 
 /** Names the settings that the user has to repeat. */

@@ -1,6 +1,6 @@
 /** Small definitions as the field writes them: `init --from` takes each over as it is, or names what no cell has. */
 
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pathWithBuildx, whyNoBuildxPlugin } from "../../support/buildx.ts";
@@ -24,8 +24,14 @@ async function taken(number: string, files: readonly string[], env: Readonly<Rec
   const from = files.flatMap((file) => ["--from", file]);
   const { exit, out, err } = await runInProcess(["init", ...from, "--name", "app"], { cwd, env });
   const path = join(cwd, "matrix.yaml");
-  const plan = existsSync(path) ? await runInProcess(["plan", "--offline"], { cwd, env }) : null;
-  return { exit, out, err, plan, matrix: plan === null ? "" : readFileSync(path, "utf8") };
+  const plan = existsSync(path) ? await runInProcess(["plan", "--offline", "--matrix", path], { cwd, env }) : null;
+  const matrix = plan === null ? "" : readFileSync(path, "utf8");
+  /** Plans the matrix with these GPU targets in place of unknown. */
+  const filledWith = (targets: string) => {
+    writeFileSync(path, matrix.replaceAll("[ unknown ]", targets));
+    return runInProcess(["plan", "--offline", "--matrix", path], { cwd, env });
+  };
+  return { exit, out, err, plan, matrix, filledWith };
 }
 
 /** Plans a matrix of the samples, for those that are no definitions. */
@@ -77,20 +83,26 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
   );
 
   test("06: a base with CUDA makes a row of CUDA", async () => {
-    const { out, plan, matrix } = await taken("06", [".github/workflows/i.yml"], withoutBuildx);
+    const { out, err, plan, matrix, filledWith } = await taken(
+      "06",
+      [".github/workflows/i.yml"],
+      withoutBuildx,
+    );
     expect(matrix).toContain(
       '{ toolkit: "12.9.0", args: { BASE_IMAGE: nvidia/cuda:12.9.0-devel-ubuntu24.04 } }, { toolkit: none,',
     );
     expect(out).toMatch(/^equal +docker ubuntu:24.04/m);
     expect(out).toMatch(/^differs +docker nvidia\/cuda:12.9.0-devel-ubuntu24.04/m);
-    expect(out).toContain("GPU targets: named nowhere, and here");
-    expect(plan?.exit).toBe(0);
+    expect(out).toContain("GPU targets: named nowhere");
+    expect(err).toContain("no text tells the GPU targets of 1 build: write them into compute");
+    expect([plan?.exit, plan?.err.includes("the GPU targets are not known yet")]).toEqual([2, true]);
+    expect((await filledWith('[ "9.0" ]')).exit).toBe(0);
   });
 
   test("07: the axis of the toolkit is one that the matrix has", async () => {
-    const { plan, matrix } = await taken("07", ["i.yml"], withoutBuildx);
+    const { matrix, filledWith } = await taken("07", ["i.yml"], withoutBuildx);
     expect(matrix).toContain('cuda: [ { toolkit: "13.0.3", args: { CUDA_VERSION: cu130 } }');
-    expect(plan?.exit).toBe(0);
+    expect((await filledWith('[ "9.0" ]')).out).toContain("2 cells: 2 to build");
   });
 
   test(
@@ -142,6 +154,13 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     const { out, matrix } = await taken("11", ["versions.hcl", "docker-bake.hcl"], withBuildx());
     expect(matrix).toContain('cuda: [ "12.8.1", "12.9.0" ]');
     expect(out.match(/GPU targets: named nowhere/g)).toHaveLength(2);
+  });
+
+  test("12: a list of GPUs that is none is unknown", needs(whyNoBuildxPlugin), async () => {
+    const { exit, out, matrix, filledWith } = await taken("12", ["docker-bake.hcl"], withBuildx());
+    expect([exit, out.includes("GPU targets: all")]).toEqual([1, true]);
+    expect(matrix).toContain("compute: [ { label: all, value: [ unknown ] } ]");
+    expect((await filledWith('[ "9.0" ]')).exit).toBe(0);
   });
 
   test("13: a build on an Arm runner is one for Arm", async () => {
