@@ -36,8 +36,8 @@ export function chooseCases(
 
 const nothing: ChosenCases["named"] = {};
 
-/** Cells with the same labels on the axes that the cases name share the answer. */
-function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
+/** The first case that a cell meets; null if there is none. Cells with the same labels on the axes that the cases name share the answer. */
+export function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
   const { axes, answers } = chooserOf(cases);
   let key = "";
   for (const axis of axes) key += `${axis === "platform" ? cell.platform : (cell.axes[axis] ?? "")}\n`;
