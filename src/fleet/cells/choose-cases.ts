@@ -4,6 +4,7 @@ import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import type { Case, ComputeValue, Matrix, NamedValue } from "../matrix/matrix.ts";
 import { allValues } from "../matrix/values.ts";
+import { splitKey } from "../matrix/settings.ts";
 import { oncePer } from "./once-per.ts";
 import { formatPatterns, type Matchable, meets } from "./select.ts";
 
@@ -35,8 +36,8 @@ export function chooseCases(
 
 const nothing: ChosenCases["named"] = {};
 
-/** Cells with the same labels on the axes that the cases name share the answer. */
-function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
+/** The first case that a cell meets; null if there is none. Cells with the same labels on the axes that the cases name share the answer. */
+export function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
   const { axes, answers } = chooserOf(cases);
   let key = "";
   for (const axis of axes) key += `${axis === "platform" ? cell.platform : (cell.axes[axis] ?? "")}\n`;
@@ -47,7 +48,7 @@ function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen
 }
 
 const chooserOf = oncePer((cases: readonly Case<unknown>[]) => ({
-  axes: [...new Set(cases.flatMap(({ when }) => Object.keys(when)))],
+  axes: [...new Set(cases.flatMap(({ when }) => Object.keys(when).map((name) => splitKey(name)[0])))],
   answers: new Map<string, { readonly met: Case<unknown> | null }>(),
 }));
 

@@ -39,7 +39,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
   }
   const platform = marchPlatform(march.march);
   const matched = { axes, platform, accel, march, free };
-  const { compute, named, unmatched } = chooseCases(matrix, { ...matched, compute: listed });
+  const { compute, named, unmatched } = chooseCases(matrix, { ...matched, values, compute: listed });
   return {
     id: ids.join("_"),
     ...matched,

@@ -6,14 +6,14 @@ import type { Lock } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { suggest } from "../../io/suggest.ts";
 import { readPlatform } from "../../hardware/march-platforms.ts";
-import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
-import { shortRocm } from "../../hardware/rocm-releases.ts";
-import type { AccelValue, AxisPatterns } from "../matrix/matrix.ts";
+import type { AxisPatterns, AxisValue } from "../matrix/matrix.ts";
+import { listOf, splitKey } from "../matrix/settings.ts";
+import { otherNames } from "../matrix/values.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer } from "./once-per.ts";
 
 /** The part of a cell that patterns are compared with. Its compute capabilities count by the label in `axes`. */
-export type Matchable = Pick<Cell, "axes" | "platform" | "accel" | "march" | "free">;
+export type Matchable = Pick<Cell, "axes" | "platform" | "values">;
 
 /** Axis → patterns of which one must match; all axes must match. */
 export type Selection = Readonly<Record<string, readonly string[]>> | { readonly cell: string };
@@ -151,7 +151,9 @@ export function selects(
 
 function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
   return selections.some((selection) =>
-    isCellSelection(selection) ? matchesLabel(selection.cell, cell.id) : meets(cell, selection),
+    isCellSelection(selection)
+      ? matchesLabel(selection.cell, cell.id)
+      : Object.entries(selection).every(([axis, patterns]) => matchesAxis(cell, axis, patterns)),
   );
 }
 
@@ -171,37 +173,30 @@ function spelled(axis: string, pattern: string): string {
 
 /** True if every axis that `match` names matches. */
 export function meets(cell: Matchable, match: AxisPatterns): boolean {
-  return Object.entries(match).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
+  return Object.entries(match).every(
+    ([axis, { patterns, not }]) => matchesAxis(cell, axis, patterns) !== not,
+  );
 }
 
 /** For messages. */
 export function formatPatterns(match: AxisPatterns): string {
   return Object.entries(match)
-    .map(([axis, patterns]) => `${axis}=${patterns.join("|")}`)
+    .map(([axis, { patterns, not }]) => `${axis}${not ? "!" : ""}=${patterns.join("|")}`)
     .join(", ");
 }
 
-function namesOn(cell: Matchable, axis: string): readonly string[] {
-  const label = cell.axes[axis] ?? "";
-  switch (axis) {
-    case "platform":
-      return [cell.platform];
-    case "cuda":
-    case "accel":
-      return cell.accel === null ? [label] : [label, ...spellingsOf(cell.accel)];
-    case "march":
-      return [label, cell.march.march.name];
-    default:
-      return [label, cell.free[axis]?.value ?? label];
-  }
+/** @param name an axis, or `axis.key` for a key that its values bring */
+function namesOn(cell: Matchable, name: string): readonly string[] {
+  if (name === "platform") return [cell.platform];
+  const [axis, key] = splitKey(name);
+  const value = cell.values[axis] ?? null;
+  if (key !== undefined) return listOf(value?.data[key] ?? []);
+  return [cell.axes[axis] ?? "", ...(value === null ? [] : otherNamesOf(value))];
 }
 
-/** Other names of an accelerator, whatever its label is. */
-const spellingsOf = oncePer(({ toolkit, rocm, other }: AccelValue): readonly string[] => {
-  if (toolkit !== null) return [toolkit.release, shortToolkit(toolkit)];
-  if (rocm !== null) return [rocm, shortRocm(rocm)];
-  return other === null ? ["none", "cpu"] : [other];
-});
+const otherNamesOf = oncePer((value: AxisValue) =>
+  otherNames(value).filter((name) => value.labelsOfAxis?.has(name) !== true),
+);
 
 /**
  * True for the label itself, for a glob with `*`, and for the leading parts of a version (`9.2` meets `9.2.148`,

@@ -12,6 +12,7 @@ import type { Place, Problem } from "../../errors.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { allValues } from "../matrix/values.ts";
 import type { Cell } from "./cell.ts";
+import { choose } from "./choose-cases.ts";
 import { shortDigest } from "./input-digest.ts";
 import { oncePer } from "./once-per.ts";
 
@@ -65,6 +66,7 @@ export function compileName(
     ...more,
     ...matrix.axes.map(({ name }) => name),
     ...broughtTexts(matrix).keys(),
+    ...matrix.values.map(({ name }) => name),
   ];
   // Every second part is a placeholder's name.
   const parts = template.split(placeholder);
@@ -112,7 +114,7 @@ function shortAccel({ cuda, rocm, accelerator }: Requirement): string {
 function placeholderText(name: string, of: { readonly matrix: Matrix; readonly cell: Named }): string {
   return Object.hasOwn(placeholders, name)
     ? placeholders[name as keyof typeof placeholders](of)
-    : slug(broughtText(name, of) ?? of.cell.axes[name] ?? "");
+    : slug(broughtText(name, of) ?? namedText(name, of) ?? of.cell.axes[name] ?? "");
 }
 
 /** Looks the value up by its label: an image of the lock has nothing else. */
@@ -130,7 +132,16 @@ const broughtTexts = oncePer((matrix: Pick<Matrix, "axes" | "include">) => {
   return found;
 });
 
-/** Reports tags that no registry takes, and pairs of cells with one tag. */
+/** The text of an entry of `values:`; null for another name. */
+function namedText(name: string, { matrix, cell }: { readonly matrix: Matrix; readonly cell: Named }) {
+  const named = matrix.values.find((each) => each.name === name);
+  if (named === undefined) return null;
+  const own = allValues(matrix).filter(([axis, { label }]) => cell.axes[axis] === label);
+  const chosen = choose(named.cases, { ...cell, values: Object.fromEntries(own) });
+  return typeof chosen?.value === "string" ? chosen.value : "";
+}
+
+/** Reports tags that no registry takes, and pairs of cells with one tag in one repository. */
 export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Problem[] {
   const seen = new Map<string, Cell>();
   const problems: Problem[] = [];
@@ -148,8 +159,10 @@ export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Pr
         at,
       });
     }
-    const twin = seen.get(tag);
-    if (twin === undefined) seen.set(tag, cell);
+    // A repository that is a template is compared as it is written.
+    const place = `${cell.settings.repository?.value ?? ""}\n${tag}`;
+    const twin = seen.get(place);
+    if (twin === undefined) seen.set(place, cell);
     else {
       problems.push({
         code: "TAG_COLLISION",

@@ -1,9 +1,12 @@
 /** Compares original builds with the cells of a matrix: the arguments of each build, and what hosts are told of its image. */
 
 import type { Cell } from "../cells/cell.ts";
+import { formatToolkit } from "../dockerfile/base-toolkit.ts";
+import type { AccelValue } from "../matrix/matrix.ts";
 import { contextOf } from "../template/settle-cells.ts";
 import { checkedCells, type Fleet, openFleet } from "../open/open-fleet.ts";
-import { type DockerfileOf, type Defaults, type Told, toldOf } from "./build-hardware.ts";
+import { type DockerfileOf, type Told, toldOf } from "./build-hardware.ts";
+import type { Defaults } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
 
 export interface ComparedBuild {
@@ -63,9 +66,14 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
     target: settings.target?.value ?? null,
     platform: cell.platform,
     args: dockerfileOf(cell).args,
-    accelerator: requires.cuda === null ? null : `CUDA ${requires.cuda.toolkit}`,
-    targets: requires.cuda?.code ?? [],
+    accelerator: cell.accel && acceleratorOf(cell.accel),
+    targets: requires.cuda?.code ?? requires.rocm?.code ?? [],
   };
+}
+
+function acceleratorOf({ toolkit, rocm, other }: AccelValue): string | null {
+  if (toolkit !== null) return formatToolkit({ vendor: "nvidia", version: toolkit.release });
+  return rocm !== null ? formatToolkit({ vendor: "amd", version: rocm }) : other;
 }
 
 function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults): readonly Difference[] {
@@ -83,12 +91,17 @@ function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults
   ]);
 }
 
-function toldOtherwise({ toolkit, targets }: Told, cell: CellBuild): readonly Difference[] {
-  const named = targets?.isGuess ? (targets.text ?? "named nowhere") : codeOf(targets?.computes ?? []);
-  return unequal([
-    ["accelerator", toolkit === null ? null : `CUDA ${toolkit.release}`, cell.accelerator],
-    ["GPU targets", named, [...cell.targets].sort().join(", ")],
-  ]);
+function toldOtherwise({ accelerator, targets }: Told, cell: CellBuild): readonly Difference[] {
+  const named = accelerator && formatToolkit({ ...accelerator, version: accelerator.release });
+  return [
+    ...unequal([
+      ["accelerator", named, cell.accelerator],
+      ["GPU targets", codeOf(targets?.computes ?? []), [...cell.targets].sort().join(", ")],
+    ]),
+    ...(targets?.isUnknown
+      ? [{ what: "left", original: `GPU targets: ${targets.text ?? "named nowhere"}`, cell: null }]
+      : []),
+  ];
 }
 
 function unequal(
@@ -97,9 +110,10 @@ function unequal(
   return compared.flatMap(([what, original, cell]) => (original === cell ? [] : [{ what, original, cell }]));
 }
 
-/** `8.0`, `9.0+ptx` → `compute_90, sm_80, sm_90` */
+/** `8.0`, `9.0+ptx` → `compute_90, sm_80, sm_90`; targets of AMD stay. */
 function codeOf(computes: readonly string[]): string {
   const code = computes.flatMap((each) => {
+    if (!/^\d/.test(each)) return [each];
     const number = each.replace("+ptx", "").replace(".", "");
     return [`sm_${number}`, ...(each.endsWith("+ptx") ? [`compute_${number}`] : [])];
   });

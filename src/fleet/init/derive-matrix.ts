@@ -2,20 +2,21 @@
 
 import {
   type BuildHardware,
-  type Defaults,
   type DockerfileOf,
-  gpuArgument,
   hardwareOf,
   toolkitArgument,
   usualPlatform,
 } from "./build-hardware.ts";
+import { type Defaults, gpuArgument } from "./gpu-targets.ts";
 import { chooseAxes, type Column, type Factor, factorOf, factorsOf } from "./columns.ts";
 import { freeAxis, hardwareAxis } from "./name-axes.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { type Axis, type DerivedMatrix, settleColumns } from "./settle-columns.ts";
+import { type Axis, type DerivedMatrix, settleColumns, unknownTargets } from "./settle-columns.ts";
 
 interface DeriveOptions {
   readonly dockerfileOf: DockerfileOf;
+  /** True for the file: unknown GPU targets are unknown in it. False for a matrix that can be planned: some stand in for them. */
+  readonly forFile: boolean;
   /** True to write lists of GPUs as templates of the compute axis, false to keep their texts. */
   readonly templates: boolean;
 }
@@ -27,7 +28,7 @@ interface Derived {
 
 export function deriveMatrix(
   all: readonly OriginalBuild[],
-  { dockerfileOf, templates }: DeriveOptions,
+  { dockerfileOf, forFile, templates }: DeriveOptions,
 ): Derived {
   const builds = uniqueBuilds(all);
   const hardware = hardwareOf(builds, dockerfileOf);
@@ -40,7 +41,10 @@ export function deriveMatrix(
     templates,
   );
   const settled = columns.filter(({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name));
-  return { matrix: settleColumns(settled, axes, computeColumn(hardware), given), notes: hardware.notes };
+  return {
+    matrix: settleColumns(settled, axes, computeColumn(hardware, forFile), given),
+    notes: hardware.notes,
+  };
 }
 
 /** A build may have several names. */
@@ -75,14 +79,21 @@ function argumentOf(column: string): string | null {
   return column.startsWith("arg:") ? column.slice(4) : null;
 }
 
-function hasCuda({ toolkits }: BuildHardware): boolean {
-  return toolkits.some((each) => each !== null);
+function hasAccelerators({ accelerators }: BuildHardware): boolean {
+  return accelerators.some((each) => each !== null);
 }
 
-/** Lists of compute capabilities as JSON; null without a CUDA axis. */
-function computeColumn(hardware: BuildHardware): Column | null {
-  if (!hasCuda(hardware)) return null;
-  const cells = hardware.computes.map((each) => each && JSON.stringify(each));
+/** True for the axis accel: cuda has toolkits of NVIDIA alone. */
+function isForAmd({ accelerators }: BuildHardware): boolean {
+  return accelerators.some((each) => each?.vendor === "amd");
+}
+
+/** Lists of GPU targets as JSON; null without accelerators. */
+function computeColumn(hardware: BuildHardware, forFile: boolean): Column | null {
+  if (!hasAccelerators(hardware)) return null;
+  const cells = hardware.computes.map(
+    (each, row) => each && JSON.stringify(forFile && hardware.unknown[row] ? [unknownTargets] : each),
+  );
   return { name: "compute", cells };
 }
 
@@ -93,8 +104,12 @@ function axesOf(
   dockerfileOf: DockerfileOf,
 ): readonly Axis[] {
   const platform = { name: "platform", cells: hardware.platforms };
-  const cuda = { name: "cuda", cells: hardware.toolkits.map((each) => each ?? "none") };
-  const own: readonly Column[] = hasCuda(hardware) ? [platform, cuda] : [platform];
+  const name = isForAmd(hardware) ? "accel" : "cuda";
+  const labelOf = ({ vendor, release }: NonNullable<BuildHardware["accelerators"][number]>) =>
+    name === "cuda" ? release : `${vendor === "amd" ? "rocm" : "cuda"}-${release}`;
+  const accel = { name, cells: hardware.accelerators.map((each) => each && labelOf(each)) };
+  const rows = { ...accel, cells: accel.cells.map((label) => label ?? "none") };
+  const own: readonly Column[] = hasAccelerators(hardware) ? [platform, rows] : [platform];
   const isHardware = (factor: Factor) => factor.columns.every((each) => own.includes(each));
   const ofHardware = own.map((each) => factorOf([each])).filter(({ size }) => size > 1);
   const axes = own.map(hardwareAxis).reverse();
@@ -110,16 +125,18 @@ function givenArguments(
   defaults: Defaults,
   templates: boolean,
 ): Readonly<Record<string, string>> {
-  const { toolkits, computes } = hardware;
+  const { accelerators, computes, unknown } = hardware;
   const given: Record<string, string> = {};
-  if (!hasCuda(hardware)) return given;
+  if (!hasAccelerators(hardware) || isForAmd(hardware)) return given;
+  const toolkits = accelerators.map((each) => each?.release ?? null);
   const names = new Set<string>();
   for (const { name, cells } of columns) {
     const argument = argumentOf(name);
     if (argument === null) continue;
     names.add(argument);
     const isToolkit = toolkitArgument.test(argument) && cells.every((text, row) => text === toolkits[row]);
-    const template = templates && gpuArgument.test(argument) ? templateOf(cells, computes) : null;
+    const isList = templates && gpuArgument.test(argument) && !unknown.includes(true);
+    const template = isList ? templateOf(cells, computes) : null;
     if (isToolkit) given[argument] = "{{cuda.toolkit}}";
     else if (template !== null) given[argument] = template;
   }

@@ -17,6 +17,7 @@ import { deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { readDefinition } from "./read-definition.ts";
+import { normalBuilds } from "./normal-builds.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
 import type { Environment } from "../../io/world.ts";
@@ -55,11 +56,20 @@ export async function initFromDefinition(
       "write the matrix by hand: its axes are those of the definition",
     );
   const dockerfileOf = await readDockerfiles(folder, all);
-  const compared = all.map((build) => ({ build, obstacle: obstacleOf(build, dockerfileOf) }));
-  const builds = compared.flatMap(({ build, obstacle }) => (obstacle === null ? [build] : []));
-  const others = compared.flatMap(({ build, obstacle }) =>
-    obstacle === null ? [] : [unlike(build.name, obstacle)],
-  );
+  const normal = normalBuilds(all, dockerfileOf);
+  const path = join(folder, matrixFile);
+  const attemptOf = (builds: readonly OriginalBuild[]) =>
+    bestAttempt(builds, { path, dockerfileOf, options });
+  const compared = normal.builds.map((build) => ({ build, obstacle: obstacleOf(build, dockerfileOf) }));
+  const possible = compared.flatMap(({ build, obstacle }) => (obstacle === null ? [build] : []));
+  const found = await faultyBuilds(possible, attemptOf);
+  // If all are faulty, the matrix of all shows the mistakes with their places.
+  const faulty = found.size < possible.length ? found : new Map<OriginalBuild, Difference>();
+  const builds = possible.filter((build) => !faulty.has(build));
+  const others = compared.flatMap(({ build, obstacle }) => {
+    const fault = obstacle ?? faulty.get(build) ?? null;
+    return fault === null ? [] : [unlike(build.name, fault)];
+  });
   if (builds.length === 0)
     throw usageError(
       [
@@ -69,26 +79,74 @@ export async function initFromDefinition(
       ].join("; "),
       "name a bake or compose file, or a workflow whose jobs use docker/build-push-action or docker build",
     );
-  const path = join(folder, matrixFile);
-  const attempts = await Promise.all(
-    [true, false].map(async (templates) => {
-      const derived = deriveMatrix(builds, { dockerfileOf, templates });
-      const yaml = definitionText(derived.matrix, options);
-      const answer = await comparison(yaml, path, builds, dockerfileOf);
-      return { yaml, ...answer, notes: [...notes, ...derived.notes, ...runNotes(builds)] };
-    }),
-  );
-  const equal = ({ builds: each, problems }: (typeof attempts)[number]) =>
-    problems.length > 0 ? -1 : each.filter((build) => build.equal).length;
-  // Prefer templates of the axes, unless the plain texts make more builds equal.
-  const best = attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
+  const best = await attemptOf(builds);
   await writeFileAtomic(path, best.yaml, folder);
   return {
     written: [matrixFile],
     builds: [...best.builds, ...others],
-    notes: best.notes,
+    notes: [...notes, ...normal.notes, ...best.notes, ...runNotes(builds), ...twinNotes(best.builds)],
     problems: best.problems,
   };
+}
+
+interface Attempt {
+  readonly yaml: string;
+  readonly builds: readonly ComparedBuild[];
+  readonly problems: readonly Problem[];
+  readonly notes: readonly string[];
+}
+
+/** Prefers templates of the axes, unless the plain texts make more builds equal. */
+async function bestAttempt(
+  builds: readonly OriginalBuild[],
+  given: {
+    readonly path: string;
+    readonly dockerfileOf: DockerfileOf;
+    readonly options: DefinitionOptions;
+  },
+): Promise<Attempt> {
+  const { path, dockerfileOf, options } = given;
+  const attempts = await Promise.all(
+    [true, false].map(async (templates): Promise<Attempt> => {
+      const derived = (forFile: boolean) => deriveMatrix(builds, { dockerfileOf, templates, forFile });
+      const { matrix, notes } = derived(false);
+      const planned = definitionText(matrix, options);
+      const answer = await comparison(planned, path, builds, dockerfileOf);
+      return { yaml: definitionText(derived(true).matrix, options), notes, ...answer };
+    }),
+  );
+  const equal = ({ builds: each, problems }: Attempt) =>
+    problems.length > 0 ? -1 : each.filter((build) => build.equal).length;
+  return attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
+}
+
+/** Finds the builds that no matrix can have, each with the reason, so that they do not spoil the others. Halves the builds until none is left. */
+async function faultyBuilds(
+  builds: readonly OriginalBuild[],
+  attemptOf: (builds: readonly OriginalBuild[]) => Promise<Attempt>,
+): Promise<ReadonlyMap<OriginalBuild, Difference>> {
+  const [only] = builds;
+  if (only === undefined) return new Map();
+  const { problems } = await attemptOf(builds);
+  if (problems.length === 0) return new Map();
+  if (builds.length === 1) {
+    const original = problems.map(({ message }) => message).join("; ");
+    return new Map([[only, { what: "left", original, cell: null }]]);
+  }
+  const half = Math.ceil(builds.length / 2);
+  const first = await faultyBuilds(builds.slice(0, half), attemptOf);
+  return new Map([...first, ...(await faultyBuilds(builds.slice(half), attemptOf))]);
+}
+
+/** Names the cells that are several builds. */
+function twinNotes(builds: readonly ComparedBuild[]): readonly string[] {
+  const byCell = groupBy(
+    builds.filter(({ equal }) => equal),
+    ({ cell }) => cell ?? "",
+  );
+  return [...byCell].flatMap(([cell, own]) =>
+    own.length < 2 ? [] : [`${own.map(({ name }) => name).join(" and ")} are one cell: ${cell}`],
+  );
 }
 
 /** Why no cell can be this build: it is left out of the matrix. */
@@ -96,10 +154,8 @@ function obstacleOf(build: OriginalBuild, dockerfileOf: DockerfileOf): Differenc
   const { platform } = build;
   if (platform !== null && !marchPlatforms.includes(platform))
     return { what: "platform", original: platform, cell: null };
-  const { accelerator, toolkit } = toldOf(build, dockerfileOf(build.dockerfile));
-  return accelerator === null || toolkit !== null
-    ? null
-    : { what: "accelerator", original: formatToolkit(accelerator), cell: null };
+  const { unknown } = toldOf(build, dockerfileOf(build.dockerfile));
+  return unknown && { what: "accelerator", original: formatToolkit(unknown), cell: null };
 }
 
 /** Names the settings that the user has to repeat. */

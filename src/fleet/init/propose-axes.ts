@@ -112,11 +112,16 @@ export function proposeComputes(
 
 /** The compute capability of a target; null if the toolkit does not compile for it. */
 export function compiledBy(toolkit: CudaToolkit, text: string): ComputeCapability | null {
-  const compute = parseComputeCapability(text.replace(/[af]?(\+ptx)?$/, ""));
+  const compute = parseComputeCapability(numberOf(text).replace(/[af]?(\+ptx)?$/, ""));
   if (compute === null) return null;
   return toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) === false ? null : compute;
 }
 
 function compareCapabilities(one: string, other: string): number {
-  return Number.parseFloat(one) - Number.parseFloat(other);
+  return Number.parseFloat(numberOf(one)) - Number.parseFloat(numberOf(other));
+}
+
+/** `compute_90`, PTX alone, → `9.0` */
+function numberOf(target: string): string {
+  return target.replace(/^compute_(\d+)(\d)/, "$1.$2");
 }

@@ -1,13 +1,17 @@
 /** Reads the builds of bake and compose files with `docker buildx bake --print`: of the group `default`, as bake itself builds. */
 
-import { posix } from "node:path";
+import { existsSync } from "node:fs";
+import { join, posix } from "node:path";
 import { z } from "zod";
 import { ImgmatchError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
+import { readTextFile } from "../../io/files.ts";
+import { inputLimits } from "../../io/limits.ts";
 import { findProgram, runProgram } from "../../io/run-program.ts";
 import type { Environment } from "../../io/world.ts";
 import { sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
+import type { BakeRequest } from "./read-workflow.ts";
 
 interface ReadBakeOptions {
   /** The folder of the files and their contexts. */
@@ -15,6 +19,10 @@ interface ReadBakeOptions {
   /** May set variables of the files. */
   readonly env: Environment;
   readonly signal: AbortSignal | undefined;
+  /** Default: the group `default`. */
+  readonly targets?: readonly string[];
+  /** As bake's `--set`. */
+  readonly set?: readonly string[];
 }
 
 /** The most that buildx may take to read files that anybody may have written: a matrix in them can have any number of rows. */
@@ -27,6 +35,36 @@ export async function readBake(files: readonly string[], options: ReadBakeOption
   return {
     builds: targets.filter((each) => !checks.includes(each)).flatMap(buildsOf),
     notes: checks.map(([name, { call }]) => `${name}: call ${call} builds no image`),
+  };
+}
+
+/** The files that bake looks for where none is named (docs.docker.com, "docker buildx bake"). */
+const usualFiles =
+  "compose.yaml compose.yml docker-compose.yml docker-compose.yaml docker-bake.json docker-bake.hcl docker-bake.override.json docker-bake.override.hcl".split(
+    " ",
+  );
+
+/** Reads what a workflow's step has bake build. Its paths are from the folder of the matrix, as those of other builds. */
+export async function readBakeOf(
+  { folder, files, targets, set, variables, unknown }: BakeRequest,
+  options: ReadBakeOptions,
+): Promise<Definition> {
+  const own = join(options.folder, folder);
+  const read = files.length > 0 ? files : usualFiles.filter((file) => existsSync(join(own, file)));
+  const named = await Promise.all(read.map((file) => readTextFile(join(own, file), inputLimits.matrix)));
+  const env = { ...options.env, ...variables };
+  const { builds, notes } = await readBake(read, { ...options, env, folder: own, targets, set });
+  const left = unknown
+    .filter((name) => named.some((text) => new RegExp(`\\b${name}\\b`).test(text)))
+    .map((name) => `variable ${name}: only a run of the workflow knows its value`);
+  return {
+    notes,
+    builds: builds.map((build) => ({
+      ...build,
+      context: posix.join(folder, build.context),
+      dockerfile: posix.join(folder, build.dockerfile),
+      left: [...build.left, ...left],
+    })),
   };
 }
 
@@ -47,7 +85,7 @@ type BakeTarget = z.infer<typeof targetSchema>;
 /** Builds nothing. */
 async function printBake(
   files: readonly string[],
-  { folder, env, signal }: ReadBakeOptions,
+  { folder, env, signal, targets = [], set = [] }: ReadBakeOptions,
 ): Promise<Readonly<Record<string, BakeTarget>>> {
   const docker = findProgram("docker", env);
   const own = { env, cwd: folder, ...(signal && { signal }) };
@@ -59,7 +97,8 @@ async function printBake(
       message: "docker buildx reads bake and compose files, and it is not installed",
       fix: "install docker's command and its buildx plugin (packages docker-cli or docker-ce-cli, docker-buildx or docker-buildx-plugin)",
     });
-  const command = [docker, "buildx", "bake", "--print", ...files.flatMap((file) => ["--file", file])];
+  const flags = [...files.flatMap((file) => ["--file", file]), ...set.flatMap((each) => ["--set", each])];
+  const command = [docker, "buildx", "bake", "--print", ...flags, "--", ...targets];
   const [program = docker, ...args] = withLittleMemory(command);
   const ended = await runProgram(program, args, { ...own, ...most });
   const printed = attempt(() => printedSchema.parse(JSON.parse(ended.stdout)), null);

@@ -1,5 +1,6 @@
 /** Tells bake files, compose files and workflows apart, and reads their builds. */
 
+import { existsSync } from "node:fs";
 import { extname, join } from "node:path";
 import { throwProblems, usageError } from "../../errors.ts";
 import { readTextFile } from "../../io/files.ts";
@@ -8,8 +9,8 @@ import { inputLimits } from "../../io/limits.ts";
 import type { Environment } from "../../io/world.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import type { Definition } from "./original-build.ts";
-import { readBake } from "./read-bake.ts";
-import { readWorkflow } from "./read-workflow.ts";
+import { readBake, readBakeOf } from "./read-bake.ts";
+import { type Repository, readWorkflow } from "./read-workflow.ts";
 
 interface ReadOptions {
   readonly folder: string;
@@ -36,7 +37,7 @@ export async function readDefinition(files: readonly string[], options: ReadOpti
         `${file} is a workflow`,
         "give --from once: only bake and compose files are read together",
       );
-    if (jobs !== undefined) return readWorkflow(data);
+    if (jobs !== undefined) return await readWorkflow(data, repositoryOf(options));
     if (services === undefined && target === undefined && group === undefined)
       throw usageError(
         `${file} is neither a bake file nor a compose file nor a workflow: it has neither jobs nor services`,
@@ -46,11 +47,28 @@ export async function readDefinition(files: readonly string[], options: ReadOpti
   return readBake(files, options);
 }
 
+/** The files beside a workflow. */
+function repositoryOf(options: ReadOptions): Repository {
+  const { folder } = options;
+  return {
+    readYaml: async (path) => (existsSync(join(folder, path)) ? await readYaml(path, folder) : null),
+    readBake: async (request) => await readBakeOf(request, options),
+  };
+}
+
+/** GitHub's YAML: 12.80 is a number, and ~ is null. */
+const workflowYaml = {
+  limit: inputLimits.matrix,
+  syntax: "MATRIX_SYNTAX",
+  duplicate: "MATRIX_DUPLICATE",
+  schema: "core",
+} as const;
+
 /** null for a file that only buildx reads. */
 async function readYaml(file: string, folder: string): Promise<unknown> {
   const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
   if (!/\.ya?ml$/i.test(file)) return null;
-  const { source, problems } = parseYamlSource(text, file);
+  const { source, problems } = parseYamlSource(text, file, workflowYaml);
   // A compose file may have merge keys and tags, which a matrix may not have: buildx reads them.
   if (source.data === null && /^services\s*:/m.test(text)) return null;
   if (source.data === null) throwProblems(problems);

@@ -1,134 +1,227 @@
-/** Reads the builds of a GitHub workflow: steps with docker/build-push-action, `docker build` or `docker buildx build`. */
+/** Reads the builds of a GitHub workflow, of the workflows and actions of the repository that it calls, and of the bake files that it names. */
 
 import { posix } from "node:path";
+import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
-import { splitWords } from "../dockerfile/instructions.ts";
-import { sortSettings } from "./build-settings.ts";
+import { commandBuilds, withoutAssigned } from "./build-commands.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import { runnerPlatform } from "./runner-platform.ts";
-import { type Contexts, isRuledOut, textWith } from "./workflow-expressions.ts";
+import { argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
+import { type Contexts, isRuledOut, settled, textWith } from "./workflow-expressions.ts";
+import { labelsOf, listOf, rowsOf } from "./workflow-rows.ts";
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** @param data of the YAML, with every scalar as a text */
-export function readWorkflow(data: unknown): Definition {
-  const workflow = fieldsOf(withBooleans(data));
+/** The repository of a workflow. */
+export interface Repository {
+  /** The data of a YAML file, by its path; null if there is none. */
+  readonly readYaml: (path: string) => Promise<unknown>;
+  readonly readBake: (request: BakeRequest) => Promise<Definition>;
+}
+
+export interface BakeRequest {
+  readonly folder: string;
+  readonly files: readonly string[];
+  readonly targets: readonly string[];
+  readonly set: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+  /** Names of variables that are set, to values that only a run knows. */
+  readonly unknown: readonly string[];
+}
+
+/** GitHub calls no deeper. */
+const deepestCall = 10;
+
+/** @param data of the YAML, with numbers, booleans and null as GitHub reads them */
+export async function readWorkflow(data: unknown, repository: Repository): Promise<Definition> {
   const notes: string[] = [];
-  const builds = Object.entries(fieldsOf(workflow.jobs)).flatMap(([id, job]) => {
-    const own = fieldsOf(job);
-    const rows = rowsOf(fieldsOf(own.strategy).matrix);
+  const builds = await workflowBuilds(data, { repository, notes, inputs: null, caller: "", depth: 0 });
+  return { builds: withOwnNames(builds), notes: [...new Set(notes)] };
+}
+
+interface Reading extends Pick<Contexts, "inputs"> {
+  readonly repository: Repository;
+  /** Remarks are added here. */
+  readonly notes: string[];
+  /** The name of the calling job, with a blank; empty for the workflow itself. */
+  readonly caller: string;
+  readonly depth: number;
+}
+
+async function workflowBuilds(data: unknown, reading: Reading): Promise<readonly OriginalBuild[]> {
+  const workflow = fieldsOf(data);
+  const builds: OriginalBuild[] = [];
+  for (const [id, each] of Object.entries(fieldsOf(workflow.jobs))) {
+    const job = fieldsOf(each);
+    const { matrix } = fieldsOf(job.strategy);
+    const rows = rowsOf(settled(matrix, { matrix: {}, env: {}, inputs: reading.inputs }));
     if (rows === null) {
-      notes.push(
-        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${JSON.stringify(fieldsOf(own.strategy).matrix)}`,
+      reading.notes.push(
+        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${JSON.stringify(matrix)}`,
       );
-      return [];
+      continue;
     }
-    return rows.flatMap((matrix) => {
-      const contexts = contextsOf(matrix, [workflow.env, own.env]);
-      if (isRuledOut(own.if, contexts)) return [];
-      const name = [id, ...labelsOf(matrix)].join(" ");
-      const runner = runnerOf(own["runs-on"], contexts);
-      return listOf(own.steps).flatMap((step) => stepBuilds({ name, ...runner }, fieldsOf(step), contexts));
-    });
+    for (const row of rows) builds.push(...(await jobBuilds({ id, job, row, workflow }, reading)));
+  }
+  return builds;
+}
+
+interface JobRow {
+  readonly id: string;
+  readonly job: Mapping;
+  readonly row: Mapping;
+  readonly workflow: Mapping;
+}
+
+async function jobBuilds(
+  { id, job, row, workflow }: JobRow,
+  reading: Reading,
+): Promise<readonly OriginalBuild[]> {
+  const contexts = contextsOf({ matrix: row, env: {}, inputs: reading.inputs }, [workflow.env, job.env]);
+  if (isRuledOut(job.if, contexts)) return [];
+  const name = `${reading.caller}${[id, ...labelsOf(row)].join(" ")}`;
+  if (typeof job.uses === "string")
+    return await calledBuilds(job.uses, name, settled(job.with, contexts), reading);
+  const steps = listOf(job.steps).map(fieldsOf);
+  const folders = [job.defaults, workflow.defaults].map((each) => fieldsOf(fieldsOf(each).run));
+  const folder = String(folders.map((each) => each["working-directory"]).find(Boolean) ?? ".");
+  const own = { name, ...runnerOf(job["runs-on"], contexts) };
+  const variables = [workflow.env, job.env].flatMap((env) => Object.keys(fieldsOf(env)));
+  const place = { contexts: withoutWritten(contexts, steps), folder, variables };
+  return await stepsBuilds(own, steps, place, reading);
+}
+
+/** Variables that a step writes for later steps: a job's own value may not be theirs. */
+function withoutWritten(contexts: Contexts, steps: readonly Mapping[]): Contexts {
+  const lines = steps.flatMap(({ run }) => String(run ?? "").split("\n"));
+  const written = lines.filter((line) => /GITHUB_ENV/.test(line)).join("\n");
+  return { ...contexts, env: withoutAssigned(contexts.env, written, /(\w+)(?==)/g) };
+}
+
+/** Follows a workflow of the same repository. */
+async function calledBuilds(
+  uses: string,
+  caller: string,
+  given: unknown,
+  reading: Reading,
+): Promise<readonly OriginalBuild[]> {
+  const path = uses.startsWith("./") ? uses.slice(2) : null;
+  const data = path === null || reading.depth > deepestCall ? null : await reading.repository.readYaml(path);
+  if (data === null) {
+    reading.notes.push(`job ${caller}: init does not read the workflow ${uses}`);
+    return [];
+  }
+  const { on } = fieldsOf(data);
+  const inputs = inputsOf(fieldsOf(fieldsOf(fieldsOf(on).workflow_call).inputs), given);
+  return await workflowBuilds(data, { ...reading, inputs, caller: `${caller} `, depth: reading.depth + 1 });
+}
+
+/** The values that a caller gives, and the defaults of the others (docs.github.com, "Workflow syntax", on.workflow_call.inputs). */
+function inputsOf(declared: Mapping, given: unknown): Mapping {
+  const defaults = Object.entries(declared).map(([name, each]) => {
+    const { type, default: standard } = fieldsOf(each);
+    return [name, standard ?? (type === "boolean" ? false : type === "number" ? 0 : "")];
   });
-  return { builds: withOwnNames(builds), notes };
-}
-
-/** Turns `true` and `false` into booleans: all scalars were read as texts, and the text `false` would hold in a condition. */
-function withBooleans(value: unknown): unknown {
-  if (value === "true" || value === "false") return value === "true";
-  if (Array.isArray(value)) return value.map(withBooleans);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withBooleans(each)]));
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** The label of each value: its text, or the first text of a mapping. */
-function labelsOf(matrix: Mapping): readonly string[] {
-  return Object.values(matrix)
-    .map((value) =>
-      typeof value === "object" && value !== null
-        ? Object.values(value).find((each) => typeof each === "string")
-        : value,
-    )
-    .filter((value) => value !== undefined && value !== null && value !== "")
-    .map(String);
-}
-
-interface Job {
-  /** With the labels of its row. */
-  readonly name: string;
-  /** The runner's; null if unknown. */
-  readonly platform: string | null;
-  /** `runs-on`, for messages. */
-  readonly runner: string;
+  return { ...Object.fromEntries(defaults), ...fieldsOf(given) };
 }
 
 function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
-  const labels = typeof runsOn === "object" && runsOn !== null && "labels" in runsOn ? runsOn.labels : runsOn;
-  const written = (Array.isArray(labels) ? labels : [labels ?? ""]).map(String);
-  const known = written.map((label) => textWith(label, contexts) ?? "");
-  return { platform: runnerPlatform(known), runner: known.map((text, at) => text || written[at]).join(", ") };
+  const value = settled(runsOn, contexts);
+  const labels = typeof value === "object" && value !== null && "labels" in value ? value.labels : value;
+  const all = (Array.isArray(labels) ? labels : [labels ?? ""]).map((each) =>
+    typeof each === "symbol"
+      ? { known: "", written: each.description }
+      : { known: String(each), written: each },
+  );
+  return {
+    platform: runnerPlatform(all.map(({ known }) => known)),
+    runner: all.map(({ written }) => written).join(", "),
+  };
 }
 
-/** A job's environment may use the environment above it. */
-function contextsOf(matrix: Mapping, environments: readonly unknown[]): Contexts {
-  let env: Mapping = {};
+/** Adds environments: each may use the ones above it. */
+function contextsOf(contexts: Contexts, environments: readonly unknown[]): Contexts {
+  let { env } = contexts;
   for (const each of environments) {
     const own = new Map(Object.entries(env));
     for (const [name, value] of Object.entries(fieldsOf(each))) {
-      const text = textWith(String(value), { matrix, env });
+      const text = textWith(String(value ?? ""), { ...contexts, env });
       // An unknown value hides a known one above it.
       if (text === undefined) own.delete(name);
       else own.set(name, text);
     }
     env = Object.fromEntries(own);
   }
-  return { matrix, env };
+  return { ...contexts, env };
 }
 
-/** Makes the rows as GitHub does (docs.github.com, "Running variations of jobs in a workflow"); null for a matrix that is made at run time. */
-function rowsOf(matrix: unknown): readonly Mapping[] | null {
-  if (matrix === undefined) return [{}];
-  const { include, exclude, ...axes } = fieldsOf(matrix);
-  const written = [include ?? [], exclude ?? [], ...Object.values(axes)];
-  if (Object.keys(fieldsOf(matrix)).length === 0 || !written.every(Array.isArray)) return null;
-  const names = Object.keys(axes);
-  const product = names.reduce<readonly Mapping[]>(
-    (rows, axis) => rows.flatMap((row) => listOf(axes[axis]).map((value) => ({ ...row, [axis]: value }))),
-    names.length === 0 ? [] : [{}],
-  );
-  const kept = product.filter(
-    (row) =>
-      !listOf(exclude).some((rule) =>
-        Object.entries(fieldsOf(rule)).every(([axis, value]) => isEqual(row[axis], value)),
-      ),
-  );
-  let rows = kept.map((original) => ({ original, row: original }));
-  const alone: Mapping[] = [];
-  for (const added of listOf(include).map(fieldsOf)) {
-    const fits = ({ original }: { readonly original: Mapping }) =>
-      names.every((axis) => !Object.hasOwn(added, axis) || isEqual(original[axis], added[axis]));
-    if (rows.some(fits))
-      rows = rows.map((each) => (fits(each) ? { ...each, row: { ...each.row, ...added } } : each));
-    else alone.push(added);
-  }
-  return [...rows.map(({ row }) => row), ...alone];
+interface Place {
+  readonly contexts: Contexts;
+  /** In which commands run. */
+  readonly folder: string;
+  /** Names of the variables that workflow and job set. */
+  readonly variables: readonly string[];
 }
 
-function isEqual(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+async function stepsBuilds(
+  job: Job,
+  steps: readonly Mapping[],
+  place: Place,
+  reading: Reading,
+): Promise<readonly OriginalBuild[]> {
+  const builds: OriginalBuild[] = [];
+  for (const step of steps) builds.push(...(await stepBuilds(job, step, place, reading)));
+  return builds;
 }
 
-function stepBuilds(job: Job, step: Mapping, around: Contexts): readonly OriginalBuild[] {
-  const contexts = contextsOf(around.matrix, [around.env, step.env]);
+/** Actions whose names say that they build, and those among these that do not. */
+const buildingActions = /\b(build|bake|kaniko|buildah|podman)\b|docker-?build|build-?(push|image)/i;
+const otherActions = /setup|login|metadata|description|scan|cache|artifact|cleanup|prune/i;
+
+async function stepBuilds(
+  job: Job,
+  step: Mapping,
+  { contexts: around, folder, variables }: Place,
+  reading: Reading,
+): Promise<readonly OriginalBuild[]> {
+  const contexts = contextsOf(around, [step.env]);
   if (isRuledOut(step.if, contexts)) return [];
+  const place = { contexts, folder, variables: [...variables, ...Object.keys(fieldsOf(step.env))] };
   const uses = String(step.uses ?? "");
-  if (/^docker\/build-push-action@/.test(uses)) return actionBuilds(job, step, contexts);
-  return typeof step.run === "string" ? commandBuilds(job, step.run, contexts) : [];
+  const [action = ""] = uses.split("@");
+  if (/^(docker|depot)\/build-push-action$/.test(action)) return actionBuilds(job, step, contexts);
+  if (/^(docker|depot)\/bake-action$/.test(action)) return await bakeBuilds(job, step, place, reading);
+  if (action.startsWith("./")) return await localAction(job, step, place, reading);
+  if (buildingActions.test(action) && !otherActions.test(action))
+    reading.notes.push(`job ${job.name}: init does not read the action ${uses}`);
+  if (typeof step.run !== "string") return [];
+  const own = textWith(String(step["working-directory"] ?? folder), contexts) ?? folder;
+  const { builds, notes } = commandBuilds(job, { text: step.run, folder: own }, contexts);
+  reading.notes.push(...notes);
+  return builds;
+}
+
+/** Follows a composite action of the same repository. */
+async function localAction(
+  job: Job,
+  step: Mapping,
+  place: Place,
+  reading: Reading,
+): Promise<readonly OriginalBuild[]> {
+  const { contexts } = place;
+  const uses = String(step.uses);
+  const read = (name: string) => reading.repository.readYaml(posix.join(uses.slice(2), name));
+  const data =
+    reading.depth > deepestCall ? null : ((await read("action.yml")) ?? (await read("action.yaml")));
+  const { runs, inputs: declared } = fieldsOf(data);
+  const steps = listOf(fieldsOf(runs).steps).map(fieldsOf);
+  if (data === null || steps.length === 0) {
+    reading.notes.push(`job ${job.name}: init does not read the action ${uses}`);
+    return [];
+  }
+  const inputs = inputsOf(fieldsOf(declared), settled(step.with, contexts));
+  const deeper = { ...reading, depth: reading.depth + 1 };
+  return await stepsBuilds(job, steps, { ...place, contexts: { ...contexts, inputs } }, deeper);
 }
 
 function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly OriginalBuild[] {
@@ -136,7 +229,7 @@ function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly Ori
   const given = fieldsOf(step.with);
   const read = (key: string): string => {
     const text = textWith(String(given[key] ?? ""), contexts);
-    if (text === undefined) left.push(`${key}: ${String(given[key])} is not known before the workflow runs`);
+    if (text === undefined) left.push(notKnown(key, String(given[key])));
     return text?.trim() ?? "";
   };
   const { "build-args": buildArgs, context, file, platforms, target, ...others } = given;
@@ -158,127 +251,59 @@ function contextOf(text: string): string {
   return text === "" || /^(https?|git):|^git@/.test(text) ? "." : posix.normalize(text);
 }
 
-/** A line may be an expression that makes whole arguments: `${{ matrix.cuda && format('CUDA_VERSION={0}', matrix.cuda) }}`. */
-function argumentsIn(text: string, contexts: Contexts, left: string[]): Readonly<Record<string, string>> {
-  const pairs = text.split("\n").flatMap((line) => {
-    const known = textWith(line, contexts);
-    if (known !== undefined) return known.split("\n").flatMap(pairsIn);
-    const [[name, value] = [null, line.trim()]] = pairsIn(line);
-    left.push(
-      `${name === null ? "build-args" : `args.${name}`}: ${value} is not known before the workflow runs`,
-    );
-    return [];
-  });
-  return Object.fromEntries(pairs);
-}
+/** Settings of targets that make no other image. */
+const elsewhere = /\.(tags|labels|annotations|cache-(from|to)|output|attest|pull|no-cache)(=|\+=|\.)/;
 
-/** One, or none in a line of another form. */
-function pairsIn(line: string): readonly (readonly [name: string, value: string])[] {
-  const [, name, value = ""] = /^\s*([A-Za-z_]\w*)=(.*?)\s*$/.exec(line) ?? [];
-  return name === undefined ? [] : [[name, value]];
-}
-
-/** The settings of a step; a text is empty if the step has none. */
-interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "left"> {
-  readonly file: string;
-  readonly platforms: string;
-  readonly target: string;
-  /** All others. */
-  readonly settings: Parameters<typeof sortSettings>[0];
-}
-
-/** A build for each platform. */
-function buildsOf(
-  { name, platform: own, runner }: Job,
-  { file, platforms, target, settings, ...others }: StepSettings,
-): readonly OriginalBuild[] {
-  const dockerfile = posix.normalize(file === "" ? posix.join(others.context, "Dockerfile") : file);
-  const all = platforms.split(/[\s,]+/).filter((each) => each !== "");
-  const sorted = sortSettings(settings);
-  const isUnknown = all.length === 0 && own === null && runner !== "";
-  const left = [
-    ...others.left,
-    ...sorted.left,
-    ...(isUnknown ? [`platform: the build names none, and the runner's is not known: ${runner}`] : []),
-  ];
-  const build = { ...others, ofRun: sorted.ofRun, left, name, dockerfile, target: target || null };
-  return (all.length === 0 ? [own] : all).map((platform) => ({ ...build, platform }));
-}
-
-/** Finds `docker build` in a script. A backslash continues a line. */
-function commandBuilds(job: Job, run: string, contexts: Contexts): readonly OriginalBuild[] {
-  return run
-    .replace(/\\\n/g, " ")
-    .split(/\n|&&|;/)
-    .flatMap((command) => {
-      const found = /^\s*(?:sudo\s+)?docker\s+(?:buildx\s+|image\s+)?build\s+(.*)$/.exec(command);
-      return found === null ? [] : commandBuild(job, found[1] ?? "", contexts);
-    });
-}
-
-const flagsWithoutValue = /^--(no-cache|pull|push|load|quiet|rm|force-rm|squash|check)$|^-q$/;
-const flagsThatAreRead = /^(-f|--file|--target|--platform|--build-arg)$/;
-
-function commandBuild(job: Job, flags: string, contexts: Contexts): readonly OriginalBuild[] {
+/** Asks buildx, once for each row. */
+async function bakeBuilds(
+  job: Job,
+  step: Mapping,
+  { contexts, variables }: Place,
+  { repository, notes }: Reading,
+): Promise<readonly OriginalBuild[]> {
+  const given = fieldsOf(step.with);
   const left: string[] = [];
-  const words = splitWords(protectedExpressions(flags)).map(({ text }) => unquoted(text));
-  const known = (text: string): string => {
-    const value = textWith(text, contexts);
-    const expanded = value?.replace(/\$\{?(\w+)\}?/g, (whole, name: string) =>
-      String(contexts.env[name] ?? whole),
-    );
-    if (expanded === undefined || /\$[\w({]/.test(expanded))
-      left.push(`${text} is not known before the workflow runs`);
-    return expanded ?? "";
+  const lines = (key: string, isFree = /$^/): readonly string[] =>
+    String(given[key] ?? "")
+      .split(key === "set" ? "\n" : /[\n,]/)
+      .flatMap((line) => {
+        const text = textWith(line, contexts)?.trim();
+        if (text === undefined && !isFree.test(line)) left.push(notKnown(key, line));
+        return text === undefined || text === "" || isFree.test(text) ? [] : [text];
+      });
+  const env = new Map(Object.entries(contexts.env).map(([name, value]) => [name, String(value)]));
+  const request = {
+    folder: lines("workdir")[0] ?? ".",
+    // The files of docker/metadata-action have names of images alone.
+    files: lines("files", /\.outputs\.bake-file/),
+    targets: lines("targets"),
+    set: lines("set", elsewhere),
+    variables: Object.fromEntries(env),
+    unknown: variables.filter((name) => !env.has(name)),
   };
-  const options: Record<string, string[]> = {};
-  const settings: (readonly [string, string])[] = [];
-  let context = ".";
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] ?? "";
-    const [, flag = "", , inline] = /^(--?[\w-]+)(=(.*))?$/s.exec(word) ?? [];
-    if (flag === "") context = known(word);
-    else {
-      const value = inline ?? (flagsWithoutValue.test(word) ? "true" : (words[++at] ?? ""));
-      if (flagsThatAreRead.test(flag)) options[flag] = [...(options[flag] ?? []), value];
-      else settings.push([flag.replace(/^--?/, ""), value]);
-    }
+  try {
+    const { builds, notes: own } = await repository.readBake(request);
+    notes.push(...own);
+    return builds.map((build) => ({
+      ...build,
+      name: `${job.name} ${build.name}`,
+      platform: build.platform ?? job.platform,
+      left: [...build.left, ...left],
+    }));
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    notes.push(`job ${job.name}: init does not read ${String(step.uses)}: ${error.problems[0]?.message}`);
+    return [];
   }
-  const one = (...names: readonly string[]) =>
-    known(names.flatMap((name) => options[name] ?? []).at(-1) ?? "");
-  const file = one("-f", "--file");
-  const given = (options["--build-arg"] ?? []).map((each) => expandedArgument(each, contexts));
-  const args = argumentsIn(given.join("\n"), contexts, left);
-  const [platforms, target] = [one("--platform"), one("--target")];
-  return buildsOf(job, { context: posix.normalize(context), file, platforms, target, args, left, settings });
-}
-
-/** `NAME` without a value takes that of the environment. */
-function expandedArgument(text: string, { env }: Contexts): string {
-  const named = /^\w+$/.test(text) ? `${text}=\${{ env.${text} }}` : text;
-  return named.replace(
-    /\$(?!\{\{)\{?(\w+)\}?/g,
-    (whole, name: string) => (Object.hasOwn(env, name) ? String(env[name]) : `\${{ env.${name} }}`) || whole,
-  );
-}
-
-/** Removes blanks within expressions, so that these stay one word. */
-function protectedExpressions(text: string): string {
-  return text.replace(/\$\{\{(.*?)\}\}/gs, (_, inner: string) => `\${{${inner.replace(/\s+/g, "")}}}`);
-}
-
-function unquoted(text: string): string {
-  return text.replace(/(["'])(.*?)\1/gs, "$2");
 }
 
 /** Makes names unique: adds target and platform, and a number to equal ones. */
 function withOwnNames(builds: readonly OriginalBuild[]): readonly OriginalBuild[] {
-  const named = builds.map((build) => ({
-    ...build,
-    name: [build.name, build.target, build.platform].filter((part) => part !== null).join(" "),
-  }));
-  return named.map((build, index) => {
-    const same = named.slice(0, index).filter(({ name }) => name === build.name).length;
-    return same === 0 ? build : { ...build, name: `${build.name} (${same + 1})` };
+  const seen = new Map<string, number>();
+  return builds.map((build) => {
+    const name = [build.name, build.target, build.platform].filter((part) => part !== null).join(" ");
+    const number = (seen.get(name) ?? 0) + 1;
+    seen.set(name, number);
+    return { ...build, name: number === 1 ? name : `${name} (${number})` };
   });
 }

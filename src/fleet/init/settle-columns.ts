@@ -151,27 +151,44 @@ function casesOf(
   });
 }
 
-/** One list for all, or a value with cases if other axes decide the list. */
+/** Stands in compute for GPU targets that the user has to write. */
+export const unknownTargets = "unknown";
+
+/** A value for each vendor. */
 function computeValues(axes: readonly Axis[], column: Column): readonly AxisValue[] {
+  const isOfAmd = (text: string | null) => text !== null && /^\["(gfx|amd)/.test(text);
+  const forAmd = { ...column, cells: column.cells.map((text) => (isOfAmd(text) ? text : null)) };
+  const others = { ...column, cells: column.cells.map((text) => (isOfAmd(text) ? null : text)) };
+  return [...targetsOf(axes, others, "all"), ...targetsOf(axes, forAmd, "all-amd")];
+}
+
+/** One list for all, or a value with cases if other axes decide the list. None without a list. */
+function targetsOf(axes: readonly Axis[], column: Column, label: string): readonly AxisValue[] {
   const lists = column.cells.flatMap((text) => (text === null ? [] : [text]));
   const listOf = (text: string) => JSON.parse(text) as readonly string[];
   const [only] = lists;
-  if (only !== undefined && lists.every((text) => text === only)) return [listOf(only)];
-  // A CPU-only row has no compute, so any list fits.
+  if (only === undefined) return [];
+  if (lists.every((text) => text === only)) return [{ label, value: listOf(only) }];
+  // Other rows have no such compute, so any list fits.
   const filled = { ...column, cells: column.cells.map((text) => text ?? only ?? null) };
   const cases = casesOf(decidingOf(axes, filled), filled).map(({ when, text }) => ({
     ...(when && { when }),
     value: listOf(text ?? "[]"),
   }));
-  return [{ label: "all", cases }];
+  return [{ label, cases }];
 }
 
 function valuesOf(axis: Axis, brought: readonly Settings[]): readonly AxisValue[] {
-  const key = axis.name === "cuda" ? "toolkit" : axis.name === "platform" ? "platform" : "value";
   return axis.labels.map((label, index): AxisValue => {
     const settings = brought[index] ?? {};
-    return Object.keys(settings).length === 0 ? label : { [key]: label, ...settings };
+    const [, vendor, release] = (axis.name === "accel" && /^(cuda|rocm)-(.*)$/.exec(label)) || [];
+    if (vendor !== undefined) return { [vendor]: release, ...settings };
+    return Object.keys(settings).length === 0 ? label : { [keyOf(axis.name)]: label, ...settings };
   });
+}
+
+function keyOf(axis: string): string {
+  return { cuda: "toolkit", platform: "platform", accel: "accel" }[axis] ?? "value";
 }
 
 /** Excludes pairs of values that never occur together, then the other missing combinations. */

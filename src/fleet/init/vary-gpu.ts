@@ -1,6 +1,7 @@
 /** Makes a Dockerfile compile for the GPUs of a build argument: in place of the GPUs that it names, or by a variable that its tool reads. */
 
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
+import { targetsIn } from "./gpu-targets.ts";
 import { assignmentsOf, type Placed, type Reading, type Tool } from "./reading.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
 
@@ -39,7 +40,7 @@ export function varyGpu(reading: Reading, draft: Draft): GpuVariation {
     ...listed(reading, draft, "CMAKE_CUDA_ARCHITECTURES"),
     ...optioned(reading, draft),
   ];
-  const named = [...new Set(found.flatMap(({ text }) => capabilitiesIn(text)))];
+  const named = [...new Set(found.flatMap(({ text }) => targetsIn(text) ?? []))];
   if (found.length > 0) return { args: templates(found.map(({ variable }) => variable)), named };
   const step = reading.placed.find(({ tool }) => tool !== null);
   if (step?.tool == null) return { args: {}, named };
@@ -106,25 +107,4 @@ function optioned({ placed }: Reading, draft: Draft): readonly Found[] {
 
 function templates(names: readonly Variable[]): ArgumentTemplates {
   return Object.fromEntries(names.map((name) => [name, variables[name]]));
-}
-
-/** Reads `8.0;9.0+PTX`, `80-real;90` and `compute_90,code=[sm_90,compute_90]`; answers the form of a matrix. */
-export function capabilitiesIn(text: string): readonly string[] {
-  const torch = [...text.matchAll(/\b(\d{1,2}\.\d[af]?)(\+PTX)?/gi)].map(
-    ([, name = "", ptx]) => `${name}${ptx === undefined ? "" : "+ptx"}`,
-  );
-  if (torch.length > 0) return torch;
-  if (/sm_|compute_/.test(text)) {
-    const sass = [...text.matchAll(/sm_(\d+)(\d)([af]?)/g)].map(
-      ([, major, minor, end]) => `${major}.${minor}${end}`,
-    );
-    return sass.length > 0
-      ? sass
-      : [...text.matchAll(/compute_(\d+)(\d)([af]?)/g)].map(
-          ([, major, minor, end]) => `${major}.${minor}${end}+ptx`,
-        );
-  }
-  return [...text.matchAll(/\b(\d{1,2})(\d)([af]?)(-real|-virtual)?(?=[;\s"']|$)/g)].map(
-    ([, major, minor, end, only]) => `${major}.${minor}${end}${only === "-real" ? "" : "+ptx"}`,
-  );
 }

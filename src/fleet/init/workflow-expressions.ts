@@ -1,193 +1,176 @@
-/** Evaluates `${{ … }}` of GitHub workflows with the values of `matrix` and `env`. */
+/**
+ * Evaluates `${{ … }}` of GitHub workflows, in GitHub's own evaluator, with the values that are known before a run. A value that only a run
+ * knows is unknown, and so is all that needs it.
+ */
 
-type Value = string | number | boolean | null | object | symbol;
-
-/** Stand for values that are unknown before the workflow runs. Of the last two it is known whether they hold. */
-const unknown = Symbol("unknown");
-const unknownTrue = Symbol("unknown, and holds");
-const unknownFalse = Symbol("unknown, and fails");
+import { data, Evaluator, type Expr, Lexer, Parser } from "@actions/expressions";
+import type { Logical, Unary } from "@actions/expressions/ast";
+import { TokenType } from "@actions/expressions/lexer";
+import { truthy } from "@actions/expressions/result";
+import { isRecord } from "../../io/json.ts";
 
 export interface Contexts {
   readonly matrix: Readonly<Record<string, unknown>>;
+  /** The names that are known: a step may write others when it runs. */
   readonly env: Readonly<Record<string, unknown>>;
+  /** Of a called workflow or action; null if the caller is unknown. */
+  readonly inputs: Readonly<Record<string, unknown>> | null;
+}
+
+/** Stands for an unknown value; its description is the text as it is written. */
+export function unknownValue(written: string): symbol {
+  return Symbol(written);
 }
 
 /** Evaluates the expressions of a text; undefined if one is unknown. */
 export function textWith(text: string, contexts: Contexts): string | undefined {
-  let isKnown = true;
-  const made = text.replace(/\$\{\{(.*?)\}\}/gs, (_, expression: string) => {
-    const value = evaluateExpression(expression, contexts);
-    if (isUnknown(value)) isKnown = false;
-    return value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-  });
-  return isKnown ? made : undefined;
-}
-
-/** True if a condition certainly fails. An unreadable one is unknown. */
-export function isRuledOut(condition: unknown, contexts: Contexts): boolean {
-  if (condition === undefined) return false;
-  const text = String(condition)
-    .trim()
-    .replace(/^\$\{\{(.*)\}\}$/s, "$1");
-  return holds(evaluateExpression(text, contexts)) === false;
-}
-
-const token =
-  /\s*(?:('(?:[^']|'')*')|(-?\d+(?:\.\d+)?)(?![\w.])|([A-Za-z_][\w-]*)|(==|!=|<=|>=|&&|\|\||[!<>()[\],.*]))/y;
-
-type Token = { readonly kind: "text" | "number" | "name" | "mark"; readonly text: string };
-
-function evaluateExpression(text: string, contexts: Contexts): Value {
-  const tokens: Token[] = [];
-  token.lastIndex = 0;
-  const whole = text.trim();
-  while (token.lastIndex < whole.length) {
-    const found = token.exec(whole);
-    if (found === null) return unknown;
-    const [, quoted, number, name, mark] = found;
-    if (quoted !== undefined) tokens.push({ kind: "text", text: quoted.slice(1, -1).replaceAll("''", "'") });
-    else if (number !== undefined) tokens.push({ kind: "number", text: number });
-    else if (name !== undefined) tokens.push({ kind: "name", text: name });
-    else tokens.push({ kind: "mark", text: mark ?? "" });
-  }
-  const reader: Reader = { tokens, at: 0, contexts };
-  const value = either(reader);
-  return reader.at === tokens.length ? value : unknown;
-}
-
-interface Reader {
-  readonly tokens: readonly Token[];
-  at: number;
-  readonly contexts: Contexts;
-}
-
-function takes(reader: Reader, mark: string): boolean {
-  const next = reader.tokens[reader.at];
-  if (next?.kind !== "mark" || next.text !== mark) return false;
-  reader.at++;
-  return true;
-}
-
-function either(reader: Reader): Value {
-  return chained(reader, "||", (next) => chained(next, "&&", comparison));
-}
-
-/** The value is that of the side that decides. If the first side is unknown, the second tells at most whether the whole holds. */
-function chained(reader: Reader, mark: "||" | "&&", read: (reader: Reader) => Value): Value {
-  const deciding = mark === "||";
-  let value = read(reader);
-  while (takes(reader, mark)) {
-    const other = read(reader);
-    const first = holds(value);
-    if (first === !deciding) value = other;
-    else if (first === null)
-      value = holds(other) !== deciding ? unknown : deciding ? unknownTrue : unknownFalse;
-  }
+  const { value } = evaluated(() =>
+    text.replace(expressions, (_, inner: string) => evaluate(inner, contexts).coerceString()),
+  );
   return value;
 }
 
-function comparison(reader: Reader): Value {
-  const left = single(reader);
-  for (const [mark, compare] of comparisons) {
-    if (!takes(reader, mark)) continue;
-    const right = single(reader);
-    return isUnknown(left) || isUnknown(right) ? unknown : compare(left, right);
-  }
-  return left;
+const expressions = /\$\{\{((?:'[^']*'|[^'])*?)\}\}/gs;
+
+/** Evaluates all texts of some data. A text that is one expression becomes its value, of any kind, or an unknown value. */
+export function settled(value: unknown, contexts: Contexts): unknown {
+  if (Array.isArray(value)) return value.map((each) => settled(each, contexts));
+  if (isRecord(value))
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, settled(each, contexts)]));
+  if (typeof value !== "string") return value;
+  const whole = /^\s*\$\{\{((?:'[^']*'|(?!\}\})[^'])*)\}\}\s*$/s.exec(value)?.[1];
+  if (whole === undefined) return textWith(value, contexts) ?? unknownValue(value);
+  const found = evaluated(() => plainOf(evaluate(whole, contexts)));
+  return found.value === undefined ? unknownValue(value) : found.value;
 }
 
-const comparisons: readonly (readonly [string, (left: Value, right: Value) => boolean])[] = [
-  ["==", isSame],
-  ["!=", (left, right) => !isSame(left, right)],
-  [">=", (left, right) => Number(left) >= Number(right)],
-  ["<=", (left, right) => Number(left) <= Number(right)],
-  [">", (left, right) => Number(left) > Number(right)],
-  ["<", (left, right) => Number(left) < Number(right)],
-];
-
-/** Compares texts without regard to case, and values of different kinds as numbers (docs.github.com, "Evaluate expressions"). */
-function isSame(left: Value, right: Value): boolean {
-  if (typeof left === "string" && typeof right === "string")
-    return left.toLowerCase() === right.toLowerCase();
-  return typeof left === typeof right ? left === right : Number(left) === Number(right);
+/** True if a condition certainly fails. */
+export function isRuledOut(condition: unknown, contexts: Contexts): boolean {
+  if (condition === undefined || condition === null) return false;
+  const text = String(condition)
+    .trim()
+    .replace(/^\$\{\{(.*)\}\}$/s, "$1");
+  return (
+    evaluated(
+      () => truthy(evaluate(text, contexts)),
+      (isTrue) => isTrue,
+    ).holds === false
+  );
 }
 
-function isUnknown(value: Value): value is symbol {
-  return typeof value === "symbol";
-}
-
-/** null if that is unknown too. */
-function holds(value: Value): boolean | null {
-  if (value === unknown) return null;
-  return value !== unknownFalse && value !== false && value !== 0 && value !== "" && value !== null;
-}
-
-function single(reader: Reader): Value {
-  if (takes(reader, "!")) {
-    const isTrue = holds(single(reader));
-    return isTrue === null ? unknown : !isTrue;
-  }
-  if (takes(reader, "(")) {
-    const value = either(reader);
-    return takes(reader, ")") ? value : unknown;
-  }
-  const next = reader.tokens[reader.at++];
-  if (next?.kind === "text") return next.text;
-  if (next?.kind === "number") return Number(next.text);
-  if (next?.kind !== "name") return unknown;
-  const constants: Readonly<Record<string, Value>> = { true: true, false: false, null: null };
-  if (Object.hasOwn(constants, next.text)) return constants[next.text] ?? null;
-  if (takes(reader, "(")) return call(next.text, reader);
-  return path(next.text, reader);
-}
-
-/** `matrix.config.tag`; a missing key is null, as on GitHub. */
-function path(root: string, reader: Reader): Value {
-  const { matrix, env } = reader.contexts;
-  let value: unknown = root === "matrix" ? matrix : root === "env" ? env : unknown;
-  for (;;) {
-    if (takes(reader, ".")) {
-      const key = reader.tokens[reader.at++]?.text ?? "";
-      value = step(value, key, root);
-    } else if (takes(reader, "[")) {
-      const key = either(reader);
-      if (!takes(reader, "]")) return unknown;
-      value = isUnknown(key) ? unknown : step(value, String(key), root);
-    } else return value as Value;
+/** What is known of an unknown value: whether it holds. */
+class Unknown extends Error {
+  constructor(readonly holds: boolean | null) {
+    super("unknown");
   }
 }
 
-function step(value: unknown, key: string, root: string): unknown {
-  if (typeof value === "symbol" || value === null) return value;
-  const found =
-    typeof value === "object" && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : null;
-  // A step may write it into the environment at run time.
-  return found === null && root === "env" ? unknown : found;
+interface Evaluated<Value> {
+  /** undefined for an unknown value. */
+  readonly value?: Value;
+  readonly holds: boolean | null;
 }
 
-function call(name: string, reader: Reader): Value {
-  const given: Value[] = [];
-  while (!takes(reader, ")")) {
-    given.push(either(reader));
-    if (!takes(reader, ",") && reader.tokens[reader.at]?.text !== ")") return unknown;
+/** A text that GitHub refuses is unknown. */
+function evaluated<Value>(
+  read: () => Value,
+  holdsOf: (value: Value) => boolean | null = () => null,
+): Evaluated<Value> {
+  try {
+    const value = read();
+    return { value, holds: holdsOf(value) };
+  } catch (error) {
+    return { holds: error instanceof Unknown ? error.holds : null };
   }
-  if (given.some(isUnknown)) return unknown;
-  const [first = null, ...rest] = given;
-  switch (name) {
-    case "format":
-      return String(first).replace(/\{(\d+)\}/g, (_, index: string) => String(rest[Number(index)] ?? ""));
-    case "contains":
-      return Array.isArray(first)
-        ? first.some((each: Value) => isSame(each, rest[0] ?? null))
-        : String(first).toLowerCase().includes(String(rest[0]).toLowerCase());
-    case "startsWith":
-      return String(first).toLowerCase().startsWith(String(rest[0]).toLowerCase());
-    case "endsWith":
-      return String(first).toLowerCase().endsWith(String(rest[0]).toLowerCase());
-    case "join":
-      return Array.isArray(first) ? first.map(String).join(String(rest[0] ?? ",")) : String(first);
-    case "toJSON":
-      return JSON.stringify(first);
+}
+
+const contextNames = "github env vars job jobs steps runner secrets strategy matrix needs inputs".split(" ");
+
+/** Functions beside GitHub's well-known ones. Each needs the run, or its files. */
+const ofRun = ["always", "success", "failure", "cancelled", "hashFiles"].map((name) => ({
+  name,
+  minArgs: 0,
+  maxArgs: 255,
+  call: unknown,
+}));
+const ofRunByName = new Map(ofRun.map((each) => [each.name.toLowerCase(), each]));
+
+function unknown(): never {
+  throw new Unknown(null);
+}
+
+function evaluate(text: string, { matrix, env, inputs }: Contexts): data.ExpressionData {
+  const parsed = new Parser(new Lexer(text).lex().tokens, contextNames, ofRun).parse();
+  const known = { matrix: dataOf(matrix), env: open(env), ...(inputs && { inputs: dataOf(inputs) }) };
+  const evaluator: Evaluator = Object.assign(new Evaluator(parsed, open(known), ofRunByName), {
+    visitLogical: (logical: Logical) => chained(logical, (each) => each.accept(evaluator)),
+    visitUnary: ({ expr }: Unary) => negated(() => expr.accept(evaluator)),
+  });
+  return evaluator.evaluate();
+}
+
+/** The value is that of the side that decides. If an unknown side may decide, at most it is known whether the whole holds. */
+function chained(
+  { operator, args }: Logical,
+  read: (side: Expr) => data.ExpressionData,
+): data.ExpressionData {
+  const deciding = operator.type === TokenType.OR;
+  let mayBeDecided = false;
+  let last: Evaluated<data.ExpressionData> = { holds: null };
+  for (const side of args) {
+    last = evaluated(() => read(side), truthy);
+    if (last.holds === deciding) {
+      if (mayBeDecided || last.value === undefined) throw new Unknown(deciding);
+      return last.value;
+    }
+    if (last.holds === null) mayBeDecided = true;
   }
-  return unknown;
+  if (mayBeDecided) throw new Unknown(null);
+  if (last.value === undefined) throw new Unknown(last.holds);
+  return last.value;
+}
+
+function negated(read: () => data.ExpressionData): data.ExpressionData {
+  const { holds } = evaluated(read, truthy);
+  return holds === null ? unknown() : new data.BooleanData(!holds);
+}
+
+/** A dictionary in which a missing name is unknown, and not null. */
+function open(known: Readonly<Record<string, unknown>>): data.Dictionary {
+  const found = dictionaryOf(known);
+  const get = found.get.bind(found);
+  return Object.assign(found, {
+    get: (name: string) => get(name) ?? unknown(),
+    pairs: unknown,
+    values: unknown,
+  });
+}
+
+function dictionaryOf(fields: Readonly<Record<string, unknown>>): data.Dictionary {
+  return new data.Dictionary(
+    ...Object.entries(fields).map(([key, value]) => ({ key, value: dataOf(value) })),
+  );
+}
+
+function dataOf(value: unknown): data.ExpressionData {
+  if (typeof value === "symbol") return unknownData;
+  if (value instanceof data.Dictionary) return value;
+  if (Array.isArray(value)) return new data.Array(...value.map(dataOf));
+  return isRecord(value) ? dictionaryOf(value) : (data.reviver("", value ?? null) as data.ExpressionData);
+}
+
+/** Whatever reads it ends in an unknown value. */
+const unknownData = {
+  get kind() {
+    return unknown();
+  },
+  get primitive() {
+    return unknown();
+  },
+  coerceString: unknown,
+  number: unknown,
+} as unknown as data.ExpressionData;
+
+function plainOf(value: data.ExpressionData): unknown {
+  return JSON.parse(JSON.stringify(value, data.replacer));
 }

@@ -64,7 +64,10 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
     const found = readTargets(text);
     const [first] = found ?? [];
     if (amd !== null) amdTargets.push(amd);
-    else if (/^(gfx|amd|[gfx]{3})/i.test(text)) problems.push(unknownAmdTarget(text, at));
+    else if (text === "unknown") {
+      const fix = 'write the targets that the images are compiled for, such as "8.0" and "9.0+ptx"';
+      report("the GPU targets are not known yet", fix);
+    } else if (/^(gfx|amd|[gfx]{3})/i.test(text)) problems.push(unknownAmdTarget(text, at));
     else if (found === null || first === undefined) {
       const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes; of AMD as gfx942';
       report(`${JSON.stringify(text)} is not a compute capability`, fix);

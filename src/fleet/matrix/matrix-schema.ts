@@ -13,6 +13,7 @@ import {
   ownText,
   parent,
   pattern,
+  patterns,
   platformValue,
   settings,
   text,
@@ -77,7 +78,7 @@ export const matrixSchema = z.strictObject({
     .describe("Tag template: {{version}}, {{cell}}, {{inputs}}, {{platform}} and every axis by name.")
     .optional(),
   channels: z
-    .record(text, pattern)
+    .record(text, patterns)
     .optional()
     .describe(
       "Names that promote moves, each with the cells that it selects, written as for --only. {{cuda.short}} in a name: a channel for each.",
@@ -169,5 +170,6 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === "axes" && path.length === 2) return ["free", "values"];
   if (path.includes("base")) return Object.keys(parent.shape);
   if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
+  if (path.at(-2) === "when" || (path[0] === "exclude" && path.length === 3)) return ["not"];
   return path.includes("cases") ? ["when", "value"] : ["reason"];
 }

@@ -129,6 +129,8 @@ export interface AxisOf<Value extends { readonly kind: string }, Name> {
 /** `label` is the value's text in cell ids, pins and `--only`. */
 export interface Value {
   readonly label: string;
+  /** All labels of its axis, if one of them is another name of this value: the label then means its own value alone. */
+  readonly labelsOfAxis?: ReadonlySet<string>;
   readonly at: Place;
   readonly settings: Settings;
   /** Further keys of the value, which templates see. */
@@ -221,8 +223,15 @@ export interface NamedValue extends Omit<Value, "label"> {
   readonly value: string | readonly string[] | null;
 }
 
-/** Axis → patterns, any of which matches: a label, a glob with `*`, or the leading parts of a version. */
-export type AxisPatterns = Readonly<Record<string, readonly string[]>>;
+/** Axis, or `axis.key` for a further key of its values → what a rule asks of it. */
+export type AxisPatterns = Readonly<Record<string, AxisPattern>>;
+
+export interface AxisPattern {
+  /** Labels, globs with `*`, or the leading parts of versions. */
+  readonly patterns: readonly string[];
+  /** True for `{ not: … }`: no pattern matches. False: one does. */
+  readonly not: boolean;
+}
 
 /** Cells that match every named axis are not built. */
 export interface Exclusion {

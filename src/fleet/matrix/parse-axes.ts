@@ -12,7 +12,7 @@ import type { MatrixInput } from "./matrix-schema.ts";
 import { kindOfAxis, valueShapes } from "./value-schemas.ts";
 import { mistake, valueProblem } from "./matrix-problems.ts";
 import { checkAxisName, checkIsFree } from "./reserved-names.ts";
-import { parseValue, vendorOf } from "./values.ts";
+import { otherNames, parseValue, vendorOf } from "./values.ts";
 
 export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
   const axes: Axis[] = [];
@@ -63,7 +63,10 @@ function parseValues(
       at: value.at,
     });
   }
-  return [...byLabel.values()];
+  const labels = new Set(byLabel.keys());
+  return [...byLabel.values()].map((value) =>
+    otherNames(value).some((name) => labels.has(name)) ? { ...value, labelsOfAxis: labels } : value,
+  );
 }
 
 /** More are not shown. */

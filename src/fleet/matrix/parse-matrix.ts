@@ -16,14 +16,22 @@ import type {
 } from "./matrix.ts";
 import { mistake, referenceProblems, valueProblem } from "./matrix-problems.ts";
 import { unsafeTextProblems } from "./unsafe-text.ts";
-import { kindOfAxis } from "./value-schemas.ts";
+import { kindOfAxis, type PatternInput } from "./value-schemas.ts";
 import { type MatrixInput, matrixSchema, type VersionInput } from "./matrix-schema.ts";
 import { baseProblems, findParents } from "./base-images.ts";
 import { parseAxes, wellFormedAxes } from "./parse-axes.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
 import { allValues, none, parseCompiler } from "./values.ts";
-import { broughtBy, broughtProblems, listOf, locatedTexts, parseMatch, parseSettings } from "./settings.ts";
+import {
+  broughtBy,
+  broughtProblems,
+  listOf,
+  locatedTexts,
+  parseMatch,
+  parseSettings,
+  splitKey,
+} from "./settings.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { digestOf } from "../../oci/digest-of.ts";
@@ -134,24 +142,31 @@ function parseExclusions(
       problems.push(mistake("this exclude would match every cell", "name at least one axis", at));
     }
     problems.push(...unknownAxes("exclude", Object.keys(patterns), axes, source, ["exclude", index]));
-    return { at, reason, match: parseMatch(patterns as Record<string, string | string[]>) };
+    return { at, reason, match: parseMatch(patterns as Record<string, PatternInput>) };
   });
 }
 
-/** The mistakes in the names of an `exclude` or a `when`. */
+/** The mistakes in the names of an `exclude` or a `when`: an axis, or `axis.key` for a further key of its values. */
 function unknownAxes(
   what: string,
   names: readonly string[],
-  axes: readonly Pick<Axis, "name">[],
+  axes: readonly Axis[],
   source: YamlSource,
   path: YamlPath,
 ): Problem[] {
   const known = new Set([...axes.map(({ name }) => name), "platform"]);
-  const fix = `the axes are ${[...known].join(", ")}`;
-  const unknown = names.filter((axis) => !known.has(axis));
-  return unknown.map((axis) => {
-    const message = `${what} names an unknown axis ${JSON.stringify(axis)}`;
-    return valueProblem(message, fix, source.placeOfKey([...path, axis]));
+  return names.flatMap((name) => {
+    const [axis = "", key] = splitKey(name);
+    const report = (message: string, fix: string) => [
+      valueProblem(`${what} names ${message}`, fix, source.placeOfKey([...path, name])),
+    ];
+    if (!known.has(axis))
+      return report(`an unknown axis ${JSON.stringify(axis)}`, `the axes are ${[...known].join(", ")}`);
+    const values = axes.find((each) => each.name === axis)?.values ?? [];
+    const keys = new Set(values.flatMap(({ data }) => Object.keys(data)));
+    if (key === undefined || keys.has(key)) return [];
+    const fix = keys.size === 0 ? `write ${axis}` : `the values of ${axis} have ${[...keys].join(", ")}`;
+    return report(`${name}, a key that no value of ${axis} has`, fix);
   });
 }
 

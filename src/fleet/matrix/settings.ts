@@ -5,7 +5,7 @@ import { isRecord } from "../../io/json.ts";
 import { isSlipOf, suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import { type SettingsInput, type ValueKind, valueShapes } from "./value-schemas.ts";
+import { type PatternInput, type SettingsInput, type ValueKind, valueShapes } from "./value-schemas.ts";
 import type { AxisPatterns, Data, Located, Settings, Value } from "./matrix.ts";
 import { baseProblems, parseBases } from "./base-images.ts";
 import { argumentProblems } from "./secret-names.ts";
@@ -51,8 +51,18 @@ export function listOf(texts: string | readonly string[]): readonly string[] {
 }
 
 /** The patterns of a `when` or an `exclude`, by axis. */
-export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
-  return Object.fromEntries(Object.entries(when).map(([axis, pattern]) => [axis, listOf(pattern)]));
+export function parseMatch(when: Readonly<Record<string, PatternInput>> = {}): AxisPatterns {
+  const parsed = Object.entries(when).map(([axis, given]) => {
+    const not = typeof given === "object" && "not" in given;
+    return [axis, { patterns: listOf(not ? given.not : given), not }] as const;
+  });
+  return Object.fromEntries(parsed);
+}
+
+/** `backend.python` → the axis, and the key that its values bring. */
+export function splitKey(name: string): readonly [axis: string, key?: string] {
+  const dot = name.indexOf(".");
+  return dot < 0 ? [name] : [name.slice(0, dot), name.slice(dot + 1)];
 }
 
 /** The settings of a free value count as texts too: templates see them. */

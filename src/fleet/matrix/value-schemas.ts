@@ -129,12 +129,19 @@ const targets = z.union([
   z.array(text).min(1).describe("Several of one vendor in one image."),
 ]);
 
-export const pattern = z.union([text, z.array(text).min(1)]);
+export const patterns = z.union([text, z.array(text).min(1)]);
+
+export const pattern = z.union([
+  ...patterns.options,
+  z.strictObject({ not: patterns.describe("What the axis must not have.") }),
+]);
 
 export const when = z
   .record(text, pattern)
   .optional()
-  .describe("Axes (or platform) and what they have, as in exclude. Default: always.");
+  .describe(
+    "Axes (or platform) and what they have, as in exclude: a text, a list, or { not: … }; axis.key for a key of its values. Default: always.",
+  );
 
 const computeKeys = {
   ...settings,
@@ -211,6 +218,7 @@ export type ComputeInput = z.infer<typeof computeValue>;
 export type PlatformInput = z.infer<typeof platformValue>;
 export type MarchInput = z.infer<typeof marchValue>;
 export type FreeInput = z.infer<typeof freeValue>;
+export type PatternInput = z.infer<typeof pattern>;
 export type DriverInput = z.infer<typeof driver>;
 export type BaseInput = z.infer<typeof base>;
 export type SettingsInput = z.infer<z.ZodObject<typeof settings>>;

@@ -7,6 +7,7 @@ import {
   driverFloor,
   findShortToolkit,
   findToolkit,
+  shortToolkit,
   type CudaToolkit,
   unlistedToolkit,
 } from "../../hardware/cuda-toolkits.ts";
@@ -14,7 +15,7 @@ import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
-import { isRocmRelease } from "../../hardware/rocm-releases.ts";
+import { isRocmRelease, shortRocm } from "../../hardware/rocm-releases.ts";
 import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
@@ -196,6 +197,24 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
 /** The vendor of the GPU code in the cells of a value; null for the CPU-only row and an accelerator that imgmatch does not judge. */
 export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">): GpuVendor | null {
   return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
+}
+
+/** The names of a value beside its label: `cu128` of a toolkit, `sapphirerapids` of that march without a feature. */
+export function otherNames(value: AxisValue): readonly string[] {
+  switch (value.kind) {
+    case "accel": {
+      const { toolkit, rocm, other } = value;
+      if (toolkit !== null) return [toolkit.release, shortToolkit(toolkit)];
+      if (rocm !== null) return [rocm, shortRocm(rocm)];
+      return other === null ? [none, cpu] : [other];
+    }
+    case "march":
+      return [value.march.name];
+    case "free":
+      return [value.value];
+    default:
+      return [];
+  }
 }
 
 /** Every value of the axes and of included cells, with the name of its axis. */

@@ -3,8 +3,10 @@
 import type { Problem } from "../../errors.ts";
 import type { LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { dockerfilePath } from "../cells/cell.ts";
+import { type Cell, dockerfilePath } from "../cells/cell.ts";
 import type { CellContext } from "../context/cell-context.ts";
+import type { RenderedFile } from "../dockerfile/render-cell.ts";
+import { contextOf } from "../template/settle-cells.ts";
 import type { ChangedFiles } from "./changes.ts";
 import {
   type Action,
@@ -37,8 +39,22 @@ export interface PlanCellJson
   /** Absent for the fleet's. */
   readonly repository?: string;
   readonly dockerfile: string;
+  /** Absent for cells that nobody builds. */
+  readonly build?: CellBuildJson;
   /** Inputs that differ from the lock's. `changed` is null if the lock does not have the input. */
   readonly changes: readonly InputComparison[];
+}
+
+/** All that a script needs to build the cell itself. Paths are from the matrix's folder. */
+export interface CellBuildJson {
+  /** The Dockerfile as it stands, or a template: `dockerfile` is the rendered one. */
+  readonly template: string;
+  readonly context: string;
+  /** null for the last stage. */
+  readonly target: string | null;
+  readonly args: Readonly<Record<string, string>>;
+  /** Labels of the CI machine; null if the matrix names none. */
+  readonly runner: readonly string[] | null;
 }
 
 export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJson {
@@ -76,9 +92,20 @@ function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): Plan
     ...(action !== "keep" || locked?.measured === undefined ? {} : { measured: locked.measured }),
     bases,
     dockerfile: dockerfilePath(cell),
+    ...(planned.dockerfile !== null && { build: buildOf(cell, planned.dockerfile) }),
     changes: comparison.filter(({ changed }) => changed !== false),
     published,
     moved,
+  };
+}
+
+function buildOf({ settings }: Cell, { args }: RenderedFile): CellBuildJson {
+  return {
+    template: settings.template.value,
+    context: contextOf(settings).value,
+    target: settings.target?.value ?? null,
+    args,
+    runner: settings.runner?.value ?? null,
   };
 }
 

@@ -11,6 +11,8 @@ export interface YamlKind {
   readonly syntax: ProblemCode;
   /** For a key that stands twice. */
   readonly duplicate: ProblemCode;
+  /** core: scalars without quotes may be numbers, booleans and null. Default: every scalar is a text. */
+  readonly schema?: "core";
 }
 
 /** Aliases of aliases can stand for millions of values in ten lines. */
@@ -22,7 +24,7 @@ interface Anchor {
   readonly size: number | null;
 }
 
-/** Every scalar becomes its source text. Reports keys that stand twice, merge keys, keys that are no text, and wrong aliases. */
+/** Every scalar becomes its source text, or its value in the core schema. Reports keys that stand twice, merge keys, keys that are no text, and wrong aliases. */
 export function plainData(
   document: Document,
   placeOf: (node: Node) => Place,
@@ -59,7 +61,7 @@ export function plainData(
   function readMap(map: YAMLMap<Node | null, Node | null>): Record<string, unknown> {
     const found: Record<string, unknown> = {};
     for (const { key, value } of map.items) {
-      const name = key === null ? "" : read(key);
+      const name = key === null ? "" : isScalar(key) ? String(read(key)) : read(key);
       if (typeof name !== "string") {
         if (key !== null && !(isAlias(key) && name === null))
           report(key, "a list or a mapping cannot be a key", "write a text");

@@ -14,9 +14,10 @@ export function parseYamlDocument(
   text: string,
   lines: LineCounter,
   place: (offset: number) => Place,
+  schema: "failsafe" | "core" = "failsafe",
 ): Document {
   return withoutStacks(() => {
-    const composer = new Composer({ schema: "failsafe", uniqueKeys: false });
+    const composer = new Composer({ schema, uniqueKeys: false });
     let first: Document | null = null;
     for (const document of composer.compose(tokens(text, lines, place), true, text.length)) {
       if (first === null) {

@@ -8,7 +8,7 @@ import { parseYamlDocument } from "./yaml-document.ts";
 import { type YamlPath, yamlPlaces } from "./yaml-places.ts";
 
 export interface YamlSource {
-  /** The document as plain data, every scalar as its source text; null if its syntax is broken. */
+  /** The document as plain data, every scalar as its source text unless the kind says otherwise; null if its syntax is broken. */
   readonly data: unknown;
   /** The place of the value at a path, or of its nearest ancestor that exists. */
   placeOf(path: YamlPath): Place;
@@ -36,7 +36,7 @@ export function parseYamlSource(
     const quoted = quoteLine(lines[line - 1], col);
     return { file, line, column: col, ...(quoted === undefined ? {} : { text: printable(quoted) }) };
   };
-  const document = parseYamlDocument(text, counter, place);
+  const document = parseYamlDocument(text, counter, place, kind.schema);
   const { data, problems: mistakes } = plainData(document, (node) => place(node.range?.[0] ?? 0), kind);
   const problems = [
     ...[...document.errors, ...document.warnings].map((error) =>

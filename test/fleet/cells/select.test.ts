@@ -109,3 +109,41 @@ describe("--only on a lock", () => {
     expect(() => chosen("os=debian")).toThrow(expect.objectContaining({ code: "SELECTION_INVALID" }));
   });
 });
+
+describe("a rule of exclude or when", () => {
+  const built = (rule: string, when = "") =>
+    expand(
+      `axes:
+  platform: [linux/amd64, linux/arm64]
+  backend: [{ value: torch, python: "3.12" }, { value: jax, python: ["3.12", "3.13"] }, plain]
+values: { jobs: [${when} { value: "2" }] }
+exclude: [{ ${rule}, reason: r }]`,
+    ).flatMap(({ cell, skipped }) => (skipped === null ? [`${cell.id}:${cell.named.jobs?.value}`] : []));
+
+  test("with not is about every other value, or list of values", () => {
+    expect(built("backend: { not: torch }")).toEqual(["linux-amd64_torch:2", "linux-arm64_torch:2"]);
+    expect(built("backend: { not: [torch, jax] }, platform: { not: arm64 }")).not.toContain(
+      "linux-amd64_plain:2",
+    );
+    expect(built("backend: plain", '{ when: { platform: { not: linux/arm64 } }, value: "8" },')).toEqual([
+      "linux-amd64_torch:8",
+      "linux-amd64_jax:8",
+      "linux-arm64_torch:2",
+      "linux-arm64_jax:2",
+    ]);
+  });
+
+  test("sees the keys that a value brings", () => {
+    const when = '{ when: { backend.python: "3.13" }, value: "8" },';
+    expect(built('backend.python: { not: ["3.12"] }, platform: amd64', when)).toEqual([
+      "linux-amd64_torch:2",
+      "linux-amd64_jax:8",
+      "linux-arm64_torch:2",
+      "linux-arm64_jax:8",
+      "linux-arm64_plain:2",
+    ]);
+    expect(() => built("backend.pyton: a")).toThrow(/backend.pyton, a key that no value of backend has/);
+    expect(() => built("backnd.python: a")).toThrow(/unknown axis "backnd"/);
+    expect(() => built("backend: { no: a }")).toThrow(/unknown key "no"/);
+  });
+});

@@ -34,6 +34,22 @@ describe("a tag", () => {
     ]);
   });
 
+  test("may name the texts of values:", () => {
+    const rest = `tag: "{{platform}}-{{os}}"
+axes: { platform: [linux/amd64, linux/arm64] }
+values: { os: [{ when: { platform: linux/arm64 }, value: "ubuntu 24.04" }, { value: "22.04" }] }`;
+    expect(tags(rest)).toEqual(["linux-amd64-22.04", "linux-arm64-ubuntu-24.04"]);
+  });
+
+  test("is unique in one repository", () => {
+    const rest = (repository: string) => `tag: "{{version}}"
+axes: { flavor: [plain, { value: rocm, repository: ${repository} }] }`;
+    expect(tags(rest("r.example.com/rocm"))).toEqual(["1.0", "1.0"]);
+    expect(() => tags('tag: "{{version}}"\naxes: { flavor: [a, b] }')).toThrow(
+      /two cells have the tag "1.0"/,
+    );
+  });
+
   test("is not known before the inputs are, unless it does without them", () => {
     expect(tags("axes:\n  march: [x86-64-v3]", null)).toEqual([null]);
     expect(tags('tag: "{{cell}}"\naxes:\n  march: [x86-64-v3]', null)).toEqual(["x86-64-v3"]);

@@ -1,6 +1,6 @@
 /** Small definitions as the field writes them: `init --from` takes each over as it is, or names what no cell has. */
 
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pathWithBuildx, whyNoBuildxPlugin } from "../../support/buildx.ts";
@@ -24,8 +24,24 @@ async function taken(number: string, files: readonly string[], env: Readonly<Rec
   const from = files.flatMap((file) => ["--from", file]);
   const { exit, out, err } = await runInProcess(["init", ...from, "--name", "app"], { cwd, env });
   const path = join(cwd, "matrix.yaml");
-  const plan = existsSync(path) ? await runInProcess(["plan", "--offline"], { cwd, env }) : null;
-  return { exit, out, err, plan, matrix: plan === null ? "" : readFileSync(path, "utf8") };
+  const plan = existsSync(path)
+    ? await runInProcess(["plan", "--offline", "--matrix", path], { cwd, env })
+    : null;
+  const matrix = plan === null ? "" : readFileSync(path, "utf8");
+  /** Plans the matrix with these GPU targets in place of unknown. */
+  const filledWith = (targets: string) => {
+    writeFileSync(path, matrix.replaceAll("[ unknown ]", targets));
+    return runInProcess(["plan", "--offline", "--matrix", path], { cwd, env });
+  };
+  return { exit, out, err, plan, matrix, filledWith };
+}
+
+/** Plans a matrix of the samples, for those that are no definitions. */
+function planned(number: string, matrix: string) {
+  const sample = readdirSync(samples).find((name) => name.startsWith(number)) ?? "";
+  return runInProcess(["plan", "--offline", "--matrix", join(samples, sample, matrix)], {
+    env: withoutBuildx,
+  });
 }
 
 describe("a definition of the field (../shared/samples/takeover)", needs(missing), () => {
@@ -45,14 +61,79 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(matrix).not.toMatch(/fromsource|full/);
   });
 
+  test("03: an exact label goes before another name of a value", async () => {
+    const { out } = await planned("03", "matrix.yaml");
+    expect(out).toMatch(/^excluded +cpu_y /m);
+    expect(out).toMatch(/^build +bare_y /m);
+  });
+
+  test("04: an argument that no ARG takes is named, and left out", needs(whyNoBuildxPlugin), async () => {
+    const { exit, out, err, plan, matrix } = await taken("04", ["docker-bake.hcl"], withBuildx());
+    expect([exit, out.includes("2 of 2 builds are cells"), plan?.exit]).toEqual([0, true, 0]);
+    expect(err).toContain("Dockerfile has no ARG DEBIAN_FRONTEND: the argument of 2 builds reaches no image");
+    expect(matrix).not.toContain("DEBIAN_FRONTEND");
+  });
+
+  test(
+    "05: a build of the last stage is one cell, with and without its name",
+    needs(whyNoBuildxPlugin),
+    async () => {
+      const { exit, err, plan } = await taken("05", ["docker-bake.hcl"], withBuildx());
+      expect([exit, plan?.exit]).toEqual([0, 0]);
+      expect(err).toContain("x and y are one cell: linux-amd64_b");
+    },
+  );
+
   test("06: a base with CUDA makes a row of CUDA", async () => {
-    const { out, plan, matrix } = await taken("06", [".github/workflows/i.yml"], withoutBuildx);
+    const { out, err, plan, matrix, filledWith } = await taken(
+      "06",
+      [".github/workflows/i.yml"],
+      withoutBuildx,
+    );
     expect(matrix).toContain(
       '{ toolkit: "12.9.0", args: { BASE_IMAGE: nvidia/cuda:12.9.0-devel-ubuntu24.04 } }, { toolkit: none,',
     );
     expect(out).toMatch(/^equal +docker ubuntu:24.04/m);
     expect(out).toMatch(/^differs +docker nvidia\/cuda:12.9.0-devel-ubuntu24.04/m);
-    expect(out).toContain("GPU targets: named nowhere, and here");
+    expect(out).toContain("GPU targets: named nowhere");
+    expect(err).toContain("no text tells the GPU targets of 1 build: write them into compute");
+    expect([plan?.exit, plan?.err.includes("the GPU targets are not known yet")]).toEqual([2, true]);
+    expect((await filledWith('[ "9.0" ]')).exit).toBe(0);
+  });
+
+  test("07: the axis of the toolkit is one that the matrix has", async () => {
+    const { matrix, filledWith } = await taken("07", ["i.yml"], withoutBuildx);
+    expect(matrix).toContain('cuda: [ { toolkit: "13.0.3", args: { CUDA_VERSION: cu130 } }');
+    expect((await filledWith('[ "9.0" ]')).out).toContain("2 cells: 2 to build");
+  });
+
+  test(
+    "08: builds by bake and podman are read, and those that are not are named",
+    needs(whyNoBuildxPlugin),
+    async () => {
+      const { out, err } = await taken("08", ["ci.yml"], withBuildx());
+      expect(out).toMatch(/^equal +cpu linux\/amd64 +linux-amd64/m);
+      expect(out).toMatch(/^equal +gpu gpu linux\/amd64 +linux-amd64/m);
+      expect(out).toMatch(/^equal +podman linux\/amd64 +linux-amd64/m);
+      expect(out).toContain("args.P: $p is not known before the workflow runs");
+      expect(err).toContain("job podman: init does not read the action redhat-actions/buildah-build@v2");
+      for (const arch of ["amd64", "arm64"])
+        expect(err).toContain(
+          `job called ${arch}: init does not read the workflow ./.github/workflows/build.yml`,
+        );
+    },
+  );
+
+  test("08: without buildx the bake file is named", async () => {
+    const { err } = await taken("08", ["ci.yml"], withoutBuildx);
+    expect(err).toContain("job gpu: init does not read docker/bake-action@v7: docker buildx reads bake");
+  });
+
+  test("09: a missing Dockerfile spoils its own build alone", needs(whyNoBuildxPlugin), async () => {
+    const { out, plan, matrix } = await taken("09", ["docker-bake.hcl"], withBuildx());
+    expect(out).toContain("2 of 3 builds are cells");
+    expect(out).toContain("the template submodule/Dockerfile cannot be read");
+    expect(matrix).not.toContain("submodule");
     expect(plan?.exit).toBe(0);
   });
 
@@ -77,6 +158,13 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(out.match(/GPU targets: named nowhere/g)).toHaveLength(2);
   });
 
+  test("12: a list of GPUs that is none is unknown", needs(whyNoBuildxPlugin), async () => {
+    const { exit, out, matrix, filledWith } = await taken("12", ["docker-bake.hcl"], withBuildx());
+    expect([exit, out.includes("GPU targets: all")]).toEqual([1, true]);
+    expect(matrix).toContain("compute: [ { label: all, value: [ unknown ] } ]");
+    expect((await filledWith('[ "9.0" ]')).exit).toBe(0);
+  });
+
   test("13: a build on an Arm runner is one for Arm", async () => {
     const { exit, out } = await taken("13", ["w.yml"], withoutBuildx);
     expect(out).toMatch(/^equal +ml ubuntu-latest cpu linux\/amd64 +linux-amd64_cpu/m);
@@ -85,11 +173,34 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(exit).toBe(0);
   });
 
+  test.each(["matrix.yaml", "m2.yaml", "m3.yaml"])(
+    "14: a toolkit that is not listed needs its driver (%s)",
+    async (file) => {
+      const { exit, out } = await planned("14", file);
+      expect([exit, out.includes("2 cells: 2 to build")]).toEqual([0, true]);
+    },
+  );
+
+  test("15: numbers and null of YAML are GitHub's", async () => {
+    const { exit, matrix, plan } = await taken("15", ["w.yml"], withoutBuildx);
+    expect(matrix).toMatch(/v: \[ (\{ value: )?"12"/);
+    expect(matrix).toContain('"12.8"');
+    expect(matrix).toContain('"13.0"');
+    expect(matrix).not.toContain("~");
+    expect([exit, plan?.exit]).toEqual([0, 0]);
+  });
+
   test("16: a named context that replaces a base is named, and so are flags of the build", async () => {
     const { exit, out, err } = await taken("16", ["w.yml"], withoutBuildx);
     expect(exit).toBe(1);
     expect(out).toContain("build-contexts: base=docker-image://alpine:3.20");
     expect(err).toContain("secrets, network, no-cache");
+  });
+
+  test("17: fromJSON of a literal is known", async () => {
+    const { exit, out, matrix } = await taken("17", ["w.yml"], withoutBuildx);
+    expect(matrix).toContain('v: [ "1", "2" ]');
+    expect([exit, out.includes("2 of 2 builds are cells")]).toEqual([0, true]);
   });
 
   test("18: settings of bake are named, and a check is no image", needs(whyNoBuildxPlugin), async () => {

@@ -1,0 +1,141 @@
+/** Finds the GPU targets that a build names: in arguments, their defaults, ENV, and flags of compilers in RUN. Pure. */
+
+import { parseAmdTarget } from "../../hardware/amd-target.ts";
+import type { GpuVendor } from "../../hardware/requirement.ts";
+import { remember } from "../../io/collections.ts";
+import type { Instructions } from "../dockerfile/instructions.ts";
+import { StageVariables } from "../dockerfile/stage-variables.ts";
+import { globalArguments, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
+import type { OriginalBuild } from "./original-build.ts";
+
+/** The variables by which compilers get their targets. Sources: CMake, PyTorch's cpp_extension, clang and ROCm's own builds. */
+const names: Readonly<Record<GpuVendor, string>> = {
+  nvidia: "TORCH_CUDA_ARCH_LIST|CMAKE_CUDA_ARCHITECTURES|CUDA_DOCKER_ARCH|CUDA_ARCH(?:ITECTURE)?S|CUDAARCHS",
+  amd: "PYTORCH_ROCM_ARCH|(?:CMAKE_)?HIP_ARCHITECTURES|AMDGPU_TARGETS|GPU_TARGETS|ROCM_DOCKER_ARCH",
+};
+
+export const gpuArgument = new RegExp(`^(?:${names.nvidia})$`, "i");
+const amdArgument = new RegExp(`^(?:${names.amd})$`, "i");
+
+export interface NamedTargets {
+  /** As the build names them, for messages; null if no text does. */
+  readonly text: string | null;
+  /** As a matrix writes them; null if unknown. */
+  readonly targets: readonly string[] | null;
+}
+
+/**
+ * The first of these that lists targets counts: the build's own arguments, defaults of the Dockerfile, its ENV and RUN. Texts of one kind that
+ * differ make the targets unknown, and so does a part of a text that is no target.
+ */
+export function namedTargets(
+  build: OriginalBuild,
+  { instructions, defaults }: { readonly instructions: Instructions; readonly defaults: Defaults },
+  vendor: GpuVendor,
+): NamedTargets {
+  const name = vendor === "nvidia" ? gpuArgument : amdArgument;
+  const ofNames = (pairs: Iterable<readonly [string, string | null]>) =>
+    [...pairs].flatMap(([key, text]) => (name.test(key) && text ? [text] : []));
+  const left = [...defaults].filter(([key]) => !Object.hasOwn(build.args, key));
+  const kinds = [ofNames(Object.entries(build.args)), ofNames(left), flagsIn(build, instructions, vendor)];
+  const read = kinds.flat().map((text) => ({ text, targets: targetsIn(text) }));
+  const listing = kinds.find((texts) => texts.some((text) => targetsIn(text) !== null)) ?? [];
+  const lists = new Set(listing.map((text) => targetsIn(text)?.join(" ") ?? null));
+  const [only] = lists;
+  if (lists.size === 1 && only != null) return { text: listing.join(", "), targets: only.split(" ") };
+  return { text: [...new Set(read.map(({ text }) => text))].join(", ") || null, targets: null };
+}
+
+/** The defaults of a Dockerfile's `ARG`s by name; null for an `ARG` without one. */
+export type Defaults = ReadonlyMap<string, string | null>;
+
+const options = /(?<![\w-])--?(?:gpu-architecture|gpu-code|gencode|arch)(?:=|\s+)["']?[\w=,[\]]+/g;
+const offloadOptions = /(?<![\w-])--offload-arch=\S+/g;
+
+/** The texts in `ENV` and `RUN` of the stages that the build needs, with their variables expanded where these are known. */
+function flagsIn(build: OriginalBuild, dockerfile: Instructions, vendor: GpuVendor): readonly string[] {
+  const { args, target, platform } = build;
+  const given = { args, platform: platform ?? "linux/amd64" };
+  const stages = readStages(dockerfile, given);
+  const used = usedStages(dockerfile, stages, target);
+  const globals = globalArguments(dockerfile, given);
+  const byStage = new Map<number, StageVariables>();
+  const assigned = new RegExp(
+    `(?<![A-Za-z0-9_])(?:-D)?(?:${names[vendor]})(?::\\w+)?=("[^"]*"|'[^']*'|(?:\\\\;|[^\\s"'&|)])+)`,
+    "gi",
+  );
+  return dockerfile.instructions.flatMap((instruction) => {
+    const index = stageOf(instruction, stages);
+    if (index < 0 || !used.has(index)) return [];
+    const variables = remember(
+      byStage,
+      index,
+      () =>
+        byStage.get(stages[index]?.above ?? -1)?.forChild() ??
+        new StageVariables(globals, given, dockerfile.escapeBy),
+    );
+    variables.read(instruction);
+    if (instruction.keyword !== "RUN" && instruction.keyword !== "ENV") return [];
+    const text = `${instruction.text}\n${instruction.documents}`;
+    const values = Array.from(text.matchAll(assigned), ([, value = ""]) => value.replace(/["'\\]/g, ""));
+    const flags = [...text.matchAll(vendor === "nvidia" ? options : offloadOptions)].map(([flag]) => flag);
+    return [...values, ...(flags.length > 0 ? [flags.join(" ")] : [])].map(
+      (value) => variables.expand(value).value ?? value,
+    );
+  });
+}
+
+/**
+ * The targets that a text lists, as a matrix writes them; null if a part of the text is none.
+ *
+ * @example
+ * targetsIn("8.0;9.0+PTX"); // ["8.0", "9.0+ptx"]
+ * targetsIn("75-real;90"); // ["7.5", "9.0+ptx"]
+ * targetsIn("-gencode arch=compute_90,code=[sm_90,compute_90]"); // ["9.0+ptx"]
+ */
+export function targetsIn(text: string): readonly string[] | null {
+  const words = text
+    .replace(/^\s*["']|["']\s*$/g, "")
+    .split(/[\s;,]+/)
+    .filter((word) => word !== "");
+  const plain = /-(arch|gencode|gpu)/.test(text) ? optionTargets(text) : words;
+  const found: string[] = [];
+  for (const word of plain) {
+    const amd = parseAmdTarget(word.replace(/^--offload-arch=/, ""));
+    const code = amd === null ? codeOf(word) : [amd];
+    if (code === null) return null;
+    found.push(...code);
+  }
+  if (found.length === 0) return null;
+  const code = new Set(found);
+  const withPtx = [...code].flatMap((each) => {
+    const virtual = each.replace(/^sm_/, "compute_");
+    if (each.startsWith("compute_")) return code.has(each.replace(/^compute_/, "sm_")) ? [] : [each];
+    const name = each.replace(/^sm_(\d+)(\d)/, "$1.$2");
+    return [each !== virtual && code.has(virtual) ? `${name}+ptx` : name];
+  });
+  return withPtx;
+}
+
+/** `-arch=sm_80` is short for SASS and PTX of it (nvcc manual, "GPU Feature List"). */
+function optionTargets(text: string): readonly string[] {
+  const coded = [...text.matchAll(/(?<!gen)code=\[?([\w,]+)/g)].flatMap(([, list = ""]) => list.split(","));
+  const short = [...text.matchAll(/-(?:gpu-architecture|arch)(?:=|\s+)["']?(\w+)/g)];
+  const alone = short.flatMap(([, name = ""]) => [
+    name,
+    ...(/^sm_/.test(name) ? [name.replace("sm_", "compute_")] : []),
+  ]);
+  return [...text.matchAll(/--offload-arch=(\S+)/g)].map(([, name = ""]) => name).concat(coded, alone);
+}
+
+/** `sm_80` and `compute_80` for one word of a list; null for another word. */
+function codeOf(word: string): readonly string[] | null {
+  const [, kind, named] = /^(sm|compute)_(\d{2,3}[af]?)$/.exec(word) ?? [];
+  if (named !== undefined) return [`${kind}_${named}`];
+  const [, major, minor, end = "", ptx] = /^(\d{1,2})\.(\d)([af]?)(\+PTX)?$/i.exec(word) ?? [];
+  const number = `${major}${minor}${end}`;
+  if (major !== undefined) return [`sm_${number}`, ...(ptx === undefined ? [] : [`compute_${number}`])];
+  const [, cmake, only] = /^(\d{2,3}[af]?)(?:-(real|virtual))?$/.exec(word) ?? [];
+  if (cmake === undefined) return null;
+  return [...(only === "virtual" ? [] : [`sm_${cmake}`]), ...(only === "real" ? [] : [`compute_${cmake}`])];
+}
