@@ -25,13 +25,13 @@ async function taken(number: string, files: readonly string[], env: Readonly<Rec
   const { exit, out, err } = await runInProcess(["init", ...from, "--name", "app"], { cwd, env });
   const path = join(cwd, "matrix.yaml");
   const plan = existsSync(path)
-    ? await runInProcess(["plan", "--offline", "--matrix", path], { cwd, env })
+    ? await runInProcess(["plan", "--all", "--offline", "--matrix", path], { cwd, env })
     : null;
   const matrix = plan === null ? "" : readFileSync(path, "utf8");
   /** Plans the matrix with these GPU targets in place of unknown. */
   const filledWith = (targets: string) => {
     writeFileSync(path, matrix.replaceAll("[ unknown ]", targets));
-    return runInProcess(["plan", "--offline", "--matrix", path], { cwd, env });
+    return runInProcess(["plan", "--all", "--offline", "--matrix", path], { cwd, env });
   };
   return { exit, out, err, plan, matrix, filledWith };
 }
@@ -39,7 +39,7 @@ async function taken(number: string, files: readonly string[], env: Readonly<Rec
 /** Plans a matrix of the samples, for those that are no definitions. */
 function planned(number: string, matrix: string) {
   const sample = readdirSync(samples).find((name) => name.startsWith(number)) ?? "";
-  return runInProcess(["plan", "--offline", "--matrix", join(samples, sample, matrix)], {
+  return runInProcess(["plan", "--all", "--offline", "--matrix", join(samples, sample, matrix)], {
     env: withoutBuildx,
   });
 }
