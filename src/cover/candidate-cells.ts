@@ -14,7 +14,7 @@ import { sortedEntries } from "../io/collections.ts";
 import { compareKeys } from "../resolve/order-steps.ts";
 import { createResolver } from "../resolve/resolver.ts";
 import { distanceKey } from "./compare-covers.ts";
-import type { HostClass } from "./host-classes.ts";
+import type { HostClass } from "../resolve/host-classes.ts";
 import type { Demand } from "./minimal-set.ts";
 import { cpuDistanceFrom, isNative, worstCode } from "./native-distance.ts";
 import { plannedLock } from "./cover-fleet.ts";
