@@ -1,6 +1,6 @@
 /** Lists the cells that a matrix could have, also with values of host classes, and ranks them for each class. */
 
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { hasGpuCode } from "../lock/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { computesBeside, isExcluded } from "../fleet/cells/expand.ts";
 import { makeCell } from "../fleet/cells/make-cell.ts";

@@ -1,6 +1,6 @@
 /** Finds the image that each host class gets, how well it fits, and the images that nobody gets. */
 
-import type { GpuVendor } from "../hardware/requirement.ts";
+import type { GpuVendor } from "../lock/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { amdGpusOf } from "../resolve/amd-view.ts";

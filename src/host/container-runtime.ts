@@ -1,6 +1,6 @@
 /** Finds the way of containers to the GPUs of this host: a CDI specification, the vendor's runtime (legacy hook), or none. */
 
-import type { GpuVendor } from "../hardware/requirement.ts";
+import type { GpuVendor } from "../lock/requirement.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import type { ContainerGpus } from "./facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";

@@ -13,7 +13,7 @@ import {
 import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
-import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
+import type { DriverRequirement, GpuVendor } from "../../lock/requirement.ts";
 import { isRocmRelease } from "../../hardware/rocm-releases.ts";
 import { isSlipOf, suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
