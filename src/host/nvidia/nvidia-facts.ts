@@ -1,18 +1,24 @@
 /** The NVIDIA part of the facts: each value from the best source that has it. Nothing is spawned while NVML has the answer. */
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
-import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
-import type { FactsPart, HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
+import {
+  compareCudaVersions,
+  driverBranch,
+  parseCudaVersion,
+  parseDriverVersion,
+} from "../../hardware/driver-version.ts";
+import type { FactsPart, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
 import { knownSources, unknownNvidia } from "../no-facts.ts";
 import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
-import { supportProblem, unlistedProblems } from "./driver-support.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
-import { fromPci } from "./proc-reading.ts";
+import { fromPci, isExcluded } from "./proc-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
+import { parseComputeCapability } from "../../hardware/compute-capability.ts";
+import { branchDrives, findArchitecture } from "../../hardware/gpu-architectures.ts";
 
 type NvidiaPart = FactsPart<NvidiaFacts | null>;
 
@@ -143,4 +149,77 @@ function l4tProblem({ module, tegra }: Surroundings): readonly HostProblem[] {
 function gpuSources(from: string, { computeSource, gpus }: CompletedGpus): HostFacts["sources"] {
   const compute = gpus.length === 0 ? null : computeSource;
   return knownSources({ "nvidia.gpus": from, "nvidia.gpus.compute": compute });
+}
+
+/** The reason why this driver cannot drive the GPU; null if none is known. */
+export function supportProblem(
+  gpu: GpuFacts,
+  { driver, module }: Pick<NvidiaFacts, "driver" | "module">,
+): HostProblem | null {
+  const compute = gpu.compute === null ? null : parseComputeCapability(gpu.compute);
+  const architecture = compute === null ? null : findArchitecture(compute);
+  const version = driver === null ? null : parseDriverVersion(driver);
+  if (architecture === null || version === null) return null;
+  const generation = `${architecture.name}, compute capability ${gpu.compute}`;
+  if (branchDrives(architecture, driverBranch(version)) === false) {
+    const { firstDriverBranch: first, lastDriverBranch: last } = architecture;
+    const isTooOld = first !== null && driverBranch(version) < first;
+    const reason = isTooOld
+      ? `driver ${driver} does not drive ${generation} yet; R${first} is the first branch that does`
+      : `driver ${driver} no longer drives ${generation}; R${last} is the last branch that does`;
+    return problem.unsupported(
+      problem.gpuLabel(gpu),
+      reason,
+      `install a driver of branch ${isTooOld ? `${first} or newer` : last}`,
+    );
+  }
+  if (module === "open" && architecture.openModule === "unsupported") {
+    const reason = `the open kernel module ${driver} does not drive ${generation}: it needs a GSP, from Turing (7.5) on`;
+    return problem.unsupported(problem.gpuLabel(gpu), reason, "install the proprietary flavor of the driver");
+  }
+  if (module === "proprietary" && architecture.openModule === "required") {
+    const reason = `the proprietary kernel module ${driver} does not drive ${generation}`;
+    return problem.unsupported(problem.gpuLabel(gpu), reason, "install the open flavor of the driver");
+  }
+  return null;
+}
+
+/** GPUs that are on the PCI bus and that the loaded driver does not list: the reason, as far as it is known. */
+export async function unlistedProblems(
+  io: HostIo,
+  { pci, container, wsl, tegra }: Surroundings,
+  facts: NvidiaFacts,
+  /** A problem that is reported already, such as a lost GPU, explains a missing one. */
+  isExplained: boolean,
+): Promise<readonly HostProblem[]> {
+  // A container sees the whole bus and only its own GPUs; Tegra and WSL2 have theirs elsewhere.
+  if (container || wsl || tegra !== null) return [];
+  const listed = new Set(facts.gpus.map(({ bus }) => bus));
+  const unlisted = pci.filter(({ bus }) => !listed.has(bus));
+  const free = unlisted.filter(({ driver }) => driver === null);
+  const unclaimed = await completeGpus(free.map(fromPci), pci, null);
+  const reasons = unclaimed.gpus.map((gpu) => unclaimedProblem(gpu, facts));
+  if (isExplained) return reasons;
+  const missing = unlisted
+    .filter(({ driver, bus }) => driver === "nvidia" && !isExcluded(io, bus))
+    .map(({ bus }) => bus);
+  if (facts.gpus.length === 0)
+    return reasons.length > 0 && missing.length === 0
+      ? reasons
+      : [...reasons, problem.noDevices(facts.driver, missing)];
+  return missing.length === 0 || listed.has(null)
+    ? reasons
+    : [...reasons, problem.missingDevices(facts.gpus.length, missing)];
+}
+
+/** For a GPU that no kernel driver holds although NVIDIA's is loaded. */
+function unclaimedProblem(gpu: GpuFacts, facts: NvidiaFacts): HostProblem {
+  return (
+    supportProblem(gpu, facts) ??
+    problem.unsupported(
+      problem.gpuLabel(gpu),
+      `driver ${facts.driver ?? "(unknown version)"} is loaded and did not take it`,
+      "see dmesg for NVRM lines; install a driver that supports this GPU",
+    )
+  );
 }
