@@ -26,7 +26,7 @@ export { plan } from "./fleet/plan.ts";
 export { publish } from "./fleet/publish.ts";
 export { render } from "./fleet/render.ts";
 export { verify } from "./fleet/verify.ts";
-export { promote } from "./cover/promote.ts";
+export { promote } from "./fleet/promote.ts";
 export { inspect } from "./inspect/inspect-subjects.ts";
 
 // A node asks
@@ -65,9 +65,7 @@ export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { CoveredImage } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
 export type { Violation } from "./cover/policies.ts";
-export type { PromoteOptions } from "./cover/promote.ts";
 export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
-export type { ManyHosts } from "./cover/read-cover-hosts.ts";
 export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
 export type { Place, Problem } from "./errors.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
@@ -115,7 +113,7 @@ export type {
   PlannedParent,
 } from "./fleet/plan/planned-cell.ts";
 export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
-export type { Promotion } from "./fleet/promote.ts";
+export type { PromoteOptions, Promotion } from "./fleet/promote.ts";
 export type { PublishOptions } from "./fleet/publish.ts";
 export type { SignerChoice } from "./fleet/publish/open-signer.ts";
 export type {
@@ -148,7 +146,7 @@ export type {
   DriverRequirement,
   Measured,
   Requirement,
-} from "./hardware/requirement.ts";
+} from "./lock/requirement.ts";
 export type { SourceKey } from "./hardware/sources.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type {
@@ -164,7 +162,7 @@ export type {
 } from "./host/facts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { HostChoice } from "./host/probe.ts";
-export type { MoreHosts } from "./host/read-host-files.ts";
+export type { ManyHosts, MoreHosts } from "./host/read-host-files.ts";
 export type { Statement } from "./inspect/adopt/adopted-image.ts";
 export type { AmdCode, AmdTargetCount } from "./inspect/amd/amd-inspection.ts";
 export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";

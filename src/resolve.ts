@@ -23,7 +23,7 @@ export type {
   DriverRequirement,
   Measured,
   Requirement,
-} from "./hardware/requirement.ts";
+} from "./lock/requirement.ts";
 export type { SourceKey } from "./hardware/sources.ts";
 export type {
   AmdFacts,

@@ -2,7 +2,7 @@
 
 import { lockPath } from "../lock/lock.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
-import type { PromoteOptions } from "../cover/promote.ts";
+import type { PromoteOptions } from "../fleet/promote.ts";
 import type { PromotionEvent } from "../fleet/publish/publication.ts";
 import type { Notice } from "../io/world.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -69,7 +69,7 @@ export const promote: Define = (command, run) =>
     .action(run(promoteCommand));
 
 async function promoteCommand(flags: PromoteOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
-  const { promote: promoteFleet } = await import("../cover/promote.ts");
+  const { promote: promoteFleet } = await import("../fleet/promote.ts");
   const onEvent = (event: PromotionEvent | Notice) =>
     event.type === "problem" || event.type === "note"
       ? context.onEvent(event)

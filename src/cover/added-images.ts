@@ -1,9 +1,9 @@
 /** Adds the cells of `--what-if add:` to a fleet, as a matrix with these values would make them. */
 
-import { hasGpuCode, vendorNames } from "../hardware/requirement.ts";
+import { type CpuRequirement, hasGpuCode, vendorNames } from "../lock/requirement.ts";
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
-import type { CpuRequirement, Lock, LockedImage } from "../lock/lock.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import type { AccelValue, ComputeValue, MarchValue } from "../fleet/matrix/matrix.ts";
 import { parseComputeValue } from "../fleet/matrix/compute-values.ts";
 import type { Parsed } from "../fleet/matrix/matrix-problems.ts";

@@ -1,6 +1,6 @@
 /** Lists the cells that a matrix could have, also with values of host classes, and ranks them for each class. */
 
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { hasGpuCode } from "../lock/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { computesBeside, isExcluded } from "../fleet/cells/expand.ts";
 import { makeCell } from "../fleet/cells/make-cell.ts";
@@ -14,7 +14,7 @@ import { sortedEntries } from "../io/collections.ts";
 import { compareKeys } from "../resolve/order-steps.ts";
 import { createResolver } from "../resolve/resolver.ts";
 import { distanceKey } from "./compare-covers.ts";
-import type { HostClass } from "./host-classes.ts";
+import type { HostClass } from "../resolve/host-classes.ts";
 import type { Demand } from "./minimal-set.ts";
 import { cpuDistanceFrom, isNative, worstCode } from "./native-distance.ts";
 import { plannedLock } from "./cover-fleet.ts";

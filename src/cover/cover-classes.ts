@@ -1,6 +1,6 @@
 /** Finds the image that each host class gets, how well it fits, and the images that nobody gets. */
 
-import type { GpuVendor } from "../hardware/requirement.ts";
+import type { GpuVendor } from "../lock/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { amdGpusOf } from "../resolve/amd-view.ts";
@@ -17,7 +17,7 @@ import { imagesOf, unusedBy, vendorsUnusedBy } from "../resolve/unasked.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { type CoverFleet, isPlanned } from "./cover-fleet.ts";
 import { costOf, type FleetCost } from "./fleet-cost.ts";
-import type { HostClass } from "./host-classes.ts";
+import type { HostClass } from "../resolve/host-classes.ts";
 import { type CoveredImage, hostsOf, isUnused, namedReasons, useOfImages } from "./image-use.ts";
 import { cpuDistanceFrom, isNative, nativeMarch, type CpuDistance, worstCode } from "./native-distance.ts";
 

@@ -3,6 +3,7 @@
 import { dirname, join } from "node:path";
 import { usageError } from "../errors.ts";
 import type { HostChoice } from "../host/probe.ts";
+import { type ManyHosts, readManyHosts } from "../host/read-host-files.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
@@ -10,7 +11,6 @@ import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { choiceOf, type QuestionOptions, readFleetQuestion } from "../node/question.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
-import { type ManyHosts, readCoverHosts } from "./read-cover-hosts.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
 import { type CoverFleet, plannedFleet } from "./cover-fleet.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";
@@ -51,7 +51,7 @@ export async function cover(options: CoverOptions = {}, given?: Partial<World>):
   const { whatIf = [], check = [], html } = options;
   const { fleet, choice, planned } = await readCoverFleet(options, world);
   const suggest = suggestOf(options, planned);
-  const hosts = await readCoverHosts(options, world);
+  const hosts = await readManyHosts(options, world);
   const pulls = pullsOf(options);
   const answer = coverReport(fleet, hosts, { ...choice, whatIf, check, ...suggest, ...pulls });
   const report = (options.hosts ?? []).length > 0 ? answer : { ...answer, hostsAre: "machine type" as const };

@@ -5,7 +5,7 @@ import { remember, sum } from "../io/collections.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import type { StoredBlobs } from "../oci/registry/stored-blobs.ts";
 import type { CoveredClass } from "./cover-classes.ts";
-import type { HostClass } from "./host-classes.ts";
+import type { HostClass } from "../resolve/host-classes.ts";
 
 export interface PullPlan {
   /** In the order of the classes. Within a class, hosts that have the fewest images come first. */

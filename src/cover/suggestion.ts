@@ -11,7 +11,7 @@ import {
   everyFree,
 } from "./candidate-cells.ts";
 import { costOf, type EstimatedCost, estimateCost, type Figures, type FleetCost } from "./fleet-cost.ts";
-import type { HostClass } from "./host-classes.ts";
+import type { HostClass } from "../resolve/host-classes.ts";
 import { type Demand, findMinimalSet, type MinimalSet } from "./minimal-set.ts";
 import { nativeMarch } from "./native-distance.ts";
 

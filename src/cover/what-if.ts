@@ -10,7 +10,7 @@ import { viewHost } from "../resolve/host-view.ts";
 import { checkPins, parsePins, plainPins } from "../resolve/pins.ts";
 import { addedImages } from "./added-images.ts";
 import type { CoverFleet } from "./cover-fleet.ts";
-import { classifyHosts, type HostClass } from "./host-classes.ts";
+import { classifyHosts, type HostClass } from "../resolve/host-classes.ts";
 
 interface ChangedCover {
   /** Before the changes. */

@@ -2,6 +2,8 @@
 
 import { dirname } from "node:path";
 import { usageError } from "../errors.ts";
+import { type ManyHosts, readManyHosts } from "../host/read-host-files.ts";
+import type { NamedHost } from "../host/read-hosts.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
@@ -22,12 +24,7 @@ import {
   type PromotionEvent,
   tellPublication,
 } from "./publish/publication.ts";
-import {
-  type ChannelChoice,
-  type ChannelMeans,
-  type ChannelFleet,
-  promoteChannels,
-} from "./publish/promote-channels.ts";
+import { type ChannelChoice, type ChannelFleet, promoteChannels } from "./publish/promote-channels.ts";
 import { promoteIndex } from "./publish/publish-plan-index.ts";
 import { openSigner, type SignerChoice } from "./publish/open-signer.ts";
 
@@ -36,6 +33,7 @@ export interface PromoteOptions
     SignatureDemands,
     SignerChoice,
     Partial<ChannelChoice>,
+    ManyHosts,
     Watching<PromotionEvent> {
   /** The version that was tried: of the lock's repository, or a reference. With `channel` the default is what the lock has. */
   readonly from?: string;
@@ -52,13 +50,23 @@ export interface Promotion extends Publication {
   readonly channels: readonly ChannelEvent[];
 }
 
-/** The command `promote`. `lossesOf` judges the move of a channel. */
-export async function promoteWith(
-  lossesOf: ChannelMeans["lossesOf"],
+/**
+ * Writes the images of one version under another, or moves channels of the matrix to images of the lock or of a version. It builds nothing, and
+ * every digest stays.
+ *
+ * Throws `USAGE`, `LOCK_…`, `INDEX_NOT_FOUND`, `INDEX_CONFLICT` if `to` has another image or another cell, `SIGNATURE_…`, `REGISTRY_…`;
+ * for channels `CHANNEL_LOSS`, `INDEX_INCOMPLETE`, and `TAG_CONFLICT` if one holds an image that the lock does not record.
+ *
+ * @example
+ * const { index } = await promote({ from: "1.1.0-rc1", to: "1.1.0" });
+ * const { channels } = await promote({ channel: ["latest"], hosts: ["hosts"] });
+ */
+export async function promote(
   options: PromoteOptions,
   given?: Partial<World<PromotionEvent>>,
 ): Promise<Promotion> {
   const world = worldOf(options, given);
+  const hosts = await readHosts(options, world);
   const choice = choiceOf(options);
   const signFleet = await openSigner(options, world);
   // Without the signal: an interruption waits until what is announced is taken back.
@@ -90,7 +98,7 @@ export async function promoteWith(
     const signing = version?.signing ?? (signFleet && (await signFleet(repository, registry)));
     const fetch = async (reference: ImageReference) => (await fetchFleet(reference, fetching)).lock;
     world.onEvent({ type: "publish" });
-    const means = { registry, fetch, signing, lossesOf };
+    const means = { registry, fetch, signing, hosts };
     const moved = await promoteChannels(own, version?.fleet ?? null, channels, means, world);
     return { ...tellPublication(null, signing, world), channels: moved };
   }
@@ -125,6 +133,18 @@ function choiceOf({ from, to, channel = [], ...more }: PromoteOptions): Choice {
   if (to.includes("/") || to.includes("@"))
     throw usageError(`${to} is no version`, "name the new version alone: it stays in its repository");
   return { kind: "version", from, to };
+}
+
+/** The hosts that must not lose by the move of a channel. */
+async function readHosts(
+  options: PromoteOptions,
+  world: Pick<World, "readStdin">,
+): Promise<readonly NamedHost[]> {
+  const { hosts = [], catalog = [], hostType = [], driver, channel = [] } = options;
+  if (hosts.length + catalog.length + hostType.length === 0 && driver === undefined) return [];
+  if (channel.length === 0)
+    throw usageError("hosts count only for channels", "add --channel, or leave the hosts out");
+  return readManyHosts(options, world);
 }
 
 /** `from` is a reference, or a version of the lock's repository. */

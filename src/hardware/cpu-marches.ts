@@ -1,6 +1,7 @@
 /** CPU microarchitectures and levels as compilers name them, and the features that an image built for one needs from a host. */
 
 import { once } from "../io/collections.ts";
+import { suggest } from "../io/suggest.ts";
 import {
   armExtension,
   linuxName,
@@ -108,6 +109,13 @@ export function findMarch(name: string): March | null {
 /** All names, the generic levels of each architecture first. */
 export function marchNames(): readonly string[] {
   return [...rows().keys()];
+}
+
+/** The known march that a mistyped one means; null if none is near. AMD's names count too: compilers call Zen 4 `znver4` (GCC, x86 Options). */
+export function suggestMarch(word: string): string | null {
+  const zen = /^(?:amd[-_ ]?)?zen[-_ ]?(\d)(?![\d])/i.exec(word)?.[1];
+  const znver = `znver${zen}`;
+  return zen !== undefined && rows().has(znver) ? znver : suggest(word, marchNames());
 }
 
 /** All marches, in the order of {@link marchNames}. */

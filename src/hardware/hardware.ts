@@ -1,10 +1,10 @@
 /** Answers with the hardware tables, and refuses unknown names. */
 
 import { type ImgmatchError, usageError } from "../errors.ts";
-import { didYouMean, suggest, suggestMarch } from "../io/suggest.ts";
+import { didYouMean, suggest } from "../io/suggest.ts";
 import { amdDrivers } from "./amd-drivers.ts";
 import { formatComputeCapability } from "./compute-capability.ts";
-import { marchNames } from "./cpu-marches.ts";
+import { marchNames, suggestMarch } from "./cpu-marches.ts";
 import { cudaToolkits } from "./cuda-toolkits.ts";
 import {
   describeHardware,
@@ -45,8 +45,7 @@ function isKind(text: string): text is HardwareKind {
 }
 
 async function unknownName(kind: HardwareKind, name: string): Promise<ImgmatchError> {
-  const known = await knownNames[kind]();
-  const near = kind === "cpu" ? suggestMarch(name, known) : suggest(name, known);
+  const near = kind === "cpu" ? suggestMarch(name) : suggest(name, await knownNames[kind]());
   return usageError(
     `nothing is known about ${kind} ${JSON.stringify(name)}`,
     `${didYouMean(near)}imgmatch hardware ${kind} lists what is known`,

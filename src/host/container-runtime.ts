@@ -1,10 +1,9 @@
 /** Finds the way of containers to the GPUs of this host: a CDI specification, the vendor's runtime (legacy hook), or none. */
 
-import type { GpuVendor } from "../hardware/requirement.ts";
+import type { GpuVendor } from "../lock/requirement.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import type { ContainerGpus } from "./facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";
-import { isWsl } from "./nvidia/driver-library.ts";
 
 export const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
 
@@ -99,4 +98,14 @@ function isSystemContainer(io: HostIo): boolean {
   return [first, (textOf(io, "/run/systemd/container") ?? "").trim()].some(
     (manager) => manager !== "" && manager !== "wsl",
   );
+}
+
+/** WSL2: the driver is Windows' own; Linux sees a paravirtual device and these libraries. */
+export const wslLibraries = "/usr/lib/wsl/lib";
+
+/** True on WSL2 with GPU support: `/dev/dxg`, or a Microsoft kernel with the libraries in place. */
+export function isWsl(io: HostIo): boolean {
+  if (io.exists("/dev/dxg")) return true;
+  const release = textOf(io, "/proc/sys/kernel/osrelease") ?? "";
+  return /microsoft/i.test(release) && io.exists(`${wslLibraries}/libcuda.so.1`);
 }

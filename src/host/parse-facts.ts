@@ -3,7 +3,7 @@
 import { ImgmatchError, type Place } from "../errors.ts";
 import { type ProblemCode, problemCodes } from "../problem-codes.ts";
 import { cpuLevel } from "../hardware/cpu-levels.ts";
-import { findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
+import { findMarch, type March, marchPlatform, suggestMarch } from "../hardware/cpu-marches.ts";
 import {
   anyObject,
   anyText,
@@ -25,7 +25,7 @@ import {
 import { compareFirst } from "../io/collections.ts";
 import { fieldsOf, isRecord, readJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
-import { didYouMean, suggestMarch } from "../io/suggest.ts";
+import { didYouMean } from "../io/suggest.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
   type AmdFacts,
@@ -93,7 +93,7 @@ const march: Check<March> = (value, report) => {
   if (name !== undefined && found === null)
     report(
       "",
-      `${JSON.stringify(name)} is no march; ${didYouMean(suggestMarch(name, marchNames()))}imgmatch hardware cpu lists them`,
+      `${JSON.stringify(name)} is no march; ${didYouMean(suggestMarch(name))}imgmatch hardware cpu lists them`,
     );
   return found ?? undefined;
 };

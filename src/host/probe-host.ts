@@ -1,15 +1,14 @@
 /** Probes a machine: CPU, drivers, GPUs and container runtime. */
 
+import { isWsl } from "./container-runtime.ts";
 import type { AmdOptions, AmdPart } from "./amd/amd-facts.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import { kernelNumber, withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";
-import { readNvidiaRuntime } from "./nvidia/container-toolkit.ts";
-import { isWsl } from "./nvidia/driver-library.ts";
+import { readNvidiaRuntime, readUvm } from "./nvidia/container-toolkit.ts";
 import { withStateProblems } from "./nvidia/broken-states.ts";
 import { readNvidia } from "./nvidia/nvidia-facts.ts";
-import { readUvm } from "./nvidia/uvm.ts";
 import { applyVisibility } from "./nvidia/visible-devices.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";
 import { knownSources } from "./no-facts.ts";

@@ -2,10 +2,11 @@
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ImgmatchError, type Problem } from "../errors.ts";
+import { ImgmatchError, type Problem, usageError } from "../errors.ts";
 import { compareText } from "../io/collections.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
+import type { World } from "../io/world.ts";
 import { completeHosts, type ToldOfHost } from "./complete-hosts.ts";
 import { type NamedHost, readHosts } from "./read-hosts.ts";
 
@@ -15,6 +16,11 @@ export interface MoreHosts extends ToldOfHost {
   readonly catalog?: readonly string[];
   /** Single machine types; or a list of them with commas. */
   readonly hostType?: readonly string[];
+}
+
+export interface ManyHosts extends MoreHosts {
+  /** Facts of hosts: files, folders, or `-` for standard input. */
+  readonly hosts?: readonly string[];
 }
 
 /**
@@ -56,6 +62,26 @@ export async function readHostFiles(
   const { catalogHosts } = await import("./catalog.ts");
   const types = await catalogHosts({ catalogs: words(catalog), types: words(hostType) });
   return completeHosts([...named, ...types], added);
+}
+
+/** Reads the hosts of `cover` and `promote`, from files and from the catalogue. */
+export async function readManyHosts(
+  { hosts = [], ...more }: ManyHosts,
+  { readStdin }: Pick<World, "readStdin">,
+): Promise<readonly NamedHost[]> {
+  const { catalog = [], hostType = [], driver } = more;
+  const asksCatalog = catalog.length + hostType.length > 0;
+  if (hosts.length === 0 && !asksCatalog)
+    throw usageError(
+      "no hosts are named",
+      "name files or folders of facts, which imgmatch probe --json writes, or machine types: --catalog aws --driver 580.95.05",
+    );
+  if (asksCatalog && driver === undefined)
+    throw usageError(
+      "no machine type comes with a driver",
+      "name the one that they will have: --driver 580.95.05",
+    );
+  return readHostFiles(hosts, readStdin, more);
 }
 
 /** Splits lists at their commas. */

@@ -1,7 +1,7 @@
 /** Derives the needs of an image from its files, in the words of a lock's requirement. */
 
 import { levelNeeded } from "../hardware/cpu-levels.ts";
-import type { OnPath } from "../hardware/requirement.ts";
+import type { OnPath } from "../lock/requirement.ts";
 import type { ImageAmd } from "./amd/amd-libraries.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
 import { atLeast, type ImageCpu } from "./cpu/cpu-need.ts";

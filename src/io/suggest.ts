@@ -23,13 +23,6 @@ export function didYouMean(near: string | null): string {
   return near === null ? "" : `did you mean ${near}? `;
 }
 
-/** Knows AMD's names too: compilers call Zen 4 `znver4` (GCC, x86 Options). */
-export function suggestMarch(word: string, known: readonly string[]): string | null {
-  const zen = /^(?:amd[-_ ]?)?zen[-_ ]?(\d)(?![\d])/i.exec(word)?.[1];
-  const named = zen === undefined ? undefined : known.find((march) => march === `znver${zen}`);
-  return named ?? suggest(word, known);
-}
-
 /** True if a word differs from another in one letter (added, missing or changed) or in two swapped neighbours. */
 export function isSlipOf(word: string, known: string): boolean {
   const at = Array.from(known).findIndex((letter, index) => letter !== word[index]);

@@ -1,6 +1,6 @@
 /** Splits an image that carries several of a kind into images that carry one of each. */
 
-import type { Measured, Requirement } from "../hardware/requirement.ts";
+import type { Measured, Requirement } from "./requirement.ts";
 import { remember } from "../io/collections.ts";
 import { measuredOf } from "./needed-requirement.ts";
 import { unknownNeeds } from "./parse-requirement.ts";

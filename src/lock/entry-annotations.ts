@@ -1,7 +1,7 @@
 /** Writes and reads the annotations of one image in a fleet's index. */
 
 import { isRecord, parseJson, text } from "../io/json.ts";
-import type { Measured, Requirement } from "./lock.ts";
+import type { Measured, Requirement } from "./requirement.ts";
 import { declaredRequirement, measuredOf, neededRequirement } from "./needed-requirement.ts";
 import { canonical } from "../io/canonical-json.ts";
 import type { ManifestDescriptor } from "../oci/registry/client.ts";

@@ -1,17 +1,8 @@
 /** The lock: what was built. `images/imgmatch.lock.json` is the truth; a tag is only a hint. */
 
 import type { StoredBlobs } from "../oci/registry/stored-blobs.ts";
-import type { Measured, Requirement } from "../hardware/requirement.ts";
+import type { Measured, Requirement } from "./requirement.ts";
 import type { Digest } from "../oci/digest.ts";
-
-export type {
-  CpuRequirement,
-  CudaRequirement,
-  DriverRequirement,
-  Measured,
-  Requirement,
-  RocmRequirement,
-} from "../hardware/requirement.ts";
 
 export const lockSchemaVersion = 2;
 export const lockPath = "images/imgmatch.lock.json";

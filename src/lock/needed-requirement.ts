@@ -1,7 +1,7 @@
 /** The requirement that every answer goes by: the declared one without the features that the files do not use. */
 
 import { x86Baseline } from "../hardware/cpu-features.ts";
-import { type Measured, measuredRules, type Requirement } from "../hardware/requirement.ts";
+import { type Measured, measuredRules, type Requirement } from "./requirement.ts";
 import { compareText, remember } from "../io/collections.ts";
 import type { LockedImage } from "./lock.ts";
 

@@ -1,7 +1,7 @@
 /** Text → lock. No schema library: `resolve` waits for this. */
 
 import { ImgmatchError } from "../errors.ts";
-import { type Measured, measuredRules } from "../hardware/requirement.ts";
+import { type Measured, measuredRules } from "./requirement.ts";
 import {
   anyText,
   type Check,

@@ -14,17 +14,17 @@ import {
   someText,
   variants,
 } from "../io/checks.ts";
-import { onPaths } from "../hardware/requirement.ts";
+import {
+  type CpuRequirement,
+  type CudaRequirement,
+  type DriverRequirement,
+  onPaths,
+  type Requirement,
+  type RocmRequirement,
+} from "./requirement.ts";
 import { remember } from "../io/collections.ts";
 import { readJson } from "../io/json.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
-import type {
-  CpuRequirement,
-  CudaRequirement,
-  DriverRequirement,
-  Requirement,
-  RocmRequirement,
-} from "./lock.ts";
 
 export type ParsedRequirement =
   | { readonly ok: true; readonly requires: Requirement }

@@ -2,7 +2,7 @@
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
-import { vendorNames } from "../hardware/requirement.ts";
+import { vendorNames } from "../lock/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { type HostChoice, otherHost, probe } from "../host/probe.ts";
 import { adoptedImage, needsBesideGpu } from "../inspect/adopt/adopted-image.ts";

@@ -11,7 +11,7 @@
 import { selectImages } from "../fleet/cells/select.ts";
 import { type FleetChoice, lockFileOf } from "../fleet/open/fleet-choice.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
-import { hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
+import { hasGpuCode, vendorsOf } from "../lock/requirement.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { alternativesOf } from "../lock/alternatives.ts";

@@ -3,7 +3,7 @@
 import type { ComputeCapability } from "../hardware/compute-capability.ts";
 import { parseDriverVersion, parseVersion } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
-import type { CudaRequirement } from "../lock/lock.ts";
+import type { CudaRequirement } from "../lock/requirement.ts";
 import { compatAdds, type CompatView, type HostView, type NvidiaView } from "../resolve/host-view.ts";
 import { checkGpuCode } from "../resolve/rules/gpu-code.ts";
 import type { CodeFit } from "../resolve/verdict.ts";

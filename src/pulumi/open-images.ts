@@ -3,7 +3,7 @@
 import { ImgmatchError, wholeMessage } from "../errors.ts";
 import type { ReadyCell } from "../fleet/engines/jobs.ts";
 import { findPublished } from "../fleet/publish/publish-image.ts";
-import type { Measured } from "../lock/lock.ts";
+import type { Measured } from "../lock/requirement.ts";
 import { measuredOf } from "../lock/needed-requirement.ts";
 import type { Digest } from "../oci/digest.ts";
 import { parseImageReference, withDigest, withTag } from "../oci/reference.ts";

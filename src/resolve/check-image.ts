@@ -3,12 +3,12 @@
 import { groupBy } from "../io/collections.ts";
 import { count } from "../io/table.ts";
 import { noDigest } from "../oci/digest.ts";
-import { type GpuVendor, hasGpuCode } from "../hardware/requirement.ts";
+import { type CudaRequirement, type GpuVendor, hasGpuCode, type Requirement } from "../lock/requirement.ts";
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
 import { driverBranch } from "../hardware/driver-version.ts";
 import type { HostFacts } from "../host/facts.ts";
-import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
+import type { LockedImage } from "../lock/lock.ts";
 import { chosenNames } from "../lock/alternatives.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { parseRequirement } from "../lock/parse-requirement.ts";

@@ -2,7 +2,8 @@
 
 import { findMarch } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
-import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
+import type { LockedImage } from "../lock/lock.ts";
+import type { CudaRequirement, Requirement } from "../lock/requirement.ts";
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
 import { amdGpusOf } from "./amd-view.ts";

@@ -1,6 +1,6 @@
 /** Explains an answer: why the winner won, and what would make each other image fit. */
 
-import { type GpuVendor, hasGpuCode, noGpus } from "../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode, noGpus } from "../lock/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";

@@ -13,7 +13,7 @@ import {
   type VersionParts,
 } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
-import type { GpuVendor } from "../hardware/requirement.ts";
+import type { GpuVendor } from "../lock/requirement.ts";
 import type { DriverScale, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
 import { type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
 

@@ -1,6 +1,6 @@
 /** Finds the images that miss a host by the least, for a person who gets no image or the wrong kind. */
 
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { hasGpuCode } from "../lock/requirement.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";

@@ -3,7 +3,7 @@
  * part and step by step, so that the order is total, however a lock reorders the steps.
  */
 
-import { gpuVendors, hasGpuCode, vendorNames, vendorsOf } from "../hardware/requirement.ts";
+import { gpuVendors, hasGpuCode, vendorNames, vendorsOf } from "../lock/requirement.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";

@@ -1,6 +1,6 @@
 /** The wishes that a user may have about an answer, and the form in which the rules read them. */
 
-import { type GpuVendor, gpuVendors, hasGpuCode, vendorsOf } from "../hardware/requirement.ts";
+import { type GpuVendor, gpuVendors, hasGpuCode, vendorsOf } from "../lock/requirement.ts";
 import type { Lock } from "../lock/lock.ts";
 import { existingCells, type FindCells } from "./find-cell.ts";
 import type { OrderStep } from "./order-steps.ts";

@@ -4,7 +4,7 @@ import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
 import { compareVersions, parseVersion } from "../hardware/driver-version.ts";
 import { marchPlatforms } from "../hardware/march-platforms.ts";
-import { vendorsOf } from "../hardware/requirement.ts";
+import { vendorsOf } from "../lock/requirement.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import type { AmdView } from "./amd-view.ts";

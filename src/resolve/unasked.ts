@@ -1,6 +1,6 @@
 /** Finds the choices of an answer that nobody asked for, so that none is made in silence. */
 
-import { type GpuVendor, gpuVendors, hasGpuCode, noGpus, vendorsOf } from "../hardware/requirement.ts";
+import { type GpuVendor, gpuVendors, hasGpuCode, noGpus, vendorsOf } from "../lock/requirement.ts";
 import type { Lock } from "../lock/lock.ts";
 import { type HostView, usableGpus } from "./host-view.ts";
 import { nearestFirst } from "./nearest.ts";

@@ -1,7 +1,8 @@
 /** The answer for one image on one host, and for a whole lock. */
 
 import type { CudaVersion } from "../hardware/driver-version.ts";
-import type { LocalEngine, Requirement } from "../lock/lock.ts";
+import type { LocalEngine } from "../lock/lock.ts";
+import type { Requirement } from "../lock/requirement.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 
 export const reasonCodes = [

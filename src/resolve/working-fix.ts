@@ -1,6 +1,6 @@
 /** Tries a cure before it is offered: a driver must serve the image and drive its GPUs, and a new cell must not exist. */
 
-import { hasGpuCode } from "../hardware/requirement.ts";
+import { type CudaRequirement, hasGpuCode } from "../lock/requirement.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../hardware/gpu-architectures.ts";
 import {
@@ -9,7 +9,7 @@ import {
   parseCudaVersion,
   parseDriverVersion,
 } from "../hardware/driver-version.ts";
-import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
+import type { LockedImage } from "../lock/lock.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import type { FindCells } from "./find-cell.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";

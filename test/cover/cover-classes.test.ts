@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { classifyHosts } from "../../src/cover/host-classes.ts";
+import { classifyHosts } from "../../src/resolve/host-classes.ts";
 import { gpuWords } from "../../src/cover/cover-words.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { toDoOf } from "../../src/cover/page/class-status.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compareCovers } from "../../src/cover/compare-covers.ts";
 import { coverClasses } from "../../src/cover/cover-classes.ts";
-import { classifyHosts } from "../../src/cover/host-classes.ts";
+import { classifyHosts } from "../../src/resolve/host-classes.ts";
 import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { type CoverReport, coverReport } from "../../src/cover/cover-report.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { vendorsOf } from "../../src/hardware/requirement.ts";
+import { vendorsOf } from "../../src/lock/requirement.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";

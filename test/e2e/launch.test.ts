@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { GpuFacts, HostFacts } from "../../src/host/facts.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
-import type { CudaRequirement } from "../../src/lock/lock.ts";
+import type { CudaRequirement } from "../../src/lock/requirement.ts";
 import { a100, gpuHost } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { HostIo } from "../../src/host/host-io.ts";
-import { type NvmlDevice, type NvmlReading, nvmlCodes } from "../../src/host/nvidia/nvml-reading.ts";
+import { nvmlCodes, type NvmlDevice, type NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 

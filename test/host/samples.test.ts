@@ -17,7 +17,7 @@ import {
   unknownField,
 } from "../../src/host/nvidia/nvidia-smi.ts";
 import { parseProcDriver, parseProcGpu } from "../../src/host/nvidia/proc-reading.ts";
-import { parseTegraName, parseTegraRelease } from "../../src/host/nvidia/tegra.ts";
+import { parseTegraName, parseTegraRelease } from "../../src/host/nvidia/surroundings.ts";
 import { needs } from "../support/needs.ts";
 
 const folder = fileURLToPath(new URL("../../../shared/samples", import.meta.url));

@@ -10,7 +10,7 @@ import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { existingCells } from "../../src/resolve/find-cell.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
-import { hasGpuCode } from "../../src/hardware/requirement.ts";
+import { hasGpuCode } from "../../src/lock/requirement.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits } from "../../src/resolve/check-fit.ts";
 import type { Remedy } from "../../src/resolve/verdict.ts";

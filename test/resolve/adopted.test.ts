@@ -3,7 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
-import type { CudaRequirement, LockedImage } from "../../src/lock/lock.ts";
+import type { LockedImage } from "../../src/lock/lock.ts";
+import type { CudaRequirement } from "../../src/lock/requirement.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";

@@ -3,7 +3,7 @@ import { parseRequirement } from "../../src/lock/parse-requirement.ts";
 import { leftOutLines } from "../../src/resolve/answer-lines.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
-import type { Requirement } from "../../src/lock/lock.ts";
+import type { Requirement } from "../../src/lock/requirement.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
 import { type ReasonCode, reasonCodes } from "../../src/resolve/verdict.ts";
 import { a100, amdHost, cpuHost, gpuHost, h100, mi300x } from "./support/hosts.ts";

@@ -2,7 +2,7 @@
 
 import type { CoveredClass } from "../cover-classes.ts";
 import type { CoverFleet } from "../cover-fleet.ts";
-import type { HostClass } from "../host-classes.ts";
+import type { HostClass } from "../../resolve/host-classes.ts";
 import { applyChanges } from "../what-if.ts";
 import type { CoverReport } from "../cover-report.ts";
 import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../host/facts.ts";

@@ -9,7 +9,8 @@ import {
   type ImageEffect,
 } from "../../inspect/audit/audit-image.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
-import type { LockedLocal, Measured } from "../../lock/lock.ts";
+import type { LockedLocal } from "../../lock/lock.ts";
+import type { Measured } from "../../lock/requirement.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import type { BuildWatch, BuiltImage } from "../engines/engine.ts";
 import { createOriginReader, isLocal } from "./base-reader.ts";

@@ -1,6 +1,6 @@
 /** One combination of axis values: one image to be. */
 
-import type { Requirement } from "../../lock/lock.ts";
+import type { Requirement } from "../../lock/requirement.ts";
 import type {
   AccelValue,
   AxisValue,

@@ -8,7 +8,7 @@ import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
 import { rocmCompiles } from "../../hardware/rocm-releases.ts";
 import { remember } from "../../io/collections.ts";
-import type { DriverRequirement } from "../../lock/lock.ts";
+import type { DriverRequirement } from "../../lock/requirement.ts";
 import type { AccelValue, ComputeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";

@@ -3,7 +3,7 @@
 import { InternalError } from "../../errors.ts";
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
-import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/lock.ts";
+import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/requirement.ts";
 import { slug } from "../../oci/slug.ts";
 import type { AccelValue, AxisValue, ComputeValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";

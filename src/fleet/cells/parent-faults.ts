@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
-import type { Requirement } from "../../lock/lock.ts";
+import type { Requirement } from "../../lock/requirement.ts";
 import type { Matrix, ParentFleet } from "../matrix/matrix.ts";
 import { mistake, valueProblem } from "../matrix/matrix-problems.ts";
 import type { Cell } from "./cell.ts";

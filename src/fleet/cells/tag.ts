@@ -6,7 +6,7 @@ import { minorOf } from "../../hardware/driver-version.ts";
 import { shortRocm } from "../../hardware/rocm-releases.ts";
 import { isTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
-import type { Requirement } from "../../lock/lock.ts";
+import type { Requirement } from "../../lock/requirement.ts";
 import { type Digest, noDigest } from "../../oci/digest.ts";
 import type { Place, Problem } from "../../errors.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";

@@ -1,7 +1,7 @@
 /** The GPU toolkit of a base image, read in its name. An image keeps the toolkit of its base, so a cell declares the toolkit too. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { type GpuVendor, gpuVendors, vendorsOf } from "../../hardware/requirement.ts";
+import { type GpuVendor, gpuVendors, vendorsOf } from "../../lock/requirement.ts";
 import type { Cell } from "../cells/cell.ts";
 
 export interface BaseToolkit {

@@ -1,7 +1,7 @@
 /** Finds cells that differ in an axis while their Dockerfiles say the same: one image with two names, one of them wrong. */
 
 import type { Problem } from "../../errors.ts";
-import type { GpuVendor } from "../../hardware/requirement.ts";
+import type { GpuVendor } from "../../lock/requirement.ts";
 import type { Matrix, Settings } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";

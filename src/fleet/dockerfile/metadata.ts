@@ -6,7 +6,7 @@
  * - `NVIDIA_*`: NVIDIA Container Toolkit, "Environment variables (OCI spec)"
  */
 
-import type { CudaRequirement, Requirement } from "../../lock/lock.ts";
+import type { CudaRequirement, Requirement } from "../../lock/requirement.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { describingArgs } from "../../oci/build-words.ts";
 import { sortedEntries } from "../../io/collections.ts";

@@ -8,8 +8,8 @@ import {
   type LockedImage,
   type LockedManifest,
   lockSchemaVersion,
-  type Measured,
 } from "../../lock/lock.ts";
+import type { Measured } from "../../lock/requirement.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
 import type { Matrix } from "../matrix/matrix.ts";

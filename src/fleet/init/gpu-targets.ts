@@ -1,7 +1,7 @@
 /** Finds the GPU targets that a build names: in arguments, their defaults, ENV, and flags of compilers in RUN. Pure. */
 
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
-import type { GpuVendor } from "../../hardware/requirement.ts";
+import type { GpuVendor } from "../../lock/requirement.ts";
 import { remember } from "../../io/collections.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";

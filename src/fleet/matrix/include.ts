@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
-import { vendorNames } from "../../hardware/requirement.ts";
+import { vendorNames } from "../../lock/requirement.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
 import { kindOfAxis, valueShapes } from "./value-schemas.ts";

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { onPaths } from "../../hardware/requirement.ts";
+import { onPaths } from "../../lock/requirement.ts";
 
 // zod compiles a function for each shape by default. A matrix is read once, so that compiling takes longer than it saves.
 z.config({ jitless: true });

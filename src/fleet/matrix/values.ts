@@ -1,7 +1,7 @@
 /** Parses the values of axes: one parser for each kind of value. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
+import { findMarch, suggestMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
 import {
   cudaToolkits,
   driverFloor,
@@ -14,9 +14,9 @@ import {
 import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
-import type { DriverRequirement, GpuVendor } from "../../hardware/requirement.ts";
+import type { DriverRequirement, GpuVendor } from "../../lock/requirement.ts";
 import { isRocmRelease, shortRocm } from "../../hardware/rocm-releases.ts";
-import { isSlipOf, suggest, suggestMarch } from "../../io/suggest.ts";
+import { isSlipOf, suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import { parseComputeValue } from "./compute-values.ts";
@@ -293,7 +293,7 @@ export function parseValue(
 }
 
 function unknownMarch(name: string, at: Place): Problem {
-  const near = suggestMarch(name, marchNames());
+  const near = suggestMarch(name);
   const fix = near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`;
   return valueProblem(`unknown march ${JSON.stringify(name)}`, fix, at);
 }

@@ -4,7 +4,7 @@
  * on fetches all that it sees of its platform. The other images are for `resolve`.
  */
 
-import { hasGpuCode } from "../../hardware/requirement.ts";
+import { hasGpuCode } from "../../lock/requirement.ts";
 import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { findMarch, marchesRunning } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";

@@ -2,6 +2,7 @@
 
 import { dirname } from "node:path";
 import { type Problem, throwProblems, usageError } from "../../errors.ts";
+import type { NamedHost } from "../../host/read-hosts.ts";
 import { askGit } from "../../io/git.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { count, firstOf } from "../../io/table.ts";
@@ -21,6 +22,7 @@ import { expandMatrix } from "../cells/expand.ts";
 import { channelGroups } from "../cells/groups.ts";
 import type { Named } from "../cells/tag.ts";
 import type { Matrix } from "../matrix/matrix.ts";
+import { channelLosses } from "./channel-losses.ts";
 import type { ChannelEvent } from "./publication.ts";
 import { moveChannel } from "./move-channel.ts";
 import type { FleetSigner } from "./sign-fleet.ts";
@@ -43,8 +45,8 @@ export interface ChannelMeans {
   /** The fleet that the registry has there. */
   readonly fetch: (reference: ImageReference) => Promise<Lock>;
   readonly signing: FleetSigner | null;
-  /** A line for each way in which hosts lose by a move. */
-  readonly lossesOf: (before: Lock, after: Lock) => Promise<readonly string[]>;
+  /** The hosts that must not lose by a move. */
+  readonly hosts: readonly NamedHost[];
 }
 
 interface Move {
@@ -75,7 +77,7 @@ export async function promoteChannels(
   const moves: Move[] = [];
   for (const { name, fleet } of chosenChannels(own, version, choice)) {
     const before = await servedBy(name, lock, means);
-    moves.push({ name, fleet, losses: before === null ? [] : await means.lossesOf(before, fleet) });
+    moves.push({ name, fleet, losses: before === null ? [] : channelLosses(before, fleet, means.hosts) });
   }
   if (!choice.allowLoss) throwProblems(moves.flatMap(lossOf));
   const { registry, signing } = means;

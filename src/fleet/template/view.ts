@@ -5,7 +5,7 @@ import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
 import { shortRocm } from "../../hardware/rocm-releases.ts";
-import type { DriverRequirement } from "../../lock/lock.ts";
+import type { DriverRequirement } from "../../lock/requirement.ts";
 import type { AccelValue, Bases, ComputeValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
 import { remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";

@@ -3,8 +3,8 @@
 import { ImgmatchError } from "../../errors.ts";
 import { remember, sum } from "../../io/collections.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
-import { type NodeFeatures, readNodeFeature } from "./node-features.ts";
-import { type ResourceSlice, readSlice } from "./resource-slices.ts";
+import { readSlice, type ResourceSlice } from "./resource-slices.ts";
+import { isGpu } from "../pci.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -216,4 +216,47 @@ function refuse(message: string, file: string): ImgmatchError {
     fix: "pass one node: kubectl get node NAME -o json",
     at: { file },
   });
+}
+
+export interface NodeFeatures {
+  readonly node: string;
+  /** Its findings as labels. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** True if the labels name every CPU feature that it knows. */
+  readonly cpuid: boolean;
+  /** `vendor:device` of each GPU; null if it did not look. */
+  readonly gpus: readonly string[] | null;
+}
+
+/** null for an object that names no node. */
+export function readNodeFeature(object: Readonly<Record<string, unknown>>): NodeFeatures | null {
+  const metadata = fieldsOf(object.metadata);
+  const node = text(fieldsOf(metadata.labels)["nfd.node.kubernetes.io/node-name"]);
+  if (node === null) return null;
+  const { flags, attributes, instances } = fieldsOf(fieldsOf(object.spec).features);
+  const elements = (features: unknown, name: string) => fieldsOf(fieldsOf(features)[name]).elements;
+  const found = elements(instances, "pci.device");
+  const devices = Array.isArray(found) ? found.map((each) => textsOf(fieldsOf(each).attributes)) : null;
+  const cpuid = Object.keys(fieldsOf(elements(flags, "cpu.cpuid")));
+  const prefix = "feature.node.kubernetes.io";
+  return {
+    node,
+    labels: {
+      ...prefixed(`${prefix}/cpu-cpuid.`, Object.fromEntries(cpuid.map((name) => [name, "true"]))),
+      ...prefixed(`${prefix}/cpu-model.`, textsOf(elements(attributes, "cpu.model"))),
+      ...prefixed(`${prefix}/kernel-version.`, textsOf(elements(attributes, "kernel.version"))),
+      ...Object.fromEntries(
+        (devices ?? []).map(({ class: kind, vendor }) => [`${prefix}/pci-${kind}_${vendor}.present`, "true"]),
+      ),
+    },
+    cpuid: cpuid.length > 0,
+    gpus:
+      devices
+        ?.filter(({ class: kind = "", vendor = "" }) => isGpu(vendor, `0x${kind}`))
+        .map(({ vendor, device }) => `${vendor}:${device}`) ?? null,
+  };
+}
+
+function prefixed(prefix: string, texts: Readonly<Record<string, string>>) {
+  return Object.fromEntries(Object.entries(texts).map(([name, value]) => [`${prefix}${name}`, value]));
 }

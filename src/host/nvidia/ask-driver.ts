@@ -8,7 +8,7 @@ import type { NvidiaFacts } from "../facts.ts";
 import { probe } from "../probe.ts";
 import { unknownGpu } from "../no-facts.ts";
 import { type CudaDriver, type CudaResult, formatResult, openCuda } from "./cuda-koffi.ts";
-import { cudaLibraries, nvmlLibraries } from "./driver-library.ts";
+import { cudaLibraries, nvmlLibraries } from "./surroundings.ts";
 import { interpretNvml } from "./nvml.ts";
 import { readNvmlWithKoffi } from "./nvml-koffi.ts";
 

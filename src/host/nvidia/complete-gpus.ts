@@ -6,7 +6,7 @@ import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
 import { fieldUnknown, gpuLabel } from "../host-problems.ts";
 import type { PciGpu } from "../pci.ts";
 import { unknownGpu } from "../no-facts.ts";
-import { parseTegraName, type Tegra } from "./tegra.ts";
+import { parseTegraName, type Tegra } from "./surroundings.ts";
 
 export interface CompletedGpus {
   readonly gpus: readonly GpuFacts[];

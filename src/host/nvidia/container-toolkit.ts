@@ -4,7 +4,7 @@
  */
 
 import { compareVersionTexts } from "../../hardware/driver-version.ts";
-import { readContainerRuntime } from "../container-runtime.ts";
+import { isContainer, readContainerRuntime } from "../container-runtime.ts";
 import { type CompatMode, compatModes, type FactsPart, type HostFacts } from "../facts.ts";
 import { type HostIo, textOf } from "../host-io.ts";
 import { knownSources } from "../no-facts.ts";
@@ -120,4 +120,23 @@ function readToml(text: string): ReadonlyMap<string, string> {
     if (key !== undefined && value !== undefined) values.set(table === "" ? key : `${table}.${key}`, value);
   }
   return values;
+}
+
+/**
+ * undefined where the node's absence proves nothing: on a bare host, where nvidia-modprobe makes the node for the first program, and in a
+ * container that was not given CUDA, or no driver at all.
+ */
+export function readUvm(io: HostIo): boolean | undefined {
+  const isGiven = isContainer(io) && io.exists("/dev/nvidiactl") && isGivenCuda(io);
+  return isGiven ? io.exists("/dev/nvidia-uvm") : undefined;
+}
+
+/**
+ * NVIDIA's container toolkit brings the node and libcuda with the capability `compute` alone (libnvidia-container, `src/nvc_mount.c`). A
+ * container without a mark of the toolkit got its devices by hand: LXC, `--device`.
+ */
+function isGivenCuda({ env }: HostIo): boolean {
+  const { NVIDIA_DRIVER_CAPABILITIES: granted, NVIDIA_VISIBLE_DEVICES: devices } = env;
+  if (granted === undefined) return devices === undefined;
+  return granted.split(",").some((each) => ["all", "compute"].includes(each.trim()));
 }

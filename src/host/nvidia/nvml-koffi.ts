@@ -9,7 +9,7 @@ import {
   uint,
   wide,
 } from "./native-library.ts";
-import { type NvmlAnswer, type NvmlDevice, type NvmlReading, nvmlCode, nvmlCodes } from "./nvml-reading.ts";
+import { type NvmlAnswer, nvmlCode, nvmlCodes, type NvmlDevice, type NvmlReading } from "./nvml-reading.ts";
 
 /** Buffer sizes: NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE, both 96; versions take 80. */
 const textBytes = 96;

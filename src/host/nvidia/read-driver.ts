@@ -6,13 +6,11 @@ import type { HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
 import { unknownGpu } from "../no-facts.ts";
 import { completeGpus } from "./complete-gpus.ts";
-import { nvmlLibraries } from "./driver-library.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { interpretNvml } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
-import type { Surroundings } from "./surroundings.ts";
-import type { Tegra } from "./tegra.ts";
+import { nvmlLibraries, type Surroundings, type Tegra } from "./surroundings.ts";
 
 /** NVML, else nvidia-smi, else what the kernel's files say, with the reason for the silence of the others. */
 export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {

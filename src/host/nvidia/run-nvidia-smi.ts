@@ -5,7 +5,6 @@ import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
 import type { CommandResult, HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
 import { unknownGpu, unknownUse } from "../no-facts.ts";
-import { wslLibraries } from "./driver-library.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import {
   parseSmiComplaint,
@@ -17,6 +16,7 @@ import {
   type SmiHeader,
   unknownField,
 } from "./nvidia-smi.ts";
+import { wslLibraries } from "../container-runtime.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** A server without the persistence daemon needs some seconds to wake its eight GPUs. */

@@ -5,15 +5,15 @@ import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-mar
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { parseCudaVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
-import type { GpuVendor } from "../../hardware/requirement.ts";
 import type {
   CudaRequirement,
   DriverRequirement,
-  LockedAdoption,
+  GpuVendor,
   Measured,
   Requirement,
   RocmRequirement,
-} from "../../lock/lock.ts";
+} from "../../lock/requirement.ts";
+import type { LockedAdoption } from "../../lock/lock.ts";
 import { type CompiledFor, requireOf } from "../../resolve/check-image.ts";
 import { servedTargets } from "../amd/amd-libraries.ts";
 import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";

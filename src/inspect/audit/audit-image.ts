@@ -10,7 +10,7 @@ import {
   measuredRules,
   type OnPath,
   type Requirement,
-} from "../../hardware/requirement.ts";
+} from "../../lock/requirement.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { targetsOfAll } from "../amd/amd-libraries.ts";

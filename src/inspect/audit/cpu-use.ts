@@ -8,7 +8,7 @@ import {
   x86Baseline,
 } from "../../hardware/cpu-features.ts";
 import { type CpuArchitecture, findMarch, neededFeatures } from "../../hardware/cpu-marches.ts";
-import type { CpuRequirement } from "../../hardware/requirement.ts";
+import type { CpuRequirement } from "../../lock/requirement.ts";
 import { arm64Rows, undecidedWithSme } from "../cpu/arm64-decoder.ts";
 import { linuxFeature } from "../cpu/x86-features.ts";
 import { atLeast } from "../cpu/cpu-need.ts";

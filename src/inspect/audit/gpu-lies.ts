@@ -3,7 +3,7 @@
 import type { Problem } from "../../errors.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
-import type { CudaRequirement, RocmRequirement } from "../../hardware/requirement.ts";
+import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
 import { amdLibraries, amdTargets, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import { type GpuVendor, mayHideGpuCode } from "../file-inspection.ts";

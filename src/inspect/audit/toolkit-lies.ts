@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
-import type { CudaRequirement } from "../../hardware/requirement.ts";
+import type { CudaRequirement } from "../../lock/requirement.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import { applicationFiles } from "../gpu/gpu-inspection.ts";
 import type { Findings } from "./gpu-lies.ts";

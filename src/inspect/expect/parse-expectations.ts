@@ -2,9 +2,9 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
-import { marchNames } from "../../hardware/cpu-marches.ts";
+import { suggestMarch } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
-import { didYouMean, suggest, suggestMarch } from "../../io/suggest.ts";
+import { didYouMean, suggest } from "../../io/suggest.ts";
 import { type Check, type Operator, targetIsNowhere, targetIsThere } from "./word-checks.ts";
 import { isPtx } from "../gpu/gpu-inspection.ts";
 import { type ExpectationWord, expectationWords, isExpectationWord } from "./expectation-words.ts";
@@ -97,7 +97,7 @@ function parseWord(word: string): ParsedWord[] | Mistake {
     return { message: `${word} is not understood`, fix: `${name} is written ${example}` };
   const found = check(value, known);
   if (found !== null) return [{ kind: name, value, check: found }];
-  const near = name === "march" || name === "may-use" ? suggestMarch(value, marchNames()) : null;
+  const near = name === "march" || name === "may-use" ? suggestMarch(value) : null;
   return {
     message: `${word}: ${JSON.stringify(value)} is no value of ${name}`,
     fix: `${didYouMean(near && `${name}${operator}${near}`)}${name} is written ${example}`,

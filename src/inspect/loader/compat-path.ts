@@ -10,7 +10,7 @@
  * 4. the order of the folders in `ld.so.conf`
  */
 
-import type { OnPath } from "../../hardware/requirement.ts";
+import type { OnPath } from "../../lock/requirement.ts";
 import type { ProgramFacts } from "../file-inspection.ts";
 import type { DriverFiles, LibraryFile } from "../gpu/driver-files.ts";
 import type { ImageStart } from "../image/open-layers.ts";

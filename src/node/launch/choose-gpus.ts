@@ -1,11 +1,11 @@
 /** Chooses the GPUs of a container and the image together: on a mixed host one decides the other. */
 
 import { ImgmatchError, usageError } from "../../errors.ts";
-import type { GpuVendor } from "../../hardware/requirement.ts";
+import type { GpuVendor, Requirement } from "../../lock/requirement.ts";
 import { narrowAmdGpus } from "../../host/amd/amd-visible-devices.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { narrowGpus } from "../../host/nvidia/visible-devices.ts";
-import type { Lock, Requirement } from "../../lock/lock.ts";
+import type { Lock } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { groupBy } from "../../io/collections.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";

@@ -1,8 +1,8 @@
 /** Chooses the image of a launch on this host, and its GPUs. */
 
-import { hasGpuCode } from "../../hardware/requirement.ts";
+import { hasGpuCode, type Requirement } from "../../lock/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
-import type { Lock, Requirement } from "../../lock/lock.ts";
+import type { Lock } from "../../lock/lock.ts";
 import { noMatch } from "../../resolve/nearest.ts";
 import {
   immutableReferenceOf,

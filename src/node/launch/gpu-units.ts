@@ -1,8 +1,7 @@
 /** GPU units that a container can get, and their use. A unit is a GPU, an instance of a GPU in MIG mode, or a partition of an AMD GPU. */
 
-import { type GpuVendor, vendorsOf } from "../../hardware/requirement.ts";
+import { type GpuVendor, type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import type { AmdGpuFacts, GpuFacts, HostFacts, MigInstance } from "../../host/facts.ts";
-import type { Requirement } from "../../lock/lock.ts";
 import { amdGpusOf } from "../../resolve/amd-view.ts";
 
 export type GpuUnit = NvidiaUnit | AmdUnit;

@@ -1,8 +1,7 @@
 /** The interface of launch targets: a target turns a request into a command or documents. */
 
-import type { GpuVendor } from "../../hardware/requirement.ts";
+import type { GpuVendor, Requirement } from "../../lock/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
-import type { Requirement } from "../../lock/lock.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
 import type { GpuUnit } from "./gpu-units.ts";
 

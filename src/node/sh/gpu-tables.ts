@@ -5,7 +5,7 @@ import { amdArchitectures } from "../../hardware/amd-architectures.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
-import type { CudaRequirement, RocmRequirement } from "../../lock/lock.ts";
+import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { checkAmdCode } from "../../resolve/rules/amd-gpus.ts";
 import { checkDriver, driverSteps } from "../../resolve/rules/driver.ts";

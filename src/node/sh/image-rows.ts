@@ -2,8 +2,8 @@
 
 import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-features.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
-import { vendorsOf } from "../../hardware/requirement.ts";
-import type { CudaRequirement, Lock, LockedImage } from "../../lock/lock.ts";
+import { type CudaRequirement, vendorsOf } from "../../lock/requirement.ts";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
 import { compareText } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";

@@ -1,7 +1,7 @@
 /** Reads driver and GPUs from `/proc` and `/sys` in awk, as `host/nvidia/surroundings.ts` and `host/nvidia/read-driver.ts` do. */
 
-import { libraryFolders, wslLibraries } from "../../host/nvidia/driver-library.ts";
-import { tegraChips } from "../../host/nvidia/tegra.ts";
+import { wslLibraries } from "../../host/container-runtime.ts";
+import { libraryFolders, tegraChips } from "../../host/nvidia/surroundings.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 
 const folders = libraryFolders.map((folder) => folder.slice(1)).join(" ");

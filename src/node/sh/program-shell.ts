@@ -1,7 +1,6 @@
 /** The script's shell half: reads the arguments, and the lists and links that awk cannot read, then starts awk. */
 
-import { cdiFolders, enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
-import { wslLibraries } from "../../host/nvidia/driver-library.ts";
+import { cdiFolders, enginePrograms, runtimePrograms, wslLibraries } from "../../host/container-runtime.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 import { amdFacts } from "./program-amd.ts";
 

@@ -1,7 +1,7 @@
 /** Asks nvidia-smi under a time limit and reads its answers in awk, as `host/nvidia/run-nvidia-smi.ts` does. */
 
 import { queryFields } from "../../host/nvidia/nvidia-smi.ts";
-import { wslLibraries } from "../../host/nvidia/driver-library.ts";
+import { wslLibraries } from "../../host/container-runtime.ts";
 
 /** A longer answer is refused by name. dd counts its reads: even a program that writes each line by itself may write so many `pieces`. */
 const most = { pieces: 999, pieceBytes: 128, line: 999, gpus: 256 };
@@ -223,7 +223,7 @@ export const visibleFunctions = String.raw`
     narrow("CUDA_VISIBLE_DEVICES", 1)
     for (i = 0; i < N; i++) if (!(i in hide)) seenby[V++] = i
   }
-  # States in which the driver answers and CUDA fails, as host/nvidia/broken-states.ts and host/nvidia/uvm.ts find them.
+  # States in which the driver answers and CUDA fails, as host/nvidia/broken-states.ts and host/nvidia/container-toolkit.ts find them.
   function states(  i, j) {
     for (j = 0; j < V; j++) {
       i = seenby[j]

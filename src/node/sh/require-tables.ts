@@ -3,7 +3,7 @@
 import { remember } from "../../io/collections.ts";
 import { compareVersionTexts, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
-import type { CudaRequirement } from "../../lock/lock.ts";
+import type { CudaRequirement } from "../../lock/requirement.ts";
 import { brandOf, brandsByName } from "../../resolve/host-view.ts";
 import { parseRequire } from "../../resolve/parse-nvidia-require.ts";
 import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia-require.ts";

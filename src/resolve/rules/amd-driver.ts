@@ -2,7 +2,7 @@
 
 import { type AmdDriver, amdDrivers } from "../../hardware/amd-drivers.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
-import type { RocmRequirement } from "../../lock/lock.ts";
+import type { RocmRequirement } from "../../lock/requirement.ts";
 import type { AmdView } from "../amd-view.ts";
 import { isMisfit } from "../verdict.ts";
 import { checkAmdCode } from "./amd-gpus.ts";

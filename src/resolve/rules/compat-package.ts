@@ -13,7 +13,7 @@ import {
   parseCudaVersion,
   parseDriverVersion,
 } from "../../hardware/driver-version.ts";
-import type { DriverRequirement } from "../../lock/lock.ts";
+import type { DriverRequirement } from "../../lock/requirement.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { type Cure, type DriverService, type Misfit, tiers } from "../verdict.ts";

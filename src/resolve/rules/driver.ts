@@ -11,7 +11,7 @@ import {
   parseCudaVersion,
   parseDriverVersion,
 } from "../../hardware/driver-version.ts";
-import type { CudaRequirement, DriverRequirement } from "../../lock/lock.ts";
+import type { CudaRequirement, DriverRequirement } from "../../lock/requirement.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { DriverService, Misfit } from "../verdict.ts";

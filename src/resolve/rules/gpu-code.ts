@@ -5,7 +5,7 @@ import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../hardware/cuda-
 import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import { compareVersions, minorOf, parseVersion } from "../../hardware/driver-version.ts";
 import { findArchitecture, isDroppedBy } from "../../hardware/gpu-architectures.ts";
-import type { CudaRequirement } from "../../lock/lock.ts";
+import type { CudaRequirement } from "../../lock/requirement.ts";
 import { compareText } from "../../io/collections.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";

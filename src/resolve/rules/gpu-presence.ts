@@ -3,7 +3,7 @@
 import { type ComputeCapability, formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import { type GpuVendor, vendorNames } from "../../hardware/requirement.ts";
+import { type GpuVendor, vendorNames } from "../../lock/requirement.ts";
 import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../hardware/driver-version.ts";
 import type { HostProblem } from "../../host/facts.ts";
 import { isLabelled } from "../../host/host-problems.ts";

@@ -1,6 +1,6 @@
 /** The GPUs that an image is for, and those whose state may make it the wrong answer. */
 
-import { type GpuVendor, gpuVendors, type Requirement, vendorsOf } from "../../hardware/requirement.ts";
+import { type GpuVendor, gpuVendors, type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import { type FitOptions, wantsCpu } from "../resolve-options.ts";
 
 /** `unjudged`: an accelerator without rules, which only a user's word chooses. */

@@ -1,6 +1,6 @@
 /** Rules that no host changes: the user asks for the image, its requirement is understood, and some place has it. */
 
-import type { Requirement } from "../../lock/lock.ts";
+import type { Requirement } from "../../lock/requirement.ts";
 import { unknownNeeds } from "../../lock/parse-requirement.ts";
 import { listSome, misfit } from "../misfit.ts";
 import { checkPins } from "../pins.ts";

@@ -1,6 +1,6 @@
 /** Rule: an image with code for NVIDIA needs GPUs under a driver, a driver that serves its toolkit, and code for every GPU. */
 
-import type { CudaRequirement } from "../../lock/lock.ts";
+import type { CudaRequirement } from "../../lock/requirement.ts";
 import type { HostView, NvidiaView } from "../host-view.ts";
 import { type CodeFit, type GpuFit, isMisfit, type Misfit, type Misfits } from "../verdict.ts";
 import { checkDriver } from "./driver.ts";

@@ -1,6 +1,6 @@
 /** Rule: the base image's `NVIDIA_REQUIRE_CUDA` expression holds, if the host's container runtime checks it. */
 
-import type { CudaRequirement } from "../../lock/lock.ts";
+import type { CudaRequirement } from "../../lock/requirement.ts";
 import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { evaluateRequire, parseRequire, type RequireSubject } from "../parse-nvidia-require.ts";

@@ -1,6 +1,6 @@
 /** Rule: no image is judged by a fact that is unknown. Unknown is not "no". */
 
-import { gpuVendors, vendorNames } from "../../hardware/requirement.ts";
+import { gpuVendors, vendorNames } from "../../lock/requirement.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { HostView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { named } from "../../../src/cover/image-use.ts";
-import { type HostClass, classifyHosts } from "../../../src/cover/host-classes.ts";
+import { type HostClass, classifyHosts } from "../../../src/resolve/host-classes.ts";
 import { coverReport } from "../../../src/cover/cover-report.ts";
 import { checkHostFacts } from "../../../src/host/parse-facts.ts";
 import { answersOf } from "../../../src/cover/page/answers.ts";

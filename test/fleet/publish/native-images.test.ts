@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findMarch, type March, marchPlatform } from "../../../src/hardware/cpu-marches.ts";
-import { measuredRules } from "../../../src/hardware/requirement.ts";
+import { measuredRules } from "../../../src/lock/requirement.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { neededRequirement } from "../../../src/lock/needed-requirement.ts";

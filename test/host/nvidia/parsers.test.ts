@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
 import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../../src/host/nvidia/nvidia-smi.ts";
 import { formatCuda, libraryVersion } from "../../../src/host/nvidia/nvml.ts";
 import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../../src/host/nvidia/proc-reading.ts";
-import { parseDeviceTree, parseTegraName } from "../../../src/host/nvidia/tegra.ts";
+import {
+  parseDeviceTree,
+  parseLibraryTarget,
+  parseTegraName,
+} from "../../../src/host/nvidia/surroundings.ts";
 
 describe("kernel module", () => {
   it("takes the number after the words, not the first in the file", () => {

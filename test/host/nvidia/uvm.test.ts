@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { probeHost } from "../../../src/host/probe-host.ts";
-import { readUvm } from "../../../src/host/nvidia/uvm.ts";
+import { readUvm } from "../../../src/host/nvidia/container-toolkit.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
 import { fixtureHostIo } from "../../support/fixture-host-io.ts";

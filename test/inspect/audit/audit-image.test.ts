@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Requirement } from "../../../src/hardware/requirement.ts";
+import type { Requirement } from "../../../src/lock/requirement.ts";
 import type { AmdCode } from "../../../src/inspect/amd/amd-inspection.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
 import { openFromArchive } from "../../../src/inspect/image/from-archive.ts";

@@ -1,7 +1,7 @@
 /** Opened images as data: files with the code that a test says they have. */
 
 import { createHash } from "node:crypto";
-import type { Requirement } from "../../../src/hardware/requirement.ts";
+import type { Requirement } from "../../../src/lock/requirement.ts";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-image.ts";
 import type { AmdCode } from "../../../src/inspect/amd/amd-inspection.ts";

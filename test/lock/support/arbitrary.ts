@@ -2,8 +2,8 @@
 
 import type { Digest } from "../../../src/oci/digest.ts";
 import fc from "fast-check";
-import { onPaths } from "../../../src/hardware/requirement.ts";
-import type { DriverRequirement, Lock, LockedImage, Measured } from "../../../src/lock/lock.ts";
+import { type DriverRequirement, type Measured, onPaths } from "../../../src/lock/requirement.ts";
+import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 
 const digest = fc
   .array(fc.constantFrom(..."0123456789abcdef"), { minLength: 64, maxLength: 64 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import { launchTargets } from "../../../src/node/launch/launch-targets.ts";
 import type { LaunchRequest } from "../../../src/node/launch/target.ts";
-import type { Requirement } from "../../../src/lock/lock.ts";
+import type { Requirement } from "../../../src/lock/requirement.ts";
 import { accessTo } from "../../../src/node/launch/gpu-needs.ts";
 import { unitsOf } from "../../../src/node/launch/gpu-units.ts";
 import { a100, amdHost, cpuHost, gpu, gpuHost, h100, mi300x } from "../../resolve/support/hosts.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findAmdArchitecture } from "../../../src/hardware/amd-architectures.ts";
 import { cudaOfDriver } from "../../../src/hardware/cuda-toolkits.ts";
-import { hasGpuCode, vendorsOf } from "../../../src/hardware/requirement.ts";
+import { hasGpuCode, vendorsOf } from "../../../src/lock/requirement.ts";
 import type { GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
 import { unknownNvidia } from "../../../src/host/no-facts.ts";
 import type { Lock } from "../../../src/lock/lock.ts";

@@ -7,7 +7,7 @@ import { probeHost } from "../../../src/host/probe-host.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
-import { vendorsOf } from "../../../src/hardware/requirement.ts";
+import { vendorsOf } from "../../../src/lock/requirement.ts";
 import { isOfHost } from "../../../src/resolve/verdict.ts";
 import { anyLock } from "../../properties/support/machines.ts";
 import { byIndex } from "../../oci/registry/support/index-of-lock.ts";

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { jsonLines, longestLine } from "../../../src/oci/engine/json-lines.ts";
+import { jsonLines, longestLine } from "../../../src/oci/engine/api.ts";
 import { isLinear, measureGrowth } from "../../properties/support/growth.ts";
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

@@ -2,7 +2,6 @@
 
 import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseCpuinfo } from "../../../src/host/cpu/cpuinfo.ts";
-import { parseLibraryTarget } from "../../../src/host/nvidia/driver-library.ts";
 import { kernelNumber } from "../../../src/host/fact-grammar.ts";
 import {
   parseSmiComplaint,
@@ -13,7 +12,11 @@ import {
 } from "../../../src/host/nvidia/nvidia-smi.ts";
 import { formatBus } from "../../../src/host/pci.ts";
 import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../../src/host/nvidia/proc-reading.ts";
-import { parseDeviceTree, parseTegraRelease } from "../../../src/host/nvidia/tegra.ts";
+import {
+  parseDeviceTree,
+  parseLibraryTarget,
+  parseTegraRelease,
+} from "../../../src/host/nvidia/surroundings.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";
 
 export const hostReaders: Readonly<Record<string, Reader>> = {

@@ -3,15 +3,14 @@
 import fc from "fast-check";
 import { compatModes } from "../../../src/host/facts.ts";
 import type { AmdGpuFacts, DriverScale, GpuFacts, HostFacts, HostProblem } from "../../../src/host/facts.ts";
-import type {
-  CudaRequirement,
-  DriverRequirement,
-  Lock,
-  LockedImage,
-  Requirement,
-  RocmRequirement,
-} from "../../../src/lock/lock.ts";
-import { onPaths } from "../../../src/hardware/requirement.ts";
+import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
+import {
+  type CudaRequirement,
+  type DriverRequirement,
+  onPaths,
+  type Requirement,
+  type RocmRequirement,
+} from "../../../src/lock/requirement.ts";
 import { amdGpu, gpu } from "../../resolve/support/hosts.ts";
 import { digest, lockOf } from "../../resolve/support/locks.ts";
 

@@ -1,12 +1,7 @@
 /** Locks for tests: images with requirements, everything else filled in. */
 
-import type {
-  CudaRequirement,
-  Lock,
-  LockedImage,
-  Requirement,
-  RocmRequirement,
-} from "../../../src/lock/lock.ts";
+import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
+import type { CudaRequirement, Requirement, RocmRequirement } from "../../../src/lock/requirement.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { levelV3 } from "./hosts.ts";
 

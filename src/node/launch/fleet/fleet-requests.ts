@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
-import { type GpuVendor, hasGpuCode, vendorsOf } from "../../../hardware/requirement.ts";
+import { type GpuVendor, hasGpuCode, vendorsOf } from "../../../lock/requirement.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost } from "../../../host/no-facts.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";

@@ -8,11 +8,11 @@ import { amdArchitectures, findAmdArchitecture } from "../../../hardware/amd-arc
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
 import { cudaOfDriver, driverBranches } from "../../../hardware/cuda-toolkits.ts";
 import { compareMinor, parseCudaVersion, parseVersion } from "../../../hardware/driver-version.ts";
-import type { GpuVendor } from "../../../hardware/requirement.ts";
+import type { DriverRequirement, GpuVendor } from "../../../lock/requirement.ts";
 import { unknownAmdGpu, unknownHost } from "../../../host/no-facts.ts";
 import { groupBy } from "../../../io/collections.ts";
 import { alternativesOf } from "../../../lock/alternatives.ts";
-import type { DriverRequirement, Lock, LockedImage } from "../../../lock/lock.ts";
+import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { viewAmd } from "../../../resolve/amd-view.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
 import { askNow, isEligible } from "../../../resolve/check-fit.ts";

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { hasGpuCode } from "../../../hardware/requirement.ts";
+import { hasGpuCode } from "../../../lock/requirement.ts";
 import type { HostFacts } from "../../../host/facts.ts";
 import { groupBy, sortedEntries } from "../../../io/collections.ts";
 import type { Lock } from "../../../lock/lock.ts";

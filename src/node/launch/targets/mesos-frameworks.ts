@@ -15,7 +15,7 @@
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
 import { refuseAmd, wholeGpus } from "../gpu-needs.ts";
-import { hasGpuCode } from "../../../hardware/requirement.ts";
+import { hasGpuCode } from "../../../lock/requirement.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";

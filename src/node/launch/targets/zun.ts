@@ -3,7 +3,7 @@
  * openstack/zun, zun/common/utils.py (image names) and zun/scheduler/filters.
  */
 
-import { hasGpuCode } from "../../../hardware/requirement.ts";
+import { hasGpuCode } from "../../../lock/requirement.ts";
 import { assignments, flag, flags, given } from "../fields.ts";
 import { referenceParts } from "../../../oci/immutable-reference.ts";
 import { labelNames } from "../labels/vocabulary.ts";

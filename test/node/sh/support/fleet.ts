@@ -1,7 +1,8 @@
 /** A fleet that asks the script for everything that a rule can: marches of four architectures, every driver mode, expressions. */
 
 import { marchFeatures, findMarch } from "../../../../src/hardware/cpu-marches.ts";
-import type { CudaRequirement, Lock, LockedImage } from "../../../../src/lock/lock.ts";
+import type { Lock, LockedImage } from "../../../../src/lock/lock.ts";
+import type { CudaRequirement } from "../../../../src/lock/requirement.ts";
 import { cuda, image, lockOf } from "../../../resolve/support/locks.ts";
 
 const platforms = {

@@ -2,9 +2,9 @@
 
 import {
   type NvmlAnswer,
+  nvmlCodes,
   type NvmlDevice,
   type NvmlReading,
-  nvmlCodes,
 } from "../../../../src/host/nvidia/nvml-reading.ts";
 import type { SmiAnswers } from "./machine.ts";
 

@@ -5,8 +5,8 @@ import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { amdGpusOf } from "../resolve/amd-view.ts";
-import { type HostView, viewHost } from "../resolve/host-view.ts";
+import { amdGpusOf } from "./amd-view.ts";
+import { type HostView, viewHost } from "./host-view.ts";
 
 export interface HostClass {
   /** The facts of the first host. The others differ only in facts that no rule asks for. */
