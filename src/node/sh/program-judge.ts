@@ -128,7 +128,7 @@ export const runtimeFunctions = String.raw`
     for (i = 1; i <= k; i++) if (a[i] in has) { runtime = 2; return }
     if (slurp("/etc/docker/daemon.json") && namesnvidia(text)) { runtime = 2; return }
     k = split("ENGINES", a)
-    for (i = 1; i <= k; i++) if (a[i] in has) { runtime = 3; return }
+    for (i = 1; !wsl && i <= k; i++) if (a[i] in has) { runtime = 3; return }
     runtime = 4
   }
   # 1 if "runtimes" of a daemon.json has the key "nvidia".
