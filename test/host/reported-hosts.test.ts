@@ -48,9 +48,14 @@ function lockFor(name: string): Lock {
 
 async function hostOf(name: string): Promise<HostFacts> {
   const node = join(samples, name, "node.json");
-  return existsSync(node)
-    ? readHost(readFileSync(node, "utf8"), "node.json")
-    : probeHost(fixtureHostIo(join(samples, name)));
+  if (existsSync(node)) return readHost(readFileSync(node, "utf8"), "node.json");
+  const io = fixtureHostIo(join(samples, name));
+  const readNvml = async (paths: readonly string[]) => {
+    const nvml = await io.readNvml(paths);
+    // The samples have an empty list for MIG that is off.
+    return nvml && { ...nvml, devices: nvml.devices.map((each) => ({ ...each, mig: { value: null } })) };
+  };
+  return probeHost({ ...io, readNvml });
 }
 
 /** The winner, and each refusal as its code, message and cure. */

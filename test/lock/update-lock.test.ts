@@ -45,7 +45,9 @@ function deadPid(): number {
 
 /** Where a lock may be written, in a folder of its own. */
 function lockPath(): string {
-  return join(makeFolder({ "images/.keep": "" }), "images", "imgmatch.lock.json");
+  const folder = join(makeFolder({}), "images");
+  mkdirSync(folder);
+  return join(folder, "imgmatch.lock.json");
 }
 
 describe("the lock on disk", () => {

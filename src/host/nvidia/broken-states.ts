@@ -1,6 +1,6 @@
 /** States in which the driver answers and CUDA fails before its first kernel, by the facts that tell them. */
 
-import type { FabricState, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
+import type { FabricState, HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import { emptyMig, fabricNotReady, noUvm } from "../host-problems.ts";
 
 /** CUDA waits for the registration with the fabric, and fails with 802 where none comes (NVIDIA, Fabric Manager User Guide). */
@@ -12,16 +12,9 @@ const isReady = {
   failed: false,
 } as const satisfies Record<FabricState, boolean>;
 
-/** Compute capabilities with MIG: A30 and A100, Hopper, Blackwell; no GeForce has it (NVIDIA, MIG User Guide, "Supported GPUs"). */
-const divided: readonly (string | null)[] = ["8.0", "9.0", "10.0", "10.3", "12.0", null];
-
-function canBeDivided({ compute, class: kind }: GpuFacts): boolean {
-  return kind !== "geforce" && divided.includes(compute);
-}
-
 function stateProblems({ driver, gpus, uvm }: NvidiaFacts): readonly HostProblem[] {
   const waiting = gpus.filter(({ fabric = "none" }) => !isReady[fabric]);
-  const undivided = gpus.filter((gpu) => gpu.mig?.length === 0 && canBeDivided(gpu));
+  const undivided = gpus.filter(({ mig }) => mig?.length === 0);
   return [
     ...(waiting.length === 0 ? [] : [fabricNotReady(waiting, driver)]),
     ...(undivided.length === 0 ? [] : [emptyMig(undivided)]),
