@@ -23,12 +23,7 @@ export function effectiveText(
     if (keyword === "FROM") stage++;
     return !/^(LABEL|MAINTAINER)$/.test(keyword) && used.has(stage);
   });
-  const firstFrom = kept.findIndex(({ keyword }) => keyword === "FROM");
-  const effective = kept.filter((each, index) => {
-    if (each.keyword !== "ARG") return true;
-    return isSeen(each, kept.slice(index + 1), firstFrom < 0 || index < firstFrom);
-  });
-  const lines = effective.map(
+  const lines = withoutUnseen(kept).map(
     (each) => `${each.text.trim()}\n${each.documents}${valuesOf(each, options.args ?? {})}`,
   );
   return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
@@ -48,14 +43,45 @@ function namesOf({ text }: Instruction): readonly string[] {
   return assignmentsIn(text).flatMap(({ name }) => /^\w+/.exec(name)?.[0] ?? []);
 }
 
-/** An argument before the first `FROM` reaches a stage only if a `FROM` or an `ARG` names it. */
-function isSeen(argument: Instruction, all: readonly Instruction[], isGlobal: boolean): boolean {
-  if (!isGlobal && all.some(isRun)) return true;
-  const later = isGlobal ? all.filter(({ keyword }) => keyword === "FROM" || keyword === "ARG") : all;
-  const names = namesOf(argument).join("|");
-  if (names === "") return true;
-  const named = new RegExp(`\\$\\{?(?:${names})\\b|^\\s*ARG\\s(?:.*\\s)?(?:${names})(?:\\s|$)`, "i");
-  return later.some((each) => named.test(each.text) || named.test(each.documents));
+/** Reads from the end, so that each argument meets what stands behind it once. */
+function withoutUnseen(all: readonly Instruction[]): readonly Instruction[] {
+  const firstFrom = all.findIndex(({ keyword }) => keyword === "FROM");
+  const named = new Set<string>();
+  // An argument before the first `FROM` reaches a stage only if a `FROM` or an `ARG` names it.
+  const namedGlobally = new Set<string>();
+  let isBeforeRun = false;
+  const kept = all
+    .map((_, index) => all.length - 1 - index)
+    .filter((index) => {
+      const each = all[index];
+      if (each === undefined) return false;
+      const isGlobal = firstFrom < 0 || index < firstFrom;
+      const isKept =
+        each.keyword !== "ARG" ||
+        (!isGlobal && isBeforeRun) ||
+        isSeen(each, isGlobal ? namedGlobally : named);
+      isBeforeRun ||= isRun(each);
+      for (const name of mentionsIn(each)) {
+        named.add(name);
+        if (each.keyword === "FROM" || each.keyword === "ARG") namedGlobally.add(name);
+      }
+      return isKept;
+    });
+  return kept.reverse().flatMap((index) => all[index] ?? []);
+}
+
+function isSeen(argument: Instruction, mentioned: ReadonlySet<string>): boolean {
+  const names = namesOf(argument);
+  return names.length === 0 || names.some((name) => mentioned.has(name.toLowerCase()));
+}
+
+/** The variables that an instruction names, in lower case: `$NAME`, `${NAME…`, and `ARG NAME` without a default. */
+function mentionsIn({ text, documents }: Instruction): readonly string[] {
+  const found = [text, documents].flatMap((each) => [
+    ...Array.from(each.matchAll(/\$\{?(\w+)/g), ([, name = ""]) => name),
+    ...(/^\s*ARG\s/i.test(each) ? each.split(/\s+/).filter((word) => /^\w+$/.test(word)) : []),
+  ]);
+  return found.map((name) => name.toLowerCase());
 }
 
 function isRun({ text }: Instruction): boolean {

@@ -25,11 +25,15 @@ export interface Difference {
   readonly cell: string | null;
 }
 
-/** The arguments of `docker build` for a cell, and what hosts are told of its image. */
-interface CellBuild extends Omit<OriginalBuild, "name" | "left" | "ofRun"> {
-  readonly cell: string;
+/** The arguments of `docker build`, and what hosts are told of the image. */
+interface Compared extends Omit<OriginalBuild, "name" | "left" | "ofRun"> {
   readonly accelerator: string | null;
-  readonly targets: readonly string[];
+  /** Sorted GPU code. */
+  readonly targets: string;
+}
+
+interface CellBuild extends Compared {
+  readonly cell: string;
 }
 
 /** Throws what planning the matrix throws: no build is equal to a cell that no plan has. */
@@ -41,20 +45,49 @@ export async function compareBuilds(
 ): Promise<readonly ComparedBuild[]> {
   const fleet = await openFleet(matrixFile, { text: yaml });
   const cells = checkedCells(fleet, []).map((cell) => cellBuild(cell, fleet));
+  const platforms = new Set(cells.map(({ platform }) => platform));
+  const byKey = new Map(cells.map((cell) => [keyOf(cell, dockerfileOf(cell.dockerfile).defaults), cell]));
   return builds.map((build) => {
     const dockerfile = dockerfileOf(build.dockerfile);
     const told = toldOf(build, dockerfile);
-    const nearest = cells
-      .map((cell) => ({
-        cell,
-        differences: [...differencesOf(build, cell, dockerfile.defaults), ...toldOtherwise(told, cell)],
-      }))
-      .sort((one, other) => one.differences.length - other.differences.length)[0];
-    const left = build.left.map((original): Difference => ({ what: "left", original, cell: null }));
-    const differences = [...(nearest?.differences ?? []), ...left];
-    const equal = nearest !== undefined && differences.length === 0;
-    return { name: build.name, cell: nearest?.cell.cell ?? null, equal, differences };
+    const whole = { ...build, ...namesOf(told) };
+    const { defaults } = dockerfile;
+    const keys = [build.platform ?? [...platforms]]
+      .flat()
+      .map((platform) => keyOf({ ...whole, platform }, defaults));
+    const equal = keys.flatMap((key) => byKey.get(key) ?? [])[0];
+    const nearest = equal ?? nearestOf(cells, (cell) => differencesOf(whole, cell, defaults).length);
+    const left = [
+      ...build.left,
+      ...(told.targets?.isUnknown ? [`GPU targets: ${told.targets.text ?? "named nowhere"}`] : []),
+    ].map((original): Difference => ({ what: "left", original, cell: null }));
+    const differences = [
+      ...(nearest === undefined || equal !== undefined ? [] : differencesOf(whole, nearest, defaults)),
+      ...left,
+    ];
+    return {
+      name: build.name,
+      cell: nearest?.cell ?? null,
+      equal: equal !== undefined && differences.length === 0,
+      differences,
+    };
   });
+}
+
+/** Equal for a build and its cell. A missing argument has the Dockerfile's default. */
+function keyOf(build: Compared, defaults: Defaults): string {
+  const { dockerfile, context, target, platform, args, accelerator, targets } = build;
+  const own = Object.entries(args).filter(([name, text]) => text !== (defaults.get(name) ?? null));
+  return JSON.stringify([dockerfile, context, target, platform, own.sort(), accelerator, targets]);
+}
+
+function nearestOf<Item>(items: readonly Item[], distanceOf: (item: Item) => number): Item | undefined {
+  let found: { readonly item: Item; readonly distance: number } | null = null;
+  for (const item of items) {
+    const distance = distanceOf(item);
+    if (found === null || distance < found.distance) found = { item, distance };
+  }
+  return found?.item;
 }
 
 function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
@@ -67,7 +100,7 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
     platform: cell.platform,
     args: dockerfileOf(cell).args,
     accelerator: cell.accel && acceleratorOf(cell.accel),
-    targets: requires.cuda?.code ?? requires.rocm?.code ?? [],
+    targets: [...(requires.cuda?.code ?? requires.rocm?.code ?? [])].sort().join(", "),
   };
 }
 
@@ -76,7 +109,7 @@ function acceleratorOf({ toolkit, rocm, other }: AccelValue): string | null {
   return rocm !== null ? formatToolkit({ vendor: "amd", version: rocm }) : other;
 }
 
-function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults): readonly Difference[] {
+function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): readonly Difference[] {
   const names = new Set([...Object.keys(build.args), ...Object.keys(cell.args)]);
   return unequal([
     ["file", build.dockerfile, cell.dockerfile],
@@ -84,24 +117,19 @@ function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults
     ["target", build.target, cell.target],
     ["platform", build.platform ?? cell.platform, cell.platform],
     ...Array.from(names, (name) => {
-      // A missing argument has the Dockerfile's default.
       const standard = defaults.get(name) ?? null;
       return [`args.${name}`, build.args[name] ?? standard, cell.args[name] ?? standard] as const;
     }),
+    ["accelerator", build.accelerator, cell.accelerator],
+    ["GPU targets", build.targets, cell.targets],
   ]);
 }
 
-function toldOtherwise({ accelerator, targets }: Told, cell: CellBuild): readonly Difference[] {
-  const named = accelerator && formatToolkit({ ...accelerator, version: accelerator.release });
-  return [
-    ...unequal([
-      ["accelerator", named, cell.accelerator],
-      ["GPU targets", codeOf(targets?.computes ?? []), [...cell.targets].sort().join(", ")],
-    ]),
-    ...(targets?.isUnknown
-      ? [{ what: "left", original: `GPU targets: ${targets.text ?? "named nowhere"}`, cell: null }]
-      : []),
-  ];
+function namesOf({ accelerator, targets }: Told): Pick<Compared, "accelerator" | "targets"> {
+  return {
+    accelerator: accelerator && formatToolkit({ ...accelerator, version: accelerator.release }),
+    targets: codeOf(targets?.computes ?? []),
+  };
 }
 
 function unequal(

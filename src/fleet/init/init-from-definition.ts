@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
-import { groupBy } from "../../io/collections.ts";
+import { groupBy, remember } from "../../io/collections.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { count } from "../../io/table.ts";
@@ -58,14 +58,15 @@ export async function initFromDefinition(
   const dockerfileOf = await readDockerfiles(folder, all);
   const normal = normalBuilds(all, dockerfileOf);
   const path = join(folder, matrixFile);
+  const attempts = new Map<readonly OriginalBuild[], Promise<Attempt>>();
   const attemptOf = (builds: readonly OriginalBuild[]) =>
-    bestAttempt(builds, { path, dockerfileOf, options });
+    remember(attempts, builds, () => bestAttempt(builds, { path, dockerfileOf, options }));
   const compared = normal.builds.map((build) => ({ build, obstacle: obstacleOf(build, dockerfileOf) }));
   const possible = compared.flatMap(({ build, obstacle }) => (obstacle === null ? [build] : []));
   const found = await faultyBuilds(possible, attemptOf);
   // If all are faulty, the matrix of all shows the mistakes with their places.
   const faulty = found.size < possible.length ? found : new Map<OriginalBuild, Difference>();
-  const builds = possible.filter((build) => !faulty.has(build));
+  const builds = faulty.size === 0 ? possible : possible.filter((build) => !faulty.has(build));
   const others = compared.flatMap(({ build, obstacle }) => {
     const fault = obstacle ?? faulty.get(build) ?? null;
     return fault === null ? [] : [unlike(build.name, fault)];

@@ -1,7 +1,7 @@
 /** Reads the builds of a GitHub workflow, of the workflows and actions of the repository that it calls, and of the bake files that it names. */
 
 import { posix } from "node:path";
-import { ImgmatchError } from "../../errors.ts";
+import { ImgmatchError, usageError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { commandBuilds, withoutAssigned } from "./build-commands.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
@@ -32,10 +32,20 @@ export interface BakeRequest {
 /** GitHub calls no deeper. */
 const deepestCall = 10;
 
+/** A matrix of calls in a called workflow makes ever more jobs. */
+const mostJobs = 5_000;
+
 /** @param data of the YAML, with numbers, booleans and null as GitHub reads them */
 export async function readWorkflow(data: unknown, repository: Repository): Promise<Definition> {
   const notes: string[] = [];
-  const builds = await workflowBuilds(data, { repository, notes, inputs: null, caller: "", depth: 0 });
+  const builds = await workflowBuilds(data, {
+    repository,
+    notes,
+    inputs: null,
+    caller: "",
+    depth: 0,
+    jobs: new Set(),
+  });
   return { builds: withOwnNames(builds), notes: [...new Set(notes)] };
 }
 
@@ -46,6 +56,8 @@ interface Reading extends Pick<Contexts, "inputs"> {
   /** The name of the calling job, with a blank; empty for the workflow itself. */
   readonly caller: string;
   readonly depth: number;
+  /** The rows of all jobs so far. */
+  readonly jobs: Set<JobRow>;
 }
 
 async function workflowBuilds(data: unknown, reading: Reading): Promise<readonly OriginalBuild[]> {
@@ -57,11 +69,19 @@ async function workflowBuilds(data: unknown, reading: Reading): Promise<readonly
     const rows = rowsOf(settled(matrix, { matrix: {}, env: {}, inputs: reading.inputs }));
     if (rows === null) {
       reading.notes.push(
-        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${JSON.stringify(matrix)}`,
+        `job ${id}: its matrix is made when it runs, or has more rows than GitHub takes, so nobody knows its rows: ${JSON.stringify(matrix).slice(0, 200)}`,
       );
       continue;
     }
-    for (const row of rows) builds.push(...(await jobBuilds({ id, job, row, workflow }, reading)));
+    for (const row of rows) {
+      const each = { id, job, row, workflow };
+      if (reading.jobs.add(each).size > mostJobs)
+        throw usageError(
+          `the workflow has more than ${mostJobs} jobs, those of called workflows among them`,
+          "name a workflow that it calls",
+        );
+      builds.push(...(await jobBuilds(each, reading)));
+    }
   }
   return builds;
 }

@@ -231,5 +231,8 @@ function isItsLabel(axis: Axis, { cells }: Column): boolean {
 function put(settings: Settings, column: string, text: string | null): void {
   if (text === null) return;
   if (column === "template" || column === "target" || column === "context") settings[column] = text;
-  else settings.args = { ...settings.args, [column.replace(/^arg:/, "")]: text };
+  else {
+    settings.args ??= {};
+    settings.args[column.replace(/^arg:/, "")] = text;
+  }
 }

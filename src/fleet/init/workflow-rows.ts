@@ -4,13 +4,18 @@ import { fieldsOf } from "../../io/json.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** null for a matrix that is made at run time. A value of a row may be unknown. */
+/** GitHub runs 256 jobs of a matrix at most, after its exclusions. */
+const mostRows = 3_000;
+
+/** null for a matrix that is made at run time, or has more rows than GitHub takes. A value of a row may be unknown. */
 export function rowsOf(matrix: unknown): readonly Row[] | null {
   if (matrix === undefined || matrix === null) return [{}];
   const { include, exclude, ...axes } = fieldsOf(matrix);
   const written = [include ?? [], exclude ?? [], ...Object.values(axes)];
   if (Object.keys(fieldsOf(matrix)).length === 0 || !written.every(Array.isArray)) return null;
   const names = Object.keys(axes);
+  const size = names.reduce((all, axis) => all * listOf(axes[axis]).length, 1);
+  if (Math.max(size, listOf(include).length, listOf(exclude).length) > mostRows) return null;
   const product = names.reduce<readonly Row[]>(
     (rows, axis) => rows.flatMap((row) => listOf(axes[axis]).map((value) => ({ ...row, [axis]: value }))),
     names.length === 0 ? [] : [{}],

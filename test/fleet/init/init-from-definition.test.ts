@@ -478,6 +478,25 @@ jobs:
     });
   });
 
+  test("with endless rows or jobs is refused", async () => {
+    const ten = JSON.stringify(Array.from({ length: 10 }, (_, at) => at));
+    const axes = [..."abcdefghi"].map((name) => `${name}: ${ten}`).join(", ");
+    const wide = built(`strategy: { matrix: { ${axes} } }`);
+    await expect(taken({ "w.yml": wide, Dockerfile: "FROM a\n" }, "w.yml")).rejects.toThrow(
+      /more rows than GitHub takes/,
+    );
+    const deep = `on: { workflow_call: {} }\njobs: { a: { strategy: { matrix: { a: ${ten} } }, uses: ./w.yml } }\n`;
+    await expect(taken({ "w.yml": deep }, "w.yml")).rejects.toThrow(/more than 5000 jobs/);
+  });
+
+  test("with thousands of arguments is read in time that grows with their number", async () => {
+    const names = Array.from({ length: 20_000 }, (_, at) => `A${at}`);
+    const text = built("runs-on: ubuntu-latest", names.map((name) => `${name}=1`).join("\\n"));
+    const dockerfile = `FROM a\n${names.map((name) => `ARG ${name}\n`).join("")}`;
+    const { differ } = await taken({ "w.yml": text, Dockerfile: dockerfile }, "w.yml");
+    expect(differ).toEqual([]);
+  });
+
   test("that plan refuses has no build that is equal", async () => {
     const files = {
       "w.yml": built("runs-on: ubuntu-latest"),
