@@ -11,8 +11,7 @@ import { evidence as evidenceCheck } from "./evidence.ts";
 import { findEvidence } from "./find-evidence.ts";
 import { type ExpectedPlace, requireExpected } from "./index-place.ts";
 import { readTrustedIdentity, readTrustedKey, requireSafe, type TrustedSigner } from "./trusted-signers.ts";
-import { findRule } from "./policy/policy.ts";
-import type { PolicySigner, TrustPolicy, TrustRule } from "./policy/policy.ts";
+import { findRule, type PolicySigner, type TrustPolicy, type TrustRule } from "./policy/policy.ts";
 import { takeForward } from "./seen-indexes.ts";
 import {
   fetchPublicRoot,

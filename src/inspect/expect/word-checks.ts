@@ -9,8 +9,7 @@ import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import { count } from "../../io/table.ts";
 import { amdLibraries, amdOf, amdTargets } from "../amd/amd-libraries.ts";
 import { atLeast, type FeatureNeed } from "../cpu/cpu-need.ts";
-import type { InspectedFile } from "../file-inspection.ts";
-import { type GpuVendor, mayHideGpuCode } from "../file-inspection.ts";
+import { type GpuVendor, type InspectedFile, mayHideGpuCode } from "../file-inspection.ts";
 import { applicationFiles, cudaTargets, gpuOf } from "../gpu/gpu-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 

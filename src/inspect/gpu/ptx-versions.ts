@@ -3,43 +3,10 @@
 import { toolkitTargets } from "../../hardware/cuda-toolkits.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { entryKind, type FatbinEntry } from "./fatbin.ts";
+import table from "./ptx-versions.json" with { type: "json" };
 
 /** Source: PTX ISA, "Release Notes", table of the release history; NVIDIA/cuda-python `_ptx_utils.py`; from 9.2 on: ptxas itself. */
-const toolkits: Readonly<Record<string, string>> = {
-  "4.2": "7.0",
-  "4.3": "7.5",
-  "5.0": "8.0",
-  "6.0": "9.0",
-  "6.1": "9.1",
-  "6.2": "9.2",
-  "6.3": "10.0",
-  "6.4": "10.1",
-  "6.5": "10.2",
-  "7.0": "11.0",
-  "7.1": "11.1",
-  "7.2": "11.2",
-  "7.3": "11.3",
-  "7.4": "11.4",
-  "7.5": "11.5",
-  "7.6": "11.6",
-  "7.7": "11.7",
-  "7.8": "11.8",
-  "8.0": "12.0",
-  "8.1": "12.1",
-  "8.2": "12.2",
-  "8.3": "12.3",
-  "8.4": "12.4",
-  "8.5": "12.5",
-  "8.6": "12.7",
-  "8.7": "12.8",
-  "8.8": "12.9",
-  "9.0": "13.0",
-  "9.1": "13.1",
-  "9.2": "13.2",
-  "9.3": "13.3",
-  "9.4": "13.4",
-  "9.5": "13.5",
-};
+const toolkits: Readonly<Record<string, string>> = table;
 
 /**
  * The range of toolkits of which one was the first to write a PTX ISA. No toolkit in the tables wrote an unknown ISA: such an ISA is newer

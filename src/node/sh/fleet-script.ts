@@ -1,8 +1,7 @@
 /** Writes the resolver of a fleet as one POSIX script: the rules as tables, and sh and awk that read them. */
 
 import { InternalError } from "../../errors.ts";
-import { driverBranches } from "../../hardware/cuda-toolkits.ts";
-import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
+import { cudaOfDriver, driverBranches } from "../../hardware/cuda-toolkits.ts";
 import { classRules } from "../../hardware/gpu-class.ts";
 import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
 import { formatLock } from "../../lock/format-lock.ts";
