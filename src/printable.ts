@@ -18,12 +18,12 @@ const allButLines = new RegExp(all.source.replace("\\u0000-\\u001f", "\\u0000-\\
 
 /** Makes a text one line: every such character becomes its JSON escape, `\u001b`. Nothing else changes. */
 export function printable(text: string): string {
-  return text.replace(all, escaped);
+  return text.replace(all, jsonEscape);
 }
 
 /** For a text whose line breaks and tabs are the program's own: JSON, YAML, a script. */
 export function printableLines(text: string): string {
-  return text.replace(allButLines, escaped);
+  return text.replace(allButLines, jsonEscape);
 }
 
 /** Joins the lines of a report and ends each with a line break. A line break inside a line is escaped. */
@@ -40,8 +40,8 @@ export function hasPrintableLines(text: string): boolean {
   return text.search(allButLines) < 0;
 }
 
-function escaped(characters: string): string {
-  // A surrogate pair becomes two escapes.
+/** `\u001b`; a surrogate pair becomes two escapes. */
+export function jsonEscape(characters: string): string {
   return [...Array(characters.length).keys()]
     .map((at) => `\\u${characters.charCodeAt(at).toString(16).padStart(4, "0")}`)
     .join("");

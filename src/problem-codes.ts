@@ -123,11 +123,11 @@ export const problemCodes = {
   HOST_UNSUPPORTED: host,
   /** Broken: kernel module and user-space library have different versions, mostly after an update. → Reboot, or unload and load the nvidia modules. */
   HOST_DRIVER_LIBRARY_MISMATCH: host,
-  /** There is a GPU and no kernel module; or `prove` finds no driver to ask. → Install the driver, or run `modprobe nvidia`. */
+  /** There is a GPU and no kernel module; or `prove` finds no driver to ask. → Install the driver that the message names, or run `modprobe nvidia`. */
   HOST_NO_DRIVER: host,
-  /** nouveau holds the GPU. → Blacklist nouveau, install NVIDIA's driver, reboot. */
+  /** nouveau or NovaCore holds the GPU. → Blacklist the module that the message names, install NVIDIA's driver, reboot. */
   HOST_NOUVEAU: host,
-  /** Broken: the driver is loaded and finds no GPU, or fewer than the PCI bus has. → See dmesg; power-cycle. */
+  /** Broken: the driver is loaded and finds no GPU, or fewer than the PCI bus has. → Install the flavor or branch that the message names; without a name see dmesg, and power-cycle. */
   HOST_NO_DEVICES: host,
   /** Broken: a GPU has fallen off the bus. → See dmesg for Xid 79; power-cycle; check power, cooling and slot. */
   HOST_GPU_LOST: host,
@@ -135,7 +135,7 @@ export const problemCodes = {
   HOST_GPU_TAKEN: host,
   /** The GPU does not tell a fact, such as its compute capability. → Update the driver, or write the value into a facts file. */
   HOST_GPU_FIELD_UNKNOWN: host,
-  /** This driver branch does not drive this card. → Install the branch that the message names. */
+  /** This driver, its branch or its flavor, does not drive this card. → Do as the message says: another branch or flavor, or another machine for one card. */
   HOST_GPU_UNSUPPORTED_BY_DRIVER: host,
   /** Broken: the driver answers with an error. → See dmesg for NVRM and Xid lines. Restart the container, or reload the modules, or reboot. */
   HOST_NVML_FAILED: host,

@@ -23,8 +23,8 @@ export const hiddenFeatures: ReadonlySet<string> = new Set(
  * @param vendor `vendor_id` of /proc/cpuinfo
  * @param family `cpu family`
  * @param model `model`, decimal in /proc/cpuinfo
- * @param visible the features that the kernel does print; a hidden feature is inferred only where the visible one that it
- *   extends is there, since a hypervisor that masks AMX masks all of it
+ * @param visible the features that the kernel prints; a hidden feature counts only beside the visible feature that it extends, since a
+ *   hypervisor that masks AMX masks all of AMX
  */
 export function inferHiddenFeatures(
   vendor: string,
@@ -39,8 +39,8 @@ export function inferHiddenFeatures(
 }
 
 /**
- * Features that kernels before a version print under no name, although the CPU has them. Distributions may bring a name back to an older
- * kernel, which then prints the feature. The version is one that prints the name; the first that does may be older.
+ * Features, and a kernel that prints each. Older kernels may print no name for the feature although the CPU has the feature. The first kernel
+ * with the name may be older than the one here.
  */
 const printedFrom: Readonly<Record<string, VersionParts>> = { rdpid: [4, 19] };
 
@@ -50,10 +50,7 @@ export function mayBeUnprinted(feature: string, kernel: VersionParts): boolean {
   return from !== undefined && compareVersions(kernel, from) < 0;
 }
 
-/**
- * The features of an AMD model that this kernel prints under no name. They count where the CPU shows all else that its march has. Its
- * hypervisor cannot take them away: AMD's processors have no control that makes RDPID fail (AMD64 Architecture Programmer's Manual, volume 2, VMCB).
- */
+/** The features of an AMD model that this kernel prints under no name. They count if the kernel prints all other features of the CPU's march. */
 export function inferUnprinted(
   vendor: string,
   family: number,

@@ -29,8 +29,8 @@ export function cpuLevel(architecture: string, features: readonly string[]): str
 }
 
 /**
- * The lowest generic level that has all of these features, so that every CPU of the level runs code that needs them; null where no
- * level has, or for an architecture without levels.
+ * The lowest generic level with all of these features: every CPU of the level runs code that needs the features. null if no level has
+ * all, or for an architecture without levels.
  *
  * @example
  * levelNeeded("amd64", ["avx2", "sse2"]); // "x86-64-v3"

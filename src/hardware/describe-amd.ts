@@ -6,7 +6,7 @@ import { amdProducts } from "./amd-products.ts";
 import { type ReportTable, reportTable } from "./report-table.ts";
 import { isRocmRelease, rocmCompiles, rocmTargets } from "./rocm-releases.ts";
 
-/** Targets and drivers: all of them, the targets that a release compiles, or one driver, by its name or its module's version. */
+/** All targets and drivers, the targets that a release compiles, or one driver, by the driver's name or the module's version. */
 export function rocmTables(name?: string): readonly ReportTable[] {
   const isRelease = name !== undefined && isRocmRelease(name);
   const targets = rocmTargets.filter(

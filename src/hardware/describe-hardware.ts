@@ -189,7 +189,7 @@ function targetTable(target: GpuTarget): readonly ReportTable[] {
   );
 }
 
-/** All machine types, those of a catalog (`aws`), those whose name contains this text, or those with this GPU (`L40S`, `h100 80gb`). */
+/** All machine types, or the types of a catalog (`aws`), with a text in the name (`p5.`), or with a GPU (`L40S`, `h100 80gb`). */
 async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
   const known = await machineTypes();
   const wanted = name?.toLowerCase();

@@ -8,11 +8,14 @@ export interface KnownCause {
   readonly fix: string;
 }
 
+function because(cause: KnownCause | null): string {
+  return cause === null ? "" : `: ${cause.reason}`;
+}
+
 export function noDriver(devices: readonly string[], cause: KnownCause | null): HostProblem {
-  const why = cause === null ? "" : `: ${cause.reason}`;
   return {
     code: "HOST_NO_DRIVER",
-    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded${why}`,
+    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded${because(cause)}`,
     fix: cause?.fix ?? "install the NVIDIA driver, or load it: modprobe nvidia",
   };
 }
@@ -48,10 +51,9 @@ export function noDevices(
   cause: KnownCause | null = null,
 ): HostProblem {
   const known = devices.length === 0 ? "" : `, although the PCI bus has ${devices.join(", ")}`;
-  const why = cause === null ? "" : `: ${cause.reason}`;
   return {
     code: "HOST_NO_DEVICES",
-    message: `driver ${driver ?? "(unknown version)"} is loaded and lists no GPU${known}${why}`,
+    message: `driver ${driver ?? "(unknown version)"} is loaded and lists no GPU${known}${because(cause)}`,
     fix:
       cause?.fix ??
       "see dmesg for NVRM lines (RmInitAdapter failed, GSP firmware, power cables; Xid 78: a vGPU guest needs a driver of its host's branch), then power-cycle the machine",
@@ -63,10 +65,9 @@ export function missingDevices(
   missing: readonly string[],
   cause: KnownCause | null = null,
 ): HostProblem {
-  const why = cause === null ? "" : `: ${cause.reason}`;
   return {
     code: "HOST_NO_DEVICES",
-    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too${why}`,
+    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too${because(cause)}`,
     fix:
       cause?.fix ??
       "see dmesg for NVRM lines about this GPU, then power-cycle the machine or take the GPU out of service",

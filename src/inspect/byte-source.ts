@@ -6,7 +6,7 @@ export interface ByteSource {
   readonly size: number;
   /** At most `length` bytes from `at` on; fewer at the end of the source, none outside it. */
   read(at: number, length: number): Uint8Array;
-  /** As many bytes as the buffer holds. They may be in it, so that its next use overwrites them. */
+  /** As many bytes as the buffer holds. The bytes may stand in the buffer: the next use of the buffer overwrites the bytes. */
   readOver(at: number, buffer: Uint8Array): Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-/** The lines of a helper's standard input. A thread reads them, so that it sees their end even while a driver holds the main one. */
+/** The lines of a helper's standard input. A thread reads the lines, and sees the end of the input even while a driver holds the main thread. */
 
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";

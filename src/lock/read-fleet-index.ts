@@ -55,7 +55,7 @@ async function readParts(
   );
 }
 
-/** The top names exactly these parts in this order, so that its digest covers them. */
+/** The top names exactly these parts in this order: the digest of the top covers the parts. */
 export function isBound({ top, parts }: StoredIndex, reference: ImageReference): boolean {
   const named = entriesOf(top, reference).parts;
   return named.length === parts.length && parts.every(({ digest }, index) => digest === named[index]?.digest);

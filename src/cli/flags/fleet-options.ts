@@ -106,7 +106,7 @@ export function withRebuild(command: Command): Command {
       "--no-cache [word]",
       "Build unchanged cells again, without build cache; with a word, such as 2026-W47, once for each word",
     );
-  // Commander would call it true where it is not given, also to commands below this one, to which --cache names a folder.
+  // Without the flag Commander would say true, also to the commands below, for which --cache names a folder.
   return command.setOptionValue("cache", undefined);
 }
 

@@ -100,7 +100,7 @@ function reports(
         return context.onEvent(event);
       case "plan":
         total = event.counts.build;
-        if (summary && total > 0 && progress !== "quiet") context.err(`${summarise(event.counts)}\n`);
+        if (summary && total > 0 && progress !== "quiet") context.err(`${summarise(event)}\n`);
         return;
       case "summary":
         if (event.results.length > 0) return report()(event);

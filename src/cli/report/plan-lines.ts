@@ -38,7 +38,7 @@ export function reportPlan(
     ...tableOf(named, style),
     ...(all ? [] : tableOf(countedRows(cells), style)),
     ...(cells.some(isUntagged) ? ["tags follow from the digests of the base images"] : []),
-    summarisePlan({ cells, counts }),
+    summarise({ counts, cells }),
     "",
   ].join("\n");
 }
@@ -50,7 +50,7 @@ export function planMarkdown({ name, version, repository, cells, counts }: PlanJ
   return [
     `### ${escaped(`${name} ${version} → ${repository}`)}`,
     "",
-    `${escaped(summarisePlan({ cells, counts }))}.`,
+    `${escaped(summarise({ counts, cells }))}.`,
     ...(open.length === 0 ? [] : ["", ...table(["", "cell", "platform", ""], open.map(cellRow))]),
     ...(out.length === 0 ? [] : details("What no image is built for", table(["", "cells", "why"], out))),
   ];
@@ -63,13 +63,14 @@ function tableOf(rows: readonly (readonly string[])[], style: Style): readonly s
   });
 }
 
-/** A row for each reason for which no image is built. */
+/** A row for each reason for which no image is built, the reason of the most cells first. */
 function countedRows(cells: readonly PlanCellJson[]): string[][] {
-  return counted
-    .filter((action) => action !== "keep")
-    .flatMap((action) =>
-      byReason(cells.filter((each) => each.action === action)).map((row) => [action, ...row]),
-    );
+  return (["impossible", "excluded"] as const).flatMap((action) => {
+    const own = cells.filter((each) => each.action === action);
+    return [...groupBy(own, ({ reason }) => reason ?? "")]
+      .sort(([, one], [, other]) => other.length - one.length)
+      .map(([reason, alike]) => [action, count(alike.length, "cell"), reason]);
+  });
 }
 
 function cellRow(each: PlanCellJson): string[] {
@@ -82,30 +83,15 @@ function shortened(cells: readonly PlanCellJson[], action: Action): string[][] {
   return more === 0 ? rows : [...rows, [action, `and ${more} more: --all names them`]];
 }
 
-/** The number of cells and their reason, the reason of the most cells first. */
-function byReason(cells: readonly PlanCellJson[]): string[][] {
-  return [...groupBy(cells, ({ reason }) => reason ?? "")]
-    .sort(([, one], [, other]) => other.length - one.length)
-    .map(([reason, own]) => [count(own.length, "cell"), reason]);
-}
-
-/** `12 cells: 8 to build, 0 unchanged`. */
-export function summarise(counts: PlanJson["counts"]): string {
-  return summaryOf(counts, () => "");
-}
-
-/** `360 cells: 58 to build, 0 unchanged, 302 excluded for 12 reasons`. */
-function summarisePlan({ cells, counts }: Pick<PlanJson, "cells" | "counts">): string {
-  return summaryOf(counts, (action) => {
-    const reasons = byReason(cells.filter((each) => each.action === action)).length;
-    return action === "impossible" || action === "excluded" ? ` for ${count(reasons, "reason")}` : "";
-  });
-}
-
-function summaryOf(counts: PlanJson["counts"], more: (action: Action) => string): string {
+/** `360 cells: 58 to build, 0 unchanged, 302 excluded for 12 reasons`; without cells it counts no reasons. */
+export function summarise({ counts, cells = [] }: Pick<PlanJson, "counts"> & Partial<PlanJson>): string {
   const parts = actions
     .filter((action) => counts[action] > 0 || action === "build" || action === "keep")
-    .map((action) => `${counts[action]} ${phrases[action][0]}${more(action)}`);
+    .map((action) => {
+      const reasons = countedRows(cells).filter(([each]) => each === action).length;
+      const why = reasons === 0 ? "" : ` for ${count(reasons, "reason")}`;
+      return `${counts[action]} ${phrases[action][0]}${why}`;
+    });
   const all = actions.reduce((sum, action) => sum + counts[action], 0);
   return `${count(all, "cell")}: ${parts.join(", ")}`;
 }

@@ -1,6 +1,6 @@
 /** Makes text safe for a terminal, and for a log that takes commands. Only this file writes escape codes, and it lets no others through. */
 
-import { printableLines } from "../../printable.ts";
+import { jsonEscape, printableLines } from "../../printable.ts";
 
 /**
  * The codes that the program sends to a terminal (ECMA-48, 8.3.117 SGR, 8.3.41 EL and 8.3.22 CUU).
@@ -39,12 +39,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** `::` at the start of a line, behind blanks too, and `##[` anywhere in a line (actions/runner, ActionCommand.cs). */
 const workflowCommand = /(?<=^[^\S\n]*):(?=:)|(?<=##)\[/gm;
 
-function jsonEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
 /**
- * Replaces marks by their codes. A runner of GitHub Actions takes commands from what it logs: there no text begins one, but for a mark. Escapes all other control characters as JSON does, except newlines and tabs: JSON keeps its
+ * Replaces marks by their codes. A runner of GitHub Actions takes commands from its log: there a mark alone begins a command. Escapes all other control characters as JSON does, except newlines and tabs: JSON keeps its
  * meaning.
  */
 export function terminalText(text: string, { GITHUB_ACTIONS }: Environment = {}): string {

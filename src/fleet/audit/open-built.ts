@@ -106,7 +106,7 @@ function ownBytes({ size }: BuiltImage, base: KnownBase): number | null {
   return own * pushIsSlower > size ? null : own + slack;
 }
 
-/** Engines check a base that they pull against the diff ids of its configuration, so in an image built on it they are its layers. */
+/** An engine verifies a pulled base's layers against the diff ids of the configuration. So layers with these diff ids in our image are the base's. */
 function withBase(cache: LayerCache, { layers }: KnownBase): LayerCache {
   return {
     ...cache,

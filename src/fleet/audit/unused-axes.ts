@@ -35,9 +35,9 @@ const freeFix =
   "give each value another target or base, or an argument that a step reads; or leave the axis one value";
 
 /**
- * `AUDIT_AXIS_UNUSED` for each axis. A hardware axis: cells whose own files have nothing of what it asks for, and cells that differ in it while
- * their programs and libraries are the same, byte for byte, or all their layers are. A free axis: cells of the same layers and settings, as data
- * and environment may be all that it is for. A cell that could not be opened is in none of them.
+ * `AUDIT_AXIS_UNUSED` for each axis. For a hardware axis the cells whose own files have no code for the value, and cells with other values
+ * and equal programs and libraries, byte for byte, or equal layers. For a free axis the cells of equal layers and settings, as data and environment
+ * may be the purpose of the axis. A cell that could not be opened is in no list.
  */
 export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   const plain = made.filter(({ effect }) => effect.ignoresMarch).map(({ cell }) => cell.id);

@@ -7,7 +7,7 @@ import { readStages, type StageOptions, usedStages } from "./stages.ts";
  * The instructions of the stages that the image is made of, without comments, labels, and arguments that nothing behind them can see.
  * Dockerfiles with the same effective text give images that differ in their labels alone.
  *
- * An argument counts, with its value in this build, if a later `RUN` has it in its environment or a later instruction names it.
+ * An argument counts, with its value in this build, if a later instruction names the argument, or a later `RUN` has the argument in its environment.
  *
  * @param used the stages that the target needs
  */

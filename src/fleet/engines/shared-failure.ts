@@ -50,7 +50,7 @@ export function createSharedFailures() {
     return failure;
   }
   return {
-    /** Runs one build, which completes its failure with what it was not sent, and writes that to its log. */
+    /** Runs one build. A failed build takes the missing output from the other builds, and writes the output to the log. */
     async during<T>(onLog: (line: string) => void, run: (complete: Complete) => Promise<T>): Promise<T> {
       const build = ++count;
       const beside = new Set([build, ...running.keys()]);

@@ -24,8 +24,8 @@ import type { BuildRequest } from "./engine.ts";
 import { type ContextItem, contextItems } from "./context-items.ts";
 
 /**
- * An ignore file for a context of which all is to be sent. It goes before the one that lies in the context, which has done its work
- * when the files were chosen, or does not count beside a Dockerfile's own.
+ * An ignore file for a context of which all is to be sent. It replaces the context's ignore file, whose patterns were applied
+ * when the files were chosen, or do not count beside the Dockerfile's own ignore file.
  */
 export const nothingMore = "# Nothing more than what is left out already.\n";
 
@@ -75,8 +75,8 @@ async function stage({ contextDir, contextFiles, contextDigest }: Staged, mtime:
   const root = join(tmpdir(), prefix + ownedName());
   await mkdir(root, { mode: 0o700 });
   roots.add(root);
-  // BuildKit keeps what a client has sent it from a folder of this name, and takes a file of the same path, size and time for the one
-  // that it has (docker/buildx, build/opt.go, SharedKey): equal names must mean equal files, and no other process has this one by chance.
+  // BuildKit keeps the files that a client sent from a folder, under the folder's name. BuildKit takes a new file of the same path, size and
+  // time for the kept file (docker/buildx, build/opt.go, SharedKey): equal names must mean equal files, and no other process may have the name by chance.
   const folder = join(root, contextDigest?.replace(":", "-") ?? basename(root));
   await mkdir(folder);
   const items = contextItems(contextDir, contextFiles, mtime);

@@ -16,7 +16,7 @@ function labelsOf({ classes, size }: Factor, texts: Column["cells"]): readonly s
   return Array.from({ length: size }, (_, number) => texts[classes.indexOf(number)] ?? "");
 }
 
-/** The axis of columns that vary together. It takes its name from one of them, and its labels if they tell all values apart. */
+/** The axis of columns that vary together. One of the columns gives the axis its name, and the labels too if the column tells all values apart. */
 export function freeAxis(
   factor: Factor,
   builds: readonly OriginalBuild[],

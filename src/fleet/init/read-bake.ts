@@ -11,7 +11,7 @@ import { findProgram, runProgram } from "../../io/run-program.ts";
 import type { Environment } from "../../io/world.ts";
 import { sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
-import type { BakeRequest } from "./read-workflow.ts";
+import type { BakeRequest } from "./workflow-steps.ts";
 
 interface ReadBakeOptions {
   /** The folder of the files and their contexts. */

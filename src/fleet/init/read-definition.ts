@@ -10,7 +10,8 @@ import type { Environment } from "../../io/world.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import type { Definition } from "./original-build.ts";
 import { readBake, readBakeOf } from "./read-bake.ts";
-import { type Repository, readWorkflow } from "./read-workflow.ts";
+import { readWorkflow } from "./read-workflow.ts";
+import type { Repository } from "./workflow-steps.ts";
 
 interface ReadOptions {
   readonly folder: string;

@@ -1,4 +1,4 @@
-/** Makes a Dockerfile compile for the march of a build argument: by an argument that it has, a `-march` that it names, or its compiler. */
+/** Makes a Dockerfile compile for the march of a build argument: by an argument, a `-march`, or the compiler of the Dockerfile. */
 
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { offsetIn } from "../dockerfile/instructions.ts";

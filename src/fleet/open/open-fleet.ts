@@ -27,7 +27,7 @@ import { fleetCircle } from "./workspace.ts";
 /** A checked matrix with its cells and their files. */
 export interface Fleet extends FleetSources {
   readonly matrix: Matrix;
-  /** The cells of other fleets that its cells are built on, by the references that stand for them in Dockerfiles. */
+  /** The cells of other fleets under the cells of this fleet, by their references in Dockerfiles. */
   readonly parents: ReadonlyMap<string, ParentCell<Fleet>>;
   /** Renders and checks a cell's Dockerfile once and remembers it. */
   dockerfileOf(cell: Cell): CellDockerfile;
@@ -148,8 +148,8 @@ function unreadFleet(
 }
 
 /**
- * The selected cells that can be built. Throws `TEMPLATE_IGNORES_AXIS` where such a cell and one that differs from it in one axis have
- * Dockerfiles that say the same. That other cell need not be selected.
+ * The selected cells that can be built. Throws `TEMPLATE_IGNORES_AXIS` for a cell whose Dockerfile equals the Dockerfile of a neighbour, a cell with
+ * another value on one axis. The neighbour need not be selected.
  */
 export function checkedCells(fleet: Fleet, only: readonly Selection[]): readonly Cell[] {
   const all = buildableCells(fleet.cells);

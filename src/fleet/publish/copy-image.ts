@@ -179,8 +179,8 @@ const tagEndings = ["sig", "att", "sbom"];
 const mostAttachments = 1000;
 
 /**
- * Copies signatures, provenance and SBOMs: manifests that name one of these as their subject, and those that name them in turn. A tag that
- * holds something else in the other repository stays. Throws what the registries throw.
+ * Copies signatures, provenance and SBOMs: manifests with one of the digests as subject, and the manifests with a copied one as subject. A tag
+ * with other content in the other repository stays. Throws what the registries throw.
  */
 async function copyAttachments(
   from: ImageReference,

@@ -1,7 +1,7 @@
 /**
  * Chooses the images of a fleet that container runtimes see in its index. A runtime knows a platform, at best the level of its CPU, and no
- * GPU: so it sees one image for each platform, and one for each level of x86-64. It may take any image that it sees, and containerd from 2.1
- * on fetches all that it sees of its platform. The other images are for `resolve`.
+ * GPU. So the index shows a runtime one image for each platform, and one for each level of x86-64. The runtime may take any image shown, and
+ * containerd from 2.1 on fetches every shown image of the platform. The other images are for `resolve`.
  */
 
 import { hasGpuCode } from "../../lock/requirement.ts";

@@ -58,7 +58,7 @@ function family(lines: Fields): CpuInfo["family"] {
 function arm64(lines: Fields): CpuInfo {
   const printed = common(lines.get("Features")?.map(words));
   if (printed === null) return nothing;
-  // Kernels of guests on Apple's CPUs print parts of SVE where there is no SVE: hwcaps of SVE2 were not tied to SVE.
+  // On a CPU without SVE some kernels print sve2 and other extensions of SVE (guests on Apple's M4).
   const features = printed.includes("sve") ? printed : printed.filter((name) => !name.startsWith("sve"));
   const implementers = lines.get("CPU implementer") ?? [];
   const implementer = single(implementers);

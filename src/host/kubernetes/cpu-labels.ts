@@ -1,4 +1,4 @@
-/** Reads CPU facts from the labels of Node Feature Discovery: the features that they prove, and those that they leave open. */
+/** Reads CPU facts from the labels of Node Feature Discovery: the features that labels prove, and the features that labels leave open. */
 
 import { cpuLevel } from "../../hardware/cpu-levels.ts";
 import { findMarch, type March, neededFeatures } from "../../hardware/cpu-marches.ts";

@@ -34,39 +34,46 @@ function whyUndriven(
   if (branchDrives(architecture, driverBranch(version)) === false) {
     const { firstDriverBranch: first, lastDriverBranch: last } = architecture;
     const isTooOld = first !== null && driverBranch(version) < first;
-    return isTooOld
-      ? {
-          reason: `driver ${driver} does not drive ${generation} yet; R${first} is the first branch that does`,
-          fix: `install a driver of branch ${first} or newer`,
-        }
-      : {
-          reason: `driver ${driver} no longer drives ${generation}; R${last} is the last branch that does`,
-          fix: `install a driver of branch ${last}`,
-        };
+    const branch = isTooOld ? first : last;
+    const loses = (other: GpuArchitecture) => branch !== null && branchDrives(other, branch) === false;
+    return {
+      reason: isTooOld
+        ? `driver ${driver} does not drive ${generation} yet; R${first} is the first branch that does`
+        : `driver ${driver} no longer drives ${generation}; R${last} is the last branch that does`,
+      fix: installing(`a driver of branch ${branch}${isTooOld ? " or newer" : ""}`, "branch", others, loses),
+    };
   }
-  if (module === "open" && architecture.openModule === "unsupported")
+  if (module === "open" && architecture.openModule === "unsupported") {
+    const loses = ({ openModule }: GpuArchitecture) => openModule === "required";
     return {
       reason: `the open kernel module ${driver} does not drive ${generation}: it needs a GSP, from Turing (7.5) on`,
-      fix: otherFlavor("proprietary", "required", others),
+      fix: installing("the proprietary flavor of the driver", "flavor", others, loses),
     };
-  if (module === "proprietary" && architecture.openModule === "required")
+  }
+  if (module === "proprietary" && architecture.openModule === "required") {
+    const loses = ({ openModule }: GpuArchitecture) => openModule === "unsupported";
     return {
       reason: `the proprietary kernel module ${driver} does not drive ${generation}`,
-      fix: otherFlavor("open", "unsupported", others),
+      fix: installing("the open flavor of the driver", "flavor", others, loses),
     };
+  }
   return null;
 }
 
-/** One flavor is loaded for all cards: a flavor that loses another card cures nothing. */
-function otherFlavor(
-  flavor: "open" | "proprietary",
-  loses: "required" | "unsupported",
+/** One driver drives all cards: a driver that loses another card cures nothing. */
+function installing(
+  what: string,
+  kind: "branch" | "flavor",
   others: readonly GpuFacts[],
+  loses: (architecture: GpuArchitecture) => boolean,
 ): string {
-  const lost = others.filter((gpu) => architectureOf(gpu)?.openModule === loses).map(gpuLabel);
+  const lost = others.filter((gpu) => {
+    const architecture = architectureOf(gpu);
+    return architecture !== null && loses(architecture);
+  });
   return lost.length === 0
-    ? `install the ${flavor} flavor of the driver`
-    : `no flavor of the driver drives this GPU and GPU ${lost.join(", ")} together: move one of them to another machine, or hand it to a virtual machine`;
+    ? `install ${what}`
+    : `no ${kind} of the driver drives this GPU and GPU ${lost.map(gpuLabel).join(", ")} together: move one of them to another machine, or hand it to a virtual machine`;
 }
 
 function architectureOf({ compute }: GpuFacts): GpuArchitecture | null {
@@ -83,7 +90,12 @@ export function whyNotLoaded(gpus: readonly GpuFacts[], installed: string | null
   const branch = Math.min(...last);
   return {
     reason: `R${branch} is the last branch that drives it`,
-    fix: `install a driver of branch ${branch}`,
+    fix: installing(
+      `a driver of branch ${branch}`,
+      "branch",
+      gpus,
+      (each) => branchDrives(each, branch) === false,
+    ),
   };
 }
 

@@ -74,8 +74,8 @@ function leastFirst(a: CpuChoice, b: CpuChoice): number {
 }
 
 /**
- * The features that a file uses when it is taken. A file that asks the CPU, as llama.cpp's do before they are taken, counts only those of
- * the CPU in its name, if that is known.
+ * The features that a chosen file uses. A file that asks the CPU, as llama.cpp's files do before the choice, has the features of the CPU in
+ * the file's name, if the CPU is known.
  */
 function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): readonly string[] {
   // gcc's helpers ask before they use atomics (libgcc, config/aarch64/lse-init.c).

@@ -1,4 +1,4 @@
-/** Tells which features a file and an image need of a CPU, which they were compiled for, and which they may use. */
+/** Tells the CPU features that a file and an image need, were compiled for, and may use. */
 
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch, marchesRunning, neededFeatures } from "../../hardware/cpu-marches.ts";
@@ -79,7 +79,7 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
 }
 
 /**
- * Features that their vendor gave up, so that no later CPU has them beside newer ones: 3DNow! with the families 15h and 14h, FMA4, XOP and TBM
+ * Features that AMD gave up: no later CPU has one of these beside newer features. 3DNow! with the families 15h and 14h, FMA4, XOP and TBM
  * with Zen (AMD64 Architecture Programmer's Manual 3, appendix D; 3DNow! Instruction Porting Guide).
  */
 const givenUp = ["3dnow", "3dnowext", "fma4", "tbm", "xop"] as const;

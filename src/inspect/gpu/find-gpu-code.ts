@@ -169,8 +169,8 @@ function foundFrame(search: Search, at: number): number {
 }
 
 /**
- * A cubin of CUDA 13 notes in its middle whether it is for one device only, so that all of it is decompressed: up to the end of its
- * tables, and further only if they do not stand last.
+ * A cubin of CUDA 13 says in the middle of the file whether the code is for one device only. So the cubin is decompressed up to the end of its
+ * tables, and further only if the tables do not stand last.
  */
 function addCompressed(
   search: Search,

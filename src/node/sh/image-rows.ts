@@ -41,8 +41,8 @@ export interface FleetNeeds {
 }
 
 /**
- * The rows of the images that are built and that the pins leave. An image has a row for each alternative that it carries and each part of
- * its march that it may count as built for; of those that the host meets the best rank counts. A row before the images has their shared needs.
+ * The rows of the built images that the pins leave. An image has one row for each of its alternatives and for each march as which the image may
+ * count. Of the rows that fit the host the best rank counts. A row before the images has their shared needs.
  */
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],

@@ -1,4 +1,4 @@
-/** Gives names to base images that only a Docker Engine has, so that its BuildKit finds them while it builds. */
+/** Names base images that only a Docker Engine has. BuildKit in the engine finds the images by these names during a build. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../digest.ts";
