@@ -2,12 +2,23 @@
 
 import type { Problem } from "../errors.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
+import type { GpuVendor } from "../lock/requirement.ts";
 
 export type { GpuClass };
 
 export const factsSchemaVersion = 1;
 
-export interface HostFacts {
+/** The facts of a vendor's GPUs and driver. */
+export interface VendorFacts
+  extends Record<GpuVendor, { readonly driver: string | null; readonly gpus: readonly object[] }> {
+  readonly nvidia: NvidiaFacts;
+  readonly amd: AmdFacts;
+}
+
+/** Each vendor's facts under its name: null without device and driver, absent when unknown. */
+type BySideFacts = { readonly [V in GpuVendor]?: VendorFacts[V] | null | undefined };
+
+export interface HostFacts extends BySideFacts {
   readonly schemaVersion: typeof factsSchemaVersion;
   /** `os/architecture` in OCI words, for example `linux/arm64`. */
   readonly platform: string;

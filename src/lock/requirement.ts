@@ -52,12 +52,57 @@ export type GpuVendor = (typeof gpuVendors)[number];
 /** The vendors' names for people. */
 export const vendorNames = { nvidia: "NVIDIA", amd: "AMD" } as const satisfies Record<GpuVendor, string>;
 
+/** The needs from the GPUs of a vendor. */
+export interface GpuNeeds extends Record<GpuVendor, object> {
+  readonly nvidia: CudaRequirement;
+  readonly amd: RocmRequirement;
+}
+
+/** A requirement's GPU side: a vendor, and the needs from its GPUs. */
+export type Side<Vendor extends GpuVendor = GpuVendor> = {
+  readonly [V in Vendor]: { readonly vendor: V; readonly needs: GpuNeeds[V] };
+}[Vendor];
+
+/** A question with an answer for each vendor. */
+export type BySide<Answer, Asked extends readonly unknown[] = []> = {
+  readonly [V in GpuVendor]: (needs: GpuNeeds[V], ...asked: Asked) => Answer;
+};
+
 type GpuSides = Pick<Requirement, "cuda" | "rocm">;
 
-/** The vendors for whose GPUs an image has code, in their order. */
-export function vendorsOf({ cuda, rocm }: GpuSides): readonly GpuVendor[] {
+/** The vendors' keys in a requirement. */
+const needsOf: { readonly [V in GpuVendor]: (requires: GpuSides) => GpuNeeds[V] | null } = {
+  nvidia: ({ cuda }) => cuda,
   // Other programs write null for an absent side.
-  return [...(cuda === null ? [] : ["nvidia" as const]), ...(rocm == null ? [] : ["amd" as const])];
+  amd: ({ rocm }) => rocm ?? null,
+};
+
+/** The vendor's needs alone, under its key. */
+export const keyed: { readonly [V in GpuVendor]: (needs: GpuNeeds[V] | null) => GpuSides } = {
+  nvidia: (cuda) => ({ cuda }),
+  amd: (rocm) => ({ cuda: null, ...(rocm === null ? {} : { rocm }) }),
+};
+
+/** The GPU sides of an image, in the vendors' order. Empty for an image without GPU code. */
+export function sidesOf(requires: GpuSides): readonly Side[] {
+  return gpuVendors.flatMap((vendor) => {
+    const needs = needsOf[vendor](requires);
+    return needs === null ? [] : [{ vendor, needs } as Side];
+  });
+}
+
+/** The vendor's answer about a side. */
+export function answerOf<Vendor extends GpuVendor, Answer, Asked extends readonly unknown[]>(
+  answers: BySide<Answer, Asked>,
+  { vendor, needs }: Side<Vendor>,
+  ...asked: Asked
+): Answer {
+  return answers[vendor](needs, ...asked);
+}
+
+/** The vendors for whose GPUs an image has code, in their order. */
+export function vendorsOf(requires: GpuSides): readonly GpuVendor[] {
+  return gpuVendors.filter((vendor) => needsOf[vendor](requires) !== null);
 }
 
 /** True if an image has GPU code of a vendor that imgmatch judges. */

@@ -41,6 +41,7 @@ export function sampleNvidia(
 ): NvidiaView {
   return {
     driver: parseDriverVersion(driver),
+    driven: true,
     driverText: driver,
     module,
     cuda: cuda === null ? null : { text: cuda, parts: parseVersion(cuda) ?? [] },

@@ -17,7 +17,22 @@ import type { GpuVendor } from "../lock/requirement.ts";
 import type { DriverScale, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
 import { type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
 
-export interface HostView {
+/** A vendor's GPUs and driver, as the rules compare them. */
+export interface VendorView extends Record<GpuVendor, SideView> {
+  readonly nvidia: NvidiaView;
+  readonly amd: AmdView;
+}
+
+export interface SideView {
+  /** A driver drives the cards. */
+  readonly driven: boolean;
+  /** The GPUs that programs use. */
+  readonly gpus: readonly { readonly label: string }[];
+}
+
+type BySideView = { readonly [V in GpuVendor]: VendorView[V] | null };
+
+export interface HostView extends BySideView {
   /** Without the variant that its architecture implies: `linux/arm64` for `linux/arm64/v8`. */
   readonly platform: string;
   readonly kernel: { readonly text: string; readonly parts: VersionParts } | null;
@@ -26,8 +41,6 @@ export interface HostView {
   readonly features: ReadonlySet<string> | null;
   /** Features of which the facts do not say whether the CPU has them. */
   readonly unknownFeatures: ReadonlySet<string>;
-  readonly nvidia: NvidiaView | null;
-  readonly amd: AmdView | null;
   /** Paths of unknown facts that decide whether an image with code for the vendor's GPUs runs. */
   readonly unknownGpuFacts: Readonly<Record<GpuVendor, readonly string[]>>;
   readonly runtime: HostFacts["runtime"]["nvidia"];
@@ -37,7 +50,7 @@ export interface HostView {
   readonly otherProblems: readonly HostProblem[];
 }
 
-export interface NvidiaView {
+export interface NvidiaView extends SideView {
   /** null for a device without a driver, and for a version that cannot be read. */
   readonly driver: DriverVersion | null;
   /** The driver as the facts name it, for messages. */
@@ -172,6 +185,7 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
   const byBranch = driver === null || scale !== "linux" ? null : cudaOfDriver(driver.text);
   return {
     driver,
+    driven: nvidia.driver !== null,
     driverText: nvidia.driver,
     module: nvidia.module,
     cuda: reported ?? (byBranch === null ? null : parseCudaVersion(byBranch)),
