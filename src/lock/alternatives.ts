@@ -1,6 +1,6 @@
 /** Splits an image that carries several of a kind into images that carry one of each. */
 
-import type { Measured, Requirement } from "./requirement.ts";
+import { type Measured, type Requirement, type Side, sidesOf, withSide } from "./requirement.ts";
 import { remember } from "../io/collections.ts";
 import { measuredOf } from "./needed-requirement.ts";
 import { unknownNeeds } from "./parse-requirement.ts";
@@ -14,22 +14,22 @@ const known = new WeakMap<object, readonly object[]>();
 
 /** Best first; the image itself if it carries one of each. The same image gives the same objects. */
 export function alternativesOf<Image extends Several>(image: Image): readonly Image[] {
-  const { cpu, cuda, rocm } = image.requires;
-  const several = [cpu.or, cuda?.or, rocm?.or].some((others) => others !== undefined);
-  if (!several && (cuda === null || rocm == null)) return [image];
+  const sides = sidesOf(image.requires);
+  const several = [image.requires.cpu, ...sides.map(({ needs }) => needs)].some(({ or }) => or !== undefined);
+  if (!several && sides.length < 2) return [image];
   // An alternative with an unknown key may ask for anything.
   if (unknownNeeds(image.requires).length > 0) return [image];
-  return remember(known, image, () => singles(image)) as readonly Image[];
+  return remember(known, image, () => singles(image, sides)) as readonly Image[];
 }
 
-function singles<Image extends Several>(image: Image): readonly Image[] {
-  const { cpu, cuda, rocm, ...others } = image.requires;
+function singles<Image extends Several>(image: Image, sides: readonly Side[]): readonly Image[] {
+  const { cpu } = image.requires;
   const cpus = [alone(cpu), ...(cpu.or ?? [])];
-  const cudas = cuda === null ? [] : [alone(cuda), ...(cuda.or ?? [])];
-  const rocms = rocm == null ? [] : [alone(rocm), ...(rocm.or ?? [])];
-  const gpus = [...cudas.map((one) => ({ cuda: one })), ...rocms.map((one) => ({ cuda: null, rocm: one }))];
-  return (gpus.length === 0 ? [{ cuda: null }] : gpus).flatMap((gpu) =>
-    cpus.map((oneCpu) => imageAs(image, { ...others, cpu: oneCpu, ...gpu })),
+  const gpus = sides.flatMap(({ vendor, needs }) =>
+    [alone(needs), ...(needs.or ?? [])].map((one) => ({ vendor, needs: one }) as Side),
+  );
+  return (gpus.length === 0 ? [null] : gpus).flatMap((gpu) =>
+    cpus.map((oneCpu) => imageAs(image, withSide({ ...image.requires, cpu: oneCpu }, gpu))),
   );
 }
 
@@ -43,6 +43,8 @@ function alone<One extends { readonly or?: unknown }>({ or: _, ...one }: One): O
 }
 
 /** The image's own names for its parts: `cuda_v12`, `haswell`. Empty for an image without alternatives. */
-export function chosenNames({ cpu, cuda, rocm }: Requirement): readonly string[] {
-  return [cuda?.by, rocm?.by, cpu.by].filter((name) => name !== undefined);
+export function chosenNames(requires: Requirement): readonly string[] {
+  return [...sidesOf(requires).map(({ needs }) => needs.by), requires.cpu.by].filter(
+    (name) => name !== undefined,
+  );
 }

@@ -15,12 +15,15 @@ import {
   variants,
 } from "../io/checks.ts";
 import {
+  answerOf,
+  type BySide,
   type CpuRequirement,
   type CudaRequirement,
   type DriverRequirement,
   onPaths,
   type Requirement,
   type RocmRequirement,
+  sidesOf,
 } from "./requirement.ts";
 import { remember } from "../io/collections.ts";
 import { readJson } from "../io/json.ts";
@@ -112,24 +115,28 @@ export function unknownNeeds(requires: Requirement): readonly string[] {
 const unknownOf = new WeakMap<Requirement, readonly string[]>();
 
 function findUnknown(requires: Requirement): readonly string[] {
-  const { cpu, cuda, rocm } = requires;
+  const { cpu } = requires;
   return [
     ...strangers("", requires, ofImage),
     ...strangers("cpu.", cpu, ofCpu),
     ...(cpu.or ?? []).flatMap((other) => strangers("cpu.or.", other, oneCpu)),
-    ...(cuda === null
-      ? []
-      : [
-          ...strangers("cuda.", cuda, ofCuda),
-          ...(cuda.or ?? []).flatMap((other) => strangers("cuda.or.", other, oneCuda)),
-          ...[cuda, ...(cuda.or ?? [])].flatMap(({ driver }) =>
-            strangers("cuda.driver.", driver, ofDriver[driver.mode]),
-          ),
-        ]),
-    ...(rocm == null ? [] : strangers("rocm.", rocm, ofRocm)),
-    ...(rocm?.or ?? []).flatMap((other) => strangers("rocm.or.", other, oneRocm)),
+    ...sidesOf(requires).flatMap((side) => answerOf(unknownOfSide, side)),
   ];
 }
+
+const unknownOfSide: BySide<readonly string[]> = {
+  nvidia: (cuda) => [
+    ...strangers("cuda.", cuda, ofCuda),
+    ...(cuda.or ?? []).flatMap((other) => strangers("cuda.or.", other, oneCuda)),
+    ...[cuda, ...(cuda.or ?? [])].flatMap(({ driver }) =>
+      strangers("cuda.driver.", driver, ofDriver[driver.mode]),
+    ),
+  ],
+  amd: (rocm) => [
+    ...strangers("rocm.", rocm, ofRocm),
+    ...(rocm.or ?? []).flatMap((other) => strangers("rocm.or.", other, oneRocm)),
+  ],
+};
 
 function strangers(path: string, given: object, members: object): readonly string[] {
   const unknown = Object.keys(given).filter((key) => !Object.hasOwn(members, key));

@@ -52,11 +52,16 @@ export type GpuVendor = (typeof gpuVendors)[number];
 /** The vendors' names for people. */
 export const vendorNames = { nvidia: "NVIDIA", amd: "AMD" } as const satisfies Record<GpuVendor, string>;
 
-/** The needs from the GPUs of a vendor. */
-export interface GpuNeeds extends Record<GpuVendor, object> {
-  readonly nvidia: CudaRequirement;
-  readonly amd: RocmRequirement;
-}
+/** The key of each vendor's needs in a requirement. */
+export const sideKeys = { nvidia: "cuda", amd: "rocm" } as const satisfies Record<
+  GpuVendor,
+  keyof Requirement
+>;
+
+export type GpuSides = Pick<Requirement, (typeof sideKeys)[GpuVendor]>;
+
+/** The needs from the GPUs of each vendor. */
+export type GpuNeeds = { readonly [V in GpuVendor]: NonNullable<Requirement[(typeof sideKeys)[V]]> };
 
 /** A requirement's GPU side: a vendor, and the needs from its GPUs. */
 export type Side<Vendor extends GpuVendor = GpuVendor> = {
@@ -68,25 +73,15 @@ export type BySide<Answer, Asked extends readonly unknown[] = []> = {
   readonly [V in GpuVendor]: (needs: GpuNeeds[V], ...asked: Asked) => Answer;
 };
 
-type GpuSides = Pick<Requirement, "cuda" | "rocm">;
-
-/** The vendors' keys in a requirement. */
-const needsOf: { readonly [V in GpuVendor]: (requires: GpuSides) => GpuNeeds[V] | null } = {
-  nvidia: ({ cuda }) => cuda,
-  // Other programs write null for an absent side.
-  amd: ({ rocm }) => rocm ?? null,
-};
-
-/** The vendor's needs alone, under its key. */
-export const keyed: { readonly [V in GpuVendor]: (needs: GpuNeeds[V] | null) => GpuSides } = {
-  nvidia: (cuda) => ({ cuda }),
-  amd: (rocm) => ({ cuda: null, ...(rocm === null ? {} : { rocm }) }),
-};
+/** The needs from the GPUs of one vendor; null if the image has no code for them. Other programs write null for an absent side. */
+export function needsOf<Vendor extends GpuVendor>(vendor: Vendor, requires: GpuSides) {
+  return (requires[sideKeys[vendor]] ?? null) as GpuNeeds[Vendor] | null;
+}
 
 /** The GPU sides of an image, in the vendors' order. Empty for an image without GPU code. */
 export function sidesOf(requires: GpuSides): readonly Side[] {
   return gpuVendors.flatMap((vendor) => {
-    const needs = needsOf[vendor](requires);
+    const needs = needsOf(vendor, requires);
     return needs === null ? [] : [{ vendor, needs } as Side];
   });
 }
@@ -102,7 +97,7 @@ export function answerOf<Vendor extends GpuVendor, Answer, Asked extends readonl
 
 /** The vendors for whose GPUs an image has code, in their order. */
 export function vendorsOf(requires: GpuSides): readonly GpuVendor[] {
-  return gpuVendors.filter((vendor) => needsOf[vendor](requires) !== null);
+  return sidesOf(requires).map(({ vendor }) => vendor);
 }
 
 /** True if an image has GPU code of a vendor that imgmatch judges. */
@@ -112,6 +107,14 @@ export function hasGpuCode(requires: GpuSides): boolean {
 
 /** The GPU side of an image that has none. */
 export const noGpus = { cuda: null } as const;
+
+/** The requirement with this GPU side in place of its own. */
+export function withSide(requires: Requirement, side: Side | null): Requirement {
+  const keys: readonly string[] = Object.values(sideKeys);
+  const others = Object.entries(requires).filter(([key]) => !keys.includes(key));
+  const own = side === null ? {} : { [sideKeys[side.vendor]]: side.needs };
+  return { ...(Object.fromEntries(others) as Omit<Requirement, keyof GpuSides>), ...noGpus, ...own };
+}
 
 export type DriverRequirement =
   /** Injected by the container runtime: the kernel driver must be at least `minimum`. */
