@@ -7,7 +7,7 @@ import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch, neededRequirement } from "../lock/needed-requirement.ts";
 import { featuresBuiltFor } from "../resolve/built-for.ts";
 import { normalizePlatform } from "../resolve/host-view.ts";
-import { compareCodeFits } from "../resolve/rules/gpu-code.ts";
+import { compareCodeFits } from "../resolve/rules/nvidia/gpu-code.ts";
 import type { CodeFit, Fit, Tier } from "../resolve/verdict.ts";
 
 export interface CpuDistance {

@@ -8,8 +8,8 @@ import { driverFiles } from "../inspect/gpu/driver-files.ts";
 import { measureFloor } from "../inspect/gpu/driver-floor.ts";
 import type { ModuleFacts } from "../inspect/gpu/loadable-modules.ts";
 import { viewHost } from "../resolve/host-view.ts";
-import { checkDriver } from "../resolve/rules/driver.ts";
-import { checkGpuCode } from "../resolve/rules/gpu-code.ts";
+import { checkDriver } from "../resolve/rules/nvidia/driver.ts";
+import { checkGpuCode } from "../resolve/rules/nvidia/gpu-code.ts";
 import type { ReasonCode } from "../resolve/verdict.ts";
 
 export interface ModuleVerdict {

@@ -5,7 +5,7 @@ import { parseDriverVersion, parseVersion } from "../hardware/driver-version.ts"
 import type { GpuClass } from "../hardware/gpu-class.ts";
 import type { CudaRequirement } from "../lock/requirement.ts";
 import { compatAdds, type CompatView, type HostView, type NvidiaView } from "../resolve/host-view.ts";
-import { checkGpuCode } from "../resolve/rules/gpu-code.ts";
+import { checkGpuCode } from "../resolve/rules/nvidia/gpu-code.ts";
 import type { CodeFit } from "../resolve/verdict.ts";
 
 export const scales = ["linux", "wsl", "l4t"] as const satisfies readonly NvidiaView["scale"][];

@@ -14,7 +14,7 @@ import type { Candidate, OrderStep } from "./order-steps.ts";
 import { requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
 import { type FitOptions, fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
-import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
+import { noteNvidiaRequire } from "./rules/nvidia/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
 import {
   type Match,

@@ -7,7 +7,7 @@ import { nearestFirst } from "./nearest.ts";
 import { type ResolveImageOptions, wantsCpu } from "./resolve-options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { explainOrder } from "./rank.ts";
-import { noteAmd } from "./rules/amd-driver.ts";
+import { noteAmd } from "./rules/amd/amd-driver.ts";
 import { sideOf } from "./rules/gpu-side.ts";
 import type { OpenAxis, Rejection, Resolution, UnusedGpus } from "./verdict.ts";
 

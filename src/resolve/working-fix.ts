@@ -14,9 +14,9 @@ import { alternativesOf } from "../lock/alternatives.ts";
 import type { FindCells } from "./find-cell.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import { sideOf } from "./rules/gpu-side.ts";
-import { driverSteps } from "./rules/driver.ts";
+import { driverSteps } from "./rules/nvidia/driver.ts";
 import { cpuCell, presenceSteps } from "./rules/gpu-presence.ts";
-import { requireSteps } from "./rules/nvidia-require.ts";
+import { requireSteps } from "./rules/nvidia/nvidia-require.ts";
 import type { Cure, Misfit, ReasonCode, Remedy } from "./verdict.ts";
 
 type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "adopted" | "axes">;

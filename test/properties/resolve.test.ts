@@ -9,7 +9,7 @@ import {
   parseRequire,
   type RequireCondition,
   requireOperators,
-} from "../../src/resolve/parse-nvidia-require.ts";
+} from "../../src/resolve/rules/nvidia/parse-nvidia-require.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { createResolver } from "../../src/resolve/resolver.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";

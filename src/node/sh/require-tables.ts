@@ -5,8 +5,8 @@ import { compareVersionTexts, parseVersion, type VersionParts } from "../../hard
 import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { CudaRequirement } from "../../lock/requirement.ts";
 import { brandOf, brandsByName } from "../../resolve/host-view.ts";
-import { parseRequire } from "../../resolve/parse-nvidia-require.ts";
-import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia-require.ts";
+import { parseRequire } from "../../resolve/rules/nvidia/parse-nvidia-require.ts";
+import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia/nvidia-require.ts";
 import type { RuleSteps } from "../../resolve/rules/rule.ts";
 import { runtimes, sampleHost, sampleNvidia, type scales } from "../sample-hosts.ts";
 import { gpuClasses } from "./compile-order.ts";

@@ -14,7 +14,7 @@ import {
   listLogins,
   parseDockerConfig,
 } from "../../../src/oci/registry/docker-config.ts";
-import { evaluateRequire, parseRequire } from "../../../src/resolve/parse-nvidia-require.ts";
+import { evaluateRequire, parseRequire } from "../../../src/resolve/rules/nvidia/parse-nvidia-require.ts";
 import { checkPins, compilePins } from "../../../src/resolve/pins.ts";
 import { compareFleetVersions } from "../../../src/trust/seen-indexes.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";

@@ -1,6 +1,6 @@
 /** The inverse of `parseRequire`: random expressions for tests. */
 
-import type { parseRequire } from "../../../src/resolve/parse-nvidia-require.ts";
+import type { parseRequire } from "../../../src/resolve/rules/nvidia/parse-nvidia-require.ts";
 
 type Expression = NonNullable<ReturnType<typeof parseRequire>>;
 

@@ -23,8 +23,8 @@ import {
   type NvidiaView,
 } from "../../../resolve/host-view.ts";
 import { openQuestion, rank, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
-import { checkAmdCode } from "../../../resolve/rules/amd-gpus.ts";
-import { driverSteps } from "../../../resolve/rules/driver.ts";
+import { checkAmdCode } from "../../../resolve/rules/amd/amd-gpus.ts";
+import { driverSteps } from "../../../resolve/rules/nvidia/driver.ts";
 import { presenceSteps } from "../../../resolve/rules/gpu-presence.ts";
 import { isMisfit } from "../../../resolve/verdict.ts";
 import { bestCode, compatViews, sampleHost, sampleNvidia } from "../../sample-hosts.ts";

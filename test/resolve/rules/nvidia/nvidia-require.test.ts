@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { checkFit } from "../../src/resolve/check-fit.ts";
+import { checkFit } from "../../../../src/resolve/check-fit.ts";
 import {
   evaluateRequire,
   parseRequire,
   type RequireSubject,
-} from "../../src/resolve/parse-nvidia-require.ts";
-import { resolveImage } from "../../src/resolve/resolve-image.ts";
-import { formatRequire } from "./support/format-require.ts";
-import { a100, gpu, gpuHost, rtx4090 } from "./support/hosts.ts";
-import { cuda, gpuImage, lockOf } from "./support/locks.ts";
+} from "../../../../src/resolve/rules/nvidia/parse-nvidia-require.ts";
+import { resolveImage } from "../../../../src/resolve/resolve-image.ts";
+import { formatRequire } from "../../support/format-require.ts";
+import { a100, gpu, gpuHost, rtx4090 } from "../../support/hosts.ts";
+import { cuda, gpuImage, lockOf } from "../../support/locks.ts";
 
 /** As in the images of CUDA 12.8, shortened to three brands. */
 const of128 =

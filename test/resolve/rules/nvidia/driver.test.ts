@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { DriverRequirement } from "../../../src/lock/requirement.ts";
-import { checkFit } from "../../../src/resolve/check-fit.ts";
-import { a100, gpu, gpuHost, orin, rtx4090 } from "../support/hosts.ts";
-import { cuda, gpuImage } from "../support/locks.ts";
+import type { DriverRequirement } from "../../../../src/lock/requirement.ts";
+import { checkFit } from "../../../../src/resolve/check-fit.ts";
+import { a100, gpu, gpuHost, orin, rtx4090 } from "../../support/hosts.ts";
+import { cuda, gpuImage } from "../../support/locks.ts";
 
 const withDriver = (toolkit: string, driver: DriverRequirement, code = ["sm_80"]) =>
   gpuImage(cuda(toolkit, code, { driver }));

@@ -1,7 +1,7 @@
 /** Rule: the host's kernel driver, or a driver library inside the image, serves the image's CUDA toolkit. */
 
-import { cudaOfDriver, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
-import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import { cudaOfDriver, driverFloor, findToolkit } from "../../../hardware/cuda-toolkits.ts";
+import { findCompatPackage } from "../../../hardware/forward-compat.ts";
 import {
   type CudaVersion,
   compareDriverVersions,
@@ -10,14 +10,14 @@ import {
   minorOf,
   parseCudaVersion,
   parseDriverVersion,
-} from "../../hardware/driver-version.ts";
-import type { CudaRequirement, DriverRequirement } from "../../lock/requirement.ts";
-import type { NvidiaView } from "../host-view.ts";
-import { misfit } from "../misfit.ts";
-import type { DriverService, Misfit } from "../verdict.ts";
+} from "../../../hardware/driver-version.ts";
+import type { CudaRequirement, DriverRequirement } from "../../../lock/requirement.ts";
+import type { NvidiaView } from "../../host-view.ts";
+import { misfit } from "../../misfit.ts";
+import type { DriverService, Misfit } from "../../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
-import { updateDriver } from "./shared-cures.ts";
-import type { RuleSteps } from "./rule.ts";
+import { updateDriver } from "../shared-cures.ts";
+import type { RuleSteps } from "../rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;
 

@@ -1,13 +1,13 @@
 /** Rule: an image with code for NVIDIA needs GPUs under a driver, a driver that serves its toolkit, and code for every GPU. */
 
-import type { CudaRequirement } from "../../lock/requirement.ts";
-import type { HostView, NvidiaView } from "../host-view.ts";
-import { type CodeFit, type GpuFit, isMisfit, type Misfit, type Misfits } from "../verdict.ts";
+import type { CudaRequirement } from "../../../lock/requirement.ts";
+import type { HostView, NvidiaView } from "../../host-view.ts";
+import { type CodeFit, type GpuFit, isMisfit, type Misfit, type Misfits } from "../../verdict.ts";
 import { checkDriver } from "./driver.ts";
 import { checkGpuCode } from "./gpu-code.ts";
-import { checkGpuPresence } from "./gpu-presence.ts";
+import { checkGpuPresence } from "../gpu-presence.ts";
 import { checkNvidiaRequire } from "./nvidia-require.ts";
-import { rule } from "./rule.ts";
+import { rule } from "../rule.ts";
 
 export const nvidiaRule = rule({
   image: ({ requires }) => requires.cuda,

@@ -1,10 +1,10 @@
 /** Notes, no rule: an image that fits may still be outside AMD's support statement, which nothing enforces. */
 
-import { type AmdDriver, amdDrivers } from "../../hardware/amd-drivers.ts";
-import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
-import type { RocmRequirement } from "../../lock/requirement.ts";
-import type { AmdView } from "../amd-view.ts";
-import { isMisfit } from "../verdict.ts";
+import { type AmdDriver, amdDrivers } from "../../../hardware/amd-drivers.ts";
+import { compareVersions, parseVersion } from "../../../hardware/driver-version.ts";
+import type { RocmRequirement } from "../../../lock/requirement.ts";
+import type { AmdView } from "../../amd-view.ts";
+import { isMisfit } from "../../verdict.ts";
 import { checkAmdCode } from "./amd-gpus.ts";
 
 export function noteAmd(

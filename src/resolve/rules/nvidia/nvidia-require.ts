@@ -1,11 +1,11 @@
 /** Rule: the base image's `NVIDIA_REQUIRE_CUDA` expression holds, if the host's container runtime checks it. */
 
-import type { CudaRequirement } from "../../lock/requirement.ts";
-import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
-import { misfit } from "../misfit.ts";
-import { evaluateRequire, parseRequire, type RequireSubject } from "../parse-nvidia-require.ts";
-import type { Misfit } from "../verdict.ts";
-import type { RuleSteps } from "./rule.ts";
+import type { CudaRequirement } from "../../../lock/requirement.ts";
+import type { GpuView, HostView, NvidiaView } from "../../host-view.ts";
+import { misfit } from "../../misfit.ts";
+import { evaluateRequire, parseRequire, type RequireSubject } from "./parse-nvidia-require.ts";
+import type { Misfit } from "../../verdict.ts";
+import type { RuleSteps } from "../rule.ts";
 
 type RequireView = Pick<HostView, "nvidia" | "runtime">;
 

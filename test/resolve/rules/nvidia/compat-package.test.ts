@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { GpuFacts, HostFacts } from "../../../src/host/facts.ts";
-import type { DriverRequirement } from "../../../src/lock/requirement.ts";
-import { checkFit } from "../../../src/resolve/check-fit.ts";
-import { a100, gpu, gpuHost, orin, rtx4090 } from "../support/hosts.ts";
-import { cuda, gpuImage } from "../support/locks.ts";
+import type { GpuFacts, HostFacts } from "../../../../src/host/facts.ts";
+import type { DriverRequirement } from "../../../../src/lock/requirement.ts";
+import { checkFit } from "../../../../src/resolve/check-fit.ts";
+import { a100, gpu, gpuHost, orin, rtx4090 } from "../../support/hosts.ts";
+import { cuda, gpuImage } from "../../support/locks.ts";
 
 type Compat = Extract<DriverRequirement, { mode: "compat" }>;
 const of129 = { mode: "compat", package: "575.57.08", cuda: "12.9", branches: ["535", "570"] } as const;

@@ -3,7 +3,7 @@
  * the host's container toolkit decide which libcuda is loaded. Only then it counts whether that one works.
  */
 
-import { compatAllowsClass, findCompatPackage } from "../../hardware/forward-compat.ts";
+import { compatAllowsClass, findCompatPackage } from "../../../hardware/forward-compat.ts";
 import {
   type CudaVersion,
   compareDriverVersions,
@@ -12,12 +12,12 @@ import {
   driverBranch,
   parseCudaVersion,
   parseDriverVersion,
-} from "../../hardware/driver-version.ts";
-import type { DriverRequirement } from "../../lock/requirement.ts";
-import type { NvidiaView } from "../host-view.ts";
-import { misfit } from "../misfit.ts";
-import { type Cure, type DriverService, type Misfit, tiers } from "../verdict.ts";
-import { updateDriver } from "./shared-cures.ts";
+} from "../../../hardware/driver-version.ts";
+import type { DriverRequirement } from "../../../lock/requirement.ts";
+import type { NvidiaView } from "../../host-view.ts";
+import { misfit } from "../../misfit.ts";
+import { type Cure, type DriverService, type Misfit, tiers } from "../../verdict.ts";
+import { updateDriver } from "../shared-cures.ts";
 
 type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
 

@@ -1,18 +1,18 @@
 /** Rule: an image with code for AMD needs a visible AMD GPU under a driver, and every one finds code that it runs. */
 
-import { genericOf, spirvTarget } from "../../hardware/amd-generics.ts";
-import { compareText } from "../../io/collections.ts";
-import { isLabelled } from "../../host/host-problems.ts";
-import type { RocmRequirement } from "../../lock/requirement.ts";
-import type { AmdGpuView, AmdView } from "../amd-view.ts";
-import type { HostView } from "../host-view.ts";
-import { listSome, misfit } from "../misfit.ts";
-import { type FitOptions, wantsXnack } from "../resolve-options.ts";
-import { type CodeFit, type Cure, type GpuFit, isMisfit, type Misfit, type Misfits } from "../verdict.ts";
-import { compareCodeFits } from "./gpu-code.ts";
-import { hideGpus } from "./shared-cures.ts";
-import { because, noGpu, noneVisible } from "./gpu-presence.ts";
-import { rule } from "./rule.ts";
+import { genericOf, spirvTarget } from "../../../hardware/amd-generics.ts";
+import { compareText } from "../../../io/collections.ts";
+import { isLabelled } from "../../../host/host-problems.ts";
+import type { RocmRequirement } from "../../../lock/requirement.ts";
+import type { AmdGpuView, AmdView } from "../../amd-view.ts";
+import type { HostView } from "../../host-view.ts";
+import { listSome, misfit } from "../../misfit.ts";
+import { type FitOptions, wantsXnack } from "../../resolve-options.ts";
+import { type CodeFit, type Cure, type GpuFit, isMisfit, type Misfit, type Misfits } from "../../verdict.ts";
+import { compareCodeFits } from "../nvidia/gpu-code.ts";
+import { hideGpus } from "../shared-cures.ts";
+import { because, noGpu, noneVisible } from "../gpu-presence.ts";
+import { rule } from "../rule.ts";
 
 export const amdRule = rule({
   image: ({ requires: { rocm }, axes: { compute } }) => (rocm == null ? null : { ...rocm, compute }),

@@ -6,7 +6,7 @@
  * case sensitive); libnvidia-container, src/cli/dsl.c and configure.c (versions compare as numbers, every visible GPU is asked).
  */
 
-import { compareVersions, parseVersion, type VersionParts } from "../hardware/driver-version.ts";
+import { compareVersions, parseVersion, type VersionParts } from "../../../hardware/driver-version.ts";
 
 /** Alternatives, each a list of conditions that must all hold. */
 export interface RequireExpression {
