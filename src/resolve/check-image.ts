@@ -18,7 +18,7 @@ import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
 import { checkAmdPresence } from "./rules/amd/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkDriver } from "./rules/nvidia/driver.ts";
-import { checkGpuPresence } from "./rules/gpu-presence.ts";
+import { checkNvidiaPresence } from "./rules/nvidia/nvidia-presence.ts";
 import { checkNvidiaRequire } from "./rules/nvidia/nvidia-require.ts";
 import { checkPlatform } from "./rules/platform.ts";
 import type { ImageToFit } from "./rules/rule.ts";
@@ -122,7 +122,7 @@ function describeUnproved(unproved: readonly CompiledFor[]): readonly string[] {
 /** Usable GPUs of a vendor, or the reason why a host has none. */
 const usableGpus = {
   nvidia: (view: HostView) =>
-    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkGpuPresence(view),
+    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkNvidiaPresence(view),
   amd: (view: HostView) =>
     checkBrokenHost("amd", view, {}) ?? checkFactsKnown("amd", view, {}) ?? checkAmdPresence(view),
 } as const satisfies Record<GpuVendor, object>;

@@ -8,8 +8,9 @@ import { vendorsOf } from "../lock/requirement.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import type { AmdView } from "./amd-view.ts";
-import type { HostView, NvidiaView } from "./host-view.ts";
-import { checkGpuPresence } from "./rules/gpu-presence.ts";
+import type { HostView } from "./host-view.ts";
+import type { NvidiaView } from "./nvidia-view.ts";
+import { checkNvidiaPresence } from "./rules/nvidia/nvidia-presence.ts";
 
 /**
  * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`, or, for a lock of images that others built, what to adopt. null if the facts are not
@@ -33,7 +34,7 @@ export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string 
       ? `adopt an image without GPU code, for CPUs of ${march} or less`
       : `add a cell ${axis}=none march=${march}`;
   }
-  if (!checkGpuPresence(host).ok) return null;
+  if (!checkNvidiaPresence(host).ok) return null;
   const computes = nvidia.gpus.map(({ compute }) => compute);
   const known = computes.filter((compute) => compute !== null);
   const toolkit = newestToolkit(nvidia);

@@ -12,10 +12,12 @@ import {
 import type { LockedImage } from "../lock/lock.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import type { FindCells } from "./find-cell.ts";
-import type { HostView, NvidiaView } from "./host-view.ts";
+import type { HostView } from "./host-view.ts";
+import type { NvidiaView } from "./nvidia-view.ts";
 import { sideOf } from "./rules/gpu-side.ts";
 import { driverSteps } from "./rules/nvidia/driver.ts";
-import { cpuCell, presenceSteps } from "./rules/gpu-presence.ts";
+import { cpuCell } from "./rules/shared-cures.ts";
+import { presenceSteps } from "./rules/nvidia/nvidia-presence.ts";
 import { requireSteps } from "./rules/nvidia/nvidia-require.ts";
 import type { Cure, Misfit, ReasonCode, Remedy } from "./verdict.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { parseDriverVersion } from "../../src/hardware/driver-version.ts";
 import type { GpuClass } from "../../src/host/facts.ts";
-import { brandOf } from "../../src/resolve/host-view.ts";
+import { brandOf } from "../../src/resolve/nvidia-view.ts";
 
 it.each<[string | null, GpuClass, string | null, string | null]>([
   ["Tesla T4", "datacenter", "418.87.00", "tesla"],

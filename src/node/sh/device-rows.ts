@@ -3,7 +3,7 @@
 import { amdArchitectures } from "../../hardware/amd-architectures.ts";
 import { findGpuByPci } from "../../hardware/gpu-products.ts";
 import { groupBy, remember } from "../../io/collections.ts";
-import { brandOf } from "../../resolve/host-view.ts";
+import { brandOf } from "../../resolve/nvidia-view.ts";
 import type { FleetNeeds } from "./image-rows.ts";
 import { gpuClasses } from "./compile-order.ts";
 

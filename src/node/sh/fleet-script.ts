@@ -9,7 +9,7 @@ import type { Lock } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import { isEligible } from "../../resolve/check-fit.ts";
-import { brandsByName } from "../../resolve/host-view.ts";
+import { brandsByName } from "../../resolve/nvidia-view.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { type ResolveImageOptions, wantsCpu, wantsXnack } from "../../resolve/resolve-options.ts";
 import { sideOf } from "../../resolve/rules/gpu-side.ts";

@@ -9,7 +9,7 @@ import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { checkAmdCode } from "../../resolve/rules/amd/amd-gpus.ts";
 import { checkDriver, driverSteps } from "../../resolve/rules/nvidia/driver.ts";
-import { checkGpuPresence, presenceSteps } from "../../resolve/rules/gpu-presence.ts";
+import { checkNvidiaPresence, presenceSteps } from "../../resolve/rules/nvidia/nvidia-presence.ts";
 import { type ReasonCode, tiers } from "../../resolve/verdict.ts";
 import { bestCode, compatViews, sampleHost, sampleNvidia, scales } from "../sample-hosts.ts";
 import { codeNumber, type gpuClasses } from "./compile-order.ts";
@@ -59,7 +59,7 @@ export function presenceGrids(): readonly { readonly computes: string; readonly 
       (["proprietary", "open", null] as const).map((module) =>
         tabulate((driver, cuda) => {
           const view = sampleNvidia(driver, cuda, { scale, module, compute });
-          return checkGpuPresence(sampleHost(view)).ok ? "+" : "-";
+          return checkNvidiaPresence(sampleHost(view)).ok ? "+" : "-";
         }, steps),
       ),
     );

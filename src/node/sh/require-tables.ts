@@ -4,7 +4,7 @@ import { remember } from "../../io/collections.ts";
 import { compareVersionTexts, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { CudaRequirement } from "../../lock/requirement.ts";
-import { brandOf, brandsByName } from "../../resolve/host-view.ts";
+import { brandOf, brandsByName } from "../../resolve/nvidia-view.ts";
 import { parseRequire } from "../../resolve/rules/nvidia/parse-nvidia-require.ts";
 import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia/nvidia-require.ts";
 import type { RuleSteps } from "../../resolve/rules/rule.ts";

@@ -1,50 +1,18 @@
-/** Cures that several rules offer. They depend on the GPUs: a newer driver may drop one. */
+/** Cures that several rules offer. */
 
-import { driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
-import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import type { GpuView, NvidiaView } from "../host-view.ts";
 import type { Cure } from "../verdict.ts";
 
-type Gpus = readonly Pick<GpuView, "label" | "compute">[];
-
-/**
- * `update the NVIDIA driver: 470.256.02 → >= 525.60.13`, unless that branch no longer drives a visible GPU.
- * Source: NVIDIA data-center driver documentation, "CUDA Toolkit, Driver and Architecture Matrix".
- */
-export function updateDriver(
-  minimum: string,
-  { driverText, gpus, scale }: NvidiaView,
-  note = "",
-): readonly Cure[] {
-  const wanted = parseDriverVersion(minimum);
-  const last = scale === "linux" ? lastDriverBranch(gpus) : null;
-  if (wanted === null || last === null || driverBranch(wanted) <= last.branch)
-    return [
-      {
-        text: `update the NVIDIA driver: ${driverText} → >= ${minimum}${note}`,
-        remedy: { kind: "driver", version: minimum, atLeast: true },
-      },
-    ];
-  const why = `no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;
-  return [
-    {
-      text: `add a cell with an older toolkit: ${why}`,
-      remedy: null,
-      adopted: `adopt an image of an older toolkit: ${why}`,
-    },
-  ];
+/** A cell without GPU code, in a fleet whose axis of accelerators is this. */
+export function cpuCell(axis: "cuda" | "accel"): Cure {
+  return {
+    text: `add a cell with ${axis}=none`,
+    remedy: { kind: "cell", axes: { [axis]: "none" } },
+    adopted: "adopt an image without GPU code",
+  };
 }
 
 /** Some GPUs have code: without the others the image runs. */
 export function hideGpus(lacking: readonly unknown[], gpus: readonly unknown[]): readonly Cure[] {
   if (lacking.length === gpus.length) return [];
   return [{ text: lacking.length === 1 ? "hide this GPU" : "hide these GPUs", remedy: null }];
-}
-
-/** The oldest of the last branches that drive the GPUs, with the GPU. */
-export function lastDriverBranch(gpus: Gpus): { readonly branch: number; readonly label: string } | null {
-  return gpus.reduce<ReturnType<typeof lastDriverBranch>>((oldest, { label, compute }) => {
-    const branch = compute === null ? null : (findArchitecture(compute)?.lastDriverBranch ?? null);
-    return branch === null || (oldest !== null && oldest.branch <= branch) ? oldest : { branch, label };
-  }, null);
 }

@@ -20,7 +20,7 @@ import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { toEre } from "../../../src/node/sh/safe-text.ts";
 import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { brandsByName } from "../../../src/resolve/host-view.ts";
+import { brandsByName } from "../../../src/resolve/nvidia-view.ts";
 import { cuda, gpuImage, image, lockOf, rocmImage } from "../../resolve/support/locks.ts";
 import { devices, node, pci } from "../../host/amd/support/amd-host.ts";
 import { needs } from "../../support/needs.ts";

@@ -16,16 +16,12 @@ import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { viewAmd } from "../../../resolve/amd-view.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
 import { askNow, isEligible } from "../../../resolve/check-fit.ts";
-import {
-  type CompatView,
-  type HostView,
-  normalizePlatform,
-  type NvidiaView,
-} from "../../../resolve/host-view.ts";
+import type { CompatView, NvidiaView } from "../../../resolve/nvidia-view.ts";
+import { type HostView, normalizePlatform } from "../../../resolve/host-view.ts";
 import { openQuestion, rank, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { checkAmdCode } from "../../../resolve/rules/amd/amd-gpus.ts";
 import { driverSteps } from "../../../resolve/rules/nvidia/driver.ts";
-import { presenceSteps } from "../../../resolve/rules/gpu-presence.ts";
+import { presenceSteps } from "../../../resolve/rules/nvidia/nvidia-presence.ts";
 import { isMisfit } from "../../../resolve/verdict.ts";
 import { bestCode, compatViews, sampleHost, sampleNvidia } from "../../sample-hosts.ts";
 import type { GpuUnit } from "../gpu-units.ts";

@@ -5,7 +5,7 @@ import type { VersionParts } from "../../../hardware/driver-version.ts";
 import type { HostFacts } from "../../../host/facts.ts";
 import { sortedEntries } from "../../../io/collections.ts";
 import { type HostView, vendorOfProblem, viewHost } from "../../../resolve/host-view.ts";
-import { checkGpuPresence } from "../../../resolve/rules/gpu-presence.ts";
+import { checkNvidiaPresence } from "../../../resolve/rules/nvidia/nvidia-presence.ts";
 import {
   keys,
   knownComputes,
@@ -85,7 +85,7 @@ function nvidiaLabels(host: HostFacts, view: HostView): Values {
     [keys.driver]: nvidia.driver?.text,
     [keys.cuda]: nvidia.cuda?.text,
     [keys.driverScale]: nvidia.scale,
-    [keys.gpuUsable]: mark(checkGpuPresence(view).ok),
+    [keys.gpuUsable]: mark(checkNvidiaPresence(view).ok),
     [keys.gpuProduct]: product === "" ? null : product,
     ...counted(computes.map(keys.compute)),
     ...counted(profiles.map((profile) => keys.mig(profilePart(profile)))),

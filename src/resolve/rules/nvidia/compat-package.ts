@@ -14,10 +14,10 @@ import {
   parseDriverVersion,
 } from "../../../hardware/driver-version.ts";
 import type { DriverRequirement } from "../../../lock/requirement.ts";
-import type { NvidiaView } from "../../host-view.ts";
+import type { NvidiaView } from "../../nvidia-view.ts";
 import { misfit } from "../../misfit.ts";
 import { type Cure, type DriverService, type Misfit, tiers } from "../../verdict.ts";
-import { updateDriver } from "../shared-cures.ts";
+import { updateDriver } from "./driver-cures.ts";
 
 type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
 

@@ -12,11 +12,11 @@ import {
   parseDriverVersion,
 } from "../../../hardware/driver-version.ts";
 import type { CudaRequirement, DriverRequirement } from "../../../lock/requirement.ts";
-import type { NvidiaView } from "../../host-view.ts";
+import type { NvidiaView } from "../../nvidia-view.ts";
 import { misfit } from "../../misfit.ts";
 import type { DriverService, Misfit } from "../../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
-import { updateDriver } from "../shared-cures.ts";
+import { updateDriver } from "./driver-cures.ts";
 import type { RuleSteps } from "../rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;

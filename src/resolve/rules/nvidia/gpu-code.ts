@@ -2,14 +2,20 @@
 
 import { type ComputeCapability, formatComputeCapability } from "../../../hardware/compute-capability.ts";
 import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../../hardware/cuda-toolkits.ts";
-import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../../hardware/gpu-target.ts";
+import {
+  formatGpuTarget,
+  type GpuTarget,
+  parseGpuTarget,
+  targetRunsOn,
+} from "../../../hardware/gpu-target.ts";
 import { compareVersions, minorOf, parseVersion } from "../../../hardware/driver-version.ts";
 import { findArchitecture, isDroppedBy } from "../../../hardware/gpu-architectures.ts";
 import type { CudaRequirement } from "../../../lock/requirement.ts";
 import { compareText } from "../../../io/collections.ts";
-import type { GpuView } from "../../host-view.ts";
+import type { GpuView } from "../../nvidia-view.ts";
 import { misfit } from "../../misfit.ts";
-import { hideGpus, lastDriverBranch } from "../shared-cures.ts";
+import { hideGpus } from "../shared-cures.ts";
+import { lastDriverBranch } from "./driver-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../../verdict.ts";
 
 /** One code for each GPU, in their order, or the reason why one has none. */

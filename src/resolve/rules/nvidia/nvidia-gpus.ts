@@ -1,11 +1,12 @@
 /** Rule: an image with code for NVIDIA needs GPUs under a driver, a driver that serves its toolkit, and code for every GPU. */
 
 import type { CudaRequirement } from "../../../lock/requirement.ts";
-import type { HostView, NvidiaView } from "../../host-view.ts";
+import type { HostView } from "../../host-view.ts";
+import type { NvidiaView } from "../../nvidia-view.ts";
 import { type CodeFit, type GpuFit, isMisfit, type Misfit, type Misfits } from "../../verdict.ts";
 import { checkDriver } from "./driver.ts";
 import { checkGpuCode } from "./gpu-code.ts";
-import { checkGpuPresence } from "../gpu-presence.ts";
+import { checkNvidiaPresence } from "./nvidia-presence.ts";
 import { checkNvidiaRequire } from "./nvidia-require.ts";
 import { rule } from "../rule.ts";
 
@@ -21,7 +22,7 @@ function serve(
   cuda: CudaRequirement,
   host: Pick<HostView, "nvidia" | "broken" | "otherProblems" | "runtime">,
 ): GpuFit | Misfits {
-  const usable = checkGpuPresence(host);
+  const usable = checkNvidiaPresence(host);
   const require = checkNvidiaRequire(cuda, host);
   const last = require === null ? [] : [require];
   if (!usable.ok) return [usable, ...driverMisfits(cuda, host.nvidia), ...last];

@@ -1,7 +1,8 @@
 /** Rule: the base image's `NVIDIA_REQUIRE_CUDA` expression holds, if the host's container runtime checks it. */
 
 import type { CudaRequirement } from "../../../lock/requirement.ts";
-import type { GpuView, HostView, NvidiaView } from "../../host-view.ts";
+import type { GpuView, NvidiaView } from "../../nvidia-view.ts";
+import type { HostView } from "../../host-view.ts";
 import { misfit } from "../../misfit.ts";
 import { evaluateRequire, parseRequire, type RequireSubject } from "./parse-nvidia-require.ts";
 import type { Misfit } from "../../verdict.ts";

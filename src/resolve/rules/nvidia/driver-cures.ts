@@ -1,0 +1,44 @@
+/** Cures by another driver. They depend on the GPUs: a newer driver may drop one. */
+
+import { driverBranch, parseDriverVersion } from "../../../hardware/driver-version.ts";
+import { findArchitecture } from "../../../hardware/gpu-architectures.ts";
+import type { GpuView, NvidiaView } from "../../nvidia-view.ts";
+import type { Cure } from "../../verdict.ts";
+
+type Gpus = readonly Pick<GpuView, "label" | "compute">[];
+
+/**
+ * `update the NVIDIA driver: 470.256.02 → >= 525.60.13`, unless that branch no longer drives a visible GPU.
+ * Source: NVIDIA data-center driver documentation, "CUDA Toolkit, Driver and Architecture Matrix".
+ */
+export function updateDriver(
+  minimum: string,
+  { driverText, gpus, scale }: NvidiaView,
+  note = "",
+): readonly Cure[] {
+  const wanted = parseDriverVersion(minimum);
+  const last = scale === "linux" ? lastDriverBranch(gpus) : null;
+  if (wanted === null || last === null || driverBranch(wanted) <= last.branch)
+    return [
+      {
+        text: `update the NVIDIA driver: ${driverText} → >= ${minimum}${note}`,
+        remedy: { kind: "driver", version: minimum, atLeast: true },
+      },
+    ];
+  const why = `no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;
+  return [
+    {
+      text: `add a cell with an older toolkit: ${why}`,
+      remedy: null,
+      adopted: `adopt an image of an older toolkit: ${why}`,
+    },
+  ];
+}
+
+/** The oldest of the last branches that drive the GPUs, with the GPU. */
+export function lastDriverBranch(gpus: Gpus): { readonly branch: number; readonly label: string } | null {
+  return gpus.reduce<ReturnType<typeof lastDriverBranch>>((oldest, { label, compute }) => {
+    const branch = compute === null ? null : (findArchitecture(compute)?.lastDriverBranch ?? null);
+    return branch === null || (oldest !== null && oldest.branch <= branch) ? oldest : { branch, label };
+  }, null);
+}
