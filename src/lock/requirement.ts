@@ -78,6 +78,11 @@ export function needsOf<Vendor extends GpuVendor>(vendor: Vendor, requires: GpuS
   return (requires[sideKeys[vendor]] ?? null) as GpuNeeds[Vendor] | null;
 }
 
+/** All of an image's alternatives for NVIDIA, best first. */
+export function allCudas({ cuda }: GpuSides): readonly Omit<CudaRequirement, "or">[] {
+  return cuda === null ? [] : [cuda, ...(cuda.or ?? [])];
+}
+
 /** The GPU sides of an image, in the vendors' order. Empty for an image without GPU code. */
 export function sidesOf(requires: GpuSides): readonly Side[] {
   return gpuVendors.flatMap((vendor) => {
@@ -94,6 +99,9 @@ export function answerOf<Vendor extends GpuVendor, Answer, Asked extends readonl
 ): Answer {
   return answers[vendor](needs, ...asked);
 }
+
+/** The release of the toolkit in the image. */
+export const releaseOf: BySide<string> = { nvidia: ({ toolkit }) => toolkit, amd: ({ release }) => release };
 
 /** The vendors for whose GPUs an image has code, in their order. */
 export function vendorsOf(requires: GpuSides): readonly GpuVendor[] {

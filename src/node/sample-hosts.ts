@@ -48,7 +48,7 @@ export function sampleNvidia(
     cuda: cuda === null ? null : { text: cuda, parts: parseVersion(cuda) ?? [] },
     scale,
     compat,
-    gpus: [{ label: "GPU 0", compute, class: gpuClass, brand }],
+    gpus: [{ label: "GPU 0", compute, class: gpuClass, integrated: null, brand }],
   };
 }
 

@@ -2,7 +2,7 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { isBroken, vendorOfProblem } from "./host-view.ts";
+import { countsAlways, isBroken, vendorOfProblem } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import { checkUnderstood } from "./rules/image-rules.ts";
@@ -17,7 +17,7 @@ export function problemLines({ problems }: Pick<HostFacts, "problems">): readonl
   return (
     problems
       // An image for another vendor may be the answer beside broken AMD GPUs.
-      .filter((problem) => !isBroken(problem) || vendorOfProblem(problem) === "amd")
+      .filter((problem) => !isBroken(problem) || !countsAlways[vendorOfProblem(problem)])
       .flatMap(({ code, message, fix }) => {
         const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
         return [`${word}: ${message}`, ...(fix === undefined ? [] : [`  fix: ${fix}`])];

@@ -3,6 +3,7 @@
 import { noDigest } from "../oci/digest.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
+import { type GpuVendor, gpuVendors, sidesOf, vendorsOf } from "../lock/requirement.ts";
 import { InternalError } from "../errors.ts";
 import { printable } from "../printable.ts";
 import { builtForRule } from "./built-for.ts";
@@ -19,7 +20,14 @@ import { nvidiaRule } from "./rules/nvidia/nvidia-gpus.ts";
 import { kernelRule, platformRule } from "./rules/platform.ts";
 import type { ImageToFit, MisfitRule, Rule } from "./rules/rule.ts";
 import { unknownFactsRule } from "./rules/unknown-facts.ts";
-import { effortOf, type Misfit, type ReasonCode, type Verdict } from "./verdict.ts";
+import {
+  effortOf,
+  type GpuFit,
+  type Misfit,
+  type Misfits,
+  type ReasonCode,
+  type Verdict,
+} from "./verdict.ts";
 import { type Trial, workingCures } from "./working-fix.ts";
 
 /** They follow the image rules. First what no repair changes, then the host's health, then the numbers. The rules of the GPUs come last: see {@link askGpus}. */
@@ -86,11 +94,14 @@ function checkOne(ask: AskRule, image: ImageToFit, host: HostView, options: FitO
   return { ...(served ?? { ok: true, tier: "native", code: [] }), builtFor };
 }
 
-/** An image with code for both vendors has alternatives, and this is one of them: it has code for one vendor. */
+type GpuRule = Rule<unknown, keyof HostView, GpuFit | Misfits | null>;
+
+const gpuRules: Readonly<Record<GpuVendor, GpuRule>> = { nvidia: nvidiaRule, amd: amdRule };
+
+/** An image with code for several vendors has alternatives, and this is one of them: it has code for one vendor at most. */
 function askGpus(ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions) {
-  return image.requires.cuda === null
-    ? ask(amdRule, image, host, options)
-    : ask(nvidiaRule, image, host, options);
+  const [vendor] = vendorsOf(image.requires);
+  return vendor === undefined ? null : ask(gpuRules[vendor], image, host, options);
 }
 
 /** Answers with every reason against an image, in the order of the rules; empty when it fits. */
@@ -136,14 +147,16 @@ function misfitsOfOne(
 
 /** Vendors in their order and then reasons decide between equals, so that the order in which an image lists them never matters. */
 function distanceOf({ one, misfits }: { one: ImageToFit; misfits: readonly Misfit[] }): SortKey {
-  const vendor = one.requires.cuda === null ? 1 : 0;
+  const [first = gpuVendors[0]] = vendorsOf(one.requires);
+  const vendor = gpuVendors.indexOf(first);
   return [...effortOf(misfits), vendor, misfits.map(({ code, message }) => `${code} ${message}`).join()];
 }
 
 /** Names the alternative that the numbers of a message are of. */
-function namedAfter(found: Misfit, { requires: { cpu, cuda, rocm } }: ImageToFit): Misfit {
-  const gpu = cuda ?? rocm;
-  const name = found.code === "CPU_FEATURES_MISSING" ? cpu.by : ofGpus.has(found.code) ? gpu?.by : undefined;
+function namedAfter(found: Misfit, { requires }: ImageToFit): Misfit {
+  const [gpu] = sidesOf(requires);
+  const ofCpu = found.code === "CPU_FEATURES_MISSING";
+  const name = ofCpu ? requires.cpu.by : ofGpus.has(found.code) ? gpu?.needs.by : undefined;
   return name === undefined
     ? found
     : withCures(

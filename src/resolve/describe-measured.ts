@@ -3,10 +3,18 @@
 import { findMarch } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
-import type { CudaRequirement, Requirement } from "../lock/requirement.ts";
+import {
+  answerOf,
+  type BySide,
+  type CudaRequirement,
+  type GpuVendor,
+  gpuVendors,
+  type Requirement,
+  sidesOf,
+} from "../lock/requirement.ts";
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
-import { amdGpusOf } from "./amd-view.ts";
+import { judgedGpus } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import type { CodeFit } from "./verdict.ts";
 
@@ -29,32 +37,26 @@ export function describeMeasured(
 }
 
 /** A line for each side: `NVIDIA driver >= 525.60.13 (CUDA 12.4) and sm_80, compute_80`, `CPU avx, avx2`, `kernel >= 3.2.0`. */
-export function describeRequirement({
-  cpu,
-  cuda,
-  rocm,
-  accelerator,
-  kernel,
-}: Requirement): readonly string[] {
-  const named = <One extends { readonly by?: string }>(all: readonly One[], words: (one: One) => string) =>
-    all.map((one) => (one.by === undefined ? words(one) : `${one.by}: ${words(one)}`)).join("; or ");
+export function describeRequirement(requires: Requirement): readonly string[] {
+  const { cpu, accelerator, kernel } = requires;
   return [
-    ...(cuda === null
-      ? []
-      : [named([cuda, ...(cuda.or ?? [])], (one) => `${describeDriver(one)} and ${listSome(one.code)}`)]),
-    ...(rocm == null
-      ? []
-      : [
-          named(
-            [rocm, ...(rocm.or ?? [])],
-            (one) => `an AMD GPU (ROCm ${one.release}) and ${listSome(one.code)}`,
-          ),
-        ]),
+    ...sidesOf(requires).map((side) => answerOf(describeNeeds, side)),
     ...(accelerator == null ? [] : [`${accelerator}, which nobody judges`]),
     `CPU ${named([cpu, ...(cpu.or ?? [])], ({ features }) => describeFeatures(features))}`,
     ...(kernel === undefined ? [] : [`kernel >= ${kernel}`]),
   ];
 }
+
+function named<One extends { readonly by?: string }>(all: readonly One[], words: (one: One) => string) {
+  return all.map((one) => (one.by === undefined ? words(one) : `${one.by}: ${words(one)}`)).join("; or ");
+}
+
+const describeNeeds: BySide<string> = {
+  nvidia: (cuda) =>
+    named([cuda, ...(cuda.or ?? [])], (one) => `${describeDriver(one)} and ${listSome(one.code)}`),
+  amd: (rocm) =>
+    named([rocm, ...(rocm.or ?? [])], (one) => `an AMD GPU (ROCm ${one.release}) and ${listSome(one.code)}`),
+};
 
 function describeDriver({ toolkit, driver }: Omit<CudaRequirement, "or">): string {
   switch (driver.mode) {
@@ -81,11 +83,16 @@ export function describeBy(names: readonly string[]): readonly string[] {
 /** `GPU 0 runs sm_90`. Hidden GPUs have numbers too, so the place in the list is not the number. */
 export function describeCode(
   code: readonly Pick<CodeFit, "target">[],
-  { nvidia, amd }: Pick<HostFacts, "nvidia" | "amd">,
+  facts: Pick<HostFacts, GpuVendor>,
 ): string[] {
-  const ofAmd = amd == null ? [] : amdGpusOf(amd).judged;
   return code.map(({ target }, place) => {
-    const gpu = /^(?:sm|compute)_/.test(target) ? nvidia?.gpus[place] : ofAmd[place];
+    const vendor = gpuVendors.find((each) => targetsOf[each].test(target));
+    const gpu = vendor === undefined ? undefined : judgedGpus(vendor, facts)[place];
     return `GPU ${gpu?.index ?? place} runs ${target}`;
   });
 }
+
+const targetsOf = { nvidia: /^(?:sm|compute)_/, amd: /^(?:gfx|amdgcn)/ } as const satisfies Record<
+  GpuVendor,
+  RegExp
+>;

@@ -1,6 +1,6 @@
 /** Explains an answer: why the winner won, and what would make each other image fit. */
 
-import { type GpuVendor, hasGpuCode, noGpus } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, hasGpuCode, noGpus } from "../lock/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -9,13 +9,14 @@ import { printable } from "../printable.ts";
 import { chosenNames } from "../lock/alternatives.ts";
 import { describeBy, describeCode, describeMeasured } from "./describe-measured.ts";
 import { suggestCell } from "./suggest-cell.ts";
-import { type HostView, usableGpus } from "./host-view.ts";
+import { answerOfHost, type BySideOfHost, type HostView, usableGpus } from "./host-view.ts";
 import { findMisfits } from "./check-fit.ts";
 import { listSome } from "./misfit.ts";
 import { type Candidate, orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
 import { immutableReferenceOf, type Ranking, rankImages } from "./resolve-image.ts";
 import { fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
+import { packageOf } from "./rules/nvidia/compat-package.ts";
 import { vendorsIn } from "./unasked.ts";
 import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
 
@@ -48,34 +49,38 @@ export function explainRanking(
   ].map(printable);
 }
 
-function describeHost(
-  { platform, cpu, nvidia, amd, unknownGpuFacts, broken, otherProblems }: HostView,
-  vendors: readonly GpuVendor[],
-): string[] {
+const describeSide: BySideOfHost<readonly string[], [otherProblems: readonly HostProblem[]]> = {
+  nvidia: ({ driverText, cuda, gpus }, otherProblems) => [
+    driverText === null
+      ? `an NVIDIA device and no ${isLabelled(otherProblems) ? "label that names its driver" : "NVIDIA driver"}`
+      : `NVIDIA driver ${driverText}, CUDA ${cuda?.text ?? "unknown"}`,
+    ...gpus.map(
+      ({ label, compute }) =>
+        `${label}, compute capability ${compute === null ? "unknown" : `${compute.major}.${compute.minor}`}`,
+    ),
+  ],
+  amd: ({ driver, driven, gpus, besides }) => [
+    driven
+      ? `AMD driver ${driver === null ? "amdgpu of the kernel" : `amdgpu ${driver.text}`}`
+      : "an AMD GPU and no amdgpu driver",
+    ...gpus.map(({ label, target }) => `${label}, ${target ?? "target unknown"}`),
+    ...besides.map(
+      ({ label, target }) => `${label}, ${target ?? "target unknown"}, of the processor: left out`,
+    ),
+  ],
+};
+
+function describeHost(view: HostView, vendors: readonly GpuVendor[]): string[] {
+  const { platform, cpu, unknownGpuFacts, broken, otherProblems } = view;
+  const open = vendors.flatMap((vendor) => unknownGpuFacts[vendor]);
   const lines = [
     `host: ${platform}, CPU ${cpu.level ?? "level unknown"}${cpu.model === null ? "" : ` (${cpu.model})`}`,
+    ...(open.length > 0 ? [`      unknown: ${open.join(", ")}`] : []),
+    ...gpuVendors
+      .filter((vendor) => vendors.includes(vendor) || (view[vendor]?.gpus.length ?? 0) > 0)
+      .flatMap((vendor) => answerOfHost(describeSide, vendor, view, otherProblems) ?? [])
+      .map((line) => `      ${line}`),
   ];
-  const open = vendors.flatMap((vendor) => unknownGpuFacts[vendor]);
-  if (open.length > 0) lines.push(`      unknown: ${open.join(", ")}`);
-  if (nvidia !== null) {
-    lines.push(
-      nvidia.driverText === null
-        ? `      an NVIDIA device and no ${isLabelled(otherProblems) ? "label that names its driver" : "NVIDIA driver"}`
-        : `      NVIDIA driver ${nvidia.driverText}, CUDA ${nvidia.cuda?.text ?? "unknown"}`,
-    );
-    for (const { label, compute } of nvidia.gpus) {
-      lines.push(
-        `      ${label}, compute capability ${compute === null ? "unknown" : `${compute.major}.${compute.minor}`}`,
-      );
-    }
-  }
-  if (amd !== null && (amd.gpus.length > 0 || vendors.includes("amd"))) {
-    const driver = amd.driver === null ? "amdgpu of the kernel" : `amdgpu ${amd.driver.text}`;
-    lines.push(amd.driven ? `      AMD driver ${driver}` : "      an AMD GPU and no amdgpu driver");
-    for (const { label, target } of amd.gpus) lines.push(`      ${label}, ${target ?? "target unknown"}`);
-    for (const { label, target } of amd.besides)
-      lines.push(`      ${label}, ${target ?? "target unknown"}, of the processor: left out`);
-  }
   const problemLines = (word: string, { code, message, fix }: HostProblem) => [
     `      ${word}: ${code}: ${message}`,
     ...(fix === undefined ? [] : [`        fix: ${fix}`]),
@@ -89,10 +94,8 @@ function describeHost(
 
 /** Names the package that serves in place of an older driver. */
 function byPackage({ fit, image }: Candidate): string {
-  const { driver } = (fit.as ?? image.requires).cuda ?? {};
-  return fit.tier === "forward" && driver?.mode === "compat"
-    ? ` by its forward-compatibility package ${driver.package}`
-    : "";
+  const name = packageOf(fit, fit.as ?? image.requires);
+  return name === null ? "" : ` by its forward-compatibility package ${name}`;
 }
 
 function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking): string[] {

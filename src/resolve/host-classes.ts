@@ -5,8 +5,15 @@ import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { amdGpusOf } from "./amd-view.ts";
-import { type HostView, viewHost } from "./host-view.ts";
+import { allCudas, type GpuVendor, gpuVendors, needsOf } from "../lock/requirement.ts";
+import {
+  answerOfHost,
+  type BySideOfHost,
+  countsAlways,
+  type HostView,
+  judgedGpus,
+  viewHost,
+} from "./host-view.ts";
 
 export interface HostClass {
   /** The facts of the first host. The others differ only in facts that no rule asks for. */
@@ -29,7 +36,7 @@ interface AskedFacts {
   readonly kernel: boolean;
   readonly runtime: boolean;
   readonly compat: boolean;
-  readonly amd: boolean;
+  readonly vendors: readonly GpuVendor[];
 }
 
 /** Classes for all these fleets together: the largest first, then in the order of their first hosts. */
@@ -45,10 +52,7 @@ export function classifyHosts(
   }
   return [...groups.values()]
     .map(({ facts, members }): HostClass => {
-      const gpus = members.map(({ facts: { nvidia, amd } }) => [
-        ...(nvidia?.gpus ?? []),
-        ...amdGpusOf(amd ?? { gpus: [] }).judged,
-      ]);
+      const gpus = members.map((member) => gpuVendors.flatMap((vendor) => judgedGpus(vendor, member.facts)));
       const counts = gpus.map(({ length }) => length);
       return {
         facts,
@@ -65,6 +69,7 @@ export function classifyHosts(
 function askedBy(fleets: readonly Pick<Lock, "images">[]): AskedFacts {
   const images = fleets.flatMap((fleet) => Object.values(fleet.images));
   const requirements = new Set(images.map(({ requires }) => requires));
+  const cudas = [...requirements].flatMap(allCudas);
   return {
     // Features of marches decide the native march of a host. Other CPU flags make no class.
     features: new Set([
@@ -72,21 +77,16 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): AskedFacts {
       ...[...requirements].flatMap(({ cpu }) => [cpu, ...(cpu.or ?? [])].flatMap(({ features }) => features)),
     ]),
     kernel: [...requirements].some(({ kernel }) => kernel !== undefined),
-    runtime: [...requirements].some(({ cuda }) =>
-      [cuda, ...(cuda?.or ?? [])].some((each) => each?.require !== undefined),
-    ),
-    amd: [...requirements].some(({ rocm }) => rocm != null),
-    compat: [...requirements].some(({ cuda }) =>
-      [cuda, ...(cuda?.or ?? [])].some((each) => each?.driver.mode === "compat"),
-    ),
+    runtime: cudas.some(({ require }) => require !== undefined),
+    compat: cudas.some(({ driver }) => driver.mode === "compat"),
+    vendors: gpuVendors.filter((vendor) => [...requirements].some((each) => needsOf(vendor, each) !== null)),
   };
 }
 
 /** Equal for hosts that no rule can tell apart. Problems count by their codes, and the number of GPUs does not count. */
-function keyOf({ nvidia, amd, ...view }: HostView, maker: string | null, asked: AskedFacts): string {
+function keyOf(view: HostView, maker: string | null, asked: AskedFacts): string {
   const known = (features: ReadonlySet<string>) =>
     [...features].filter((feature) => asked.features.has(feature)).sort();
-  const gpus = nvidia?.gpus.map((gpu) => JSON.stringify([gpu.compute, gpu.class, gpu.brand])) ?? [];
   return JSON.stringify([
     view.platform,
     // The maker decides the native march.
@@ -97,30 +97,32 @@ function keyOf({ nvidia, amd, ...view }: HostView, maker: string | null, asked: 
     asked.kernel ? view.kernel : null,
     asked.runtime ? view.runtime : null,
     [...view.broken, ...view.otherProblems].map(({ code }) => code).sort(),
-    view.unknownGpuFacts.nvidia,
-    asked.amd ? view.unknownGpuFacts.amd : null,
-    // For a fleet without images for AMD, a class only says that a GPU of AMD stays unused.
-    amd === null
-      ? null
-      : [
-          amd.driven,
-          amd.gpus.some(({ integrated }) => integrated !== true),
-          ...(asked.amd
-            ? [
-                amd.driver?.text ?? null,
-                [...new Set(amd.gpus.map(({ target, sramecc }) => `${target} ${sramecc}`))].sort(),
-              ]
-            : []),
-        ],
-    nvidia === null
-      ? null
-      : [
-          nvidia.driverText,
-          nvidia.module,
-          nvidia.cuda?.text ?? null,
-          nvidia.scale,
-          asked.compat ? nvidia.compat : null,
-          [...new Set(gpus)].sort(),
-        ],
+    gpuVendors.map((vendor) => [
+      countsAlways[vendor] || asked.vendors.includes(vendor) ? view.unknownGpuFacts[vendor] : null,
+      answerOfHost(keyOfSide, vendor, view, asked),
+    ]),
   ]);
+}
+
+const keyOfSide: BySideOfHost<unknown, [asked: AskedFacts]> = {
+  nvidia: ({ driverText, module, cuda, scale, compat, gpus }, asked) => [
+    driverText,
+    module,
+    cuda?.text ?? null,
+    scale,
+    asked.compat ? compat : null,
+    unique(gpus.map((gpu) => JSON.stringify([gpu.compute, gpu.class, gpu.brand]))),
+  ],
+  // For a fleet without images for AMD, a class only says that a GPU of AMD stays unused.
+  amd: ({ driver, driven, gpus }, asked) => [
+    driven,
+    gpus.some(({ integrated }) => integrated !== true),
+    asked.vendors.includes("amd")
+      ? [driver?.text ?? null, unique(gpus.map(({ target, sramecc }) => `${target} ${sramecc}`))]
+      : null,
+  ],
+};
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].sort();
 }

@@ -1,9 +1,9 @@
 /** Reads host facts once into the values that the rules compare, so that no rule parses text. */
 
 import { parseVersion, type VersionParts } from "../hardware/driver-version.ts";
-import type { HostFacts, HostProblem } from "../host/facts.ts";
-import type { GpuVendor } from "../lock/requirement.ts";
-import { type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
+import type { GpuFacts, HostFacts, HostProblem, VendorFacts } from "../host/facts.ts";
+import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { amdGpusOf, type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
 import { type NvidiaView, unknownNvidiaFacts, viewNvidia } from "./nvidia-view.ts";
 
 /** A vendor's GPUs and driver, as the rules compare them. */
@@ -16,10 +16,26 @@ export interface SideView {
   /** A driver drives the cards. */
   readonly driven: boolean;
   /** The GPUs that programs use. */
-  readonly gpus: readonly { readonly label: string }[];
+  readonly gpus: readonly { readonly label: string; readonly integrated: boolean | null }[];
 }
 
 type BySideView = { readonly [V in GpuVendor]: VendorView[V] | null };
+
+/** A question with an answer for each vendor's side of a host. */
+export type BySideOfHost<Answer, Asked extends readonly unknown[] = []> = {
+  readonly [V in GpuVendor]: (side: VendorView[V], ...asked: Asked) => Answer;
+};
+
+/** The vendor's answer about its side of a host; null for a host without one. */
+export function answerOfHost<Vendor extends GpuVendor, Answer, Asked extends readonly unknown[]>(
+  answers: BySideOfHost<Answer, Asked>,
+  vendor: Vendor,
+  view: BySideView,
+  ...asked: Asked
+): Answer | null {
+  const side = view[vendor] as VendorView[Vendor] | null;
+  return side === null ? null : answers[vendor](side, ...asked);
+}
 
 export interface HostView extends BySideView {
   /** Without the variant that its architecture implies: `linux/arm64` for `linux/arm64/v8`. */
@@ -39,6 +55,21 @@ export interface HostView extends BySideView {
   readonly otherProblems: readonly HostProblem[];
 }
 
+const views: { readonly [V in GpuVendor]: (facts: HostFacts) => VendorView[V] | null } = {
+  nvidia: viewNvidia,
+  amd: viewAmd,
+};
+
+const unknownFacts = { nvidia: unknownNvidiaFacts, amd: unknownAmdFacts } as const satisfies Record<
+  GpuVendor,
+  (facts: HostFacts) => readonly string[]
+>;
+
+/** A table of one row for each vendor. */
+function byVendor<Row>(row: (vendor: GpuVendor) => Row): Readonly<Record<GpuVendor, Row>> {
+  return Object.fromEntries(gpuVendors.map((vendor) => [vendor, row(vendor)])) as Record<GpuVendor, Row>;
+}
+
 export function viewHost(facts: HostFacts): HostView {
   const features = facts.cpu.features;
   const kernel = facts.kernel === null ? null : parseVersion(facts.kernel);
@@ -49,9 +80,8 @@ export function viewHost(facts: HostFacts): HostView {
     // Every processor has features: an empty list is one that could not be read.
     features: features === null || features.length === 0 ? null : new Set(features),
     unknownFeatures: new Set(facts.cpu.unknown ?? []),
-    nvidia: viewNvidia(facts),
-    amd: viewAmd(facts),
-    unknownGpuFacts: { nvidia: unknownNvidiaFacts(facts), amd: unknownAmdFacts(facts) },
+    ...(byVendor((vendor) => views[vendor](facts)) as BySideView),
+    unknownGpuFacts: byVendor((vendor) => unknownFacts[vendor](facts)),
     runtime: facts.runtime.nvidia,
     broken: facts.problems.filter(isBroken),
     otherProblems: facts.problems.filter((problem) => !isBroken(problem)),
@@ -81,22 +111,35 @@ export function isBroken({ code }: HostProblem): boolean {
   return Object.hasOwn(brokenStates, code);
 }
 
-/** The visible GPUs of these vendors under a driver. */
-export function usableGpus(
-  { nvidia, amd }: Pick<HostView, "nvidia" | "amd">,
-  vendors: readonly GpuVendor[],
-): readonly { readonly label: string; readonly vendor: GpuVendor }[] {
-  const of = (vendor: GpuVendor, gpus: readonly { readonly label: string }[]) =>
-    vendors.includes(vendor) ? gpus.map(({ label }) => ({ label, vendor })) : [];
-  return [
-    ...of("nvidia", nvidia?.driverText == null ? [] : nvidia.gpus),
-    ...of("amd", amd?.driven === true ? amd.gpus : []),
-  ];
+/** The GPUs of a vendor that programs use. */
+export function judgedGpus<Vendor extends GpuVendor>(vendor: Vendor, facts: Pick<HostFacts, GpuVendor>) {
+  const side = facts[vendor] as VendorFacts[Vendor] | null | undefined;
+  return side == null ? [] : judged[vendor](side);
 }
 
-/** The vendor of the GPUs that a problem is about. */
+const judged: {
+  readonly [V in GpuVendor]: (side: VendorFacts[V]) => readonly Pick<GpuFacts, "index" | "name">[];
+} = { nvidia: ({ gpus }) => gpus, amd: (side) => amdGpusOf(side).judged };
+
+/** The visible GPUs of these vendors under a driver. */
+export function usableGpus(
+  view: BySideView,
+  vendors: readonly GpuVendor[],
+): readonly { readonly label: string; readonly vendor: GpuVendor }[] {
+  return gpuVendors
+    .filter((vendor) => vendors.includes(vendor) && view[vendor]?.driven === true)
+    .flatMap((vendor) => view[vendor]?.gpus.map(({ label }) => ({ label, vendor })) ?? []);
+}
+
+/**
+ * The GPUs of such a vendor count for every fleet. Those of another count only for a fleet with images for them: most machines have the GPU of a
+ * processor.
+ */
+export const countsAlways = { nvidia: true, amd: false } as const satisfies Record<GpuVendor, boolean>;
+
+/** The vendor of the GPUs that a problem is about. The codes of the first vendor bear no name. */
 export function vendorOfProblem({ code }: HostProblem): GpuVendor {
-  return code.startsWith("HOST_AMD_") ? "amd" : "nvidia";
+  return gpuVendors.find((vendor) => code.startsWith(`HOST_${vendor.toUpperCase()}_`)) ?? gpuVendors[0];
 }
 
 /** Some tools call `linux/arm64` `linux/arm64/v8`. Source: containerd's platforms.Normalize. */

@@ -50,6 +50,7 @@ export interface GpuView {
   readonly label: string;
   readonly compute: ComputeCapability | null;
   readonly class: GpuClass;
+  readonly integrated: boolean | null;
   /** The name in `NVIDIA_REQUIRE_CUDA`; null if the facts do not prove it. */
   readonly brand: string | null;
   /** The brand under another driver: some brands depend on the branch. */
@@ -97,6 +98,7 @@ export function viewNvidia(facts: HostFacts): NvidiaView | null {
       label: gpu.name === null ? `GPU ${gpu.index}` : `GPU ${gpu.index} (${gpu.name})`,
       compute: gpu.compute === null ? null : parseComputeCapability(gpu.compute),
       class: gpu.class,
+      integrated: gpu.integrated,
       brand: brandOf(gpu, scale === "linux" ? driver : null),
       brandUnder: (other) => brandOf(gpu, scale === "linux" ? other : null),
     })),

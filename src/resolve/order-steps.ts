@@ -3,7 +3,15 @@
  * part and step by step, so that the order is total, however a lock reorders the steps.
  */
 
-import { gpuVendors, hasGpuCode, vendorNames, vendorsOf } from "../lock/requirement.ts";
+import {
+  answerOf,
+  gpuVendors,
+  hasGpuCode,
+  releaseOf,
+  sidesOf,
+  vendorNames,
+  vendorsOf,
+} from "../lock/requirement.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";
@@ -114,8 +122,9 @@ export const orderSteps = {
   },
 } as const satisfies Record<string, OrderStep>;
 
-function toolkitOf({ requires: { cuda, rocm } }: OrderedImage): string | undefined {
-  return cuda?.toolkit ?? rocm?.release;
+function toolkitOf({ requires }: OrderedImage): string | undefined {
+  const [side] = sidesOf(requires);
+  return side === undefined ? undefined : answerOf(releaseOf, side);
 }
 
 /** The images of one value of an axis before all others. */
@@ -174,7 +183,7 @@ function countUsed({ code }: Fit): number {
 }
 
 function countUnused({ requires }: OrderedImage, used: number): number {
-  return new Set((requires.cuda ?? requires.rocm)?.code ?? []).size - used;
+  return new Set(sidesOf(requires)[0]?.needs.code ?? []).size - used;
 }
 
 function showWorstCode({ code: codes }: Fit): string {

@@ -2,6 +2,7 @@
 
 import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
+import { answerOf as answerOfSide, type BySide, sidesOf } from "../lock/requirement.ts";
 import { repositoryOf } from "../lock/image-repository.ts";
 import { chosenNames, imageAs } from "../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -118,18 +119,23 @@ export function rank(
       rejected ??= refused.map((one) => rejectionOf(one, view, judge));
       return rejected;
     },
-    problems: [...host.problems, ...uncheckedRequire(ranked, view)],
+    problems: [...host.problems, ...uncheckedConditions(ranked, view)],
     order,
   };
 }
 
-/** The winner's `NVIDIA_REQUIRE_CUDA` does not hold, and nothing on this host refuses it. */
-function uncheckedRequire([winner]: readonly Candidate[], view: HostView): Resolution["problems"] {
-  const cuda = winner?.image.requires.cuda ?? null;
-  const found = cuda === null ? null : noteNvidiaRequire(cuda, view);
-  if (found === null) return [];
-  const { code, message, fix } = found;
-  return [{ code, message: `${message}; this host's container runtime does not check it`, fix }];
+/** Conditions of the winner's base that do not hold, and that nothing on this host checks. */
+const unchecked: BySide<Misfit | null, [view: HostView]> = { nvidia: noteNvidiaRequire, amd: () => null };
+
+function uncheckedConditions([winner]: readonly Candidate[], view: HostView): Resolution["problems"] {
+  const found = winner === undefined ? [] : sidesOf(winner.image.requires);
+  return found
+    .flatMap((side) => answerOfSide(unchecked, side, view) ?? [])
+    .map(({ code, message, fix }) => ({
+      code,
+      message: `${message}; this host's container runtime does not check it`,
+      fix,
+    }));
 }
 
 interface Refused {

@@ -1,12 +1,22 @@
 /** Finds the choices of an answer that nobody asked for, so that none is made in silence. */
 
-import { type GpuVendor, gpuVendors, hasGpuCode, noGpus, vendorsOf } from "../lock/requirement.ts";
+import {
+  answerOf,
+  type BySide,
+  type GpuVendor,
+  gpuVendors,
+  hasGpuCode,
+  noGpus,
+  sidesOf,
+  vendorsOf,
+} from "../lock/requirement.ts";
 import type { Lock } from "../lock/lock.ts";
-import { type HostView, usableGpus } from "./host-view.ts";
+import { countsAlways, type HostView, usableGpus } from "./host-view.ts";
 import { nearestFirst } from "./nearest.ts";
 import { type ResolveImageOptions, wantsCpu } from "./resolve-options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { explainOrder } from "./rank.ts";
+import { packageOf } from "./rules/nvidia/compat-package.ts";
 import { noteAmd } from "./rules/amd/amd-driver.ts";
 import { sideOf } from "./rules/gpu-side.ts";
 import type { OpenAxis, Rejection, Resolution, UnusedGpus } from "./verdict.ts";
@@ -27,8 +37,8 @@ export type Unasked = Pick<Resolution, "unusedGpus" | "byPackage" | "openAxes" |
 export function findUnasked(lock: Lock, ranking: RankedImages, options: ResolveImageOptions = {}): Unasked {
   const [winner] = ranking.ranked;
   if (winner === undefined) return {};
-  const { driver } = winner.image.requires.cuda ?? {};
   const openAxes = findOpenAxes(lock, winner, ranking, options);
+  const byPackage = packageOf(winner.fit, winner.image.requires);
   const notes = notesOf(winner, ranking.view);
   const isPlain = sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
   const unused = isPlain ? unusedBy(lock, ranking.view) : [];
@@ -38,19 +48,24 @@ export function findUnasked(lock: Lock, ranking: RankedImages, options: ResolveI
   };
   return {
     ...(unused.length === 0 ? {} : { unusedGpus: unusedGpus(unused, nearest) }),
-    ...(winner.fit.tier === "forward" && driver?.mode === "compat" ? { byPackage: driver.package } : {}),
+    ...(byPackage === null ? {} : { byPackage }),
     ...(openAxes.length === 0 ? {} : { openAxes }),
     ...(notes.length === 0 ? {} : { notes }),
   };
 }
 
-function notesOf({ image: { requires } }: Candidate, { amd }: HostView): readonly string[] {
-  const { accelerator, rocm } = requires;
+const notes: BySide<readonly string[], [view: HostView]> = {
+  nvidia: () => [],
+  amd: (rocm, { amd }) => (amd === null ? [] : noteAmd(rocm, amd)),
+};
+
+function notesOf({ image: { requires } }: Candidate, view: HostView): readonly string[] {
+  const { accelerator } = requires;
   return [
     ...(accelerator == null
       ? []
       : [`nobody judged it: ${accelerator} is no accelerator that imgmatch knows the rules of`]),
-    ...(rocm == null || amd === null ? [] : noteAmd(rocm, amd)),
+    ...sidesOf(requires).flatMap((side) => answerOf(notes, side, view)),
   ];
 }
 
@@ -69,16 +84,20 @@ function unusedGpus(
   };
 }
 
-/** The vendors that a fleet asks about: AMD only where it has images for AMD. */
+/** The vendors that a fleet asks about. */
 export function vendorsIn({ images }: Pick<Lock, "images">): readonly GpuVendor[] {
-  const isForAmd = Object.values(images).some(({ requires }) => vendorsOf(requires).includes("amd"));
-  return isForAmd ? gpuVendors : ["nvidia"];
+  const served = new Set(Object.values(images).flatMap(({ requires }) => vendorsOf(requires)));
+  return gpuVendors.filter((vendor) => countsAlways[vendor] || served.has(vendor));
 }
 
-/** The GPUs under a driver that an image without GPU code leaves unused. A fleet without images for AMD does not miss the GPU of a processor. */
+/** The GPUs under a driver that an image without GPU code leaves unused. A fleet does not miss the GPU of a processor for which it has no images. */
 export function unusedBy(lock: Pick<Lock, "images">, view: HostView) {
-  const isCard = view.amd?.gpus.some(({ integrated }) => integrated !== true) === true;
-  return usableGpus(view, isCard ? gpuVendors : vendorsIn(lock));
+  const asked = vendorsIn(lock);
+  const isCard = ({ integrated }: { readonly integrated: boolean | null }) => integrated !== true;
+  return usableGpus(
+    view,
+    gpuVendors.filter((vendor) => asked.includes(vendor) || view[vendor]?.gpus.some(isCard) === true),
+  );
 }
 
 /** The vendors of the GPUs that an image without GPU code leaves unused. Where a driver drives none of them, those without a driver count. */

@@ -1,6 +1,6 @@
 /** Rule: a broken host is not a small host. It gets a CPU image only when the user asks for one. */
 
-import { type HostView, vendorOfProblem } from "../host-view.ts";
+import { countsAlways, type HostView, vendorOfProblem } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { type FitOptions, wantsCpu } from "../resolve-options.ts";
 import type { Misfit } from "../verdict.ts";
@@ -20,8 +20,8 @@ export function checkBrokenHost(
 ): Misfit | null {
   const problem = host.broken.find((found) => {
     const vendor = vendorOfProblem(found);
-    const isNvidias = vendor === "nvidia" && side === "cpu" && !wantsCpu(options);
-    return isNvidias || isConcerned(side, vendor, options);
+    const isMissed = countsAlways[vendor] && side === "cpu" && !wantsCpu(options);
+    return isMissed || isConcerned(side, vendor, options);
   });
   if (problem === undefined) return null;
   const repair = problem.fix ?? "repair the host's GPU driver, usually by a reboot";

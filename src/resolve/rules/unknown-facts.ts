@@ -1,6 +1,6 @@
 /** Rule: no image is judged by a fact that is unknown. Unknown is not "no". */
 
-import { gpuVendors, vendorNames } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../../lock/requirement.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { HostView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
@@ -30,21 +30,15 @@ export function checkFactsKnown(
     fact === vendor ? `whether this host has an ${vendorNames[vendor]} GPU` : `${fact} of this host`;
   const labelled = isLabelled(otherProblems);
   const from = labelled ? "no label of this node tells it" : `its facts do not have ${fact}`;
+  const { labels, tells, option } = sources[vendor];
   const tell = [
-    ...(labelled && vendor === "nvidia"
-      ? [`run ${fact === "nvidia" ? "Node" : "GPU"} Feature Discovery on the node`]
-      : []),
+    ...(labelled ? labels(fact) : []),
     ...(/\.(?:compute|target)$/.test(fact)
-      ? [
-          vendor === "nvidia"
-            ? "update the NVIDIA driver, which may tell it"
-            : "update the kernel, which may tell it",
-          "hide that GPU",
-        ]
+      ? [`update ${tells}, which may tell it`, "hide that GPU"]
       : ["run imgmatch probe --json on the host and pass its output"]),
     fact === vendor
       ? "say --no-gpu where it has none"
-      : fact === "nvidia.driver"
+      : fact === option
         ? "name it: --driver VERSION"
         : `add ${fact} to its facts (imgmatch probe --json writes them, --host reads them)`,
     ...(side === "cpu" ? ["ask for a CPU image (--cpu)"] : []),
@@ -55,3 +49,16 @@ export function checkFactsKnown(
     tell.map((text) => ({ text, remedy: null })),
   );
 }
+
+/** What tells a vendor's facts: the program that labels nodes, the part of the host, the fact with an option of its own. */
+const sources = {
+  nvidia: {
+    labels: (fact) => [`run ${fact === "nvidia" ? "Node" : "GPU"} Feature Discovery on the node`],
+    tells: "the NVIDIA driver",
+    option: "nvidia.driver",
+  },
+  amd: { labels: () => [], tells: "the kernel", option: null },
+} as const satisfies Record<
+  GpuVendor,
+  { labels(fact: string): readonly string[]; readonly tells: string; readonly option: string | null }
+>;

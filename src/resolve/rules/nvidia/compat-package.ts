@@ -13,10 +13,10 @@ import {
   parseCudaVersion,
   parseDriverVersion,
 } from "../../../hardware/driver-version.ts";
-import type { DriverRequirement } from "../../../lock/requirement.ts";
+import type { DriverRequirement, Requirement } from "../../../lock/requirement.ts";
 import type { NvidiaView } from "../../nvidia-view.ts";
 import { misfit } from "../../misfit.ts";
-import { type Cure, type DriverService, type Misfit, tiers } from "../../verdict.ts";
+import { type Cure, type DriverService, type Fit, type Misfit, tiers } from "../../verdict.ts";
 import { updateDriver } from "./driver-cures.ts";
 
 type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
@@ -223,4 +223,9 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
     ...without,
     ...update,
   ]);
+}
+
+/** The version of the package that may be what serves a fit, as the driver is older; null if the driver serves. */
+export function packageOf({ tier }: Pick<Fit, "tier">, { cuda }: Requirement): string | null {
+  return tier === "forward" && cuda?.driver.mode === "compat" ? cuda.driver.package : null;
 }
