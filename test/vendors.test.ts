@@ -74,7 +74,7 @@ function isTable(node: ts.Node, file: ts.SourceFile): boolean {
     ts.isSatisfiesExpression(node) || ts.isVariableDeclaration(node) || ts.isFunctionLike(node)
       ? node.type?.getText(file)
       : undefined;
-  return type !== undefined && /\b(Record<GpuVendor\b|BySide<|in GpuVendor\])/.test(type);
+  return type !== undefined && /\b(Record<\s*GpuVendor\b|BySide\w*<|in GpuVendor\])/.test(type);
 }
 
 function branchesIn(path: string, text: string): string[] {

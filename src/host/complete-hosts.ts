@@ -3,7 +3,8 @@
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { factGrammar } from "./fact-grammar.ts";
-import { type HostFacts, type NvidiaFacts, openGpuFacts } from "./facts.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
+import { type HostFacts, type HostProblem, openGpuFacts, type VendorFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
 import { unknownNvidia } from "./no-facts.ts";
 
@@ -40,33 +41,74 @@ export function completeHosts(
 }
 
 function withoutGpu(facts: HostFacts): HostFacts {
-  const { nvidia = null, amd = null } = facts;
-  return { ...facts, nvidia, amd };
+  return { ...Object.fromEntries(gpuVendors.map((vendor) => [vendor, null])), ...withoutUnknown(facts) };
+}
+
+/** Without the keys whose values are unknown. */
+function withoutUnknown(facts: HostFacts): HostFacts {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as typeof facts;
 }
 
 /** The fact that contradicts this driver; null if none does. */
-function speaksAgainst({ nvidia }: HostFacts, driver: string): string | null {
-  if (nvidia === null) return "neither an NVIDIA GPU nor a driver";
-  const own = nvidia?.driver ?? null;
-  return own === null || own === driver ? null : `driver ${own}`;
+function speaksAgainst(facts: HostFacts, driver: string): string | null {
+  if (openVendor(facts) !== null) return null;
+  const own = gpuVendors.flatMap((vendor) => facts[vendor]?.driver ?? []);
+  if (own.includes(driver)) return null;
+  const without = gpuVendors.find((vendor) => facts[vendor] != null);
+  if (own[0] !== undefined) return `driver ${own[0]}`;
+  return without === undefined
+    ? "neither an NVIDIA GPU nor a driver"
+    : `the kernel's driver of ${vendorNames[without]}, which has no version`;
+}
+
+/** The driver of a vendor, as the user tells it. */
+const drivers: {
+  readonly [V in GpuVendor]: {
+    isOpen(side: VendorFacts[V] | null | undefined): boolean;
+    tell(side: VendorFacts[V] | null | undefined, driver: string): VendorFacts[V];
+    readonly cures: HostProblem["code"];
+  };
+} = {
+  nvidia: {
+    isOpen: (side) => side === undefined || side?.driver === null,
+    tell: (side, driver) => {
+      const facts = side ?? { ...unknownNvidia, unknown: openGpuFacts };
+      return { ...facts, driver, cuda: facts.cuda ?? cudaOfDriver(driver) };
+    },
+    cures: "HOST_NO_DRIVER",
+  },
+  amd: {
+    // The kernel's own driver has no version: that is known.
+    isOpen: (side) => side?.unknown?.includes("driver") === true,
+    tell: (side, driver) => ({ gpus: [], ...side, driver }),
+    cures: "HOST_AMD_NO_DRIVER",
+  },
+};
+
+/** The vendor whose driver a host leaves open: one with GPUs before one without. */
+function openVendor(facts: HostFacts): GpuVendor | null {
+  const open = gpuVendors.filter((vendor) => isOpen(vendor, facts));
+  return open.find((vendor) => (facts[vendor]?.gpus.length ?? 0) > 0) ?? open[0] ?? null;
+}
+
+function isOpen<V extends GpuVendor>(vendor: V, facts: HostFacts): boolean {
+  return drivers[vendor].isOpen(facts[vendor] as VendorFacts[V] | null | undefined);
+}
+
+function tell<V extends GpuVendor>(vendor: V, facts: HostFacts, driver: string) {
+  const told = drivers[vendor].tell(facts[vendor] as VendorFacts[V] | null | undefined, driver);
+  const { unknown = [], ...rest } = told as VendorFacts[GpuVendor];
+  const open = unknown.filter((fact) => fact !== "driver");
+  return { ...rest, ...(open.length === 0 ? {} : { unknown: open }) };
 }
 
 function withDriver(facts: HostFacts, driver: string): HostFacts {
-  const { nvidia = unknownDriverAndGpus, problems, sources } = facts;
-  if (nvidia === null || nvidia.driver !== null) return facts;
-  const { unknown = [], ...known } = nvidia;
-  const open = unknown.filter((fact) => fact !== "driver");
+  const vendor = openVendor(facts);
+  if (vendor === null) return facts;
   return {
     ...facts,
-    nvidia: {
-      ...known,
-      driver,
-      cuda: known.cuda ?? cudaOfDriver(driver),
-      ...(open.length === 0 ? {} : { unknown: open }),
-    },
-    problems: problems.filter(({ code }) => code !== "HOST_NO_DRIVER"),
-    sources: { ...sources, "nvidia.driver": "--driver" },
+    [vendor]: tell(vendor, facts, driver),
+    problems: facts.problems.filter(({ code }) => code !== drivers[vendor].cures),
+    sources: { ...facts.sources, [`${vendor}.driver`]: "--driver" },
   };
 }
-
-const unknownDriverAndGpus: NvidiaFacts = { ...unknownNvidia, unknown: openGpuFacts };

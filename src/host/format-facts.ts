@@ -2,7 +2,11 @@
 
 import { assertNever } from "../errors.ts";
 import { printable } from "../printable.ts";
-import type { AmdFacts, AmdGpuFacts, CompatMode, ContainerGpus, GpuFacts, HostFacts } from "./facts.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
+import { describeAmd } from "./amd/describe-amd-facts.ts";
+import { type FactsRow, unknown } from "./facts-row.ts";
+import { describeNvidia } from "./nvidia/describe-nvidia-facts.ts";
+import type { CompatMode, ContainerGpus, HostFacts, VendorFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
 import { checkHostFacts } from "./parse-facts.ts";
 
@@ -21,11 +25,10 @@ function canonical(facts: HostFacts): HostFacts {
   return checkHostFacts(facts, { file: "these facts" });
 }
 
-const unknown = "unknown";
-
 /** Lines for a terminal: platform, CPU, driver, each GPU, then each problem with its cure. */
 export function describeHostFacts(facts: HostFacts): string[] {
-  const { platform, kernel, cpu, nvidia, amd, runtime, problems } = facts;
+  const { platform, kernel, cpu, runtime, problems } = facts;
+  const [first, ...others] = gpuVendors;
   const labelled = isLabelled(problems);
   return [
     row("platform", `${platform}${kernel === null ? "" : `, kernel ${kernel}`}`),
@@ -34,27 +37,19 @@ export function describeHostFacts(facts: HostFacts): string[] {
       "level",
       `${cpu.level ?? unknown}, ${cpu.features === null ? "features unknown" : `${cpu.features.length} features`}`,
     ),
-    ...(nvidia == null
-      ? [
-          row(
-            "nvidia",
-            nvidia === undefined ? unknown : labelled ? "none labelled" : "no device and no driver",
-          ),
-        ]
-      : describeNvidia(nvidia, {
-          driver: driverless(problems) ? "none" : unknown,
-          gpus: labelled || nvidia.unknown?.includes("gpus") ? unknown : "none visible",
-        })),
-    ...(amd == null ? [] : describeAmd(amd, problems)),
+    ...gpuVendors.flatMap((vendor) => describeSide(vendor, facts)).map(([label, text]) => row(label, text)),
     row(
       "containers",
       [
-        labelled && runtime.nvidia === null ? unknown : containers("NVIDIA", runtime.nvidia),
+        labelled && runtime[first] === null ? unknown : containers(first, runtime[first]),
         ...(runtime.toolkit === undefined ? [] : [`toolkit ${runtime.toolkit}`]),
         ...(runtime.compat === undefined ? [] : [compats[runtime.compat]]),
       ].join(", "),
     ),
-    ...(runtime.amd === undefined ? [] : [row("", containers("AMD", runtime.amd))]),
+    ...others.flatMap((vendor) => {
+      const way = runtime[vendor];
+      return way === undefined ? [] : [row("", containers(vendor, way))];
+    }),
     ...problems.flatMap(({ code, message, fix }) => [
       row("problem", `${code}: ${message}`),
       ...(fix === undefined ? [] : [row("", `fix: ${fix}`)]),
@@ -62,7 +57,8 @@ export function describeHostFacts(facts: HostFacts): string[] {
   ].map(printable);
 }
 
-function containers(vendor: "AMD" | "NVIDIA", way: ContainerGpus | null): string {
+function containers(named: GpuVendor, way: ContainerGpus | null): string {
+  const vendor = vendorNames[named];
   switch (way) {
     case "cdi":
       return `${vendor} GPUs through CDI`;
@@ -84,72 +80,15 @@ const compats = {
   disabled: "loads no forward-compatibility package",
 } as const satisfies Record<CompatMode, string>;
 
-/** Without such a problem, a driver without a version is a driver of unknown version. */
-function driverless(problems: HostFacts["problems"]): boolean {
-  const codes: readonly string[] = ["HOST_NO_DRIVER", "HOST_NOUVEAU", "HOST_GPU_TAKEN"];
-  return problems.some(({ code }) => codes.includes(code));
-}
+const sides: {
+  readonly [V in GpuVendor]: (
+    side: VendorFacts[V] | null | undefined,
+    problems: HostFacts["problems"],
+  ) => readonly FactsRow[];
+} = { nvidia: describeNvidia, amd: describeAmd };
 
-function describeNvidia(
-  { driver, module, library, cuda, uvm, gpus }: NonNullable<HostFacts["nvidia"]>,
-  absent: { readonly driver: string; readonly gpus: string },
-): string[] {
-  const details = [
-    module === null ? null : `${module} module`,
-    cuda === null ? null : `CUDA up to ${cuda}`,
-    library === null || library === driver ? null : `library ${library}`,
-    uvm === false ? "no /dev/nvidia-uvm" : null,
-  ].filter((part) => part !== null);
-  return [
-    row("driver", [driver ?? absent.driver, ...details].join(", ")),
-    ...(gpus.length === 0 ? [row("gpus", absent.gpus)] : gpus.flatMap(describeGpu)),
-  ];
-}
-
-function describeGpu(gpu: GpuFacts): string[] {
-  const details = [
-    `compute ${gpu.compute ?? unknown}`,
-    gpu.memoryMiB === null ? null : `${gpu.memoryMiB} MiB`,
-    gpu.class === "unknown" ? null : gpu.class,
-    gpu.use.processes === null ? null : `${gpu.use.processes} processes`,
-    gpu.bus,
-  ].filter((part) => part !== null);
-  return [
-    row(`gpu ${gpu.index}`, `${gpu.name ?? gpu.pci ?? unknown}: ${details.join(", ")}`),
-    ...(gpu.fabric === undefined || gpu.fabric === "none"
-      ? []
-      : [row("", `NVSwitch fabric ${gpu.fabric.replace("-", " ")}`)]),
-    ...(gpu.mig?.length === 0 ? [row("", "MIG without an instance")] : []),
-    ...(gpu.mig ?? []).map(({ profile, uuid }) => row("", `MIG ${profile} ${uuid}`)),
-  ];
-}
-
-function describeAmd(
-  { driver, gpus, unknown: open = [] }: AmdFacts,
-  problems: HostFacts["problems"],
-): string[] {
-  const absent = open.includes("driver")
-    ? `driver ${unknown}`
-    : problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER")
-      ? "no driver"
-      : "driver of the kernel, without a version";
-  const none = open.includes("gpus") ? unknown : "none visible";
-  return [
-    row("amd", driver === null ? absent : `driver ${driver}`),
-    ...(gpus.length === 0 ? [row("amd gpus", none)] : gpus.map(describeAmdGpu)),
-  ];
-}
-
-function describeAmdGpu({ index, name, target, pci, bus, ...gpu }: AmdGpuFacts): string {
-  const details = [
-    target ?? `target ${unknown}`,
-    gpu.memoryMiB === null ? null : `${gpu.memoryMiB} MiB`,
-    gpu.partition,
-    gpu.sramecc === true ? "sramecc" : null,
-    gpu.integrated === true ? "integrated" : null,
-    bus,
-  ].filter((part) => part !== null);
-  return row(`amd ${index}`, `${name ?? pci ?? unknown}: ${details.join(", ")}`);
+function describeSide<V extends GpuVendor>(vendor: V, facts: HostFacts): readonly FactsRow[] {
+  return sides[vendor](facts[vendor] as VendorFacts[V] | null | undefined, facts.problems);
 }
 
 function row(label: string, text: string): string {

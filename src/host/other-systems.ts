@@ -2,10 +2,11 @@
 
 import { cpuLevel } from "../hardware/cpu-levels.ts";
 import { kernelNumber } from "./fact-grammar.ts";
-import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
-import type { HostIo, Inventory } from "./host-io.ts";
-import { foreignDriver, unreadable } from "./host-problems.ts";
-import { knownSources, unknownGpu, unknownNvidia } from "./no-facts.ts";
+import { factsSchemaVersion, type HostFacts } from "./facts.ts";
+import type { HostIo } from "./host-io.ts";
+import { unreadable } from "./host-problems.ts";
+import { knownSources } from "./no-facts.ts";
+import { foreignNvidia } from "./nvidia/foreign-nvidia.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
 
@@ -15,7 +16,7 @@ const source = "systeminformation";
 export async function probeOtherSystem(io: HostIo, architecture: string): Promise<HostFacts> {
   const inventory = await io.readInventory();
   const features = inventory === null ? null : linuxFlags(inventory.flags, architecture);
-  const nvidia = inventory === null ? undefined : nvidiaOf(inventory);
+  const gpus = inventory === null ? null : foreignNvidia(io, inventory);
   return {
     schemaVersion: factsSchemaVersion,
     platform: `${systems[io.platform] ?? io.platform}/${architecture}`,
@@ -26,19 +27,18 @@ export async function probeOtherSystem(io: HostIo, architecture: string): Promis
       features,
       level: features === null ? null : cpuLevel(architecture, features),
     },
-    nvidia,
+    nvidia: gpus?.facts,
     runtime: { nvidia: null },
     problems: [
       ...(inventory === null
         ? [unreadable("the system", "gives no inventory: systeminformation failed")]
         : []),
-      ...(nvidia == null ? [] : [foreignDriver(io.platform === "win32" ? "Windows" : io.platform)]),
+      ...(gpus?.problems ?? []),
     ],
-    sources: knownSources({
-      "cpu.model": inventory && source,
-      "cpu.features": features && source,
-      "nvidia.gpus": nvidia ? source : null,
-    }),
+    sources: {
+      ...knownSources({ "cpu.model": inventory && source, "cpu.features": features && source }),
+      ...gpus?.sources,
+    },
   };
 }
 
@@ -63,12 +63,4 @@ function linuxFlags(flags: string, architecture: string): readonly string[] | nu
   return [
     ...new Set(words.map((word) => (Object.hasOwn(renamed, word) ? (renamed[word] ?? word) : word))),
   ].sort();
-}
-
-/** Only the names are certain: driver numbers of Windows are no Linux driver numbers. */
-function nvidiaOf(inventory: Inventory): NvidiaFacts | null {
-  const ours = inventory.gpus.filter(({ vendor, name }) => /nvidia/i.test(`${vendor} ${name}`));
-  if (ours.length === 0) return null;
-  const gpus = ours.map(({ name }, index) => ({ ...unknownGpu(index), name: name === "" ? null : name }));
-  return { ...unknownNvidia, gpus };
 }

@@ -1,17 +1,15 @@
 /** Probes a machine: CPU, drivers, GPUs and container runtime. */
 
-import { isWsl } from "./container-runtime.ts";
-import type { AmdOptions, AmdPart } from "./amd/amd-facts.ts";
+import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { readAmdSide } from "./amd/amd-side.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import { kernelNumber, withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
+import type { SideQuestion, SideReading } from "./gpu-side.ts";
 import { type HostIo, textOf } from "./host-io.ts";
-import { readNvidiaRuntime, readUvm } from "./nvidia/container-toolkit.ts";
 import { withStateProblems } from "./nvidia/broken-states.ts";
-import { readNvidia } from "./nvidia/nvidia-facts.ts";
-import { applyVisibility } from "./nvidia/visible-devices.ts";
-import { type PciGpu, readPciGpus } from "./pci.ts";
-import { knownSources } from "./no-facts.ts";
+import { readNvidiaSide } from "./nvidia/nvidia-side.ts";
+import { readPciGpus } from "./pci.ts";
 
 export interface ProbeOptions {
   /** Visible GPUs: `0,2`, uuids, `all`. Replaces the environment's `…_VISIBLE_DEVICES`. */
@@ -40,53 +38,45 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
   const architecture = ociArchitecture(io);
   const kernel = kernelNumber(textOf(io, "/proc/sys/kernel/osrelease") ?? "");
   const cpu = readCpu(io, architecture, kernel);
-  const pci = readPciGpus(io);
-  const nvidia = await readNvidia(io, ofVendor(pci, "10de"));
-  const runtime = readNvidiaRuntime(io);
-  const found = nvidia.facts?.gpus ?? [];
-  const amd = await probeAmd(io, ofVendor(pci, "1002"), {
-    gpus: found.length === 0 ? options.gpus : undefined,
-    others: nvidia.facts !== null,
-  });
-  // --gpus selects AMD GPUs if the host has no others.
-  const ofAmd = found.length === 0 && amd?.facts != null;
-  const visible = applyVisibility(io, found, ofAmd ? undefined : options.gpus);
-  // WSL2 and Jetson have other devices.
-  const uvm = options.ofNode || nvidia.facts?.driverScale !== undefined ? undefined : readUvm(io);
+  const sides = await readSides(io, options);
+  const readings = sides.map(({ reading }) => reading);
+  const gpus = Object.fromEntries(sides.map(({ vendor, reading }) => [vendor, reading.facts]));
   return {
     schemaVersion: factsSchemaVersion,
     platform: `linux/${architecture}`,
     kernel,
     cpu: cpu.facts,
-    nvidia:
-      nvidia.facts === null
-        ? null
-        : { ...nvidia.facts, ...(uvm === undefined ? {} : { uvm }), gpus: visible.gpus },
-    amd: amd === null && isWsl(io) ? undefined : (amd?.facts ?? null),
-    runtime: {
-      ...runtime.facts,
-      ...(amd?.runtime == null ? {} : { amd: amd.runtime.way }),
-    },
-    problems: [...cpu.problems, ...nvidia.problems, ...visible.problems, ...(amd?.problems ?? [])],
-    sources: {
-      ...cpu.sources,
-      ...nvidia.sources,
-      ...knownSources({ "nvidia.visible": visible.source }),
-      ...runtime.sources,
-      ...amd?.sources,
-    },
+    ...(gpus as Pick<HostFacts, GpuVendor>),
+    runtime: Object.assign({ nvidia: null }, ...readings.map(({ runtime }) => runtime)),
+    problems: [...cpu.problems, ...readings.flatMap(({ problems }) => problems)],
+    sources: Object.assign({}, cpu.sources, ...readings.map(({ sources }) => sources)),
   };
 }
 
-function ofVendor(pci: readonly PciGpu[], vendor: string): readonly PciGpu[] {
-  return pci.filter(({ id }) => id.startsWith(`${vendor}:`));
-}
+/** The vendors' PCI ids and readers. */
+const vendors: {
+  readonly [V in GpuVendor]: {
+    readonly pci: string;
+    readonly read: (io: HostIo, question: SideQuestion) => Promise<SideReading<V>>;
+  };
+} = { nvidia: { pci: "10de", read: readNvidiaSide }, amd: { pci: "1002", read: readAmdSide } };
 
-/** null without an AMD GPU and its driver: most machines need not load the reader. */
-async function probeAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): Promise<AmdPart | null> {
-  if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) return null;
-  const { readAmd } = await import("./amd/amd-facts.ts");
-  return readAmd(io, pci, options);
+async function readSides(io: HostIo, { gpus, ofNode = false }: ProbeOptions) {
+  const found = readPciGpus(io);
+  const sides: { readonly vendor: GpuVendor; readonly reading: SideReading }[] = [];
+  for (const vendor of gpuVendors) {
+    const { pci, read } = vendors[vendor];
+    const own = found.filter(({ id }) => id.startsWith(`${pci}:`));
+    const others = sides.some(({ reading }) => reading.facts != null);
+    sides.push({ vendor, reading: await read(io, { pci: own, others, ofNode }) });
+  }
+  if (gpus === undefined) return sides;
+  // --gpus selects GPUs of the first vendor that has some.
+  const holds = sides.findIndex(({ reading }) => reading.holds);
+  const there = holds >= 0 ? holds : sides.findLastIndex(({ reading }) => reading.facts != null);
+  return sides.map((side, at) =>
+    at === Math.max(there, 0) ? { ...side, reading: side.reading.select(gpus) } : side,
+  );
 }
 
 /** Node.js names of architectures → OCI names (GOARCH), where they differ. */

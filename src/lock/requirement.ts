@@ -78,11 +78,6 @@ export function needsOf<Vendor extends GpuVendor>(vendor: Vendor, requires: GpuS
   return (requires[sideKeys[vendor]] ?? null) as GpuNeeds[Vendor] | null;
 }
 
-/** All of an image's alternatives for NVIDIA, best first. */
-export function allCudas({ cuda }: GpuSides): readonly Omit<CudaRequirement, "or">[] {
-  return cuda === null ? [] : [cuda, ...(cuda.or ?? [])];
-}
-
 /** The GPU sides of an image, in the vendors' order. Empty for an image without GPU code. */
 export function sidesOf(requires: GpuSides): readonly Side[] {
   return gpuVendors.flatMap((vendor) => {

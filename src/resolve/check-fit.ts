@@ -28,7 +28,8 @@ import {
   type ReasonCode,
   type Verdict,
 } from "./verdict.ts";
-import { type Trial, workingCures } from "./working-fix.ts";
+import type { Trial } from "./trial.ts";
+import { workingCures } from "./working-fix.ts";
 
 /** They follow the image rules. First what no repair changes, then the host's health, then the numbers. The rules of the GPUs come last: see {@link askGpus}. */
 const hostRules: readonly MisfitRule[] = [

@@ -3,10 +3,7 @@
 import { groupBy } from "../io/collections.ts";
 import { count } from "../io/table.ts";
 import { noDigest } from "../oci/digest.ts";
-import { type CudaRequirement, type GpuVendor, hasGpuCode, type Requirement } from "../lock/requirement.ts";
-import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
-import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
-import { driverBranch } from "../hardware/driver-version.ts";
+import { type GpuVendor, hasGpuCode, type Requirement } from "../lock/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { chosenNames } from "../lock/alternatives.ts";
@@ -17,9 +14,8 @@ import { describeMeasured } from "./describe-measured.ts";
 import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
 import { checkAmdPresence } from "./rules/amd/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
-import { checkDriver } from "./rules/nvidia/driver.ts";
+import { judgeCuda, readCuda } from "./rules/nvidia/image-environment.ts";
 import { checkNvidiaPresence } from "./rules/nvidia/nvidia-presence.ts";
-import { checkNvidiaRequire } from "./rules/nvidia/nvidia-require.ts";
 import { checkPlatform } from "./rules/platform.ts";
 import type { ImageToFit } from "./rules/rule.ts";
 import { checkFactsKnown } from "./rules/unknown-facts.ts";
@@ -119,19 +115,22 @@ function describeUnproved(unproved: readonly CompiledFor[]): readonly string[] {
   });
 }
 
-/** Usable GPUs of a vendor, or the reason why a host has none. */
-const usableGpus = {
-  nvidia: (view: HostView) =>
-    checkBrokenHost("nvidia", view, {}) ?? checkFactsKnown("nvidia", view, {}) ?? checkNvidiaPresence(view),
-  amd: (view: HostView) =>
-    checkBrokenHost("amd", view, {}) ?? checkFactsKnown("amd", view, {}) ?? checkAmdPresence(view),
-} as const satisfies Record<GpuVendor, object>;
+const presences: Readonly<Record<GpuVendor, (view: HostView) => { readonly ok: true } | Misfit>> = {
+  nvidia: checkNvidiaPresence,
+  amd: checkAmdPresence,
+};
+
+/** The reason why a host has no usable GPU of a vendor; null if it has one. */
+function whyUnusable(vendor: GpuVendor, view: HostView): Misfit | null {
+  const found = checkBrokenHost(vendor, view, {}) ?? checkFactsKnown(vendor, view, {});
+  const present = found ?? presences[vendor](view);
+  return present.ok ? null : present;
+}
 
 /** An image for several vendors needs a GPU of one. null if the host has one, or if the image needs none. */
 function whyNoGpu(vendors: readonly GpuVendor[], view: HostView): Misfit | null {
-  const found = vendors.map((vendor) => usableGpus[vendor](view));
-  const [first] = found.flatMap((each) => (each.ok ? [] : [each]));
-  return found.some(({ ok }) => ok) ? null : (first ?? null);
+  const found = vendors.map((vendor) => whyUnusable(vendor, view));
+  return found.includes(null) ? null : (found[0] ?? null);
 }
 
 function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
@@ -167,7 +166,10 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
 
 function withoutLabel(image: DescribedImage, view: HostView, first: readonly string[]): ImageCheck {
   const platform = checkPlatform(image.platform, view);
-  const cuda = platform === null ? judgeCuda(readCuda(image.env), view) : { reasons: [], unknown: [] };
+  const cuda =
+    platform === null
+      ? judgeCuda(readCuda(image.env), view, whyUnusable("nvidia", view))
+      : { reasons: [], unknown: [] };
   const reasons = [...(platform === null ? [] : [platform]), ...cuda.reasons];
   const unknown = [
     ...first,
@@ -185,76 +187,4 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
     code: [],
     by: [],
   };
-}
-
-/** The expression that NVIDIA's runtime checks before it starts an image with this environment; null if there is none. */
-export function requireOf(env: readonly string[]): string | null {
-  return readCuda(env).require;
-}
-
-interface CudaHints {
-  /** The toolkit's version in NVIDIA's images and in images made from them. */
-  readonly version: string | null;
-  readonly require: string | null;
-  /** The image asks NVIDIA's runtime for no GPU. */
-  readonly withoutGpu: boolean;
-}
-
-function readCuda(env: readonly string[]): CudaHints {
-  // The last one counts, as in a process's environment.
-  const values = new Map(env.map((pair) => [pair.split("=", 1)[0] ?? "", pair.slice(pair.indexOf("=") + 1)]));
-  const version = values.get("CUDA_VERSION") || null;
-  const disabled = /^(1|t|true)$/i.test(values.get("NVIDIA_DISABLE_REQUIRE") ?? "");
-  return {
-    version,
-    require: disabled ? null : values.get("NVIDIA_REQUIRE_CUDA") || null,
-    withoutGpu: /^(void|none)?$/.test(values.get("NVIDIA_VISIBLE_DEVICES") ?? "all"),
-  };
-}
-
-function judgeCuda(
-  { version, require, withoutGpu }: CudaHints,
-  view: HostView,
-): { readonly reasons: readonly Misfit[]; readonly unknown: readonly string[] } {
-  if (version === null && require === null)
-    return { reasons: [], unknown: ["whether its programs need a GPU"] };
-  if (withoutGpu)
-    return { reasons: [], unknown: ["whether its programs need a GPU: it has CUDA, and asks for no device"] };
-  const unknown = ["for which GPUs its CUDA code was compiled"];
-  const toolkit = version === null ? null : findToolkit(version);
-  const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
-  const usable = usableGpus.nvidia(view);
-  if (!usable.ok) return { reasons: [usable], unknown };
-  if (toolkit === null || minimum === null) {
-    const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;
-    unknown.unshift(what);
-  }
-  const requirement: CudaRequirement = {
-    toolkit: toolkit?.release ?? "0.0",
-    code: [],
-    driver: { mode: "host", minimum: minimum ?? "0" },
-    ...(require === null ? {} : { require }),
-  };
-  const refused = checkNvidiaRequire(requirement, view);
-  const service = minimum === null ? null : checkDriver(requirement, usable.nvidia);
-  const tooOld = service === null || service.ok ? null : service;
-  if (tooOld !== null && version !== null && mayBringDriver(version, view)) {
-    unknown.unshift(
-      `whether it brings NVIDIA's forward-compatibility package, without which: ${tooOld.message}`,
-    );
-    return { reasons: refused === null ? [] : [refused], unknown };
-  }
-  return { reasons: [refused, tooOld].filter((found) => found !== null), unknown };
-}
-
-/** NVIDIA's own images may hold the package without saying so. */
-function mayBringDriver(version: string, { nvidia }: HostView): boolean {
-  const compat = findCompatPackage(version);
-  if (compat === null || nvidia === null || nvidia.driver === null || nvidia.scale !== "linux") return false;
-  // The published lists disagree. One of them is enough to doubt a no.
-  const branches = [...compat.branches, ...compat.images, ...(compat.enforced ?? [])];
-  return (
-    branches.includes(String(driverBranch(nvidia.driver))) &&
-    nvidia.gpus.every((gpu) => compatAllowsClass(gpu.class) !== false)
-  );
 }

@@ -1,11 +1,12 @@
 /** Groups hosts into classes: hosts that no rule can tell apart get the same image for the same reasons. */
 
+import { cudaAlternatives } from "../lock/cuda-alternatives.ts";
 import { allMarches } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { allCudas, type GpuVendor, gpuVendors, needsOf } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, needsOf } from "../lock/requirement.ts";
 import {
   answerOfHost,
   type BySideOfHost,
@@ -69,7 +70,7 @@ export function classifyHosts(
 function askedBy(fleets: readonly Pick<Lock, "images">[]): AskedFacts {
   const images = fleets.flatMap((fleet) => Object.values(fleet.images));
   const requirements = new Set(images.map(({ requires }) => requires));
-  const cudas = [...requirements].flatMap(allCudas);
+  const cudas = [...requirements].flatMap(cudaAlternatives);
   return {
     // Features of marches decide the native march of a host. Other CPU flags make no class.
     features: new Set([

@@ -14,7 +14,8 @@ import type {
   RocmRequirement,
 } from "../../lock/requirement.ts";
 import type { LockedAdoption } from "../../lock/lock.ts";
-import { type CompiledFor, requireOf } from "../../resolve/check-image.ts";
+import type { CompiledFor } from "../../resolve/check-image.ts";
+import { requireOf } from "../../resolve/rules/nvidia/image-environment.ts";
 import { servedTargets } from "../amd/amd-libraries.ts";
 import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
 import { auditImage } from "../audit/audit-image.ts";

@@ -1,0 +1,24 @@
+/** Reads the AMD side of a machine. Most machines have none, and need not load the reader. */
+
+import { isWsl } from "../container-runtime.ts";
+import type { SideQuestion, SideReading } from "../gpu-side.ts";
+import type { HostIo } from "../host-io.ts";
+
+export async function readAmdSide(io: HostIo, { pci, others }: SideQuestion): Promise<SideReading<"amd">> {
+  if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) {
+    // WSL2 shows GPUs of AMD in another way.
+    const facts = isWsl(io) ? undefined : null;
+    const none: SideReading<"amd"> = {
+      ...{ facts, runtime: {}, holds: false, problems: [], sources: {} },
+      select: () => none,
+    };
+    return none;
+  }
+  const { readAmd } = await import("./amd-facts.ts");
+  const read = (gpus: string | undefined): SideReading<"amd"> => {
+    const { facts, runtime, problems, sources } = readAmd(io, pci, { gpus, others });
+    const way = runtime === null ? {} : { amd: runtime.way };
+    return { facts, runtime: way, holds: facts !== null, problems, sources, select: read };
+  };
+  return read(undefined);
+}

@@ -1,0 +1,34 @@
+/** Prints the AMD side of host facts for people. */
+
+import type { AmdFacts, AmdGpuFacts, HostFacts } from "../facts.ts";
+import { type FactsRow, unknown } from "../facts-row.ts";
+
+export function describeAmd(
+  amd: AmdFacts | null | undefined,
+  problems: HostFacts["problems"],
+): readonly FactsRow[] {
+  if (amd == null) return [];
+  const { driver, gpus, unknown: open = [] } = amd;
+  const absent = open.includes("driver")
+    ? `driver ${unknown}`
+    : problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER")
+      ? "no driver"
+      : "driver of the kernel, without a version";
+  const none = open.includes("gpus") ? unknown : "none visible";
+  return [
+    ["amd", driver === null ? absent : `driver ${driver}`],
+    ...(gpus.length === 0 ? [["amd gpus", none] as const] : gpus.map(describeAmdGpu)),
+  ];
+}
+
+function describeAmdGpu({ index, name, target, pci, bus, ...gpu }: AmdGpuFacts): FactsRow {
+  const details = [
+    target ?? `target ${unknown}`,
+    gpu.memoryMiB === null ? null : `${gpu.memoryMiB} MiB`,
+    gpu.partition,
+    gpu.sramecc === true ? "sramecc" : null,
+    gpu.integrated === true ? "integrated" : null,
+    bus,
+  ].filter((part) => part !== null);
+  return [`amd ${index}`, `${name ?? pci ?? unknown}: ${details.join(", ")}`];
+}

@@ -1,0 +1,51 @@
+/** Prints the NVIDIA side of host facts for people. */
+
+import type { GpuFacts, HostFacts, NvidiaFacts } from "../facts.ts";
+import { type FactsRow, unknown } from "../facts-row.ts";
+import { isLabelled } from "../host-problems.ts";
+
+/** Without such a problem, a driver without a version is a driver of unknown version. */
+function driverless(problems: HostFacts["problems"]): boolean {
+  const codes: readonly string[] = ["HOST_NO_DRIVER", "HOST_NOUVEAU", "HOST_GPU_TAKEN"];
+  return problems.some(({ code }) => codes.includes(code));
+}
+
+export function describeNvidia(
+  nvidia: NvidiaFacts | null | undefined,
+  problems: HostFacts["problems"],
+): readonly FactsRow[] {
+  const labelled = isLabelled(problems);
+  if (nvidia === undefined) return [["nvidia", unknown]];
+  if (nvidia === null) return [["nvidia", labelled ? "none labelled" : "no device and no driver"]];
+  const { driver, module, library, cuda, uvm, gpus, unknown: open = [] } = nvidia;
+  const details = [
+    module === null ? null : `${module} module`,
+    cuda === null ? null : `CUDA up to ${cuda}`,
+    library === null || library === driver ? null : `library ${library}`,
+    uvm === false ? "no /dev/nvidia-uvm" : null,
+  ].filter((part) => part !== null);
+  return [
+    ["driver", [driver ?? (driverless(problems) ? "none" : unknown), ...details].join(", ")],
+    ...(gpus.length > 0
+      ? gpus.flatMap(describeGpu)
+      : [["gpus", labelled || open.includes("gpus") ? unknown : "none visible"] as const]),
+  ];
+}
+
+function describeGpu(gpu: GpuFacts): readonly FactsRow[] {
+  const details = [
+    `compute ${gpu.compute ?? unknown}`,
+    gpu.memoryMiB === null ? null : `${gpu.memoryMiB} MiB`,
+    gpu.class === "unknown" ? null : gpu.class,
+    gpu.use.processes === null ? null : `${gpu.use.processes} processes`,
+    gpu.bus,
+  ].filter((part) => part !== null);
+  return [
+    [`gpu ${gpu.index}`, `${gpu.name ?? gpu.pci ?? unknown}: ${details.join(", ")}`],
+    ...(gpu.fabric === undefined || gpu.fabric === "none"
+      ? []
+      : [["", `NVSwitch fabric ${gpu.fabric.replace("-", " ")}`] as const]),
+    ...(gpu.mig?.length === 0 ? [["", "MIG without an instance"] as const] : []),
+    ...(gpu.mig ?? []).map(({ profile, uuid }) => ["", `MIG ${profile} ${uuid}`] as const),
+  ];
+}
