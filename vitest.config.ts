@@ -22,6 +22,7 @@ const longUnit = [
   "test/node/sh/random.test.ts",
   "test/package/**/*.test.ts",
   "test/properties/linear.test.ts",
+  "test/third-vendor.test.ts",
 ];
 /** Of the end-to-end tests `npm test` takes the main path: build, push, publish, resolve, run, inspect. */
 const quickE2e = ["inspect", "launch", "local-images", "publish", "registry"].map(

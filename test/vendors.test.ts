@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
+import { isTable } from "./support/vendor-tables.ts";
 
 /** The vendors' names, and the names of their sides in a requirement. */
 const names = new Set(["nvidia", "amd", "cuda", "rocm"]);
@@ -66,15 +67,6 @@ function isBranch(node: ts.Node): boolean {
       node.arguments.some(isLiteral)
     );
   return false;
-}
-
-/** A table has a row for each vendor, and the compiler asks for one that is missing. */
-function isTable(node: ts.Node, file: ts.SourceFile): boolean {
-  const type =
-    ts.isSatisfiesExpression(node) || ts.isVariableDeclaration(node) || ts.isFunctionLike(node)
-      ? node.type?.getText(file)
-      : undefined;
-  return type !== undefined && /\b(Record<\s*GpuVendor\b|BySide\w*<|in GpuVendor\])/.test(type);
 }
 
 function branchesIn(path: string, text: string): string[] {

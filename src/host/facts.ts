@@ -29,17 +29,22 @@ export interface HostFacts extends BySideFacts {
   readonly nvidia?: NvidiaFacts | null | undefined;
   /** null when there is neither an AMD GPU nor its driver; absent when that is unknown. */
   readonly amd?: AmdFacts | null | undefined;
-  readonly runtime: {
-    readonly nvidia: ContainerGpus | null;
-    /** Only for a host with `amd`. */
-    readonly amd?: ContainerGpus | null | undefined;
-    /** Version of NVIDIA's container toolkit, for example `1.17.8`; absent if unknown, as is `compat`. */
-    readonly toolkit?: string;
-    readonly compat?: CompatMode;
-  };
+  readonly runtime: RuntimeFacts;
   readonly problems: readonly HostProblem[];
   /** Dotted path of a fact → where it was read, for example `cpu.features` → `/proc/cpuinfo`. */
   readonly sources: Readonly<Record<string, string>>;
+}
+
+/** The way of containers to each vendor's GPUs. */
+type BySideRuntime = { readonly [V in GpuVendor]?: ContainerGpus | null | undefined };
+
+export interface RuntimeFacts extends BySideRuntime {
+  readonly nvidia: ContainerGpus | null;
+  /** Only for a host with `amd`. */
+  readonly amd?: ContainerGpus | null | undefined;
+  /** Version of NVIDIA's container toolkit, for example `1.17.8`; absent if unknown, as is `compat`. */
+  readonly toolkit?: string;
+  readonly compat?: CompatMode;
 }
 
 export const containerGpus = ["cdi", "legacy", "none"] as const;
