@@ -2,14 +2,23 @@
 
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { marchCompiles, marchPlatform } from "../../hardware/cpu-marches.ts";
-import { type CudaToolkit, driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
+import { driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
 import { rocmCompiles } from "../../hardware/rocm-releases.ts";
 import { remember } from "../../io/collections.ts";
-import type { DriverRequirement } from "../../lock/requirement.ts";
-import type { AccelValue, ComputeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
+import type { GpuVendor } from "../../lock/requirement.ts";
+import { gpuAxes, gpuCodeOf } from "../matrix/gpu-axes.ts";
+import type {
+  AccelValue,
+  ComputeValue,
+  GpuCode,
+  MarchValue,
+  Matrix,
+  Targets,
+  Toolkits,
+} from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";
 
@@ -41,13 +50,45 @@ function reasonOf(
     const first = march.compiler[compiler.family];
     return `${compiler.family} ${compiler.version} does not know ${march.name}, which came with ${compiler.family} ${first}`;
   }
-  if (accel === null || compute === null) return null;
-  if (accel.rocm !== null) return whyNotCompiled(accel.rocm, compute.amdTargets);
-  const { toolkit, driver } = accel;
-  if (toolkit === null) return null;
-  const bundled = whyBundledFails(toolkit, driver, compute.targets);
+  const code = gpuCodeOf(accel, compute);
+  return code === null ? null : whyNoCode(code, platform);
+}
+
+function whyNoCode<Vendor extends GpuVendor>(
+  { vendor, toolkit, targets }: GpuCode<Vendor>,
+  platform: string,
+): string | null {
+  return compilers[vendor].whyNot(toolkit, targets, platform);
+}
+
+interface Compiler<Vendor extends GpuVendor> {
+  /** The reason why the toolkit does not compile for the targets, or why no host runs the code; null also where nobody knows. */
+  readonly whyNot: (
+    toolkit: Toolkits[Vendor],
+    targets: readonly Targets[Vendor][],
+    platform: string,
+  ) => string | null;
+  /** The targets that the toolkit may or may not compile for. */
+  readonly unknown: (toolkit: Toolkits[Vendor], targets: readonly Targets[Vendor][]) => readonly string[];
+}
+
+const compilers: { readonly [V in GpuVendor]: Compiler<V> } = {
+  nvidia: { whyNot: whyNotByNvcc, unknown: () => [] },
+  amd: {
+    whyNot: ({ release }, targets) => whyNotByClang(release, targets),
+    unknown: ({ release }, targets) =>
+      targets.filter((target) => rocmCompiles(release, target).compiles === null),
+  },
+};
+
+function whyNotByNvcc(
+  toolkit: Toolkits["nvidia"],
+  targets: readonly GpuTarget[],
+  platform: string,
+): string | null {
+  const bundled = whyBundledFails(toolkit, targets);
   if (bundled !== null) return bundled;
-  for (const target of compute.targets) {
+  for (const target of targets) {
     if (toolkitCompiles(toolkit, target) === false) {
       return `CUDA ${toolkit.release} cannot compile for ${formatGpuTarget(target)}`;
     }
@@ -59,8 +100,7 @@ function reasonOf(
   return null;
 }
 
-/** null also where nobody knows: {@link unknownTargets} reports that. */
-function whyNotCompiled(release: string, targets: readonly string[]): string | null {
+function whyNotByClang(release: string, targets: readonly string[]): string | null {
   for (const target of targets) {
     const answer = rocmCompiles(release, target);
     if (answer.compiles === false)
@@ -71,28 +111,35 @@ function whyNotCompiled(release: string, targets: readonly string[]): string | n
   return null;
 }
 
-/** A warning for each ROCm release of these cells with targets that nobody knows it to compile for. */
+/** A warning for each toolkit of these cells with targets that nobody knows it to compile for. */
 export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]): readonly string[] {
-  const pairs = new Map<string, Set<string>>();
+  const found = new Map<string, Set<string>>();
   for (const { accel, compute } of cells) {
-    if (accel?.rocm == null || compute === null) continue;
-    const targets = remember(pairs, accel.rocm, () => new Set());
-    for (const target of compute.amdTargets) targets.add(target);
+    const code = gpuCodeOf(accel, compute);
+    if (code === null) continue;
+    const name = `${gpuAxes[code.vendor].name} ${code.toolkit.release}`;
+    const unknown = remember(found, name, () => new Set());
+    for (const target of unknownIn(code)) unknown.add(target);
   }
-  return [...pairs].flatMap(([release, targets]) => {
-    const unknown = [...targets].filter((target) => rocmCompiles(release, target).compiles === null);
-    if (unknown.length === 0) return [];
-    return [`whether ROCm ${release} compiles for ${unknown.join(", ")} is not known: the build will tell`];
-  });
+  return [...found].flatMap(([toolkit, unknown]) =>
+    unknown.size === 0
+      ? []
+      : [`whether ${toolkit} compiles for ${[...unknown].join(", ")} is not known: the build will tell`],
+  );
+}
+
+function unknownIn<Vendor extends GpuVendor>({
+  vendor,
+  toolkit,
+  targets,
+}: GpuCode<Vendor>): readonly string[] {
+  return compilers[vendor].unknown(toolkit, targets);
 }
 
 /** A bundled driver is the only one that the image ever meets: it has to serve the toolkit and to drive the cards. */
-function whyBundledFails(
-  toolkit: CudaToolkit,
-  driver: DriverRequirement | null,
-  targets: readonly GpuTarget[],
-): string | null {
-  const version = driver?.mode === "bundled" ? parseDriverVersion(driver.version) : null;
+function whyBundledFails(toolkit: Toolkits["nvidia"], targets: readonly GpuTarget[]): string | null {
+  const { driver } = toolkit;
+  const version = driver.mode === "bundled" ? parseDriverVersion(driver.version) : null;
   if (version === null) return null;
   const floor = parseDriverVersion(driverFloor(toolkit)?.minimum ?? "");
   if (floor !== null && compareDriverVersions(version, floor) < 0)

@@ -2,10 +2,16 @@
 
 import { InternalError } from "../../errors.ts";
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
-import { formatGpuTarget } from "../../hardware/gpu-target.ts";
-import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/requirement.ts";
+import {
+  type CpuRequirement,
+  type GpuVendor,
+  keyed,
+  noGpus,
+  type Requirement,
+} from "../../lock/requirement.ts";
 import { slug } from "../../oci/slug.ts";
-import type { AccelValue, AxisValue, ComputeValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
+import { gpuAxes, gpuCodeOf } from "../matrix/gpu-axes.ts";
+import type { AccelValue, AxisValue, GpuCode, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";
 import type { Cell, CellValues } from "./cell.ts";
 import { type Bringing, settingsOf } from "./cell-settings.ts";
@@ -66,16 +72,19 @@ function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): rea
 const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
 
 /** The same values give the same object, so that a large fleet holds few of them. */
-export const requirementOf = oncePerHardware(
-  (march, accel, compute): Requirement => ({
+export const requirementOf = oncePerHardware((march, accel, compute): Requirement => {
+  const code = gpuCodeOf(accel, compute);
+  return {
     cpu: cpuRequirement(march, accel),
-    cuda: cudaRequirement(accel, compute),
-    ...(accel === null || accel.rocm === null || compute === null
-      ? {}
-      : { rocm: { release: accel.rocm, code: compute.amdTargets } }),
+    ...(code === null ? noGpus : gpuRequirement(code)),
     ...(accel === null || accel.other === null ? {} : { accelerator: accel.other }),
-  }),
-);
+  };
+});
+
+function gpuRequirement<Vendor extends GpuVendor>({ vendor, toolkit, targets }: GpuCode<Vendor>) {
+  const { codeOf, needsOf } = gpuAxes[vendor];
+  return keyed[vendor](needsOf(toolkit, codeOf(targets)));
+}
 
 /** Features of the march less its `without`, plus what the base image's own binaries need. */
 function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null): CpuRequirement {
@@ -86,14 +95,4 @@ function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null
     for (const feature of floor.features) features.add(feature);
   }
   return { march: march.name, features: [...features].sort() };
-}
-
-function cudaRequirement(accel: AccelValue | null, compute: ComputeValue | null): CudaRequirement | null {
-  if (accel === null || accel.toolkit === null || accel.driver === null || compute === null) return null;
-  return {
-    toolkit: accel.toolkit.release,
-    code: [...new Set(compute.targets.map(formatGpuTarget))],
-    driver: accel.driver,
-    ...(accel.require === null ? {} : { require: accel.require }),
-  };
 }
