@@ -8,17 +8,8 @@ import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
 import { rocmCompiles } from "../../hardware/rocm-releases.ts";
 import { remember } from "../../io/collections.ts";
-import type { GpuVendor } from "../../lock/requirement.ts";
-import { gpuAxes, gpuCodeOf } from "../matrix/gpu-axes.ts";
-import type {
-  AccelValue,
-  ComputeValue,
-  GpuCode,
-  MarchValue,
-  Matrix,
-  Targets,
-  Toolkits,
-} from "../matrix/matrix.ts";
+import { answerAbout, type ByCode, gpuAxes, gpuCodeOf } from "../matrix/gpu-axes.ts";
+import type { AccelValue, ComputeValue, MarchValue, Matrix, Toolkits } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";
 
@@ -51,65 +42,41 @@ function reasonOf(
     return `${compiler.family} ${compiler.version} does not know ${march.name}, which came with ${compiler.family} ${first}`;
   }
   const code = gpuCodeOf(accel, compute);
-  return code === null ? null : whyNoCode(code, platform);
+  return code === null ? null : answerAbout(whyNoCode, code, platform);
 }
 
-function whyNoCode<Vendor extends GpuVendor>(
-  { vendor, toolkit, targets }: GpuCode<Vendor>,
-  platform: string,
-): string | null {
-  return compilers[vendor].whyNot(toolkit, targets, platform);
-}
-
-interface Compiler<Vendor extends GpuVendor> {
-  /** The reason why the toolkit does not compile for the targets, or why no host runs the code; null also where nobody knows. */
-  readonly whyNot: (
-    toolkit: Toolkits[Vendor],
-    targets: readonly Targets[Vendor][],
-    platform: string,
-  ) => string | null;
-  /** The targets that the toolkit may or may not compile for. */
-  readonly unknown: (toolkit: Toolkits[Vendor], targets: readonly Targets[Vendor][]) => readonly string[];
-}
-
-const compilers: { readonly [V in GpuVendor]: Compiler<V> } = {
-  nvidia: { whyNot: whyNotByNvcc, unknown: () => [] },
-  amd: {
-    whyNot: ({ release }, targets) => whyNotByClang(release, targets),
-    unknown: ({ release }, targets) =>
-      targets.filter((target) => rocmCompiles(release, target).compiles === null),
+/** The reason why the toolkit does not compile for the targets, or why no host runs the code; null also where nobody knows. */
+const whyNoCode: ByCode<string | null, [platform: string]> = {
+  nvidia: ({ toolkit, targets }, platform) => {
+    const bundled = whyBundledFails(toolkit, targets);
+    if (bundled !== null) return bundled;
+    for (const target of targets) {
+      if (toolkitCompiles(toolkit, target) === false)
+        return `CUDA ${toolkit.release} cannot compile for ${formatGpuTarget(target)}`;
+      const architecture = findArchitecture(target.compute);
+      if (architecture?.platform === "tegra" && platform !== "linux/arm64")
+        return `compute capability ${formatComputeCapability(target.compute)} is a Tegra chip, which has an Arm CPU, not ${platform}`;
+    }
+    return null;
+  },
+  amd: ({ toolkit: { release }, targets }) => {
+    for (const target of targets) {
+      const answer = rocmCompiles(release, target);
+      if (answer.compiles === false)
+        return answer.since === null
+          ? `ROCm ${release} does not compile for ${target}: ${answer.does} does`
+          : `ROCm compiles for ${target} no more from ${answer.since} on`;
+    }
+    return null;
   },
 };
 
-function whyNotByNvcc(
-  toolkit: Toolkits["nvidia"],
-  targets: readonly GpuTarget[],
-  platform: string,
-): string | null {
-  const bundled = whyBundledFails(toolkit, targets);
-  if (bundled !== null) return bundled;
-  for (const target of targets) {
-    if (toolkitCompiles(toolkit, target) === false) {
-      return `CUDA ${toolkit.release} cannot compile for ${formatGpuTarget(target)}`;
-    }
-    const architecture = findArchitecture(target.compute);
-    if (architecture?.platform === "tegra" && platform !== "linux/arm64") {
-      return `compute capability ${formatComputeCapability(target.compute)} is a Tegra chip, which has an Arm CPU, not ${platform}`;
-    }
-  }
-  return null;
-}
-
-function whyNotByClang(release: string, targets: readonly string[]): string | null {
-  for (const target of targets) {
-    const answer = rocmCompiles(release, target);
-    if (answer.compiles === false)
-      return answer.since === null
-        ? `ROCm ${release} does not compile for ${target}: ${answer.does} does`
-        : `ROCm compiles for ${target} no more from ${answer.since} on`;
-  }
-  return null;
-}
+/** The targets that the toolkit may or may not compile for. */
+const unknownOf: ByCode<readonly string[]> = {
+  nvidia: () => [],
+  amd: ({ toolkit: { release }, targets }) =>
+    targets.filter((target) => rocmCompiles(release, target).compiles === null),
+};
 
 /** A warning for each toolkit of these cells with targets that nobody knows it to compile for. */
 export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]): readonly string[] {
@@ -119,21 +86,13 @@ export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]
     if (code === null) continue;
     const name = `${gpuAxes[code.vendor].name} ${code.toolkit.release}`;
     const unknown = remember(found, name, () => new Set());
-    for (const target of unknownIn(code)) unknown.add(target);
+    for (const target of answerAbout(unknownOf, code)) unknown.add(target);
   }
   return [...found].flatMap(([toolkit, unknown]) =>
     unknown.size === 0
       ? []
       : [`whether ${toolkit} compiles for ${[...unknown].join(", ")} is not known: the build will tell`],
   );
-}
-
-function unknownIn<Vendor extends GpuVendor>({
-  vendor,
-  toolkit,
-  targets,
-}: GpuCode<Vendor>): readonly string[] {
-  return compilers[vendor].unknown(toolkit, targets);
 }
 
 /** A bundled driver is the only one that the image ever meets: it has to serve the toolkit and to drive the cards. */

@@ -2,16 +2,11 @@
 
 import { InternalError } from "../../errors.ts";
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
-import {
-  type CpuRequirement,
-  type GpuVendor,
-  keyed,
-  noGpus,
-  type Requirement,
-} from "../../lock/requirement.ts";
+import { formatGpuTarget } from "../../hardware/gpu-target.ts";
+import { type CpuRequirement, keyed, noGpus, type Requirement } from "../../lock/requirement.ts";
 import { slug } from "../../oci/slug.ts";
-import { gpuAxes, gpuCodeOf } from "../matrix/gpu-axes.ts";
-import type { AccelValue, AxisValue, GpuCode, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
+import { answerAbout, type ByCode, gpuCodeOf } from "../matrix/gpu-axes.ts";
+import type { AccelValue, AxisValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";
 import type { Cell, CellValues } from "./cell.ts";
 import { type Bringing, settingsOf } from "./cell-settings.ts";
@@ -76,15 +71,21 @@ export const requirementOf = oncePerHardware((march, accel, compute): Requiremen
   const code = gpuCodeOf(accel, compute);
   return {
     cpu: cpuRequirement(march, accel),
-    ...(code === null ? noGpus : gpuRequirement(code)),
+    ...(code === null ? noGpus : answerAbout(gpuNeeds, code)),
     ...(accel === null || accel.other === null ? {} : { accelerator: accel.other }),
   };
 });
 
-function gpuRequirement<Vendor extends GpuVendor>({ vendor, toolkit, targets }: GpuCode<Vendor>) {
-  const { codeOf, needsOf } = gpuAxes[vendor];
-  return keyed[vendor](needsOf(toolkit, codeOf(targets)));
-}
+const gpuNeeds: ByCode<Pick<Requirement, "cuda" | "rocm">> = {
+  nvidia: ({ toolkit: { release, driver, require }, targets }) =>
+    keyed.nvidia({
+      toolkit: release,
+      code: targets.map(formatGpuTarget),
+      driver,
+      ...(require === null ? {} : { require }),
+    }),
+  amd: ({ toolkit: { release }, targets }) => keyed.amd({ release, code: targets }),
+};
 
 /** Features of the march less its `without`, plus what the base image's own binaries need. */
 function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null): CpuRequirement {

@@ -78,7 +78,7 @@ function joinTexts(parts: Part[], part: Part): Part[] {
 }
 
 /** Labels and environment that the tools of an image's vendor read. */
-const ofVendor: BySide<Readonly<Record<"labels" | "environment", Readonly<Record<string, string>>>>> = {
+const ofVendor: BySide<Record<"labels" | "environment", Record<string, string>>> = {
   nvidia: (cuda) => {
     const labels = { "com.nvidia.cuda.version": cuda.toolkit };
     // An image with its own driver needs neither a volume with the host's nor its libraries.

@@ -4,12 +4,9 @@ import type { Place, Problem } from "../../errors.ts";
 import { amdTargetNames, parseAmdTarget } from "../../hardware/amd-target.ts";
 import { isRocmRelease, shortRocm } from "../../hardware/rocm-releases.ts";
 import { suggest } from "../../io/suggest.ts";
-import type { RocmRequirement } from "../../lock/requirement.ts";
 import type { Toolkits } from "./matrix.ts";
 import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";
 import type { ToolkitInput } from "./value-schemas.ts";
-
-type Toolkit = Toolkits["amd"];
 
 export const amdAxis = {
   name: "ROCm",
@@ -19,14 +16,13 @@ export const amdAxis = {
   examples: { release: "7.2", target: "gfx942" },
   releaseOf: (text: string) => (isRocmRelease(text) ? text : null),
   shortOf: shortRocm,
-  parseToolkit: (release: string, _: ToolkitInput, at: Place): Parsed<Toolkit> =>
+  parseToolkit: (release: string, _: ToolkitInput, at: Place): Parsed<Toolkits["amd"]> =>
     isRocmRelease(release)
       ? { value: { release } }
       : refused(`${JSON.stringify(release)} is no ROCm release`, 'write it as "7.2" or "7.2.1"', at),
   parseTarget,
   codeOf: (targets: readonly string[]) => targets,
   clashes: unequalFeatures,
-  needsOf: ({ release }: Toolkit, code: readonly string[]): RocmRequirement => ({ release, code }),
 } as const;
 
 function parseTarget(text: string, at: Place): Parsed<readonly string[]> | null {

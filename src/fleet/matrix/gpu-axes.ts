@@ -1,14 +1,7 @@
 /** Each vendor's words in a matrix: how its toolkits and GPU targets are written, and what images of them need. */
 
 import type { Place, Problem } from "../../errors.ts";
-import {
-  answerOf,
-  type BySide,
-  type GpuNeeds,
-  type GpuVendor,
-  type Requirement,
-  sidesOf,
-} from "../../lock/requirement.ts";
+import { answerOf, type BySide, type GpuVendor, type Requirement, sidesOf } from "../../lock/requirement.ts";
 import { amdAxis } from "./amd-axis.ts";
 import type { AccelValue, ComputeValue, GpuCode, Targets, Toolkits } from "./matrix.ts";
 import type { Parsed } from "./matrix-problems.ts";
@@ -39,7 +32,6 @@ interface GpuAxis<Vendor extends GpuVendor> {
   readonly codeOf: (targets: readonly Targets[Vendor][]) => readonly string[];
   /** Targets that no compiler puts into one image. */
   readonly clashes: (targets: readonly Targets[Vendor][], at: Place) => readonly Problem[];
-  readonly needsOf: (toolkit: Toolkits[Vendor], code: readonly string[]) => GpuNeeds[Vendor];
 }
 
 export const gpuAxes: { readonly [V in GpuVendor]: GpuAxis<V> } = { nvidia: nvidiaAxis, amd: amdAxis };
@@ -78,4 +70,18 @@ export function gpuCodeOf(accel: AccelValue | null, compute: ComputeValue | null
   return gpu === null || gpu.vendor !== compute?.vendor
     ? null
     : ({ ...gpu, targets: compute.targets } as GpuCode);
+}
+
+/** A question with each vendor's answer about its GPU code. */
+export type ByCode<Answer, Asked extends readonly unknown[] = []> = {
+  readonly [V in GpuVendor]: (code: GpuCode<V>, ...asked: Asked) => Answer;
+};
+
+/** The vendor's answer about GPU code. */
+export function answerAbout<Vendor extends GpuVendor, Answer, Asked extends readonly unknown[]>(
+  answers: ByCode<Answer, Asked>,
+  code: GpuCode<Vendor>,
+  ...asked: Asked
+): Answer {
+  return answers[code.vendor](code, ...asked);
 }

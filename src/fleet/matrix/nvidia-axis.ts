@@ -16,7 +16,7 @@ import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { suggest } from "../../io/suggest.ts";
-import type { CudaRequirement, DriverRequirement } from "../../lock/requirement.ts";
+import type { DriverRequirement } from "../../lock/requirement.ts";
 import type { Toolkits } from "./matrix.ts";
 import { type Parsed, refused } from "./matrix-problems.ts";
 import type { DriverInput, ToolkitInput } from "./value-schemas.ts";
@@ -35,12 +35,6 @@ export const nvidiaAxis = {
   parseTarget,
   codeOf: (targets: readonly GpuTarget[]) => targets.map(formatGpuTarget),
   clashes: () => [],
-  needsOf: ({ release, driver, require }: Toolkit, code: readonly string[]): CudaRequirement => ({
-    toolkit: release,
-    code,
-    driver,
-    ...(require === null ? {} : { require }),
-  }),
 } as const;
 
 function parseToolkit(text: string, { driver, require }: ToolkitInput, at: Place): Parsed<Toolkit> {

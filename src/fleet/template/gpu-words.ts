@@ -2,69 +2,47 @@
 
 import { minorOf } from "../../hardware/driver-version.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
-import type { DriverRequirement, GpuVendor } from "../../lock/requirement.ts";
-import { gpuAxes } from "../matrix/gpu-axes.ts";
-import type { GpuCode, Targets, Toolkits } from "../matrix/matrix.ts";
+import type { DriverRequirement } from "../../lock/requirement.ts";
+import { answerAbout, type ByCode, gpuAxes } from "../matrix/gpu-axes.ts";
+import type { GpuCode } from "../matrix/matrix.ts";
 import { cmakeForms, dottedForms, gencodeForms, gencodeOptions, offloadForms } from "./target-forms.ts";
 
-interface Words<Vendor extends GpuVendor> {
-  readonly ofToolkit: (toolkit: Toolkits[Vendor], version: Version) => object;
-  readonly ofTargets: (targets: readonly Targets[Vendor][]) => GpuView;
-  /** In the template of a build argument, in place of {@link ofTargets}'. */
-  readonly ofArgument: (targets: readonly Targets[Vendor][]) => Partial<GpuView>;
+interface Words {
+  /** Under the toolkit's key. */
+  readonly toolkit: object;
+  /** Under `gpu`. */
+  readonly gpu: { readonly targets: readonly string[]; readonly cmake: string; readonly torch: string };
+  /** In the template of a build argument, in place of {@link gpu}'s. */
+  readonly argument: object;
 }
 
-interface Version {
-  readonly major: string;
-  readonly minor: string;
-  readonly short: string;
-}
-
-interface GpuView {
-  readonly targets: readonly string[];
-  readonly offload?: string;
-  readonly gencode?: string;
-  readonly cmake: string;
-  readonly torch: string;
-}
-
-const words: { readonly [V in GpuVendor]: Words<V> } = {
-  nvidia: {
-    ofToolkit: ({ release, driver }, version) => ({ toolkit: release, ...version, driver: driverOf(driver) }),
-    ofTargets: (targets) => ({
+const words: ByCode<Words, [version: object]> = {
+  nvidia: ({ toolkit: { release, driver }, targets }, version) => ({
+    toolkit: { toolkit: release, ...version, driver: driverOf(driver) },
+    gpu: {
       targets: targets.map(formatGpuTarget),
-      gencode: gencodeOptions(targets),
+      ...{ gencode: gencodeOptions(targets) },
       cmake: cmakeForms(targets).join(";"),
       torch: dottedForms(targets).join(";"),
-    }),
-    ofArgument: (targets) => ({ gencode: gencodeForms(targets).join(" ") }),
-  },
-  amd: {
-    ofToolkit: ({ release }, version) => ({ release, ...version }),
-    ofTargets: (targets) => {
-      const list = targets.join(";");
-      return { targets, offload: offloadForms(targets).join(" "), cmake: list, torch: list };
     },
-    ofArgument: () => ({}),
+    argument: { gencode: gencodeForms(targets).join(" ") },
+  }),
+  amd: ({ toolkit: { release }, targets }, version) => {
+    const list = targets.join(";");
+    const offload = offloadForms(targets).join(" ");
+    return {
+      toolkit: { release, ...version },
+      gpu: { targets, ...{ offload }, cmake: list, torch: list },
+      argument: {},
+    };
   },
 };
 
-export function gpuWords<Vendor extends GpuVendor>({ vendor, toolkit, targets }: GpuCode<Vendor>) {
-  const { release } = toolkit;
-  const { ofToolkit, ofTargets, ofArgument } = words[vendor];
+export function gpuWords(code: GpuCode): Words {
+  const { release } = code.toolkit;
   const minor = minorOf(release);
-  const version = {
-    major: minor.slice(0, minor.indexOf(".")),
-    minor,
-    short: gpuAxes[vendor].shortOf(release),
-  };
-  const gpu = ofTargets(targets);
-  return {
-    vendor,
-    toolkit: ofToolkit(toolkit, version),
-    gpu,
-    argument: { ...gpu, ...ofArgument(targets) },
-  };
+  const major = minor.slice(0, minor.indexOf("."));
+  return answerAbout(words, code, { major, minor, short: gpuAxes[code.vendor].shortOf(release) });
 }
 
 function driverOf(driver: DriverRequirement): { mode: string; version: string | null } {
@@ -73,7 +51,7 @@ function driverOf(driver: DriverRequirement): { mode: string; version: string | 
       return { mode: "bundled", version: driver.version };
     case "compat":
       return { mode: "compat", version: driver.package };
-    default:
+    case "host":
       return { mode: "host", version: null };
   }
 }

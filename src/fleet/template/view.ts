@@ -109,7 +109,8 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
  * target: a shell that inserts a variable removes no quotes from its text.
  */
 function argumentView(cell: Cell, matrix: Matrix): object {
-  return Object.assign(sharedView(cell, matrix), { gpu: wordsOf(cell)?.argument ?? null });
+  const words = wordsOf(cell);
+  return Object.assign(sharedView(cell, matrix), { gpu: words && { ...words.gpu, ...words.argument } });
 }
 
 /** Makes the view when the first of a cell's texts needs it. */
@@ -156,7 +157,8 @@ function toolkitViews(cell: Cell, matrix: Matrix): Readonly<Record<string, objec
     if (accel === null) return [key, null];
     // The rows of an axis have its name.
     const absent = axis === null ? null : { short: shortOf(accel), [textSymbol]: null };
-    return [key, withKeys(words?.vendor === vendor ? words.toolkit : absent, ownKeys(key, cell, matrix))];
+    const view = accel.gpu?.vendor === vendor ? (words?.toolkit ?? null) : absent;
+    return [key, withKeys(view, ownKeys(key, cell, matrix))];
   });
   return Object.fromEntries(views);
 }
