@@ -1,7 +1,14 @@
 /** Each vendor's words in a matrix: how its toolkits and GPU targets are written, and what images of them need. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { answerOf, type BySide, type GpuVendor, type Requirement, sidesOf } from "../../lock/requirement.ts";
+import {
+  answerOf,
+  type BySide,
+  type GpuVendor,
+  gpuVendors,
+  type Requirement,
+  sidesOf,
+} from "../../lock/requirement.ts";
 import { amdAxis } from "./amd-axis.ts";
 import type { AccelValue, ComputeValue, GpuCode, Targets, Toolkits } from "./matrix.ts";
 import type { Parsed } from "./matrix-problems.ts";
@@ -39,6 +46,12 @@ export const gpuAxes: { readonly [V in GpuVendor]: GpuAxis<V> } = { nvidia: nvid
 /** `{ cuda: "12.8.1" }` */
 export function exampleOf(vendor: GpuVendor, release = gpuAxes[vendor].examples.release): string {
   return `{ ${gpuAxes[vendor].key}: "${release}" }`;
+}
+
+/** The vendor of a target as a matrix or a compiler writes it. A word that looks like no target counts as the first vendor's. */
+export function vendorOfTarget(text: string): GpuVendor {
+  const at = { file: "" };
+  return gpuVendors.find((vendor) => gpuAxes[vendor].parseTarget(text, at) !== null) ?? gpuVendors[0];
 }
 
 /** The toolkit of an image: its version, and what the image decides beside it. */

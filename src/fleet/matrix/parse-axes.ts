@@ -25,8 +25,8 @@ export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, 
     const isList = Array.isArray(given);
     const path = ["axes", name, ...(isList ? [] : ["values"])];
     const values = parseValues(name, isList ? given : given.values, source, path, problems);
-    const kind = kindOfAxis(name);
-    const axis = { kind: kind === "cuda" ? "accel" : kind, name, at, values } as Axis;
+    const isOfVendor = gpuVendors.some((vendor) => gpuAxes[vendor].axis === name);
+    const axis = { kind: isOfVendor ? "accel" : kindOfAxis(name), name, at, values } as Axis;
     if (axis.kind === "free") checkAxisName(name, at, problems);
     if (axis.kind === "free" && (isList || given.free !== "true")) checkIsFree(axis, problems);
     axes.push(axis);
