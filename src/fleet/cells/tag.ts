@@ -6,7 +6,7 @@ import { slug } from "../../oci/slug.ts";
 import type { Requirement } from "../../lock/requirement.ts";
 import { type Digest, noDigest } from "../../oci/digest.ts";
 import type { Place, Problem } from "../../errors.ts";
-import { gpuAxes, toolkitOf } from "../matrix/gpu-axes.ts";
+import { toolkitOf } from "../matrix/gpu-axes.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { allValues } from "../matrix/values.ts";
 import type { Cell } from "./cell.ts";
@@ -106,8 +106,7 @@ const placeholders = {
 /** `cu128`, `rocm7.2`, `cpu`; an accelerator that imgmatch does not judge has its name. */
 function shortAccel(requires: Requirement): string {
   const toolkit = toolkitOf(requires);
-  if (toolkit === null) return requires.accelerator ?? "cpu";
-  return gpuAxes[toolkit.vendor].shortOf(toolkit.release);
+  return toolkit?.shortOf(toolkit.release) ?? requires.accelerator ?? "cpu";
 }
 
 function placeholderText(name: string, of: { readonly matrix: Matrix; readonly cell: Named }): string {

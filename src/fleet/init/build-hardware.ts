@@ -8,7 +8,7 @@ import { runBaseOf } from "../dockerfile/stages.ts";
 import { gpuAxes } from "../matrix/gpu-axes.ts";
 import { type Defaults, namedTargets } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { compilesFor, standInFor } from "./nvidia-computes.ts";
+import { compilesFor, proposeComputes } from "./nvidia-computes.ts";
 
 export interface OriginalDockerfile {
   readonly instructions: Instructions;
@@ -78,7 +78,7 @@ const toolkits: Readonly<Record<GpuVendor, Toolkit>> = {
     version: toolkitArgument,
     isIn: (_, all) => textOf(all, toolkitArgument) !== null,
     compiles: compilesFor,
-    standIn: standInFor,
+    standIn: (release) => proposeComputes([], [], release),
   },
   amd: {
     version: /^ROCM_VERSION$/i,

@@ -1,12 +1,8 @@
 /** Proposes compute capabilities for hosts. Pure. */
 
 import { type ComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
-import {
-  type CudaToolkit,
-  findToolkit,
-  supportedTargets,
-  toolkitCompiles,
-} from "../../hardware/cuda-toolkits.ts";
+import { supportedTargets, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
+import { minorOf } from "../../hardware/driver-version.ts";
 import { isTegra } from "../../hardware/gpu-target.ts";
 import type { HostFacts } from "../../host/facts.ts";
 
@@ -17,10 +13,10 @@ import type { HostFacts } from "../../host/facts.ts";
 export function proposeComputes(
   hosts: readonly HostFacts[],
   named: readonly string[],
-  toolkit: CudaToolkit,
+  release: string,
 ): readonly string[] {
   const own = hosts.flatMap(({ nvidia }) => nvidia?.gpus.flatMap(({ compute }) => compute ?? []) ?? []);
-  const compiles = (text: string) => compiledBy(toolkit, text) !== null;
+  const compiles = (text: string) => compiledBy(release, text) !== null;
   for (const found of [own, named]) {
     const usable = [...new Set(found)].filter(compiles).sort(compareCapabilities);
     const [last] = usable.slice(-1);
@@ -29,7 +25,7 @@ export function proposeComputes(
     const isNewer = found.some((text) => !compiles(text) && compareCapabilities(text, last) > 0);
     return isNewer && !last.endsWith("+ptx") ? [...usable.slice(0, -1), `${last}+ptx`] : usable;
   }
-  const numbers = supportedTargets(toolkit.minor)?.sm ?? [];
+  const numbers = supportedTargets(release)?.sm ?? [];
   const all = numbers.map((number) => `${Math.floor(number / 10)}.${number % 10}`).filter(compiles);
   const [oldest] = all;
   const newest = all.at(-1);
@@ -39,22 +35,16 @@ export function proposeComputes(
 
 /** True for code that runs on GPUs of the platform, if the toolkit compiles for it. */
 export function compilesFor(release: string, target: string, platform: string): boolean {
-  const toolkit = findToolkit(release);
-  const compute = toolkit && compiledBy(toolkit, target);
+  const compute = compiledBy(release, target);
   return compute !== null && (platform === "linux/arm64" || !isTegra(compute));
 }
 
-/** Values for a build whose targets nobody knows. */
-export function standInFor(release: string): readonly string[] {
-  const toolkit = findToolkit(release);
-  return toolkit === null ? [] : proposeComputes([], [], toolkit);
-}
-
 /** The compute capability of a target; null if the toolkit does not compile for it. */
-function compiledBy(toolkit: CudaToolkit, text: string): ComputeCapability | null {
+function compiledBy(release: string, text: string): ComputeCapability | null {
   const compute = parseComputeCapability(numberOf(text).replace(/[af]?(\+ptx)?$/, ""));
   if (compute === null) return null;
-  return toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) === false ? null : compute;
+  const target = { kind: "sass", compute, suffix: "" } as const;
+  return toolkitCompiles({ minor: minorOf(release) }, target) === false ? null : compute;
 }
 
 function compareCapabilities(one: string, other: string): number {

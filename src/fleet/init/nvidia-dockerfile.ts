@@ -1,8 +1,8 @@
 /** Makes a Dockerfile compile for the GPUs of a build argument: in place of the GPUs that it names, or by a variable that its tool reads. */
 
-import { type CudaToolkit, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
+import { nvidiaAxis } from "../matrix/nvidia-axis.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import { targetsIn } from "./gpu-targets.ts";
 import { proposeComputes } from "./nvidia-computes.ts";
@@ -16,25 +16,18 @@ export function proposeCuda(
   draft: Draft,
   hosts: readonly HostFacts[],
 ): ProposedGpus | null {
-  const toolkit = findCuda(reading);
-  if (toolkit === null) return null;
+  const [release] = reading.stages.flatMap(({ ref }) => {
+    const base = ref.ok ? readBaseToolkit(ref.value) : null;
+    return (base?.vendor === "nvidia" && nvidiaAxis.releaseOf(base.version ?? "")) || [];
+  });
+  if (release === undefined) return null;
   const { args, named } = varyGpu(reading, draft);
-  const computes = proposeComputes(hosts, named, toolkit);
+  const computes = proposeComputes(hosts, named, release);
   return {
     args,
-    accel: `cuda: [{ toolkit: "${toolkit.release}", driver: { mode: host } }]`,
+    accel: `cuda: [{ toolkit: "${release}", driver: { mode: host } }]`,
     computes: Object.keys(args).length > 0 ? computes : [computes],
   };
-}
-
-/** The toolkit of the first base that names a known one. */
-function findCuda({ stages }: Reading): CudaToolkit | null {
-  for (const { ref } of stages) {
-    const base = ref.ok ? readBaseToolkit(ref.value) : null;
-    const toolkit = base?.vendor === "nvidia" ? findToolkit(base.version ?? "") : null;
-    if (toolkit !== null) return toolkit;
-  }
-  return null;
 }
 
 interface GpuVariation {

@@ -60,12 +60,13 @@ const toolkits: BySide<{ readonly release: string; readonly own: object }> = {
   amd: ({ release }) => ({ release, own: {} }),
 };
 
-/** The toolkit of an image's first GPU side; null for an image without GPU code. */
-export function toolkitOf(
-  requires: GpuSides,
-): { readonly vendor: GpuVendor; readonly release: string } | null {
-  const [side] = sidesOf(requires);
-  return side === undefined ? null : { vendor: side.vendor, release: answerOf(toolkits, side).release };
+/** The toolkit of an image's first GPU side; undefined for an image without GPU code. */
+export function toolkitOf(requires: GpuSides) {
+  const [found] = sidesOf(requires).map((side) => ({
+    ...gpuAxes[side.vendor],
+    release: answerOf(toolkits, side).release,
+  }));
+  return found;
 }
 
 /** The value with the driver and the conditions of an image. */

@@ -11,7 +11,11 @@ interface Words {
   /** Under the toolkit's key. */
   readonly toolkit: object;
   /** Under `gpu`. */
-  readonly gpu: { readonly targets: readonly string[]; readonly cmake: string; readonly torch: string };
+  readonly gpu: Readonly<
+    Record<"cmake" | "torch", string> & Partial<Record<"gencode" | "offload", string>>
+  > & {
+    readonly targets: readonly string[];
+  };
   /** In the template of a build argument, in place of {@link gpu}'s. */
   readonly argument: object;
 }
@@ -21,7 +25,7 @@ const words: ByCode<Words, [version: object]> = {
     toolkit: { toolkit: release, ...version, driver: driverOf(driver) },
     gpu: {
       targets: targets.map(formatGpuTarget),
-      ...{ gencode: gencodeOptions(targets) },
+      gencode: gencodeOptions(targets),
       cmake: cmakeForms(targets).join(";"),
       torch: dottedForms(targets).join(";"),
     },
@@ -32,7 +36,7 @@ const words: ByCode<Words, [version: object]> = {
     const offload = offloadForms(targets).join(" ");
     return {
       toolkit: { release, ...version },
-      gpu: { targets, ...{ offload }, cmake: list, torch: list },
+      gpu: { targets, offload, cmake: list, torch: list },
       argument: {},
     };
   },
