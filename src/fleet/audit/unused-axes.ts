@@ -75,10 +75,10 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   ];
 }
 
-const comparisons = { nvidia: compareTargets, amd: compareAmdTargets } as const satisfies Record<
-  GpuVendor,
-  (a: string, b: string) => number
->;
+const comparisons: Readonly<Record<GpuVendor, (a: string, b: string) => number>> = {
+  nvidia: compareTargets,
+  amd: compareAmdTargets,
+};
 
 /** NVIDIA's by number, then AMD's. */
 function compareGpuTargets(a: string, b: string): number {

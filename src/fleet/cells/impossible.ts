@@ -8,7 +8,7 @@ import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
 import { rocmCompiles } from "../../hardware/rocm-releases.ts";
 import { remember } from "../../io/collections.ts";
-import { answerAbout, type ByCode, gpuAxes, gpuCodeOf } from "../matrix/gpu-axes.ts";
+import { answerAbout, type ByCode, gpuAxes } from "../matrix/gpu-axes.ts";
 import type { AccelValue, ComputeValue, MarchValue, Matrix, Toolkits } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";
@@ -41,8 +41,7 @@ function reasonOf(
     const first = march.compiler[compiler.family];
     return `${compiler.family} ${compiler.version} does not know ${march.name}, which came with ${compiler.family} ${first}`;
   }
-  const code = gpuCodeOf(accel, compute);
-  return code === null ? null : answerAbout(whyNoCode, code, platform);
+  return answerAbout(whyNoCode, accel, compute, platform);
 }
 
 /** The reason why the toolkit does not compile for the targets, or why no host runs the code; null also where nobody knows. */
@@ -82,11 +81,10 @@ const unknownOf: ByCode<readonly string[]> = {
 export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]): readonly string[] {
   const found = new Map<string, Set<string>>();
   for (const { accel, compute } of cells) {
-    const code = gpuCodeOf(accel, compute);
-    if (code === null) continue;
-    const name = `${gpuAxes[code.vendor].name} ${code.toolkit.release}`;
-    const unknown = remember(found, name, () => new Set());
-    for (const target of answerAbout(unknownOf, code)) unknown.add(target);
+    const gpu = accel?.gpu;
+    if (gpu == null) continue;
+    const unknown = remember(found, `${gpuAxes[gpu.vendor].name} ${gpu.toolkit.release}`, () => new Set());
+    for (const target of answerAbout(unknownOf, accel, compute) ?? []) unknown.add(target);
   }
   return [...found].flatMap(([toolkit, unknown]) =>
     unknown.size === 0

@@ -5,7 +5,7 @@ import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marc
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
 import { type CpuRequirement, keyed, noGpus, type Requirement } from "../../lock/requirement.ts";
 import { slug } from "../../oci/slug.ts";
-import { answerAbout, type ByCode, gpuCodeOf } from "../matrix/gpu-axes.ts";
+import { answerAbout, type ByCode } from "../matrix/gpu-axes.ts";
 import type { AccelValue, AxisValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";
 import type { Cell, CellValues } from "./cell.ts";
@@ -67,14 +67,13 @@ function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): rea
 const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
 
 /** The same values give the same object, so that a large fleet holds few of them. */
-export const requirementOf = oncePerHardware((march, accel, compute): Requirement => {
-  const code = gpuCodeOf(accel, compute);
-  return {
+export const requirementOf = oncePerHardware(
+  (march, accel, compute): Requirement => ({
     cpu: cpuRequirement(march, accel),
-    ...(code === null ? noGpus : answerAbout(gpuNeeds, code)),
+    ...(answerAbout(gpuNeeds, accel, compute) ?? noGpus),
     ...(accel === null || accel.other === null ? {} : { accelerator: accel.other }),
-  };
-});
+  }),
+);
 
 const gpuNeeds: ByCode<Pick<Requirement, "cuda" | "rocm">> = {
   nvidia: ({ toolkit: { release, driver, require }, targets }) =>

@@ -26,7 +26,7 @@ const cuda: Advice = {
   merge: "leave the axis one value",
 };
 
-const computeUse = {
+const computeUse: Readonly<Record<GpuVendor, Omit<Advice, "merge">>> = {
   nvidia: {
     use: "use {{gpu.gencode}} or {{gpu.targets}}",
     argument: ["GENCODE", "{{gpu.gencode}}"],
@@ -35,7 +35,7 @@ const computeUse = {
     use: "use {{gpu.offload}} or {{gpu.targets}}",
     argument: ["OFFLOAD_ARCH", "{{gpu.offload}}"],
   },
-} as const satisfies Record<GpuVendor, Omit<Advice, "merge">>;
+};
 
 const advice: Readonly<Record<HardwareAxis, Advice>> = {
   cuda,

@@ -156,7 +156,7 @@ function casesOf(
 /** Stands in compute for GPU targets that the user has to write. */
 export const unknownTargets = "unknown";
 
-const computeLabels = { nvidia: "all", amd: "all-amd" } as const satisfies Record<GpuVendor, string>;
+const computeLabels: Readonly<Record<GpuVendor, string>> = { nvidia: "all", amd: "all-amd" };
 
 /** A value for each vendor. */
 function computeValues(axes: readonly Axis[], column: Column): readonly AxisValue[] {

@@ -38,14 +38,9 @@ export function parseComputeValue(
     problems.push(...targets.problems);
     return [];
   });
-  const vendor = parsed[0]?.chosen.vendor;
-  problems.push(
-    ...severalVendors(
-      parsed.map(({ chosen }) => chosen),
-      `the cases of ${JSON.stringify(label)}`,
-      at,
-    ),
-  );
+  const values = parsed.map(({ chosen }) => chosen);
+  const vendor = values[0]?.vendor;
+  problems.push(...severalVendors(values, `the cases of ${JSON.stringify(label)}`, at));
   return problems.length > 0 || vendor === undefined
     ? { problems }
     : { value: { kind: "compute", label, ...brought, vendor, targets: [], cases: parsed } };

@@ -77,25 +77,21 @@ export function keepNeeds(value: AccelValue, requires: GpuSides): AccelValue {
   return { ...value, gpu: { ...gpu, toolkit: { ...gpu.toolkit, ...answerOf(toolkits, side).own } } };
 }
 
-/** The GPU code of a cell with these values; null for a cell without. */
-export function gpuCodeOf(accel: AccelValue | null, compute: ComputeValue | null): GpuCode | null {
-  const gpu = accel?.gpu ?? null;
-  // The targets of a value are its vendor's.
-  return gpu === null || gpu.vendor !== compute?.vendor
-    ? null
-    : ({ ...gpu, targets: compute.targets } as GpuCode);
-}
-
 /** A question with each vendor's answer about its GPU code. */
 export type ByCode<Answer, Asked extends readonly unknown[] = []> = {
   readonly [V in GpuVendor]: (code: GpuCode<V>, ...asked: Asked) => Answer;
 };
 
-/** The vendor's answer about GPU code. */
-export function answerAbout<Vendor extends GpuVendor, Answer, Asked extends readonly unknown[]>(
+/** The vendor's answer about the GPU code of cells with these values; null for cells without GPU code. */
+export function answerAbout<Answer, Asked extends readonly unknown[]>(
   answers: ByCode<Answer, Asked>,
-  code: GpuCode<Vendor>,
+  accel: AccelValue | null,
+  compute: ComputeValue | null,
   ...asked: Asked
-): Answer {
-  return answers[code.vendor](code, ...asked);
+): Answer | null {
+  const gpu = accel?.gpu;
+  if (gpu == null || gpu.vendor !== compute?.vendor) return null;
+  // The targets of a value are its vendor's.
+  const ask = answers[gpu.vendor] as (code: object, ...asked: Asked) => Answer;
+  return ask({ ...gpu, targets: compute.targets }, ...asked);
 }

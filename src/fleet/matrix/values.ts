@@ -40,8 +40,8 @@ export function parseCudaValue(input: CudaInput, at: Place): Parsed<AccelValue> 
   const entry = typeof input === "string" ? { toolkit: input } : input;
   const { toolkit } = entry;
   const isCpuRow = toolkit === none || toolkit === cpu;
-  const chosen = isCpuRow ? { word: none } : { vendor: "nvidia" as const, release: toolkit };
-  return accelValue(chosen, isCpuRow ? none : toolkit, entry, broughtBy(input, "cuda", at), at);
+  const chosen = isCpuRow ? cpuRow : { vendor: "nvidia" as const, text: toolkit, label: toolkit };
+  return accelValue(chosen, entry, broughtBy(input, "cuda", at), at);
 }
 
 /** The vendor whose toolkit has this key. */
@@ -67,12 +67,11 @@ export function parseAccelValue(input: AccelInput, at: Place): Parsed<AccelValue
   const brought = broughtBy(input, "accel", at);
   const { key, text } = one;
   const vendor = vendorOfKey(key);
-  if (vendor !== undefined)
-    return accelValue({ vendor, release: text }, `${key}-${text}`, entry, brought, at);
+  if (vendor !== undefined) return accelValue({ vendor, text, label: `${key}-${text}` }, entry, brought, at);
   const word = text === cpu ? none : text;
   const fix = whyNoAccelerator(word);
   return fix === null
-    ? accelValue({ word }, word, entry, brought, at)
+    ? accelValue({ vendor: null, text: word, label: word }, entry, brought, at)
     : refused(`${JSON.stringify(text)} is no accelerator that a value can be`, fix, at);
 }
 
@@ -102,12 +101,17 @@ function whyNoAccelerator(word: string): string | null {
 type AccelEntry = Pick<Exclude<CudaInput, string>, "label" | "platforms" | "compiler" | "cpuFloor"> &
   ToolkitInput;
 
-/** A vendor's toolkit; none, or an accelerator that imgmatch does not judge. */
-type Accelerator = { readonly vendor: GpuVendor; readonly release: string } | { readonly word: string };
+/** `text`: the version of the vendor's toolkit; without a vendor none, or an accelerator that imgmatch does not judge. */
+interface Accelerator {
+  readonly vendor: GpuVendor | null;
+  readonly text: string;
+  readonly label: string;
+}
+
+const cpuRow: Accelerator = { vendor: null, text: none, label: none };
 
 function accelValue(
-  chosen: Accelerator,
-  label: string,
+  { vendor, text, label }: Accelerator,
   entry: AccelEntry,
   brought: ReturnType<typeof broughtBy>,
   at: Place,
@@ -119,29 +123,24 @@ function accelValue(
     if (marchPlatforms.includes(platform)) continue;
     problems.push(unknownPlatform(platform, at));
   }
-  const word = "word" in chosen ? chosen.word : null;
-  const takes = "vendor" in chosen ? gpuAxes[chosen.vendor].takes : word === none ? ["require"] : [];
+  const isCpuRow = vendor === null && text === none;
+  const takes = vendor === null ? [] : gpuAxes[vendor].takes;
   for (const key of ["driver", "require"] as const) {
-    if (entry[key] === undefined || takes.includes(key)) continue;
-    const whose = word === none ? "the CPU-only row" : label;
+    if (entry[key] === undefined || takes.includes(key) || (isCpuRow && key === "require")) continue;
+    const whose = isCpuRow ? "the CPU-only row" : label;
     const what = key === "driver" ? "no driver" : "no CUDA to require";
     problems.push(valueProblem(`${whose} has ${what}`, `remove ${key} from this entry`, at));
   }
-  let gpu: AccelValue["gpu"] = null;
-  if ("vendor" in chosen) {
-    const { vendor, release } = chosen;
-    const toolkit = gpuAxes[vendor].parseToolkit(release, entry, at);
-    if ("problems" in toolkit) problems.push(...toolkit.problems);
-    else gpu = { vendor, toolkit: toolkit.value };
-  }
+  const toolkit = vendor && gpuAxes[vendor].parseToolkit(text, entry, at);
+  if (toolkit !== null && "problems" in toolkit) return { problems: [...problems, ...toolkit.problems] };
   if (problems.length > 0) return { problems };
   return {
     value: {
       kind: "accel",
       label: entry.label ?? label,
       ...brought,
-      gpu,
-      other: word === none ? null : word,
+      gpu: vendor && toolkit && { vendor, toolkit: toolkit.value },
+      other: vendor !== null || isCpuRow ? null : text,
       platforms: entry.platforms ?? null,
       compiler: parseCompiler(entry.compiler),
       cpuFloor,

@@ -4,7 +4,7 @@ import { minorOf } from "../../hardware/driver-version.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
 import type { DriverRequirement } from "../../lock/requirement.ts";
 import { answerAbout, type ByCode, gpuAxes } from "../matrix/gpu-axes.ts";
-import type { GpuCode } from "../matrix/matrix.ts";
+import type { AccelValue, ComputeValue } from "../matrix/matrix.ts";
 import { cmakeForms, dottedForms, gencodeForms, gencodeOptions, offloadForms } from "./target-forms.ts";
 
 interface Words {
@@ -42,11 +42,16 @@ const words: ByCode<Words, [version: object]> = {
   },
 };
 
-export function gpuWords(code: GpuCode): Words {
-  const { release } = code.toolkit;
-  const minor = minorOf(release);
+/** null for values of a row without GPU code. */
+export function gpuWords(accel: AccelValue, compute: ComputeValue): Words | null {
+  const minor = minorOf(accel.gpu?.toolkit.release ?? "");
   const major = minor.slice(0, minor.indexOf("."));
-  return answerAbout(words, code, { major, minor, short: gpuAxes[code.vendor].shortOf(release) });
+  return answerAbout(words, accel, compute, { major, minor, short: shortOf(accel) });
+}
+
+/** `cu128`, `rocm7.2`, `cpu`; an accelerator that imgmatch does not judge has its name. */
+export function shortOf({ gpu, other }: AccelValue): string {
+  return gpu === null ? (other ?? "cpu") : gpuAxes[gpu.vendor].shortOf(gpu.toolkit.release);
 }
 
 function driverOf(driver: DriverRequirement): { mode: string; version: string | null } {

@@ -2,14 +2,14 @@
 
 import { compilerFlags } from "../../hardware/cpu-marches.ts";
 import { gpuVendors } from "../../lock/requirement.ts";
-import { gpuAxes, gpuCodeOf } from "../matrix/gpu-axes.ts";
+import { gpuAxes } from "../matrix/gpu-axes.ts";
 import type { AccelValue, Bases, ComputeValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
 import { remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { allValues, none } from "../matrix/values.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { gpuWords } from "./gpu-words.ts";
+import { gpuWords, shortOf } from "./gpu-words.ts";
 
 export interface TemplateView {
   /** The matrix's name. */
@@ -203,10 +203,7 @@ function wordsOf({ accel, compute }: Pick<Cell, "accel" | "compute">) {
 }
 
 const wordsOfValues = oncePer((accel: AccelValue) =>
-  oncePer((compute: ComputeValue) => {
-    const code = gpuCodeOf(accel, compute);
-    return code === null ? null : gpuWords(code);
-  }),
+  oncePer((compute: ComputeValue) => gpuWords(accel, compute)),
 );
 
 /** A CPU-only row prints as nothing: only its keys can be named. */
@@ -215,10 +212,6 @@ const accelView = oncePer((accel: AccelValue) => {
   const name = gpu === null ? (other ?? none) : gpuAxes[gpu.vendor].key;
   return { name, short: shortOf(accel), ...(name === none && { [textSymbol]: null }) };
 });
-
-function shortOf({ gpu, other }: AccelValue): string {
-  return gpu === null ? (other ?? "cpu") : gpuAxes[gpu.vendor].shortOf(gpu.toolkit.release);
-}
 
 const marchView = oncePer(({ march, without }: MarchValue) => ({
   name: march.name,
