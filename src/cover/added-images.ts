@@ -6,6 +6,7 @@ import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import type { AccelValue, ComputeValue, MarchValue } from "../fleet/matrix/matrix.ts";
 import { parseComputeValue } from "../fleet/matrix/compute-values.ts";
+import { keepNeeds } from "../fleet/matrix/gpu-axes.ts";
 import type { Parsed } from "../fleet/matrix/matrix-problems.ts";
 import type { AccelInput } from "../fleet/matrix/value-schemas.ts";
 import { none, parseAccelValue, parseCudaValue, parseMarchValue, vendorOf } from "../fleet/matrix/values.ts";
@@ -127,8 +128,7 @@ function accelOf(axes: Axes, images: readonly LockedImage[], what: string): Acce
       ? parseCudaValue(known?.cuda?.toolkit ?? label, at)
       : parseAccelValue(entryOf(label, known), at);
   const value = required<AccelValue>(parsed, what);
-  const cuda = known?.cuda ?? null;
-  return cuda === null ? value : { ...value, driver: cuda.driver, require: cuda.require ?? null };
+  return known === undefined ? value : keepNeeds(value, known);
 }
 
 /** A value of the axis `accel`: the toolkit of the fleet's own images, else that of the label `cuda-12.8.1`. */

@@ -146,7 +146,7 @@ export function supportedTargets(version: string): SupportedTargets | null {
  * True if nvcc of the toolkit compiles for the target; null if that is not known. A minor that the tables do not have compiles for what the
  * minor before it does, and never for what its major has dropped.
  */
-export function toolkitCompiles({ minor }: CudaToolkit, target: GpuTarget): boolean | null {
+export function toolkitCompiles({ minor }: Pick<CudaToolkit, "minor">, target: GpuTarget): boolean | null {
   // sm_21 is compiled from compute_20: nvcc never had a compute_21.
   if (target.kind === "ptx" && formatGpuTarget(target) === "compute_21") return false;
   const targets = supportedTargets(minor);

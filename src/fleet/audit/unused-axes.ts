@@ -5,8 +5,10 @@ import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
 import { compareAmdTargets } from "../../inspect/amd/amd-inspection.ts";
 import { compareTargets } from "../../inspect/gpu/gpu-inspection.ts";
 import { groupBy } from "../../io/collections.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { listSome } from "../../resolve/misfit.ts";
 import type { Cell } from "../cells/cell.ts";
+import { vendorOfTarget } from "../matrix/gpu-axes.ts";
 import { alikeCells, alikeFlavors, type Pair } from "../dockerfile/ignored-axes.ts";
 
 export interface UnusedAxis {
@@ -73,11 +75,17 @@ export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
   ];
 }
 
+const comparisons: Readonly<Record<GpuVendor, (a: string, b: string) => number>> = {
+  nvidia: compareTargets,
+  amd: compareAmdTargets,
+};
+
 /** NVIDIA's by number, then AMD's. */
 function compareGpuTargets(a: string, b: string): number {
-  const [isAmd, isOther] = [a, b].map((target) => /^(gfx|amd)/.test(target));
-  if (isAmd !== isOther) return isAmd ? 1 : -1;
-  return isAmd ? compareAmdTargets(a, b) : compareTargets(a, b);
+  const [vendor, other] = [vendorOfTarget(a), vendorOfTarget(b)];
+  return vendor === other
+    ? comparisons[vendor](a, b)
+    : gpuVendors.indexOf(vendor) - gpuVendors.indexOf(other);
 }
 
 const shown = 4;

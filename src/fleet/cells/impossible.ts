@@ -2,14 +2,14 @@
 
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { marchCompiles, marchPlatform } from "../../hardware/cpu-marches.ts";
-import { type CudaToolkit, driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
+import { driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
 import { rocmCompiles } from "../../hardware/rocm-releases.ts";
 import { remember } from "../../io/collections.ts";
-import type { DriverRequirement } from "../../lock/requirement.ts";
-import type { AccelValue, ComputeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
+import { answerAbout, type ByCode, gpuAxes } from "../matrix/gpu-axes.ts";
+import type { AccelValue, ComputeValue, MarchValue, Matrix, Toolkits } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";
 
@@ -41,58 +41,62 @@ function reasonOf(
     const first = march.compiler[compiler.family];
     return `${compiler.family} ${compiler.version} does not know ${march.name}, which came with ${compiler.family} ${first}`;
   }
-  if (accel === null || compute === null) return null;
-  if (accel.rocm !== null) return whyNotCompiled(accel.rocm, compute.amdTargets);
-  const { toolkit, driver } = accel;
-  if (toolkit === null) return null;
-  const bundled = whyBundledFails(toolkit, driver, compute.targets);
-  if (bundled !== null) return bundled;
-  for (const target of compute.targets) {
-    if (toolkitCompiles(toolkit, target) === false) {
-      return `CUDA ${toolkit.release} cannot compile for ${formatGpuTarget(target)}`;
-    }
-    const architecture = findArchitecture(target.compute);
-    if (architecture?.platform === "tegra" && platform !== "linux/arm64") {
-      return `compute capability ${formatComputeCapability(target.compute)} is a Tegra chip, which has an Arm CPU, not ${platform}`;
-    }
-  }
-  return null;
+  return answerAbout(whyNoCode, accel, compute, platform);
 }
 
-/** null also where nobody knows: {@link unknownTargets} reports that. */
-function whyNotCompiled(release: string, targets: readonly string[]): string | null {
-  for (const target of targets) {
-    const answer = rocmCompiles(release, target);
-    if (answer.compiles === false)
-      return answer.since === null
-        ? `ROCm ${release} does not compile for ${target}: ${answer.does} does`
-        : `ROCm compiles for ${target} no more from ${answer.since} on`;
-  }
-  return null;
-}
+/** The reason why the toolkit does not compile for the targets, or why no host runs the code; null also where nobody knows. */
+const whyNoCode: ByCode<string | null, [platform: string]> = {
+  nvidia: ({ toolkit, targets }, platform) => {
+    const bundled = whyBundledFails(toolkit, targets);
+    if (bundled !== null) return bundled;
+    for (const target of targets) {
+      if (toolkitCompiles(toolkit, target) === false)
+        return `CUDA ${toolkit.release} cannot compile for ${formatGpuTarget(target)}`;
+      const architecture = findArchitecture(target.compute);
+      if (architecture?.platform === "tegra" && platform !== "linux/arm64")
+        return `compute capability ${formatComputeCapability(target.compute)} is a Tegra chip, which has an Arm CPU, not ${platform}`;
+    }
+    return null;
+  },
+  amd: ({ toolkit: { release }, targets }) => {
+    for (const target of targets) {
+      const answer = rocmCompiles(release, target);
+      if (answer.compiles === false)
+        return answer.since === null
+          ? `ROCm ${release} does not compile for ${target}: ${answer.does} does`
+          : `ROCm compiles for ${target} no more from ${answer.since} on`;
+    }
+    return null;
+  },
+};
 
-/** A warning for each ROCm release of these cells with targets that nobody knows it to compile for. */
+/** The targets that the toolkit may or may not compile for. */
+const unknownOf: ByCode<readonly string[]> = {
+  nvidia: () => [],
+  amd: ({ toolkit: { release }, targets }) =>
+    targets.filter((target) => rocmCompiles(release, target).compiles === null),
+};
+
+/** A warning for each toolkit of these cells with targets that nobody knows it to compile for. */
 export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]): readonly string[] {
-  const pairs = new Map<string, Set<string>>();
+  const found = new Map<string, Set<string>>();
   for (const { accel, compute } of cells) {
-    if (accel?.rocm == null || compute === null) continue;
-    const targets = remember(pairs, accel.rocm, () => new Set());
-    for (const target of compute.amdTargets) targets.add(target);
+    const gpu = accel?.gpu;
+    if (gpu == null) continue;
+    const unknown = remember(found, `${gpuAxes[gpu.vendor].name} ${gpu.toolkit.release}`, () => new Set());
+    for (const target of answerAbout(unknownOf, accel, compute) ?? []) unknown.add(target);
   }
-  return [...pairs].flatMap(([release, targets]) => {
-    const unknown = [...targets].filter((target) => rocmCompiles(release, target).compiles === null);
-    if (unknown.length === 0) return [];
-    return [`whether ROCm ${release} compiles for ${unknown.join(", ")} is not known: the build will tell`];
-  });
+  return [...found].flatMap(([toolkit, unknown]) =>
+    unknown.size === 0
+      ? []
+      : [`whether ${toolkit} compiles for ${[...unknown].join(", ")} is not known: the build will tell`],
+  );
 }
 
 /** A bundled driver is the only one that the image ever meets: it has to serve the toolkit and to drive the cards. */
-function whyBundledFails(
-  toolkit: CudaToolkit,
-  driver: DriverRequirement | null,
-  targets: readonly GpuTarget[],
-): string | null {
-  const version = driver?.mode === "bundled" ? parseDriverVersion(driver.version) : null;
+function whyBundledFails(toolkit: Toolkits["nvidia"], targets: readonly GpuTarget[]): string | null {
+  const { driver } = toolkit;
+  const version = driver.mode === "bundled" ? parseDriverVersion(driver.version) : null;
   if (version === null) return null;
   const floor = parseDriverVersion(driverFloor(toolkit)?.minimum ?? "");
   if (floor !== null && compareDriverVersions(version, floor) < 0)

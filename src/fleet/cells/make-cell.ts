@@ -3,9 +3,10 @@
 import { InternalError } from "../../errors.ts";
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
-import type { CpuRequirement, CudaRequirement, Requirement } from "../../lock/requirement.ts";
+import { type CpuRequirement, keyed, noGpus, type Requirement } from "../../lock/requirement.ts";
 import { slug } from "../../oci/slug.ts";
-import type { AccelValue, AxisValue, ComputeValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
+import { answerAbout, type ByCode } from "../matrix/gpu-axes.ts";
+import type { AccelValue, AxisValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";
 import type { Cell, CellValues } from "./cell.ts";
 import { type Bringing, settingsOf } from "./cell-settings.ts";
@@ -69,13 +70,21 @@ const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length ===
 export const requirementOf = oncePerHardware(
   (march, accel, compute): Requirement => ({
     cpu: cpuRequirement(march, accel),
-    cuda: cudaRequirement(accel, compute),
-    ...(accel === null || accel.rocm === null || compute === null
-      ? {}
-      : { rocm: { release: accel.rocm, code: compute.amdTargets } }),
+    ...(answerAbout(gpuNeeds, accel, compute) ?? noGpus),
     ...(accel === null || accel.other === null ? {} : { accelerator: accel.other }),
   }),
 );
+
+const gpuNeeds: ByCode<Pick<Requirement, "cuda" | "rocm">> = {
+  nvidia: ({ toolkit: { release, driver, require }, targets }) =>
+    keyed.nvidia({
+      toolkit: release,
+      code: targets.map(formatGpuTarget),
+      driver,
+      ...(require === null ? {} : { require }),
+    }),
+  amd: ({ toolkit: { release }, targets }) => keyed.amd({ release, code: targets }),
+};
 
 /** Features of the march less its `without`, plus what the base image's own binaries need. */
 function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null): CpuRequirement {
@@ -86,14 +95,4 @@ function cpuRequirement({ march, without }: MarchValue, accel: AccelValue | null
     for (const feature of floor.features) features.add(feature);
   }
   return { march: march.name, features: [...features].sort() };
-}
-
-function cudaRequirement(accel: AccelValue | null, compute: ComputeValue | null): CudaRequirement | null {
-  if (accel === null || accel.toolkit === null || accel.driver === null || compute === null) return null;
-  return {
-    toolkit: accel.toolkit.release,
-    code: [...new Set(compute.targets.map(formatGpuTarget))],
-    driver: accel.driver,
-    ...(accel.require === null ? {} : { require: accel.require }),
-  };
 }

@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
-import type { Requirement } from "../../lock/requirement.ts";
+import { type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import type { Matrix, ParentFleet } from "../matrix/matrix.ts";
 import { mistake, valueProblem } from "../matrix/matrix-problems.ts";
 import type { Cell } from "./cell.ts";
@@ -60,9 +60,9 @@ export function parentFaults(): {
 const needsMore = oncePer((parent: Requirement) =>
   oncePer((child: Requirement): boolean => {
     const has = new Set(child.cpu.features);
+    const vendors = vendorsOf(child);
     return (
-      (parent.cuda !== null && child.cuda === null) ||
-      (parent.rocm !== undefined && child.rocm === undefined) ||
+      vendorsOf(parent).some((vendor) => !vendors.includes(vendor)) ||
       !parent.cpu.features.every((each) => has.has(each))
     );
   }),

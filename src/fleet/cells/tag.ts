@@ -1,14 +1,12 @@
 /** Renders tags: `{{version}}-{{cell}}-{{inputs}}` → `1.12.0-12.8.1_8.0_broadwell-0c2f…`. */
 
 import { remember } from "../../io/collections.ts";
-import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
-import { minorOf } from "../../hardware/driver-version.ts";
-import { shortRocm } from "../../hardware/rocm-releases.ts";
 import { isTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
 import type { Requirement } from "../../lock/requirement.ts";
 import { type Digest, noDigest } from "../../oci/digest.ts";
 import type { Place, Problem } from "../../errors.ts";
+import { toolkitOf } from "../matrix/gpu-axes.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { allValues } from "../matrix/values.ts";
 import type { Cell } from "./cell.ts";
@@ -106,9 +104,9 @@ const placeholders = {
 } as const satisfies Record<string, (of: { readonly cell: Named }) => string>;
 
 /** `cu128`, `rocm7.2`, `cpu`; an accelerator that imgmatch does not judge has its name. */
-function shortAccel({ cuda, rocm, accelerator }: Requirement): string {
-  if (cuda !== null) return shortToolkit({ minor: minorOf(cuda.toolkit) });
-  return rocm === undefined ? (accelerator ?? "cpu") : shortRocm(rocm.release);
+function shortAccel(requires: Requirement): string {
+  const toolkit = toolkitOf(requires);
+  return toolkit?.shortOf(toolkit.release) ?? requires.accelerator ?? "cpu";
 }
 
 function placeholderText(name: string, of: { readonly matrix: Matrix; readonly cell: Named }): string {

@@ -3,6 +3,7 @@
 import type { Place, Problem } from "../../errors.ts";
 import { type GpuVendor, gpuVendors, vendorsOf } from "../../lock/requirement.ts";
 import type { Cell } from "../cells/cell.ts";
+import { exampleOf, gpuAxes } from "../matrix/gpu-axes.ts";
 
 export interface BaseToolkit {
   readonly vendor: GpuVendor;
@@ -10,33 +11,21 @@ export interface BaseToolkit {
   readonly version: string | null;
 }
 
-interface ToolkitNames {
-  readonly name: string;
-  /** Capture the version in a reference, or an empty text where the name of an image of the vendor has none. */
-  readonly patterns: readonly RegExp[];
-  readonly rowOf: (version: string) => string;
-}
-
-// Sources: hub.docker.com/r/nvidia/cuda, hub.docker.com/u/rocm, hub.docker.com/r/pytorch/pytorch, catalog.ngc.nvidia.com ("Frameworks")
-const byVendor: Readonly<Record<GpuVendor, ToolkitNames>> = {
-  nvidia: {
-    name: "CUDA",
-    patterns: [
-      /(?:^|\/)cuda:v?(\d+\.\d+(?:\.\d+)?)/,
-      /:(?:[^\s:]*[-_.])?cuda-?(\d+\.\d+(?:\.\d+)?)/,
-      /(?:^|\/)nvidia\/(?:cuda|pytorch|tensorflow|tensorrt|tritonserver)(?=[:@]|$)()/,
-    ],
-    rowOf: (version) => `{ toolkit: "${version}" } in the axis cuda`,
-  },
-  amd: {
-    name: "ROCm",
-    patterns: [
-      /:(?:[^\s:]*[-_.])?rocm-?(\d+\.\d+(?:\.\d+)?)/,
-      /(?:^|\/)rocm\/[^/:]+:(\d+\.\d+(?:\.\d+)?)(?=[-@]|$)/,
-      /(?:^|\/)rocm\/[^/:@]+()/,
-    ],
-    rowOf: (version) => `{ rocm: "${version}" } in the axis accel`,
-  },
+/**
+ * Capture the version in a reference, or an empty text where the name of an image of the vendor has none. Sources:
+ * hub.docker.com/r/nvidia/cuda, hub.docker.com/u/rocm, hub.docker.com/r/pytorch/pytorch, catalog.ngc.nvidia.com ("Frameworks")
+ */
+const patterns: Readonly<Record<GpuVendor, readonly RegExp[]>> = {
+  nvidia: [
+    /(?:^|\/)cuda:v?(\d+\.\d+(?:\.\d+)?)/,
+    /:(?:[^\s:]*[-_.])?cuda-?(\d+\.\d+(?:\.\d+)?)/,
+    /(?:^|\/)nvidia\/(?:cuda|pytorch|tensorflow|tensorrt|tritonserver)(?=[:@]|$)()/,
+  ],
+  amd: [
+    /:(?:[^\s:]*[-_.])?rocm-?(\d+\.\d+(?:\.\d+)?)/,
+    /(?:^|\/)rocm\/[^/:]+:(\d+\.\d+(?:\.\d+)?)(?=[-@]|$)/,
+    /(?:^|\/)rocm\/[^/:@]+()/,
+  ],
 };
 
 /**
@@ -47,7 +36,7 @@ const byVendor: Readonly<Record<GpuVendor, ToolkitNames>> = {
  */
 export function readBaseToolkit(ref: string): BaseToolkit | null {
   for (const vendor of gpuVendors) {
-    for (const pattern of byVendor[vendor].patterns) {
+    for (const pattern of patterns[vendor]) {
       const found = pattern.exec(ref);
       if (found !== null) return { vendor, version: found[1] || null };
     }
@@ -57,19 +46,21 @@ export function readBaseToolkit(ref: string): BaseToolkit | null {
 
 /** `CUDA 12.9.0`, `ROCm` */
 export function formatToolkit({ vendor, version }: BaseToolkit): string {
-  return [byVendor[vendor].name, version].filter((part) => part !== null).join(" ");
+  return [gpuAxes[vendor].name, version].filter((part) => part !== null).join(" ");
 }
 
 /** The mistake of a cell that is declared as an image without the toolkit of its base: hosts would be told to keep their GPUs from it. */
 export function undeclaredToolkit(cell: Cell, base: string, at: Place): readonly Problem[] {
   const toolkit = readBaseToolkit(base);
   if (toolkit === null || vendorsOf(cell.requires).includes(toolkit.vendor)) return [];
-  const { name, rowOf } = byVendor[toolkit.vendor];
+  const { name, axis } = gpuAxes[toolkit.vendor];
+  const version = toolkit.version ?? "…";
+  const row = axis === null ? exampleOf(toolkit.vendor, version) : `{ toolkit: "${version}" }`;
   return [
     {
       code: "BASE_TOOLKIT_UNDECLARED",
       message: `cell ${cell.id} declares no ${name}, and its base ${base} has ${formatToolkit(toolkit)}`,
-      fix: `give the cell the row ${rowOf(toolkit.version ?? "…")}, or a base without ${name}`,
+      fix: `give the cell the row ${row} in the axis ${axis ?? "accel"}, or a base without ${name}`,
       at,
     },
   ];

@@ -26,7 +26,7 @@ const cuda: Advice = {
   merge: "leave the axis one value",
 };
 
-const computeUse = {
+const computeUse: Readonly<Record<GpuVendor, Omit<Advice, "merge">>> = {
   nvidia: {
     use: "use {{gpu.gencode}} or {{gpu.targets}}",
     argument: ["GENCODE", "{{gpu.gencode}}"],
@@ -35,7 +35,7 @@ const computeUse = {
     use: "use {{gpu.offload}} or {{gpu.targets}}",
     argument: ["OFFLOAD_ARCH", "{{gpu.offload}}"],
   },
-} as const satisfies Record<GpuVendor, Omit<Advice, "merge">>;
+};
 
 const advice: Readonly<Record<HardwareAxis, Advice>> = {
   cuda,
@@ -188,7 +188,7 @@ function howToUse(axis: HardwareAxis, cell: Cell): string {
   const { use, argument } = axis === "compute" ? computeUse[cell.compute?.vendor ?? "nvidia"] : advice[axis];
   if (isTemplateName(template)) return `${use} in ${template}`;
   const [name, value] = argument;
-  const where = isAccelerator(axis)
+  const where = isAccelerator(axis, cell)
     ? `ARG ${name} before FROM \${${name}} in ${template}`
     : `ARG ${name} in the stage of ${template} that uses it`;
   return `give the build an argument, args: { ${name}: "${value}" } in the matrix and ${where}`;
@@ -203,12 +203,12 @@ export function axisNeighbours(chosen: readonly Cell[], all: readonly Cell[]): r
 
 /** A key of all axes but one. A CPU-only row has no compute, so the key without the accelerator is without compute too. */
 function keyWithout(cell: Cell, axis: string, withFree: boolean): string {
-  const left = new Set<string>(isAccelerator(axis) ? [axis, "compute"] : [axis]);
+  const left = new Set<string>(isAccelerator(axis, cell) ? [axis, "compute"] : [axis]);
   const kept = (name: string) => !left.has(name) && (withFree || hardwareAxes.some((each) => each === name));
   const axes = Object.entries(cell.axes).filter(([name]) => kept(name));
   return JSON.stringify([axis, cell.platform, axes]);
 }
 
-function isAccelerator(axis: string): boolean {
-  return axis === "cuda" || axis === "accel";
+function isAccelerator(axis: string, { values }: Cell): boolean {
+  return values[axis]?.kind === "accel";
 }

@@ -6,7 +6,13 @@
  * - `NVIDIA_*`: NVIDIA Container Toolkit, "Environment variables (OCI spec)"
  */
 
-import type { CudaRequirement, Requirement } from "../../lock/requirement.ts";
+import {
+  answerOf,
+  type BySide,
+  type CudaRequirement,
+  type Requirement,
+  sidesOf,
+} from "../../lock/requirement.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { describingArgs } from "../../oci/build-words.ts";
 import { sortedEntries } from "../../io/collections.ts";
@@ -30,7 +36,12 @@ type Part = string | ((cell: Cell, base: string) => string);
 /** The text that cells with one requirement share, and a function for each part that differs. */
 const sharedParts = oncePer((matrix: Matrix) =>
   oncePer((requires: Requirement): readonly Part[] => {
-    const { cuda } = requires;
+    const sides = sidesOf(requires).map((side) => answerOf(ofVendor, side));
+    // With `void` the NVIDIA runtime does nothing: it injects no driver of the host.
+    const environment = Object.assign(
+      { NVIDIA_VISIBLE_DEVICES: "void" },
+      ...sides.map((each) => each.environment),
+    );
     const labels: Readonly<Record<string, string | ((cell: Cell) => string)>> = {
       ...matrix.labels,
       "org.opencontainers.image.title": matrix.name,
@@ -39,7 +50,7 @@ const sharedParts = oncePer((matrix: Matrix) =>
       [cellLabel]: ({ id }) => id,
       [axesLabel]: ({ axes }) => JSON.stringify(axes),
       [requiresLabel]: JSON.stringify(requires),
-      ...nvidiaDockerLabels(cuda),
+      ...Object.assign({}, ...sides.map((each) => each.labels)),
     };
     return [
       "# Added by imgmatch: what this image is and what it needs from a host.\n",
@@ -54,7 +65,7 @@ const sharedParts = oncePer((matrix: Matrix) =>
       `LABEL org.opencontainers.image.revision="\${${describingArgs.revision}}"\n`,
       `LABEL org.opencontainers.image.base.name="\${${describingArgs.baseName}}"\n`,
       `LABEL org.opencontainers.image.base.digest="\${${describingArgs.baseDigest}}"\n`,
-      ...Object.entries(nvidiaEnvironment(cuda)).map(([key, value]) => `ENV ${key}=${quote(value)}\n`),
+      ...Object.entries<string>(environment).map(([key, value]) => `ENV ${key}=${quote(value)}\n`),
     ].reduce<Part[]>(joinTexts, []);
   }),
 );
@@ -66,24 +77,23 @@ function joinTexts(parts: Part[], part: Part): Part[] {
     : [...parts, part];
 }
 
-function nvidiaDockerLabels(cuda: CudaRequirement | null): Record<string, string> {
-  if (cuda === null) return {};
-  return {
-    "com.nvidia.cuda.version": cuda.toolkit,
-    // An image with its own driver needs no volume with the host's.
-    ...(cuda.driver.mode === "bundled" ? {} : { "com.nvidia.volumes.needed": "nvidia_driver" }),
-  };
-}
-
-function nvidiaEnvironment(cuda: CudaRequirement | null): Record<string, string> {
-  // With `void` the NVIDIA runtime does nothing: it injects no driver of the host.
-  if (cuda === null || cuda.driver.mode === "bundled") return { NVIDIA_VISIBLE_DEVICES: "void" };
-  return {
-    NVIDIA_VISIBLE_DEVICES: "all",
-    NVIDIA_DRIVER_CAPABILITIES: "compute,utility",
-    NVIDIA_REQUIRE_CUDA: cuda.require ?? `cuda>=${oldestDriverApi(cuda)}`,
-  };
-}
+/** Labels and environment that the tools of an image's vendor read. */
+const ofVendor: BySide<Record<"labels" | "environment", Record<string, string>>> = {
+  nvidia: (cuda) => {
+    const labels = { "com.nvidia.cuda.version": cuda.toolkit };
+    // An image with its own driver needs neither a volume with the host's nor its libraries.
+    if (cuda.driver.mode === "bundled") return { labels, environment: {} };
+    return {
+      labels: { ...labels, "com.nvidia.volumes.needed": "nvidia_driver" },
+      environment: {
+        NVIDIA_VISIBLE_DEVICES: "all",
+        NVIDIA_DRIVER_CAPABILITIES: "compute,utility",
+        NVIDIA_REQUIRE_CUDA: cuda.require ?? `cuda>=${oldestDriverApi(cuda)}`,
+      },
+    };
+  },
+  amd: () => ({ labels: {}, environment: {} }),
+};
 
 /**
  * The oldest driver, as a CUDA version, that the runtime must accept. From 11.0 on that is any driver of the toolkit's major

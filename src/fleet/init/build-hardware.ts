@@ -1,15 +1,14 @@
 /** Reads the hardware that each original build is for: its platform, accelerator and GPU targets. Pure. */
 
-import { type CudaToolkit, findToolkit } from "../../hardware/cuda-toolkits.ts";
-import { isTegra } from "../../hardware/gpu-target.ts";
-import { isRocmRelease } from "../../hardware/rocm-releases.ts";
 import { count } from "../../io/table.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { type BaseToolkit, readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
+import { gpuAxes } from "../matrix/gpu-axes.ts";
 import { type Defaults, namedTargets } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { compiledBy, proposeComputes } from "./propose-axes.ts";
+import { compilesFor, proposeComputes } from "./nvidia-computes.ts";
 
 export interface OriginalDockerfile {
   readonly instructions: Instructions;
@@ -60,7 +59,40 @@ export interface BuildHardware {
 
 /** Matches the name of an argument. */
 export const toolkitArgument = /^CUDA_VERSION$/i;
-const amdArgument = /^(ROCM_VERSION|PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|ROCM_DOCKER_ARCH)$/i;
+
+type Arguments = readonly (readonly [name: string, text: string | null])[];
+
+interface Toolkit {
+  /** The argument with the toolkit's version. */
+  readonly version: RegExp;
+  /** True if a build without a base that tells it has the toolkit, by its own arguments or the Dockerfile's too. */
+  readonly isIn: (own: Arguments, all: Arguments) => boolean;
+  /** True for a target that the toolkit compiles for GPUs of the platform, as far as is known. */
+  readonly compiles: (release: string, target: string, platform: string) => boolean;
+  /** Targets until the user writes some. */
+  readonly standIn: (release: string) => readonly string[];
+}
+
+const toolkits: Readonly<Record<GpuVendor, Toolkit>> = {
+  nvidia: {
+    version: toolkitArgument,
+    isIn: (_, all) => textOf(all, toolkitArgument) !== null,
+    compiles: compilesFor,
+    standIn: (release) => proposeComputes([], [], release),
+  },
+  amd: {
+    version: /^ROCM_VERSION$/i,
+    isIn: (own) =>
+      textOf(own, /^(ROCM_VERSION|PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|ROCM_DOCKER_ARCH)$/i) !== null,
+    compiles: () => true,
+    standIn: () => ["gfx90a"],
+  },
+};
+
+/** The first text of an argument that is not empty. */
+function textOf(all: Arguments, pattern: RegExp): string | null {
+  return all.find(([name, text]) => pattern.test(name) && text)?.[1] ?? null;
+}
 
 /** The platform of a definition that names none. */
 export const usualPlatform = "linux/amd64";
@@ -68,46 +100,36 @@ export const usualPlatform = "linux/amd64";
 export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): Told {
   const found = acceleratorOf(build, dockerfile);
   if (found === null) return { accelerator: null, unknown: null, targets: null };
-  const toolkit = found.vendor === "nvidia" ? findToolkit(found.version ?? "") : null;
-  const rocm = found.vendor === "amd" && isRocmRelease(found.version ?? "") ? found.version : null;
-  const release = toolkit?.release ?? rocm;
+  const { vendor, version } = found;
+  const release = gpuAxes[vendor].releaseOf(version ?? "");
   if (release === null) return { accelerator: null, unknown: found, targets: null };
-  const { text, targets } = namedTargets(build, dockerfile, found.vendor);
+  const { compiles, standIn } = toolkits[vendor];
+  const { text, targets } = namedTargets(build, dockerfile, vendor);
   const platform = build.platform ?? usualPlatform;
-  const usable = (targets ?? []).filter((each) => toolkit === null || compiles(toolkit, each, platform));
-  const standIn = toolkit === null ? ["gfx90a"] : proposeComputes([], [], toolkit);
+  const usable = (targets ?? []).filter((each) => compiles(release, each, platform));
   const isUnknown = usable.length === 0;
   return {
-    accelerator: { vendor: found.vendor, release },
+    accelerator: { vendor, release },
     unknown: null,
     targets: {
       text,
       isUnknown,
-      computes: isUnknown ? standIn : usable,
+      computes: isUnknown ? standIn(release) : usable,
       without: (targets ?? []).filter((each) => !usable.includes(each)),
     },
   };
-}
-
-function compiles(toolkit: CudaToolkit, target: string, platform: string): boolean {
-  const compute = compiledBy(toolkit, target);
-  return compute !== null && (platform === "linux/arm64" || !isTegra(compute));
 }
 
 /** What the image has for GPUs: the toolkit of its base, else that of its arguments. */
 function acceleratorOf(build: OriginalBuild, dockerfile: OriginalDockerfile): BaseToolkit | null {
   const { args, target, platform } = build;
   const base = runBaseOf(dockerfile.instructions, target, { args, platform: platform ?? usualPlatform });
+  const own = Object.entries(args);
+  const all = [...own, ...dockerfile.defaults];
   const ofBase = readBaseToolkit(base);
-  const all = [...Object.entries(args), ...dockerfile.defaults];
-  const firstOf = (pattern: RegExp) => all.find(([name, text]) => pattern.test(name) && text)?.[1] ?? null;
-  const cuda = firstOf(toolkitArgument);
-  const rocm = firstOf(/^ROCM_VERSION$/i);
-  if (ofBase?.vendor === "amd") return ofBase.version === null ? { ...ofBase, version: rocm } : ofBase;
-  if (ofBase !== null && (ofBase.version !== null || cuda === null)) return ofBase;
-  if (cuda !== null) return { vendor: "nvidia", version: cuda };
-  const isForAmd = Object.entries(args).some(([name, text]) => amdArgument.test(name) && text !== "");
-  return isForAmd ? { vendor: "amd", version: rocm } : null;
+  const vendor = ofBase?.vendor ?? gpuVendors.find((each) => toolkits[each].isIn(own, all));
+  if (vendor === undefined) return null;
+  return { vendor, version: ofBase?.version ?? textOf(all, toolkits[vendor].version) };
 }
 
 export function hardwareOf(builds: readonly OriginalBuild[], dockerfileOf: DockerfileOf): BuildHardware {

@@ -1,5 +1,6 @@
 /** Compares original builds with the cells of a matrix: the arguments of each build, and what hosts are told of its image. */
 
+import { sidesOf } from "../../lock/requirement.ts";
 import type { Cell } from "../cells/cell.ts";
 import { formatToolkit } from "../dockerfile/base-toolkit.ts";
 import type { AccelValue } from "../matrix/matrix.ts";
@@ -100,13 +101,12 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
     platform: cell.platform,
     args: dockerfileOf(cell).args,
     accelerator: cell.accel && acceleratorOf(cell.accel),
-    targets: [...(requires.cuda?.code ?? requires.rocm?.code ?? [])].sort().join(", "),
+    targets: [...(sidesOf(requires)[0]?.needs.code ?? [])].sort().join(", "),
   };
 }
 
-function acceleratorOf({ toolkit, rocm, other }: AccelValue): string | null {
-  if (toolkit !== null) return formatToolkit({ vendor: "nvidia", version: toolkit.release });
-  return rocm !== null ? formatToolkit({ vendor: "amd", version: rocm }) : other;
+function acceleratorOf({ gpu, other }: AccelValue): string | null {
+  return gpu === null ? other : formatToolkit({ vendor: gpu.vendor, version: gpu.toolkit.release });
 }
 
 function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): readonly Difference[] {

@@ -8,6 +8,7 @@ import {
   usualPlatform,
 } from "./build-hardware.ts";
 import { type Defaults, gpuArgument } from "./gpu-targets.ts";
+import { gpuAxes } from "../matrix/gpu-axes.ts";
 import { chooseAxes, type Column, type Factor, factorOf, factorsOf } from "./columns.ts";
 import { freeAxis, hardwareAxis } from "./name-axes.ts";
 import type { OriginalBuild } from "./original-build.ts";
@@ -83,9 +84,11 @@ function hasAccelerators({ accelerators }: BuildHardware): boolean {
   return accelerators.some((each) => each !== null);
 }
 
-/** True for the axis accel: cuda has toolkits of NVIDIA alone. */
-function isForAmd({ accelerators }: BuildHardware): boolean {
-  return accelerators.some((each) => each?.vendor === "amd");
+/** The axis that has the toolkits of all builds. */
+function accelAxisOf({ accelerators }: BuildHardware): "cuda" | "accel" {
+  const axes = accelerators.flatMap((each) => (each === null ? [] : [gpuAxes[each.vendor].axis]));
+  const [axis] = axes;
+  return axes.every((each) => each === axis) ? (axis ?? "accel") : "accel";
 }
 
 /** Lists of GPU targets as JSON; null without accelerators. */
@@ -104,9 +107,9 @@ function axesOf(
   dockerfileOf: DockerfileOf,
 ): readonly Axis[] {
   const platform = { name: "platform", cells: hardware.platforms };
-  const name = isForAmd(hardware) ? "accel" : "cuda";
+  const name = accelAxisOf(hardware);
   const labelOf = ({ vendor, release }: NonNullable<BuildHardware["accelerators"][number]>) =>
-    name === "cuda" ? release : `${vendor === "amd" ? "rocm" : "cuda"}-${release}`;
+    name === "accel" ? `${gpuAxes[vendor].key}-${release}` : release;
   const accel = { name, cells: hardware.accelerators.map((each) => each && labelOf(each)) };
   const rows = { ...accel, cells: accel.cells.map((label) => label ?? "none") };
   const own: readonly Column[] = hasAccelerators(hardware) ? [platform, rows] : [platform];
@@ -126,8 +129,9 @@ function givenArguments(
   templates: boolean,
 ): Readonly<Record<string, string>> {
   const { accelerators, computes, unknown } = hardware;
+  const cudaTargets = gpuArgument("nvidia");
   const given: Record<string, string> = {};
-  if (!hasAccelerators(hardware) || isForAmd(hardware)) return given;
+  if (accelAxisOf(hardware) === "accel") return given;
   const toolkits = accelerators.map((each) => each?.release ?? null);
   const names = new Set<string>();
   for (const { name, cells } of columns) {
@@ -135,7 +139,7 @@ function givenArguments(
     if (argument === null) continue;
     names.add(argument);
     const isToolkit = toolkitArgument.test(argument) && cells.every((text, row) => text === toolkits[row]);
-    const isList = templates && gpuArgument.test(argument) && !unknown.includes(true);
+    const isList = templates && cudaTargets.test(argument) && !unknown.includes(true);
     const template = isList ? templateOf(cells, computes) : null;
     if (isToolkit) given[argument] = "{{cuda.toolkit}}";
     else if (template !== null) given[argument] = template;

@@ -1,21 +1,43 @@
 /** Finds the GPU targets that a build names: in arguments, their defaults, ENV, and flags of compilers in RUN. Pure. */
 
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
-import type { GpuVendor } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { remember } from "../../io/collections.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
 import { globalArguments, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
 import type { OriginalBuild } from "./original-build.ts";
 
-/** The variables by which compilers get their targets. Sources: CMake, PyTorch's cpp_extension, clang and ROCm's own builds. */
-const names: Readonly<Record<GpuVendor, string>> = {
-  nvidia: "TORCH_CUDA_ARCH_LIST|CMAKE_CUDA_ARCHITECTURES|CUDA_DOCKER_ARCH|CUDA_ARCH(?:ITECTURE)?S|CUDAARCHS",
-  amd: "PYTORCH_ROCM_ARCH|(?:CMAKE_)?HIP_ARCHITECTURES|AMDGPU_TARGETS|GPU_TARGETS|ROCM_DOCKER_ARCH",
+interface TargetWords {
+  /** The variables by which compilers get their targets. */
+  readonly variables: string;
+  readonly options: RegExp;
+  /** The code for one word of a list; null for another word. */
+  readonly codeOf: (word: string) => readonly string[] | null;
+}
+
+/** The ways in which builds name GPU targets. Sources: CMake, PyTorch's cpp_extension, clang and ROCm's own builds. */
+const words: Readonly<Record<GpuVendor, TargetWords>> = {
+  nvidia: {
+    variables:
+      "TORCH_CUDA_ARCH_LIST|CMAKE_CUDA_ARCHITECTURES|CUDA_DOCKER_ARCH|CUDA_ARCH(?:ITECTURE)?S|CUDAARCHS",
+    options: /(?<![\w-])--?(?:gpu-architecture|gpu-code|gencode|arch)(?:=|\s+)["']?[\w=,[\]]+/g,
+    codeOf: smOf,
+  },
+  amd: {
+    variables: "PYTORCH_ROCM_ARCH|(?:CMAKE_)?HIP_ARCHITECTURES|AMDGPU_TARGETS|GPU_TARGETS|ROCM_DOCKER_ARCH",
+    options: /(?<![\w-])--offload-arch=\S+/g,
+    codeOf: (word) => {
+      const target = parseAmdTarget(word.replace(/^--offload-arch=/, ""));
+      return target === null ? null : [target];
+    },
+  },
 };
 
-export const gpuArgument = new RegExp(`^(?:${names.nvidia})$`, "i");
-const amdArgument = new RegExp(`^(?:${names.amd})$`, "i");
+/** Matches the name of an argument with targets. */
+export function gpuArgument(vendor: GpuVendor): RegExp {
+  return new RegExp(`^(?:${words[vendor].variables})$`, "i");
+}
 
 export interface NamedTargets {
   /** As the build names them, for messages; null if no text does. */
@@ -33,7 +55,7 @@ export function namedTargets(
   { instructions, defaults }: { readonly instructions: Instructions; readonly defaults: Defaults },
   vendor: GpuVendor,
 ): NamedTargets {
-  const name = vendor === "nvidia" ? gpuArgument : amdArgument;
+  const name = gpuArgument(vendor);
   const ofNames = (pairs: Iterable<readonly [string, string | null]>) =>
     [...pairs].flatMap(([key, text]) => (name.test(key) && text ? [text] : []));
   const left = [...defaults].filter(([key]) => !Object.hasOwn(build.args, key));
@@ -49,9 +71,6 @@ export function namedTargets(
 /** The defaults of a Dockerfile's `ARG`s by name; null for an `ARG` without one. */
 export type Defaults = ReadonlyMap<string, string | null>;
 
-const options = /(?<![\w-])--?(?:gpu-architecture|gpu-code|gencode|arch)(?:=|\s+)["']?[\w=,[\]]+/g;
-const offloadOptions = /(?<![\w-])--offload-arch=\S+/g;
-
 /** The texts in `ENV` and `RUN` of the stages that the build needs, with their variables expanded where these are known. */
 function flagsIn(build: OriginalBuild, dockerfile: Instructions, vendor: GpuVendor): readonly string[] {
   const { args, target, platform } = build;
@@ -61,7 +80,7 @@ function flagsIn(build: OriginalBuild, dockerfile: Instructions, vendor: GpuVend
   const globals = globalArguments(dockerfile, given);
   const byStage = new Map<number, StageVariables>();
   const assigned = new RegExp(
-    `(?<![A-Za-z0-9_])(?:-D)?(?:${names[vendor]})(?::\\w+)?=("[^"]*"|'[^']*'|(?:\\\\;|[^\\s"'&|)])+)`,
+    `(?<![A-Za-z0-9_])(?:-D)?(?:${words[vendor].variables})(?::\\w+)?=("[^"]*"|'[^']*'|(?:\\\\;|[^\\s"'&|)])+)`,
     "gi",
   );
   return dockerfile.instructions.flatMap((instruction) => {
@@ -78,7 +97,7 @@ function flagsIn(build: OriginalBuild, dockerfile: Instructions, vendor: GpuVend
     if (instruction.keyword !== "RUN" && instruction.keyword !== "ENV") return [];
     const text = `${instruction.text}\n${instruction.documents}`;
     const values = Array.from(text.matchAll(assigned), ([, value = ""]) => value.replace(/["'\\]/g, ""));
-    const flags = [...text.matchAll(vendor === "nvidia" ? options : offloadOptions)].map(([flag]) => flag);
+    const flags = [...text.matchAll(words[vendor].options)].map(([flag]) => flag);
     return [...values, ...(flags.length > 0 ? [flags.join(" ")] : [])].map(
       (value) => variables.expand(value).value ?? value,
     );
@@ -94,16 +113,15 @@ function flagsIn(build: OriginalBuild, dockerfile: Instructions, vendor: GpuVend
  * targetsIn("-gencode arch=compute_90,code=[sm_90,compute_90]"); // ["9.0+ptx"]
  */
 export function targetsIn(text: string): readonly string[] | null {
-  const words = text
+  const listed = text
     .replace(/^\s*["']|["']\s*$/g, "")
     .split(/[\s;,]+/)
     .filter((word) => word !== "");
-  const plain = /-(arch|gencode|gpu)/.test(text) ? optionTargets(text) : words;
+  const plain = /-(arch|gencode|gpu)/.test(text) ? optionTargets(text) : listed;
   const found: string[] = [];
   for (const word of plain) {
-    const amd = parseAmdTarget(word.replace(/^--offload-arch=/, ""));
-    const code = amd === null ? codeOf(word) : [amd];
-    if (code === null) return null;
+    const code = gpuVendors.flatMap((vendor) => words[vendor].codeOf(word) ?? []);
+    if (code.length === 0) return null;
     found.push(...code);
   }
   if (found.length === 0) return null;
@@ -129,7 +147,7 @@ function optionTargets(text: string): readonly string[] {
 }
 
 /** `sm_80` and `compute_80` for one word of a list; null for another word. */
-function codeOf(word: string): readonly string[] | null {
+function smOf(word: string): readonly string[] | null {
   const [, kind, named] = /^(sm|compute)_(\d{2,3}[af]?)$/.exec(word) ?? [];
   if (named !== undefined) return [`${kind}_${named}`];
   const [, major, minor, end = "", ptx] = /^(\d{1,2})\.(\d)([af]?)(\+PTX)?$/i.exec(word) ?? [];

@@ -5,17 +5,18 @@ import { ImgmatchError } from "../../errors.ts";
 import { openFleet } from "../open/open-fleet.ts";
 import { planFleet } from "../open/plan-fleet.ts";
 import type { HostFacts } from "../../host/facts.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { readExactText } from "../../io/files.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
-import { findCompiler, findCuda, findPython } from "./vary-bases.ts";
+import { findCompiler, findPython } from "./vary-bases.ts";
 import { applyEdits, type Draft, draftOf, type Edit, editsOf } from "./draft.ts";
 import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
+import { proposeCuda } from "./nvidia-dockerfile.ts";
 import { matrixText, type ProposedMatrix } from "./write-matrix.ts";
-import { lowestMarches, proposeComputes, proposeMarches } from "./propose-axes.ts";
+import { lowestMarches, proposeMarches } from "./propose-axes.ts";
 import { argumentsOf, type Reading, readDockerfile } from "./reading.ts";
-import { varyGpu } from "./vary-gpu.ts";
 import { varyMarch } from "./vary-march.ts";
 
 interface InitFromOptions {
@@ -59,22 +60,23 @@ export async function initFrom(folder: string, options: InitFromOptions): Promis
   return { written: [matrixFile], cells, template, edits, notes: proposed.notes };
 }
 
+/** The GPU axes for a Dockerfile on a vendor's base. Those of ROCm are written by hand. */
+const proposals: Readonly<Record<GpuVendor, typeof proposeCuda>> = { nvidia: proposeCuda, amd: () => null };
+
 function propose(
   reading: Reading,
   draft: Draft,
   hosts: readonly HostFacts[],
   makefiles: Assignments,
 ): {
-  readonly matrix: Pick<ProposedMatrix, "args" | "compiler" | "marches" | "cuda" | "pythons">;
+  readonly matrix: Pick<ProposedMatrix, "args" | "compiler" | "marches" | "gpus" | "pythons">;
   readonly notes: readonly string[];
 } {
   const compiler = findCompiler(reading);
   const { args: marchArgs, notes: ofMakefiles } = varyMarch(reading, draft, makefiles);
   const notes = [...ofMakefiles];
-  const toolkit = findCuda(reading);
-  const gpu = toolkit === null ? { args: {}, named: [] } : varyGpu(reading, draft);
+  const [gpus = null] = gpuVendors.flatMap((vendor) => proposals[vendor](reading, draft, hosts) ?? []);
   const marches = proposeMarches(hosts, compiler);
-  const computes = toolkit === null ? [] : proposeComputes(hosts, gpu.named, toolkit);
   const python = findPython(reading);
   const varies = Object.keys(marchArgs).length > 0;
   if (!varies)
@@ -83,19 +85,18 @@ function propose(
     );
   if (hosts.every(({ cpu }) => cpu.features === null))
     notes.push("the CPU of no host is known: the marches are levels that most machines have");
-  for (const argument of withoutValue(reading, { ...marchArgs, ...gpu.args }))
+  for (const argument of withoutValue(reading, { ...marchArgs, ...gpus?.args }))
     notes.push(`ARG ${argument} has no value: give it one in args of the matrix where a step needs it`);
   // The lowest march is for a plain pull, which needs an image that starts on every machine. With CUDA a plain pull gets no image: no runtime
   // chooses by GPU. If no step compiles, there is only the lowest march, as further ones would give one image several names.
-  const lowest = varies && toolkit !== null ? [] : lowestMarches(hosts);
-  const variesGpu = Object.keys(gpu.args).length > 0;
+  const lowest = varies && gpus !== null ? [] : lowestMarches(hosts);
   return {
     notes,
     matrix: {
-      args: { ...marchArgs, ...gpu.args, ...(python && { [python.argument]: "{{axes.python}}" }) },
+      args: { ...marchArgs, ...gpus?.args, ...(python && { [python.argument]: "{{axes.python}}" }) },
       compiler,
       marches: [...new Set([...lowest, ...(varies ? marches : [])])],
-      cuda: toolkit && { toolkit: toolkit.release, computes: variesGpu ? computes : [computes] },
+      gpus,
       pythons: python === null ? [] : [python.version],
     },
   };

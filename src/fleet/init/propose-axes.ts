@@ -1,8 +1,6 @@
-/** Proposes values of the hardware axes for hosts. Pure. */
+/** Proposes marches for hosts. Pure. */
 
-import { type ComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { allMarches, findMarch, marchCompiles } from "../../hardware/cpu-marches.ts";
-import { type CudaToolkit, supportedTargets, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { Compiler } from "../matrix/matrix.ts";
 
@@ -81,47 +79,4 @@ function nativeMarch(host: HostFacts, compiler: Compiler | null): string | null 
 
 function architectureOf({ platform }: Pick<HostFacts, "platform">): string {
   return platform.slice(platform.indexOf("/") + 1);
-}
-
-/**
- * The compute capabilities of the hosts' GPUs that the toolkit compiles for; else those that the Dockerfile names; else the toolkit's oldest
- * and newest, with PTX for later GPUs.
- */
-export function proposeComputes(
-  hosts: readonly HostFacts[],
-  named: readonly string[],
-  toolkit: CudaToolkit,
-): readonly string[] {
-  const own = hosts.flatMap(({ nvidia }) => nvidia?.gpus.flatMap(({ compute }) => compute ?? []) ?? []);
-  const compiles = (text: string) => compiledBy(toolkit, text) !== null;
-  for (const found of [own, named]) {
-    const usable = [...new Set(found)].filter(compiles).sort(compareCapabilities);
-    const [last] = usable.slice(-1);
-    if (last === undefined) continue;
-    // The driver compiles PTX for GPUs that are newer than the toolkit.
-    const isNewer = found.some((text) => !compiles(text) && compareCapabilities(text, last) > 0);
-    return isNewer && !last.endsWith("+ptx") ? [...usable.slice(0, -1), `${last}+ptx`] : usable;
-  }
-  const numbers = supportedTargets(toolkit.minor)?.sm ?? [];
-  const all = numbers.map((number) => `${Math.floor(number / 10)}.${number % 10}`).filter(compiles);
-  const [oldest] = all;
-  const newest = all.at(-1);
-  if (oldest === undefined || newest === undefined) return ["8.0"];
-  return oldest === newest ? [`${newest}+ptx`] : [oldest, `${newest}+ptx`];
-}
-
-/** The compute capability of a target; null if the toolkit does not compile for it. */
-export function compiledBy(toolkit: CudaToolkit, text: string): ComputeCapability | null {
-  const compute = parseComputeCapability(numberOf(text).replace(/[af]?(\+ptx)?$/, ""));
-  if (compute === null) return null;
-  return toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) === false ? null : compute;
-}
-
-function compareCapabilities(one: string, other: string): number {
-  return Number.parseFloat(numberOf(one)) - Number.parseFloat(numberOf(other));
-}
-
-/** `compute_90`, PTX alone, → `9.0` */
-function numberOf(target: string): string {
-  return target.replace(/^compute_(\d+)(\d)/, "$1.$2");
 }

@@ -1,5 +1,7 @@
 /** Places each column in the new matrix: as a setting of the matrix, of one axis's values, or as cases over several axes. */
 
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { gpuAxes, vendorOfTarget } from "../matrix/gpu-axes.ts";
 import { type Column, type Combination, decidingAxes, type Factor, grouped } from "./columns.ts";
 
 /** The content of a new `matrix.yaml`. */
@@ -154,18 +156,25 @@ function casesOf(
 /** Stands in compute for GPU targets that the user has to write. */
 export const unknownTargets = "unknown";
 
+const computeLabels: Readonly<Record<GpuVendor, string>> = { nvidia: "all", amd: "all-amd" };
+
 /** A value for each vendor. */
 function computeValues(axes: readonly Axis[], column: Column): readonly AxisValue[] {
-  const isOfAmd = (text: string | null) => text !== null && /^\["(gfx|amd)/.test(text);
-  const forAmd = { ...column, cells: column.cells.map((text) => (isOfAmd(text) ? text : null)) };
-  const others = { ...column, cells: column.cells.map((text) => (isOfAmd(text) ? null : text)) };
-  return [...targetsOf(axes, others, "all"), ...targetsOf(axes, forAmd, "all-amd")];
+  return gpuVendors.flatMap((vendor) => {
+    const cells = column.cells.map((text) =>
+      text !== null && vendorOfTarget(listOf(text)[0] ?? "") === vendor ? text : null,
+    );
+    return targetsOf(axes, { ...column, cells }, computeLabels[vendor]);
+  });
+}
+
+function listOf(text: string): readonly string[] {
+  return JSON.parse(text) as readonly string[];
 }
 
 /** One list for all, or a value with cases if other axes decide the list. None without a list. */
 function targetsOf(axes: readonly Axis[], column: Column, label: string): readonly AxisValue[] {
   const lists = column.cells.flatMap((text) => (text === null ? [] : [text]));
-  const listOf = (text: string) => JSON.parse(text) as readonly string[];
   const [only] = lists;
   if (only === undefined) return [];
   if (lists.every((text) => text === only)) return [{ label, value: listOf(only) }];
@@ -181,8 +190,10 @@ function targetsOf(axes: readonly Axis[], column: Column, label: string): readon
 function valuesOf(axis: Axis, brought: readonly Settings[]): readonly AxisValue[] {
   return axis.labels.map((label, index): AxisValue => {
     const settings = brought[index] ?? {};
-    const [, vendor, release] = (axis.name === "accel" && /^(cuda|rocm)-(.*)$/.exec(label)) || [];
-    if (vendor !== undefined) return { [vendor]: release, ...settings };
+    const key = gpuVendors
+      .map((vendor) => gpuAxes[vendor].key)
+      .find((each) => axis.name === "accel" && label.startsWith(`${each}-`));
+    if (key !== undefined) return { [key]: label.slice(key.length + 1), ...settings };
     return Object.keys(settings).length === 0 ? label : { [keyOf(axis.name)]: label, ...settings };
   });
 }

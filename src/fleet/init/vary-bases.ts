@@ -1,20 +1,8 @@
-/** Finds toolkit, compiler and Python in a Dockerfile's base images. null if unknown. */
+/** Finds compiler and Python in a Dockerfile's base images. null if unknown. */
 
-import { type CudaToolkit, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { Compiler } from "../matrix/matrix.ts";
-import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import { lowestStage } from "../dockerfile/stages.ts";
 import { argumentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";
-
-/** The toolkit of the first base that names a known one. */
-export function findCuda({ stages }: Reading): CudaToolkit | null {
-  for (const { ref } of stages) {
-    const base = ref.ok ? readBaseToolkit(ref.value) : null;
-    const toolkit = base?.vendor === "nvidia" ? findToolkit(base.version ?? "") : null;
-    if (toolkit !== null) return toolkit;
-  }
-  return null;
-}
 
 /** The argument by which a `FROM` chooses its Python, with its version. */
 export function findPython(reading: Reading): { readonly argument: string; readonly version: string } | null {

@@ -12,16 +12,19 @@ export interface ProposedMatrix {
   readonly args: ArgumentTemplates;
   readonly compiler: Compiler | null;
   readonly marches: readonly string[];
-  /** null without CUDA. */
-  readonly cuda: {
-    readonly toolkit: string;
-    readonly computes: readonly (string | readonly string[])[];
-  } | null;
+  readonly gpus: ProposedGpus | null;
   readonly pythons: readonly string[];
 }
 
+export interface ProposedGpus {
+  readonly args: ArgumentTemplates;
+  /** The line of the accelerators' axis. */
+  readonly accel: string;
+  readonly computes: readonly (string | readonly string[])[];
+}
+
 export function matrixText(proposed: ProposedMatrix): string {
-  const { name, registry, template, context, args, compiler, marches, cuda, pythons } = proposed;
+  const { name, registry, template, context, args, compiler, marches, gpus, pythons } = proposed;
   const folder = template.includes("/") ? template.slice(0, template.lastIndexOf("/")) : ".";
   const lines = [
     "# yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json",
@@ -41,11 +44,11 @@ export function matrixText(proposed: ProposedMatrix): string {
         ]),
     "",
     "axes:",
-    ...(cuda === null
+    ...(gpus === null
       ? []
       : [
-          `  cuda: [{ toolkit: ${text(cuda.toolkit)}, driver: { mode: host } }]`,
-          `  compute: [${cuda.computes.map((each) => (typeof each === "string" ? text(each) : list(each))).join(", ")}]`,
+          `  ${gpus.accel}`,
+          `  compute: [${gpus.computes.map((each) => (typeof each === "string" ? text(each) : list(each))).join(", ")}]`,
         ]),
     `  march: ${list(marches)}`,
     ...(pythons.length === 0 ? [] : [`  python: ${list(pythons)}`]),

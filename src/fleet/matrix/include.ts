@@ -3,6 +3,7 @@
 import type { Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import { vendorNames } from "../../lock/requirement.ts";
+import { gpuAxes } from "./gpu-axes.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
 import { kindOfAxis, valueShapes } from "./value-schemas.ts";
@@ -57,9 +58,9 @@ export function parseIncludes(
       if (value === null) continue;
       values[axis.name] = value;
       if (value.kind === "accel") accel = value;
-      if (value.kind === "accel" && vendorOf(value) !== null && !hasCompute) {
+      if (value.kind === "accel" && value.gpu !== null && !hasCompute) {
         const fix = "add axes.compute with the compute capabilities to compile for";
-        report(`an image with ${value.rocm === null ? "CUDA" : "ROCm"} needs axis compute`, fix, axis.name);
+        report(`an image with ${gpuAxes[value.gpu.vendor].name} needs axis compute`, fix, axis.name);
       }
       if (value.kind === "compute" && accel !== null && vendorOf(accel) !== value.vendor) {
         const fix = `write an accelerator or a target of ${vendorNames[value.vendor]}`;

@@ -156,14 +156,10 @@ export interface Settings {
   readonly freeDisk?: Located<boolean>;
 }
 
-/** A value of the axis `cuda` or `accel`: a toolkit, a ROCm release, another accelerator; all three are null in the CPU-only row. */
+/** A value of the axis `cuda` or `accel`: a vendor's toolkit, or another accelerator; both are null in the CPU-only row. */
 export interface AccelValue extends Value {
   readonly kind: "accel";
-  readonly toolkit: CudaToolkit | null;
-  /** null without a toolkit. */
-  readonly driver: DriverRequirement | null;
-  /** ROCm release as in the matrix: `7.2`, `7.2.1`. */
-  readonly rocm: string | null;
+  readonly gpu: { readonly vendor: GpuVendor; readonly toolkit: Toolkits[GpuVendor] } | null;
   /** An accelerator that imgmatch does not judge: `vulkan`. */
   readonly other: string | null;
   /** Platforms of the base images; null for any. */
@@ -171,17 +167,41 @@ export interface AccelValue extends Value {
   readonly compiler: Compiler | null;
   /** CPU level that the base images' own binaries need. */
   readonly cpuFloor: March | null;
-  /** `NVIDIA_REQUIRE_CUDA` of the base image. */
-  readonly require: string | null;
 }
+
+/** Each vendor's toolkit, as an axis has it. */
+export interface Toolkits extends Record<GpuVendor, { readonly release: string }> {
+  readonly nvidia: CudaToolkit & {
+    readonly driver: DriverRequirement;
+    /** `NVIDIA_REQUIRE_CUDA` of the base image. */
+    readonly require: string | null;
+  };
+  /** A ROCm release as in the matrix: `7.2`, `7.2.1`. */
+  readonly amd: { readonly release: string };
+}
+
+/** A target of each vendor's compiler. */
+export interface Targets extends Record<GpuVendor, unknown> {
+  /** SASS or PTX. */
+  readonly nvidia: GpuTarget;
+  /** `gfx90a:sramecc+:xnack-`, `gfx11-generic`, `amdgcnspirv`. */
+  readonly amd: string;
+}
+
+/** A vendor's GPU code: its toolkit, and the targets that the toolkit compiles for. */
+export type GpuCode<Vendor extends GpuVendor = GpuVendor> = {
+  readonly [V in Vendor]: {
+    readonly vendor: V;
+    readonly toolkit: Toolkits[V];
+    readonly targets: readonly Targets[V][];
+  };
+}[Vendor];
 
 export interface ComputeValue extends Value {
   readonly kind: "compute";
   readonly vendor: GpuVendor;
-  /** SASS and PTX targets, in the order of the file. Empty if `cases` decide, and for AMD. */
-  readonly targets: readonly GpuTarget[];
-  /** `gfx90a:sramecc+:xnack-`, `gfx11-generic`, `amdgcnspirv`. Empty if `cases` decide, and for NVIDIA. */
-  readonly amdTargets: readonly string[];
+  /** In the order of the file. Empty if `cases` decide. */
+  readonly targets: readonly Targets[GpuVendor][];
   /** The targets by the cell. Empty if they are the same for all cells. */
   readonly cases: readonly Case<ComputeValue>[];
 }

@@ -2,11 +2,12 @@
 
 import type { Problem } from "../../errors.ts";
 import { marchesOn, marchPlatform } from "../../hardware/cpu-marches.ts";
-import { vendorNames } from "../../lock/requirement.ts";
+import { gpuVendors, vendorNames } from "../../lock/requirement.ts";
 import { remember } from "../../io/collections.ts";
 import { isRecord } from "../../io/json.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import { exampleOf, gpuAxes } from "./gpu-axes.ts";
 import type { Axis, AxisValue } from "./matrix.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
 import { kindOfAxis, valueShapes } from "./value-schemas.ts";
@@ -24,8 +25,8 @@ export function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, 
     const isList = Array.isArray(given);
     const path = ["axes", name, ...(isList ? [] : ["values"])];
     const values = parseValues(name, isList ? given : given.values, source, path, problems);
-    const kind = kindOfAxis(name);
-    const axis = { kind: kind === "cuda" ? "accel" : kind, name, at, values } as Axis;
+    const isOfVendor = gpuVendors.some((vendor) => gpuAxes[vendor].axis === name);
+    const axis = { kind: isOfVendor ? "accel" : kindOfAxis(name), name, at, values } as Axis;
     if (axis.kind === "free") checkAxisName(name, at, problems);
     if (axis.kind === "free" && (isList || given.free !== "true")) checkIsFree(axis, problems);
     axes.push(axis);
@@ -101,19 +102,17 @@ function checkVendors(accel: AxisOfKind<"accel">, compute: AxisOfKind<"compute">
   for (const value of accel.values) {
     const vendor = vendorOf(value);
     if (vendor === null || compute.values.some((each) => each.vendor === vendor)) continue;
-    const fix = `add GPU targets of ${vendorNames[vendor]} to axes.compute, such as ${vendor === "amd" ? "gfx942" : '"9.0"'}`;
+    const fix = `add GPU targets of ${vendorNames[vendor]} to axes.compute, such as ${gpuAxes[vendor].examples.target}`;
     problems.push(valueProblem(`no value of compute is for ${value.label}`, fix, value.at));
   }
   for (const { vendor, label, at } of compute.values) {
     if (accel.values.some((value) => vendorOf(value) === vendor)) continue;
     // The axis cuda may have CPU-only rows alone, until a toolkit is added.
-    if (vendor === "nvidia" && accel.name === "cuda") continue;
+    if (accel.name === gpuAxes[vendor].axis) continue;
     const fix =
-      vendor === "nvidia"
-        ? 'add { cuda: "12.8.1" } to axes.accel, or remove the value'
-        : accel.name === "accel"
-          ? 'add { rocm: "7.2" } to axes.accel, or remove the value'
-          : 'call the axis accel, with { cuda: "12.8.1" } and { rocm: "7.2" }';
+      accel.name === "accel"
+        ? `add ${exampleOf(vendor)} to axes.accel, or remove the value`
+        : `call the axis accel, with ${gpuVendors.map((each) => exampleOf(each)).join(" and ")}`;
     const message = `compute ${label} is for GPUs of ${vendorNames[vendor]}, for which axis ${accel.name} has no value`;
     problems.push(valueProblem(message, fix, at));
   }

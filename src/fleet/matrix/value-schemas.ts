@@ -104,10 +104,16 @@ export const cudaValue = z.union([
   z.object(cudaKeys).catchall(ownText),
 ]);
 
-const accelKeys = {
-  ...settings,
+/** A vendor's toolkit, by the key that its row in `gpu-axes.ts` has. */
+const releaseKeys = {
   cuda: text.optional().describe("A CUDA toolkit, such as 12.8.1: GPUs of NVIDIA."),
   rocm: text.optional().describe("A ROCm release, such as 7.2: GPUs of AMD."),
+};
+export type ReleaseKey = keyof typeof releaseKeys;
+
+const accelKeys = {
+  ...settings,
+  ...releaseKeys,
   accel: text
     .optional()
     .describe(
@@ -220,6 +226,8 @@ export type MarchInput = z.infer<typeof marchValue>;
 export type FreeInput = z.infer<typeof freeValue>;
 export type PatternInput = z.infer<typeof pattern>;
 export type DriverInput = z.infer<typeof driver>;
+/** Keys that not every toolkit has. */
+export type ToolkitInput = z.infer<z.ZodObject<typeof toolkitKeys>>;
 export type BaseInput = z.infer<typeof base>;
 export type SettingsInput = z.infer<z.ZodObject<typeof settings>>;
 export type ParentInput = z.infer<typeof parent>;

@@ -2,24 +2,13 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { findMarch, suggestMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
-import {
-  cudaToolkits,
-  driverFloor,
-  findShortToolkit,
-  findToolkit,
-  shortToolkit,
-  type CudaToolkit,
-  unlistedToolkit,
-} from "../../hardware/cuda-toolkits.ts";
-import { parseDriverVersion } from "../../hardware/driver-version.ts";
-import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
-import type { DriverRequirement, GpuVendor } from "../../lock/requirement.ts";
-import { isRocmRelease, shortRocm } from "../../hardware/rocm-releases.ts";
-import { isSlipOf, suggest } from "../../io/suggest.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { isSlipOf } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import { parseComputeValue } from "./compute-values.ts";
+import { exampleOf, gpuAxes } from "./gpu-axes.ts";
 import type {
   AccelValue,
   AxisValue,
@@ -33,11 +22,11 @@ import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";
 import {
   type AccelInput,
   type CudaInput,
-  type DriverInput,
   type FreeInput,
   kindOfAxis,
   type MarchInput,
   type PlatformInput,
+  type ToolkitInput,
 } from "./value-schemas.ts";
 import { broughtBy, broughtProblems } from "./settings.ts";
 
@@ -51,162 +40,127 @@ export function parseCudaValue(input: CudaInput, at: Place): Parsed<AccelValue> 
   const entry = typeof input === "string" ? { toolkit: input } : input;
   const { toolkit } = entry;
   const isCpuRow = toolkit === none || toolkit === cpu;
-  const chosen = isCpuRow ? { accel: none } : { cuda: toolkit };
-  return accelValue(chosen, isCpuRow ? none : toolkit, entry, broughtBy(input, "cuda", at), at);
+  const chosen = isCpuRow ? cpuRow : { vendor: "nvidia" as const, text: toolkit, label: toolkit };
+  return accelValue(chosen, entry, broughtBy(input, "cuda", at), at);
+}
+
+/** The vendor whose toolkit has this key. */
+function vendorOfKey(key: string): GpuVendor | undefined {
+  return gpuVendors.find((vendor) => gpuAxes[vendor].key === key);
 }
 
 /** `{ cuda: "12.8.1" }`, `{ rocm: "7.2" }`; a text is short for `{ accel: none }` or `{ accel: vulkan }`. */
 export function parseAccelValue(input: AccelInput, at: Place): Parsed<AccelValue> {
   const entry: Exclude<AccelInput, string> = typeof input === "string" ? { accel: input } : input;
-  const { cuda, rocm, accel } = entry;
-  const chosen = Object.entries({ cuda, rocm, accel }).filter(([, text]) => text !== undefined);
+  const keys = gpuVendors.map((vendor) => gpuAxes[vendor].key);
+  const chosen = [...keys, "accel" as const].flatMap((key) => {
+    const text = entry[key];
+    return text === undefined ? [] : [{ key, text }];
+  });
   const [one, other] = chosen;
   if (one === undefined || other !== undefined)
     return refused(
-      `a value of accel has exactly one of cuda, rocm and accel, this one has ${chosen.map(([key]) => key).join(" and ") || "none"}`,
-      'write { cuda: "12.8.1" }, { rocm: "7.2" }, or { accel: none }',
+      `a value of accel has exactly one of ${keys.join(", ")} and accel, this one has ${chosen.map(({ key }) => key).join(" and ") || "none"}`,
+      `write ${examples(", ")}, or { accel: none }`,
       at,
     );
-  const word = accel === cpu ? none : accel;
-  const fix = word === undefined ? null : whyNoAccelerator(word);
-  if (fix !== null) return refused(`${JSON.stringify(accel)} is no accelerator that a value can be`, fix, at);
-  const label = word ?? `${one[0]}-${one[1]}`;
-  return accelValue({ cuda, rocm, accel: word }, label, entry, broughtBy(input, "accel", at), at);
+  const brought = broughtBy(input, "accel", at);
+  const { key, text } = one;
+  const vendor = vendorOfKey(key);
+  if (vendor !== undefined) return accelValue({ vendor, text, label: `${key}-${text}` }, entry, brought, at);
+  const word = text === cpu ? none : text;
+  const fix = whyNoAccelerator(word);
+  return fix === null
+    ? accelValue({ vendor: null, text: word, label: word }, entry, brought, at)
+    : refused(`${JSON.stringify(text)} is no accelerator that a value can be`, fix, at);
 }
 
 /** Accelerators that imgmatch does not judge, from real build definitions. Other words are accepted too, if they are no slip of these. */
 const unjudged = "vulkan sycl openvino xpu musa cann hpu tpu neuron metal opencl maca l4t".split(" ");
 
+/** `{ cuda: "12.8.1" }, or { rocm: "7.2" }` */
+function examples(between: string): string {
+  return gpuVendors.map((vendor) => exampleOf(vendor)).join(between);
+}
+
 /** The fix for a word that is no accelerator; null for one that may be. */
 function whyNoAccelerator(word: string): string | null {
   if (word === none || unjudged.includes(word)) return null;
-  const [, vendor, version] = /^(cuda|rocm)-?(\d[\d.]*)?$/.exec(word) ?? [];
-  if (vendor !== undefined)
-    return `write { ${vendor}: "${version ?? (vendor === "cuda" ? "12.8.1" : "7.2")}" }`;
-  if (/^(cu)?\d/.test(word))
-    return `write { ${isRocmRelease(word) && findToolkit(word) === null ? "rocm" : "cuda"}: "${word}" }`;
-  if (/^(nvidia|amd|hip|gpu|gfx.*)$/.test(word)) return 'write { cuda: "12.8.1" }, or { rocm: "7.2" }';
-  const near = [none, "cuda", "rocm", ...unjudged].find((known) => isSlipOf(word, known));
+  const [, key = "", version] = /^([a-z]+)-?(\d[\d.]*)?$/.exec(word) ?? [];
+  const named = vendorOfKey(key);
+  if (named !== undefined) return `write ${exampleOf(named, version)}`;
+  const versioned = gpuVendors.find((vendor) => gpuAxes[vendor].releaseOf(word) !== null) ?? gpuVendors[0];
+  if (/^(cu)?\d/.test(word)) return `write ${exampleOf(versioned, word)}`;
+  if (/^(nvidia|amd|hip|gpu|gfx.*)$/.test(word)) return `write ${examples(", or ")}`;
+  const known = [none, ...gpuVendors.map((vendor) => gpuAxes[vendor].key), ...unjudged];
+  const near = known.find((each) => isSlipOf(word, each));
   if (near !== undefined) return `did you mean ${near}?`;
   return /^[a-z][a-z0-9_.-]*$/.test(word) ? null : "name it in lower-case letters and digits, such as vulkan";
 }
 
-type Accelerator = Partial<Record<"cuda" | "rocm" | "accel", string | undefined>>;
-type AccelEntry = Pick<
-  Exclude<CudaInput, string>,
-  "label" | "driver" | "platforms" | "compiler" | "cpuFloor" | "require"
->;
+type AccelEntry = Pick<Exclude<CudaInput, string>, "label" | "platforms" | "compiler" | "cpuFloor"> &
+  ToolkitInput;
 
-/** @param accelerator one of its keys; `accel` is none, or an accelerator that imgmatch does not judge */
+/** `text`: the version of the vendor's toolkit; without a vendor none, or an accelerator that imgmatch does not judge. */
+interface Accelerator {
+  readonly vendor: GpuVendor | null;
+  readonly text: string;
+  readonly label: string;
+}
+
+const cpuRow: Accelerator = { vendor: null, text: none, label: none };
+
 function accelValue(
-  { cuda, rocm, accel }: Accelerator,
-  label: string,
+  { vendor, text, label }: Accelerator,
   entry: AccelEntry,
   brought: ReturnType<typeof broughtBy>,
   at: Place,
 ): Parsed<AccelValue> {
   const problems: Problem[] = [];
-  const report = (message: string, fix: string) => problems.push(valueProblem(message, fix, at));
   const cpuFloor = entry.cpuFloor === undefined ? null : findMarch(entry.cpuFloor);
   if (entry.cpuFloor !== undefined && cpuFloor === null) problems.push(unknownMarch(entry.cpuFloor, at));
   for (const platform of entry.platforms ?? []) {
     if (marchPlatforms.includes(platform)) continue;
     problems.push(unknownPlatform(platform, at));
   }
-  const shared = {
-    kind: "accel" as const,
-    label: entry.label ?? label,
-    ...brought,
-    rocm: rocm ?? null,
-    other: accel === none ? null : (accel ?? null),
-    platforms: entry.platforms ?? null,
-    compiler: parseCompiler(entry.compiler),
-    cpuFloor,
-    require: entry.require ?? null,
+  const isCpuRow = vendor === null && text === none;
+  const takes = vendor === null ? [] : gpuAxes[vendor].takes;
+  for (const key of ["driver", "require"] as const) {
+    if (entry[key] === undefined || takes.includes(key) || (isCpuRow && key === "require")) continue;
+    const whose = isCpuRow ? "the CPU-only row" : label;
+    const what = key === "driver" ? "no driver" : "no CUDA to require";
+    problems.push(valueProblem(`${whose} has ${what}`, `remove ${key} from this entry`, at));
+  }
+  const toolkit = vendor && gpuAxes[vendor].parseToolkit(text, entry, at);
+  if (toolkit !== null && "problems" in toolkit) return { problems: [...problems, ...toolkit.problems] };
+  if (problems.length > 0) return { problems };
+  return {
+    value: {
+      kind: "accel",
+      label: entry.label ?? label,
+      ...brought,
+      gpu: vendor && toolkit && { vendor, toolkit: toolkit.value },
+      other: vendor !== null || isCpuRow ? null : text,
+      platforms: entry.platforms ?? null,
+      compiler: parseCompiler(entry.compiler),
+      cpuFloor,
+    },
   };
-  if (cuda === undefined) {
-    for (const key of ["driver", "require"] as const) {
-      if (entry[key] === undefined || (key === "require" && accel === none)) continue;
-      const whose = accel === none ? "the CPU-only row" : label;
-      const what = key === "driver" ? "no driver" : "no CUDA to require";
-      report(`${whose} has ${what}`, `remove ${key} from this entry`);
-    }
-    if (rocm !== undefined && !isRocmRelease(rocm))
-      report(`${JSON.stringify(rocm)} is no ROCm release`, 'write it as "7.2" or "7.2.1"');
-    return problems.length > 0 ? { problems } : { value: { ...shared, toolkit: null, driver: null } };
-  }
-  const isFloorGiven = entry.driver?.mode === "host" && entry.driver.minimum !== undefined;
-  const toolkit =
-    findToolkit(cuda) ?? findShortToolkit(cuda) ?? (isFloorGiven ? unlistedToolkit(cuda) : null);
-  if (toolkit === null && [none, cpu].includes(cuda)) {
-    report(
-      `${JSON.stringify(cuda)} is no CUDA toolkit`,
-      "write none, or { accel: none }, for the CPU-only row",
-    );
-    return { problems };
-  }
-  if (toolkit === null) {
-    const releases = cudaToolkits.map(({ release }) => release);
-    const near = suggest(cuda, releases);
-    const fix = near === null ? "imgmatch hardware cuda lists the known ones" : `did you mean "${near}"?`;
-    report(`unknown CUDA toolkit ${JSON.stringify(cuda)}`, fix);
-    return { problems };
-  }
-  const driver = parseDriver(entry.driver ?? { mode: "host" }, toolkit, at);
-  if ("problems" in driver) return { problems: [...problems, ...driver.problems] };
-  return problems.length > 0 ? { problems } : { value: { ...shared, toolkit, driver: driver.value } };
-}
-
-function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parsed<DriverRequirement> {
-  switch (input.mode) {
-    case "bundled":
-      return parseDriverVersion(input.version) === null
-        ? refused(`${JSON.stringify(input.version)} is not a driver version`, 'write it as "396.44"', at)
-        : { value: { mode: "bundled", version: input.version } };
-    case "compat": {
-      const cuda = input.cuda ?? toolkit.minor;
-      const known = findCompatPackage(cuda);
-      const version = input.package ?? known?.libcuda ?? null;
-      const branches = input.branches ?? known?.branches ?? null;
-      if (version === null || branches === null) {
-        return refused(
-          `no cuda-compat package is known for CUDA ${cuda}`,
-          "name its driver version as package and the branches that it supports",
-          at,
-        );
-      }
-      // NVIDIA's images have the package outside the loader's path.
-      const onPath = input.onPath ?? "never";
-      return { value: { mode: "compat", package: version, cuda, branches, onPath } };
-    }
-    case "host": {
-      const minimum = input.minimum ?? driverFloor(toolkit)?.minimum ?? null;
-      if (minimum !== null && parseDriverVersion(minimum) !== null)
-        return { value: { mode: "host", minimum } };
-      return minimum === null
-        ? refused(
-            `the minimum driver of CUDA ${toolkit.release} is not known`,
-            'name it: driver: { mode: host, minimum: "…" }',
-            at,
-          )
-        : refused(`${JSON.stringify(minimum)} is not a driver version`, 'write it as "525.60.13"', at);
-    }
-  }
 }
 
 /** The vendor of the GPU code in the cells of a value; null for the CPU-only row and an accelerator that imgmatch does not judge. */
-export function vendorOf({ toolkit, rocm }: Pick<AccelValue, "toolkit" | "rocm">): GpuVendor | null {
-  return toolkit !== null ? "nvidia" : rocm !== null ? "amd" : null;
+export function vendorOf({ gpu }: Pick<AccelValue, "gpu">): GpuVendor | null {
+  return gpu?.vendor ?? null;
 }
 
 /** The names of a value beside its label: `cu128` of a toolkit, `sapphirerapids` of that march without a feature. */
 export function otherNames(value: AxisValue): readonly string[] {
   switch (value.kind) {
     case "accel": {
-      const { toolkit, rocm, other } = value;
-      if (toolkit !== null) return [toolkit.release, shortToolkit(toolkit)];
-      if (rocm !== null) return [rocm, shortRocm(rocm)];
-      return other === null ? [none, cpu] : [other];
+      const { gpu, other } = value;
+      if (gpu === null) return other === null ? [none, cpu] : [other];
+      const { release } = gpu.toolkit;
+      return [release, gpuAxes[gpu.vendor].shortOf(release)];
     }
     case "march":
       return [value.march.name];

@@ -7,6 +7,7 @@ import { alternativesOf } from "../../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { classifyHosts } from "../../resolve/host-classes.ts";
 import { rankImages } from "../../resolve/resolve-image.ts";
+import { toolkitOf } from "../matrix/gpu-axes.ts";
 
 /**
  * A line for each loss of hosts. Without hosts, it compares the kinds of images: somebody who runs CUDA 12 from the channel must not
@@ -38,7 +39,8 @@ function kindsOf({ images }: Lock): readonly string[] {
 }
 
 /** The vendor, and the major of the toolkit. */
-function kindOf({ requires: { cuda, rocm, accelerator } }: Pick<LockedImage, "requires">): string {
-  if (cuda !== null) return `CUDA ${cuda.toolkit.split(".")[0]}`;
-  return rocm == null ? (accelerator ?? "the CPU") : `ROCm ${rocm.release.split(".")[0]}`;
+function kindOf({ requires }: Pick<LockedImage, "requires">): string {
+  const toolkit = toolkitOf(requires);
+  if (toolkit === undefined) return requires.accelerator ?? "the CPU";
+  return `${toolkit.name} ${toolkit.release.split(".")[0]}`;
 }

@@ -1,18 +1,15 @@
 /** Makes the view: the names and values that templates see. docs/ describes it. */
 
 import { compilerFlags } from "../../hardware/cpu-marches.ts";
-import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
-import { minorOf } from "../../hardware/driver-version.ts";
-import { formatGpuTarget } from "../../hardware/gpu-target.ts";
-import { shortRocm } from "../../hardware/rocm-releases.ts";
-import type { DriverRequirement } from "../../lock/requirement.ts";
+import { gpuVendors } from "../../lock/requirement.ts";
+import { gpuAxes } from "../matrix/gpu-axes.ts";
 import type { AccelValue, Bases, ComputeValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
 import { remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { allValues, none } from "../matrix/values.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { cmakeForms, dottedForms, gencodeForms, gencodeOptions, offloadForms } from "./target-forms.ts";
+import { gpuWords, shortOf } from "./gpu-words.ts";
 
 export interface TemplateView {
   /** The matrix's name. */
@@ -112,8 +109,8 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
  * target: a shell that inserts a variable removes no quotes from its text.
  */
 function argumentView(cell: Cell, matrix: Matrix): object {
-  const { compute } = cell;
-  return Object.assign(sharedView(cell, matrix), { gpu: compute === null ? null : argumentGpuView(compute) });
+  const words = wordsOf(cell);
+  return Object.assign(sharedView(cell, matrix), { gpu: words && { ...words.gpu, ...words.argument } });
 }
 
 /** Makes the view when the first of a cell's texts needs it. */
@@ -142,9 +139,8 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     architecture: platform.slice(platform.indexOf("/") + 1),
     base: bases[""] ?? (Object.keys(bases).length === 0 ? null : bases),
     accel: accel === null ? null : withKeys(accelView(accel), ownKeys("accel", cell, matrix)),
-    cuda: accel === null ? null : withKeys(cudaView(accel), ownKeys("cuda", cell, matrix)),
-    rocm: accel === null ? null : rocmView(accel),
-    gpu: compute === null ? null : gpuView(compute),
+    ...toolkitViews(cell, matrix),
+    gpu: (wordsOf(cell)?.gpu ?? null) satisfies TemplateView["gpu"],
     march: withKeys(marchView(march), ownKeys("march", cell, matrix)),
     axes: cell.axes,
     // The targets themselves are `gpu`.
@@ -152,7 +148,22 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
   });
 }
 
-function withKeys(view: object, keys: object | null): object {
+/** A view under the key of each vendor's toolkit. */
+function toolkitViews(cell: Cell, matrix: Matrix): Readonly<Record<string, object | null>> {
+  const { accel } = cell;
+  const words = wordsOf(cell);
+  const views = gpuVendors.map((vendor): [string, object | null] => {
+    const { key, axis } = gpuAxes[vendor];
+    if (accel === null) return [key, null];
+    // The rows of an axis have its name.
+    const absent = axis === null ? null : { short: shortOf(accel), [textSymbol]: null };
+    const view = accel.gpu?.vendor === vendor ? (words?.toolkit ?? null) : absent;
+    return [key, withKeys(view, ownKeys(key, cell, matrix))];
+  });
+  return Object.fromEntries(views);
+}
+
+function withKeys(view: object | null, keys: object | null): object | null {
   return keys === null ? view : { ...view, ...keys };
 }
 
@@ -187,71 +198,23 @@ const dataKeys = oncePer((matrix: Matrix): Readonly<Record<string, readonly stri
   return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
 });
 
-/** A CPU-only row prints as nothing: only its keys can be named. */
-const accelView = oncePer((accel: AccelValue) => {
-  const { toolkit, rocm, other } = accel;
-  const name = toolkit !== null ? "cuda" : rocm !== null ? "rocm" : (other ?? none);
-  return { name, short: shortOf(accel), ...(name === none && { [textSymbol]: null }) };
-});
-
-const rocmView = oncePer(({ rocm }: AccelValue) =>
-  rocm === null
-    ? null
-    : {
-        release: rocm,
-        major: rocm.slice(0, rocm.indexOf(".")),
-        minor: minorOf(rocm),
-        short: shortRocm(rocm),
-      },
-);
-
-function shortOf({ toolkit, rocm, other }: AccelValue): string {
-  return toolkit !== null ? shortToolkit(toolkit) : rocm !== null ? shortRocm(rocm) : (other ?? "cpu");
+function wordsOf({ accel, compute }: Pick<Cell, "accel" | "compute">) {
+  return accel === null || compute === null ? null : wordsOfValues(accel)(compute);
 }
 
-const cudaView = oncePer((accel: AccelValue) => {
-  const { toolkit, driver } = accel;
-  return toolkit === null
-    ? { short: shortOf(accel), [textSymbol]: null }
-    : {
-        toolkit: toolkit.release,
-        major: toolkit.minor.slice(0, toolkit.minor.indexOf(".")),
-        minor: toolkit.minor,
-        short: shortToolkit(toolkit),
-        driver: driverOf(driver),
-      };
-});
+const wordsOfValues = oncePer((accel: AccelValue) =>
+  oncePer((compute: ComputeValue) => gpuWords(accel, compute)),
+);
 
-const gpuView = oncePer(({ vendor, targets, amdTargets }: ComputeValue): TemplateView["gpu"] => {
-  if (vendor === "nvidia")
-    return {
-      targets: [...new Set(targets.map(formatGpuTarget))],
-      gencode: gencodeOptions(targets),
-      cmake: cmakeForms(targets).join(";"),
-      torch: dottedForms(targets).join(";"),
-    };
-  const list = amdTargets.join(";");
-  return { targets: amdTargets, offload: offloadForms(amdTargets).join(" "), cmake: list, torch: list };
+/** A CPU-only row prints as nothing: only its keys can be named. */
+const accelView = oncePer((accel: AccelValue) => {
+  const { gpu, other } = accel;
+  const name = gpu === null ? (other ?? none) : gpuAxes[gpu.vendor].key;
+  return { name, short: shortOf(accel), ...(name === none && { [textSymbol]: null }) };
 });
-
-const argumentGpuView = oncePer((compute: ComputeValue) => ({
-  ...gpuView(compute),
-  ...(compute.vendor === "nvidia" && { gencode: gencodeForms(compute.targets).join(" ") }),
-}));
 
 const marchView = oncePer(({ march, without }: MarchValue) => ({
   name: march.name,
   flags: compilerFlags(march, without).join(" "),
   without,
 }));
-
-function driverOf(driver: DriverRequirement | null): { mode: string; version: string | null } {
-  switch (driver?.mode) {
-    case "bundled":
-      return { mode: "bundled", version: driver.version };
-    case "compat":
-      return { mode: "compat", version: driver.package };
-    default:
-      return { mode: "host", version: null };
-  }
-}

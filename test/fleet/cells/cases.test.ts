@@ -1,7 +1,6 @@
 /** Values that depend on several axes: of compute, and the texts of `values:`. */
 
 import { describe, expect, test } from "vitest";
-import { formatGpuTarget } from "../../../src/hardware/gpu-target.ts";
 import { cudaEntry, expand } from "../../support/matrices.ts";
 import { problemText } from "../../support/problem-text.ts";
 
@@ -9,7 +8,7 @@ const targets = (rest: string) =>
   Object.fromEntries(
     expand(rest).map(({ cell, skipped }) => [
       cell.id,
-      skipped?.reason ?? cell.compute?.targets.map(formatGpuTarget).join(" ") ?? "",
+      skipped?.reason ?? cell.requires.cuda?.code.join(" ") ?? "",
     ]),
   );
 

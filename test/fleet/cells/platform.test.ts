@@ -5,7 +5,6 @@ import { viewOf } from "../../../src/fleet/template/view.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { selectCells, parseSelections, selects } from "../../../src/fleet/cells/select.ts";
-import { formatGpuTarget } from "../../../src/hardware/gpu-target.ts";
 import { cellsOf, expand, matrixText } from "../../support/matrices.ts";
 import { problemText } from "../../support/problem-text.ts";
 
@@ -122,7 +121,7 @@ describe("spellings", () => {
     const cells = expand(
       'axes: { cuda: [cu128], compute: [["8.0", sm_86, 9.0+PTX], sm_90a, compute_90, [sm_80, compute_80]] }',
     );
-    expect(cells.map(({ cell }) => [cell.id, cell.compute?.targets.map(formatGpuTarget)])).toEqual([
+    expect(cells.map(({ cell }) => [cell.id, cell.requires.cuda?.code])).toEqual([
       ["cu128_8.0-sm_86-9.0-PTX", ["sm_80", "sm_86", "sm_90", "compute_90"]],
       ["cu128_sm_90a", ["sm_90a"]],
       ["cu128_compute_90", ["compute_90"]],

@@ -100,7 +100,8 @@ test("the values of the hardware axes are parsed", () => {
   const [cuda] = axes;
   if (cuda?.kind !== "accel") throw new Error("cuda is first");
   const known = findCompatPackage("12.6");
-  expect(cuda.values.map(({ driver }) => driver)).toEqual([
+  const toolkits = cuda.values.map(({ gpu }) => gpu?.toolkit ?? {});
+  expect(toolkits.map((toolkit) => ("driver" in toolkit ? toolkit.driver : null))).toEqual([
     { mode: "bundled", version: "396.44" },
     { mode: "host", minimum: "525.60.13" },
     { mode: "compat", package: known?.libcuda, cuda: "12.6", branches: known?.branches, onPath: "never" },

@@ -1,9 +1,34 @@
 /** Makes a Dockerfile compile for the GPUs of a build argument: in place of the GPUs that it names, or by a variable that its tool reads. */
 
+import type { HostFacts } from "../../host/facts.ts";
+import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
+import { nvidiaAxis } from "../matrix/nvidia-axis.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import { targetsIn } from "./gpu-targets.ts";
+import { proposeComputes } from "./nvidia-computes.ts";
 import { assignmentsOf, type Placed, type Reading, type Tool } from "./reading.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
+import type { ProposedGpus } from "./write-matrix.ts";
+
+/** Proposes the GPU axes for a Dockerfile, and changes the draft; null for a Dockerfile without a known toolkit. */
+export function proposeCuda(
+  reading: Reading,
+  draft: Draft,
+  hosts: readonly HostFacts[],
+): ProposedGpus | null {
+  const [release] = reading.stages.flatMap(({ ref }) => {
+    const base = ref.ok ? readBaseToolkit(ref.value) : null;
+    return (base?.vendor === "nvidia" && nvidiaAxis.releaseOf(base.version ?? "")) || [];
+  });
+  if (release === undefined) return null;
+  const { args, named } = varyGpu(reading, draft);
+  const computes = proposeComputes(hosts, named, release);
+  return {
+    args,
+    accel: `cuda: [{ toolkit: "${release}", driver: { mode: host } }]`,
+    computes: Object.keys(args).length > 0 ? computes : [computes],
+  };
+}
 
 interface GpuVariation {
   readonly args: ArgumentTemplates;
@@ -34,7 +59,7 @@ const gencode =
   /(?:\s*(?:--?gpu-architecture|--?gencode|-arch)(?:=|\s+)["']?(?:arch=)?(?:sm|compute)_\d+[af]?(?:,code=\[?[\w,]+\]?)?["']?)+/g;
 
 /** Changes the draft. A Dockerfile without a step that compiles stays. */
-export function varyGpu(reading: Reading, draft: Draft): GpuVariation {
+function varyGpu(reading: Reading, draft: Draft): GpuVariation {
   const found = [
     ...listed(reading, draft, "TORCH_CUDA_ARCH_LIST"),
     ...listed(reading, draft, "CMAKE_CUDA_ARCHITECTURES"),
