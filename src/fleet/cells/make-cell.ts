@@ -3,7 +3,7 @@
 import { InternalError } from "../../errors.ts";
 import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
-import { type CpuRequirement, keyed, noGpus, type Requirement } from "../../lock/requirement.ts";
+import { type CpuRequirement, noGpus, type Requirement } from "../../lock/requirement.ts";
 import { slug } from "../../oci/slug.ts";
 import { answerAbout, type ByCode } from "../matrix/gpu-axes.ts";
 import type { AccelValue, AxisValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
@@ -76,14 +76,11 @@ export const requirementOf = oncePerHardware(
 );
 
 const gpuNeeds: ByCode<Pick<Requirement, "cuda" | "rocm">> = {
-  nvidia: ({ toolkit: { release, driver, require }, targets }) =>
-    keyed.nvidia({
-      toolkit: release,
-      code: targets.map(formatGpuTarget),
-      driver,
-      ...(require === null ? {} : { require }),
-    }),
-  amd: ({ toolkit: { release }, targets }) => keyed.amd({ release, code: targets }),
+  nvidia: ({ toolkit: { release, driver, require }, targets }) => {
+    const code = targets.map(formatGpuTarget);
+    return { cuda: { toolkit: release, code, driver, ...(require === null ? {} : { require }) } };
+  },
+  amd: ({ toolkit: { release }, targets }) => ({ ...noGpus, rocm: { release, code: targets } }),
 };
 
 /** Features of the march less its `without`, plus what the base image's own binaries need. */
