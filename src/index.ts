@@ -179,9 +179,9 @@ export type {
 export type { Expectation, WrittenWord } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
-export type { FatbinCompression } from "./inspect/gpu/fatbin.ts";
-export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
-export type { ModuleFacts } from "./inspect/gpu/loadable-modules.ts";
+export type { FatbinCompression } from "./inspect/nvidia/fatbin.ts";
+export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/nvidia/gpu-inspection.ts";
+export type { ModuleFacts } from "./inspect/nvidia/loadable-modules.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";

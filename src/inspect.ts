@@ -22,8 +22,8 @@ export type {
 } from "./inspect/expect/expectation-rules.ts";
 export type { Expectation, WrittenWord } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
-export type { FatbinCompression } from "./inspect/gpu/fatbin.ts";
-export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
+export type { FatbinCompression } from "./inspect/nvidia/fatbin.ts";
+export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/nvidia/gpu-inspection.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";

@@ -8,7 +8,7 @@ import type { ImageInspection } from "../inspect/inspection.ts";
 import type { CompatPath } from "../inspect/loader/compat-path.ts";
 import type { AmdCode, AmdTargetCount } from "../inspect/amd/amd-inspection.ts";
 import type { ImageAmd } from "../inspect/amd/amd-libraries.ts";
-import type { GpuCode, TargetCount } from "../inspect/gpu/gpu-inspection.ts";
+import type { GpuCode, TargetCount } from "../inspect/nvidia/gpu-inspection.ts";
 import type { Style } from "./report/style.ts";
 import { groupBy } from "../io/collections.ts";
 import { count, formatTable } from "../io/table.ts";

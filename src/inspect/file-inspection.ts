@@ -8,9 +8,9 @@ import type { CpuCode } from "./cpu/cpu-code.ts";
 import type { CpuNeed } from "./cpu/cpu-need.ts";
 import type { ElfDynamic } from "./elf/dynamic.ts";
 import { isElf } from "./elf/elf.ts";
-import { isContainer } from "./gpu/fatbin.ts";
-import type { GpuCode } from "./gpu/gpu-inspection.ts";
-import { readPtxEntry } from "./gpu/ptx-versions.ts";
+import { isContainer } from "./nvidia/fatbin.ts";
+import type { GpuCode } from "./nvidia/gpu-inspection.ts";
+import { readPtxEntry } from "./nvidia/ptx-versions.ts";
 
 export interface FileInspection {
   /** Bytes. */

@@ -17,9 +17,9 @@ import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
 import { hiddenPayloads } from "./elf/hidden-payloads.ts";
 import { forwardBranches, readGnuNotes, readNotes } from "./elf/notes.ts";
 import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
-import { gpuCodeSearch } from "./gpu/find-gpu-code.ts";
-import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
-import { readPtxEntry } from "./gpu/ptx-versions.ts";
+import { gpuCodeSearch } from "./nvidia/find-gpu-code.ts";
+import { createGpuTally, type GpuCode } from "./nvidia/gpu-inspection.ts";
+import { readPtxEntry } from "./nvidia/ptx-versions.ts";
 
 const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.x86]: "x86",

@@ -6,9 +6,9 @@ import type { ImageAmd } from "./amd/amd-libraries.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
 import { atLeast, type ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
-import { decidedFloor, measureFloor } from "./gpu/driver-floor.ts";
-import { gpuChoices } from "./gpu/gpu-choices.ts";
-import { applicationFiles, cudaTargets, type ImageGpu } from "./gpu/gpu-inspection.ts";
+import { decidedFloor, measureFloor } from "./nvidia/driver-floor.ts";
+import { gpuChoices } from "./nvidia/gpu-choices.ts";
+import { applicationFiles, cudaTargets, type ImageGpu } from "./nvidia/gpu-inspection.ts";
 import type { ImageDriver } from "./loader/compat-path.ts";
 
 /** An unknown part is null, with the reason in `undecided`. */

@@ -14,8 +14,8 @@ import {
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { targetsOfAll } from "../amd/amd-libraries.ts";
-import type { LibraryFile } from "../gpu/driver-files.ts";
-import { decidedFloor, type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
+import type { LibraryFile } from "../nvidia/driver-files.ts";
+import { decidedFloor, type MeasuredFloor, measureFloor } from "../nvidia/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
 import type { CompatPath } from "../loader/compat-path.ts";

@@ -6,7 +6,7 @@ import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu
 import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
 import { amdLibraries, amdTargets, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
 import { type GpuVendor, type InspectedFile, mayHideGpuCode } from "../file-inspection.ts";
-import { cudaTargets, isPtx } from "../gpu/gpu-inspection.ts";
+import { cudaTargets, isPtx } from "../nvidia/gpu-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";

@@ -6,7 +6,7 @@ import { suggestMarch } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { didYouMean, suggest } from "../../io/suggest.ts";
 import { type Check, type Operator, targetIsNowhere, targetIsThere } from "./word-checks.ts";
-import { isPtx } from "../gpu/gpu-inspection.ts";
+import { isPtx } from "../nvidia/gpu-inspection.ts";
 import { type ExpectationWord, expectationWords, isExpectationWord } from "./expectation-words.ts";
 
 export interface Expectations {

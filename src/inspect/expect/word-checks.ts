@@ -10,7 +10,7 @@ import { count } from "../../io/table.ts";
 import { amdLibraries, amdOf, amdTargets } from "../amd/amd-libraries.ts";
 import { atLeast, type FeatureNeed } from "../cpu/cpu-need.ts";
 import { type GpuVendor, type InspectedFile, mayHideGpuCode } from "../file-inspection.ts";
-import { applicationFiles, cudaTargets, gpuOf } from "../gpu/gpu-inspection.ts";
+import { applicationFiles, cudaTargets, gpuOf } from "../nvidia/gpu-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 
 export type Operator = "" | "<=" | ">=" | "==";

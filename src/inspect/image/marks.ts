@@ -3,7 +3,7 @@
 import { bundleMagic } from "../amd/bundle.ts";
 import { compressedMagic, isCompressedBundle } from "../amd/compressed-bundle.ts";
 import { elfMachine, elfType } from "../elf/elf.ts";
-import { containerMagic } from "../gpu/fatbin.ts";
+import { containerMagic } from "../nvidia/fatbin.ts";
 import { u16, u32 } from "../little-endian.ts";
 import { type Chunks, createChunkReader } from "./chunks.ts";
 
