@@ -3,9 +3,9 @@
 import type { Problem } from "../../errors.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
-import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
+import type { CudaRequirement, GpuVendor, RocmRequirement } from "../../lock/requirement.ts";
 import { amdLibraries, amdTargets, coversAmd, servesTarget } from "../amd/amd-libraries.ts";
-import { type GpuVendor, type InspectedFile, mayHideGpuCode } from "../file-inspection.ts";
+import { type InspectedFile, mayHideGpuCode } from "../file-inspection.ts";
 import { cudaTargets, isPtx } from "../nvidia/gpu-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { compiledOf } from "./cpu-use.ts";
@@ -48,7 +48,7 @@ export const cudaCode = (requires: CudaRequirement): CodeOf => ({
   isFound: isFoundNvidia,
   compiler: /\/(?:lib(?:nvrtc|nvJitLink|nvvm|nvptxcompiler)[\w.-]*\.so[\d.]*|nvcc|ptxas|cicc)$/,
   hasUnknown: ({ gpu }) => gpu !== null && gpu.unknownKinds.length > 0,
-  vendor: "cuda",
+  vendor: "nvidia",
   flags: "{{gpu.gencode}}",
   countsOf: ({ gpu }) => (gpu?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`),
 });
