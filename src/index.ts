@@ -163,7 +163,7 @@ export type {
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { HostChoice } from "./host/probe.ts";
 export type { ManyHosts, MoreHosts } from "./host/read-host-files.ts";
-export type { Statement } from "./inspect/adopt/adopted-image.ts";
+export type { Statement } from "./inspect/adopt/adopted-side.ts";
 export type { AmdCode, AmdTargetCount } from "./inspect/amd/amd-inspection.ts";
 export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";
 export type { Checksums } from "./inspect/checksums.ts";

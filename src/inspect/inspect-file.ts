@@ -111,14 +111,14 @@ async function inspectElf(
     unopened.push(`${cpu.unknownInstructions}${unreadForCpu.instructions}`);
   const notes = readNotes(source, elf);
   const branches = forwardBranches(notes);
-  const rocm = compilerRelease(source, elf);
+  const release = compilerRelease(source, elf);
   return {
     size: source.size,
     checksums: await checksumsOf(source, mayBePackaged),
     program: {
       ...{ machine: machineName(elf), ...readDynamic(source, elf), ...readGnuNotes(notes) },
       ...(branches === null ? {} : { branches }),
-      ...(rocm === null ? {} : { rocm }),
+      ...(release === null ? {} : { rocm: release }),
     },
     cpu,
     ...code,

@@ -2,7 +2,7 @@
 
 import { levelNeeded } from "../hardware/cpu-levels.ts";
 import type { OnPath } from "../lock/requirement.ts";
-import type { ImageAmd } from "./amd/amd-libraries.ts";
+import { type ImageAmd, undecidedAmd } from "./amd/amd-libraries.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
 import { atLeast, type ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
@@ -66,18 +66,6 @@ function unreadMachines(files: readonly InspectedFile[], { architecture }: Image
   return [`code for ${names.join(", ")} is not read: what it needs of a CPU is unknown`];
 }
 
-function unreadAmd(files: readonly InspectedFile[], amd: ImageAmd | null): readonly string[] {
-  const unknown = amd?.unknown ?? [];
-  return [
-    ...(unknown.length === 0
-      ? []
-      : [`GPU code for AMD that is not known (${unknown.join(", ")}): more targets may be there`]),
-    ...(files.some(({ amd: code }) => (code?.damage ?? []).length > 0)
-      ? ["GPU code for AMD that was not read: more targets may be there"]
-      : []),
-  ];
-}
-
 /** The application's files with GPU code, as {@link measureFloor} takes them. */
 export function holdersOf(files: readonly InspectedFile[]) {
   return applicationFiles(files).map((file) => {
@@ -109,7 +97,7 @@ export function requirementOf(
   const choices = gpuChoices(holders, driver);
   const features = Object.keys(cpu.features).filter((name) => atLeast(cpu.features[name], "compiledFor"));
   const compiledFor = features.filter((name) => cpu.features[name] === "compiledFor");
-  const undecided = [...unreadMachines(files, cpu), ...unreadAmd(files, amd)];
+  const undecided = [...unreadMachines(files, cpu), ...undecidedAmd(files, amd)];
   const chosen = "unknown" in choices ? [] : choices.choices;
   if (floor !== null && "unknown" in floor && chosen.length === 0)
     undecided.push("unknown" in choices ? `${floor.unknown}: ${choices.unknown}` : floor.unknown);
