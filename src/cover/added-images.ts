@@ -1,6 +1,13 @@
 /** Adds the cells of `--what-if add:` to a fleet, as a matrix with these values would make them. */
 
-import { type CpuRequirement, hasGpuCode, vendorNames } from "../lock/requirement.ts";
+import {
+  answerOf,
+  type BySide,
+  type CpuRequirement,
+  hasGpuCode,
+  sidesOf,
+  vendorNames,
+} from "../lock/requirement.ts";
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -121,20 +128,34 @@ function accelOf(axes: Axes, images: readonly LockedImage[], what: string): Acce
   const axis = accelAxis(images);
   const label = axes[axis];
   if (label === undefined) return null;
-  const known = images.find((image) => image.axes[axis] === label)?.requires;
-  const parsed =
-    axis === "cuda"
-      ? parseCudaValue(known?.cuda?.toolkit ?? label, at)
-      : parseAccelValue(entryOf(label, known), at);
-  const value = required<AccelValue>(parsed, what);
-  const cuda = known?.cuda ?? null;
-  return cuda === null ? value : { ...value, driver: cuda.driver, require: cuda.require ?? null };
+  const [side] = images
+    .filter((image) => image.axes[axis] === label)
+    .slice(0, 1)
+    .flatMap(({ requires }) => sidesOf(requires));
+  const known = side === undefined ? null : answerOf(knownAccel, side);
+  const parsed = {
+    cuda: () => parseCudaValue(known?.version ?? label, at),
+    accel: () => parseAccelValue(known?.entry ?? entryOf(label), at),
+  };
+  return { ...required<AccelValue>(parsed[axis](), what), ...known?.kept };
 }
 
-/** A value of the axis `accel`: the toolkit of the fleet's own images, else that of the label `cuda-12.8.1`. */
-function entryOf(label: string, known: LockedImage["requires"] | undefined): AccelInput {
-  if (known?.cuda != null) return { cuda: known.cuda.toolkit };
-  if (known?.rocm != null) return { rocm: known.rocm.release };
+interface KnownAccel {
+  readonly version: string;
+  readonly entry: AccelInput;
+  readonly kept: Partial<AccelValue>;
+}
+
+/** The accelerator of the fleet's own image. */
+const knownAccel: BySide<KnownAccel> = {
+  nvidia: ({ toolkit, driver, require = null }) => {
+    return { version: toolkit, entry: { cuda: toolkit }, kept: { driver, require } };
+  },
+  amd: ({ release }) => ({ version: release, entry: { rocm: release }, kept: {} }),
+};
+
+/** A value of the axis `accel` by its label: `cuda-12.8.1`. */
+function entryOf(label: string): AccelInput {
   const [, vendor, version] = /^(cuda|rocm)-(.*)$/.exec(label) ?? [];
   return vendor === undefined || version === undefined ? label : { [vendor]: version };
 }
