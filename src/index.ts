@@ -187,7 +187,8 @@ export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image
 export type { OpenedFile } from "./inspect/image/opened-file.ts";
 export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
 export type { ImageInspection, ImageLayer } from "./inspect/inspection.ts";
-export type { MeasuredChoice, MeasuredDriver, MeasuredRequirement } from "./inspect/measured-requirement.ts";
+export type { MeasuredChoice, MeasuredRequirement } from "./inspect/measured-requirement.ts";
+export type { MeasuredDriver } from "./inspect/nvidia/measured-cuda.ts";
 export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
 export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";

@@ -95,13 +95,13 @@ export const headBytes = 4096;
  */
 export const holdsCodeFrom = 512;
 
+/** Tells whether a file begins as each vendor's GPU code does. */
+const beginsAs = {
+  nvidia: (head) => isContainer(head) || readPtxEntry(head) !== null,
+  amd: (head) => isBundle(head) || isCompressedBundle(head),
+} as const satisfies Record<GpuVendor, (head: Uint8Array) => boolean>;
+
 /** Tells from its head whether a file holds code itself. */
 export function holdsCode(head: Uint8Array): boolean {
-  return (
-    isElf(head) ||
-    isContainer(head) ||
-    isBundle(head) ||
-    isCompressedBundle(head) ||
-    readPtxEntry(head) !== null
-  );
+  return isElf(head) || gpuVendors.some((vendor) => beginsAs[vendor](head));
 }

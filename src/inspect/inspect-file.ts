@@ -12,7 +12,7 @@ import { answeringExports, importedFunctions } from "./cpu/asking-links.ts";
 import { codeRegions } from "./cpu/regions.ts";
 import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
-import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
+import { type Elf, elfMachine, elfType, isGpuMachine, readElf } from "./elf/elf.ts";
 import { hiddenPayloads } from "./elf/hidden-payloads.ts";
 import { forwardBranches, readGnuNotes, readNotes } from "./elf/notes.ts";
 import {
@@ -47,8 +47,7 @@ export async function inspectFile(
 ): Promise<FileInspection | null> {
   const head = source.read(0, headBytes);
   const elf = readElf(source);
-  if (elf !== null && elf.machine !== elfMachine.cuda && elf.machine !== elfMachine.amdgpu)
-    return inspectElf(source, elf, mayBePackaged);
+  if (elf !== null && !isGpuMachine(elf.machine)) return inspectElf(source, elf, mayBePackaged);
   const found = ptxCode(head, source.size) ?? findCode(source, elf);
   if (codesIn(found).length === 0) return null;
   return {

@@ -8,9 +8,9 @@ import type { CudaRequirement, DriverRequirement } from "../../lock/requirement.
 import { requireOf } from "../../resolve/check-image.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import type { ImageInspection } from "../inspection.ts";
-import { holdersOf, type MeasuredDriver, undecidedPath } from "../measured-requirement.ts";
 import { decidedFloor, loadedFiles, measureFloor } from "../nvidia/driver-floor.ts";
 import { cudaTargets } from "../nvidia/gpu-inspection.ts";
+import { holdersOf, type MeasuredDriver, undecidedPath } from "../nvidia/measured-cuda.ts";
 import { type AdoptedSide, type AskedImage, choiceNote, noSide, type Statement } from "./adopted-side.ts";
 
 export function adoptNvidia({ opened, inspection, statement }: AskedImage): AdoptedSide {

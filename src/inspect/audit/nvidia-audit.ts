@@ -7,9 +7,9 @@ import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu
 import type { CudaRequirement, OnPath } from "../../lock/requirement.ts";
 import type { ImageInspection } from "../inspection.ts";
 import type { CompatPath } from "../loader/compat-path.ts";
-import { holdersOf } from "../measured-requirement.ts";
 import type { LibraryFile } from "../nvidia/driver-files.ts";
 import { decidedFloor, type MeasuredFloor, measureFloor } from "../nvidia/driver-floor.ts";
+import { holdersOf } from "../nvidia/measured-cuda.ts";
 import { auditCode, type CodeRules, type GpuAudit } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
 import { toolkitLies } from "./toolkit-lies.ts";
