@@ -29,7 +29,7 @@ interface GpuLines {
 }
 
 /** The words of each vendor's GPU code. */
-const gpuLines = { nvidia: nvidiaLines, amd: amdLines } as const satisfies Record<GpuVendor, GpuLines>;
+const gpuLines: Readonly<Record<GpuVendor, GpuLines>> = { nvidia: nvidiaLines, amd: amdLines };
 const rows = gpuVendors.map((vendor) => gpuLines[vendor]);
 
 const mostFiles = 12;

@@ -112,11 +112,11 @@ export interface ClassDemand extends Demand {
 }
 
 /** The GPUs of each vendor that cells are suggested for, by their values of the compute axis; null for an unknown one. */
-const computes = {
+const computes: Readonly<Record<GpuVendor, (facts: HostFacts) => readonly (string | null)[]>> = {
   nvidia: ({ nvidia }) => nvidia?.gpus.map(({ compute }) => compute) ?? [],
   // No cell is suggested for them.
   amd: () => [],
-} as const satisfies Record<GpuVendor, (facts: HostFacts) => readonly (string | null)[]>;
+};
 
 export function computesOf(facts: HostFacts): readonly (string | null)[] {
   return gpuVendors.flatMap((vendor) => computes[vendor](facts));

@@ -238,7 +238,7 @@ interface SideDescription extends Pick<ClassDescription, "gpus" | "driver"> {
   readonly cudaVersion?: string | null;
 }
 
-const describeSide = {
+const describeSide: Readonly<Record<GpuVendor, (facts: HostFacts) => SideDescription>> = {
   nvidia: ({ nvidia }) => ({
     gpus: nvidia?.gpus.map(({ compute, class: kind }) => ({ compute, class: kind })) ?? [],
     driver: nvidia?.driver ?? null,
@@ -248,11 +248,11 @@ const describeSide = {
     gpus: amdGpusOf(amd ?? { gpus: [] }).judged.map(({ target }) => ({ compute: target, class: "amd" })),
     driver: amd?.driver == null ? null : `amdgpu ${amd.driver}`,
   }),
-} satisfies Record<GpuVendor, (facts: HostFacts) => SideDescription>;
+};
 
 function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): ClassDescription {
   const { platform, cpu, problems } = facts;
-  const sides = gpuVendors.map((vendor): SideDescription => describeSide[vendor](facts));
+  const sides = gpuVendors.map((vendor) => describeSide[vendor](facts));
   const gpus = sides.flatMap((side) => side.gpus);
   const [driver = null] = sides.flatMap((side) => side.driver ?? []);
   const [cudaVersion = null] = sides.flatMap((side) => side.cudaVersion ?? []);

@@ -56,14 +56,16 @@ export const unreadForCpu = {
   instructions: " unknown instructions inside functions",
 } as const;
 
+interface CodeKeys extends Record<GpuVendor, "gpu" | "amd"> {
+  readonly nvidia: "gpu";
+  readonly amd: "amd";
+}
+
 /** The key of each vendor's GPU code in a file, and in an image. */
-export const codeKeys = { nvidia: "gpu", amd: "amd" } as const satisfies Record<
-  GpuVendor,
-  keyof FileInspection
->;
+export const codeKeys: CodeKeys = { nvidia: "gpu", amd: "amd" };
 
 /** The GPU code of each vendor in a file. */
-export type GpuCodes = Pick<FileInspection, (typeof codeKeys)[GpuVendor]>;
+export type GpuCodes = Pick<FileInspection, CodeKeys[GpuVendor]>;
 
 export const noCode: GpuCodes = { gpu: null, amd: null };
 
@@ -96,10 +98,10 @@ export const headBytes = 4096;
 export const holdsCodeFrom = 512;
 
 /** Tells whether a file begins as each vendor's GPU code does. */
-const beginsAs = {
+const beginsAs: Readonly<Record<GpuVendor, (head: Uint8Array) => boolean>> = {
   nvidia: (head) => isContainer(head) || readPtxEntry(head) !== null,
   amd: (head) => isBundle(head) || isCompressedBundle(head),
-} as const satisfies Record<GpuVendor, (head: Uint8Array) => boolean>;
+};
 
 /** Tells from its head whether a file holds code itself. */
 export function holdsCode(head: Uint8Array): boolean {

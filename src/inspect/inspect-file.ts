@@ -61,19 +61,17 @@ export async function inspectFile(
   };
 }
 
-interface CodeSearch<Code> {
-  readonly patterns: readonly CodePattern[];
-  readonly result: () => Code;
-}
+type CodeSearch = (
+  source: ByteSource,
+  elf: Elf | null,
+  place: (at: number) => string,
+) => { readonly patterns: readonly CodePattern[]; readonly result: () => GpuCodes["gpu"] | GpuCodes["amd"] };
 
 /** The search for each vendor's code in a file. */
-const searches: {
-  readonly [V in GpuVendor]: (
-    source: ByteSource,
-    elf: Elf | null,
-    place: (at: number) => string,
-  ) => CodeSearch<GpuCodes[(typeof codeKeys)[V]]>;
-} = { nvidia: (source, _, place) => gpuCodeSearch(source, place), amd: amdCodeSearch };
+const searches: Readonly<Record<GpuVendor, CodeSearch>> = {
+  nvidia: (source, _, place) => gpuCodeSearch(source, place),
+  amd: amdCodeSearch,
+};
 
 /** The GPU code of a file, of all vendors, in one pass. */
 export function findCode(source: ByteSource, elf: Elf | null): GpuCodes {

@@ -23,7 +23,7 @@ interface VendorCode {
   readonly unknownText: string;
 }
 
-export const vendorCode = {
+export const vendorCode: Readonly<Record<GpuVendor, VendorCode>> = {
   nvidia: {
     libraries: (files) =>
       applicationFiles(files)
@@ -44,4 +44,4 @@ export const vendorCode = {
     unknownKinds: ({ amd }) => Object.keys(amd?.unknown ?? {}),
     unknownText: "GPU code that is not known",
   },
-} as const satisfies Record<GpuVendor, VendorCode>;
+};

@@ -115,7 +115,7 @@ function judgedPartOf({
 }
 
 /** The facts of each vendor that a rule asks for, and where those were read that a rule asks about. */
-const plainSides = {
+const plainSides: Readonly<Record<GpuVendor, (facts: HostFacts) => PlainSide>> = {
   nvidia: ({ nvidia }) => ({
     facts: nvidia && { nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } },
     sources: [],
@@ -125,7 +125,7 @@ const plainSides = {
     // A rule reads from these sources whether a driver has the GPUs.
     sources: amd == null ? [] : Object.entries(sources).filter(([fact]) => fact.startsWith("amd.")),
   }),
-} as const satisfies Record<GpuVendor, (facts: HostFacts) => PlainSide>;
+};
 
 interface PlainSide {
   readonly facts: Partial<HostFacts> | null | undefined;

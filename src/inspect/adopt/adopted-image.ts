@@ -44,13 +44,13 @@ export interface AdoptedImage {
 }
 
 /** How each vendor's code is adopted. */
-const sides = {
+const sides: Readonly<Record<GpuVendor, SideAdoption>> = {
   nvidia: { adopt: adoptNvidia, isThere: ({ requires }) => requires.cuda !== null },
   amd: {
     adopt: adoptAmd,
     isThere: ({ amd, files }, isBeside) => amd !== null && (!isBeside || hasRocmRuntime(files)),
   },
-} as const satisfies Record<GpuVendor, SideAdoption>;
+};
 
 /** Throws `ADOPT_UNDECIDED` if the files do not tell what a lock needs, and `AUDIT_…` if they contradict the statement. */
 export function adoptedImage(opened: OpenedImage, statement: Statement): AdoptedImage {

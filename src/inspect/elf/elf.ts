@@ -3,7 +3,7 @@
  * claim of the file goes into `damage` and throws nothing.
  */
 
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import type { GpuVendor } from "../../lock/requirement.ts";
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 
@@ -48,13 +48,10 @@ export const elfMachine = {
 } as const;
 
 /** The machine in each vendor's GPU code. */
-const gpuMachines = {
-  nvidia: elfMachine.cuda,
-  amd: elfMachine.amdgpu,
-} as const satisfies Record<GpuVendor, number>;
+const gpuMachines: Readonly<Record<GpuVendor, number>> = { nvidia: elfMachine.cuda, amd: elfMachine.amdgpu };
 
 export function isGpuMachine(machine: number): boolean {
-  return gpuVendors.some((vendor) => gpuMachines[vendor] === machine);
+  return Object.values(gpuMachines).includes(machine);
 }
 
 export const elfType = { relocatable: 1, executable: 2, shared: 3 } as const;

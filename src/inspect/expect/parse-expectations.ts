@@ -106,12 +106,12 @@ function parseWord(word: string): ParsedWord[] | Mistake {
 }
 
 /** The targets of a vendor that a word names; empty for another word. */
-const targetsIn = {
+const targetsIn: Readonly<Record<GpuVendor, (word: string) => readonly string[]>> = {
   nvidia: (word) =>
     (readTargets(/^\d{2,3}[af]?$/.test(word) ? `sm_${word}` : word) ?? []).map(formatGpuTarget),
   // A target that the tables have, in its canonical form.
   amd: (word) => (parseAmdTarget(word) === word ? [word] : []),
-} as const satisfies Record<GpuVendor, (word: string) => readonly string[]>;
+};
 
 function targetWord(vendor: GpuVendor, target: string, isThere: boolean): ParsedWord {
   const isMeant = (name: string) => name === target;
