@@ -22,14 +22,15 @@ export type {
 } from "./inspect/expect/expectation-rules.ts";
 export type { Expectation, WrittenWord } from "./inspect/expect/parse-expectations.ts";
 export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
-export type { FatbinCompression } from "./inspect/gpu/fatbin.ts";
-export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
+export type { FatbinCompression } from "./inspect/nvidia/fatbin.ts";
+export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/nvidia/gpu-inspection.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";
 export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
 export type { ImageInspection, ImageLayer } from "./inspect/inspection.ts";
-export type { MeasuredChoice, MeasuredDriver, MeasuredRequirement } from "./inspect/measured-requirement.ts";
+export type { MeasuredChoice, MeasuredRequirement } from "./inspect/measured-requirement.ts";
+export type { MeasuredDriver } from "./inspect/nvidia/measured-cuda.ts";
 export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
 export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";

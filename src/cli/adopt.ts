@@ -1,6 +1,7 @@
 /** `imgmatch adopt REF…`: write images that others built into a lock. */
 
 import { lockPath } from "../lock/lock.ts";
+import { answerOf, type BySide, sidesOf } from "../lock/requirement.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
@@ -44,13 +45,16 @@ async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise
   return exitCodes.ok;
 }
 
+const gpuWords: BySide<string> = {
+  nvidia: (cuda) => `CUDA ${[cuda, ...(cuda.or ?? [])].map(({ toolkit }) => toolkit).join(" or ")}`,
+  amd: ({ release, code }) => `ROCm ${release} (${code.join(" ")})`,
+};
+
 function adoptedLines({ cell, image, notes }: Adoption): readonly string[] {
-  const { cpu, cuda, rocm } = image.requires;
-  const toolkits = cuda === null ? ["none"] : [cuda, ...(cuda.or ?? [])].map(({ toolkit }) => toolkit);
-  const gpus = [
-    ...(cuda === null && rocm !== undefined ? [] : [`CUDA ${toolkits.join(" or ")}`]),
-    ...(rocm === undefined ? [] : [`ROCm ${rocm.release} (${rocm.code.join(" ")})`]),
-  ].join("  ");
-  const measured = describeMeasured(image) ?? `stated: ${cpu.march}`;
-  return [`${cell}  ${image.platform}  ${gpus}  CPU ${measured}`, ...notes.map((note) => `  note: ${note}`)];
+  const gpus = sidesOf(image.requires).map((side) => answerOf(gpuWords, side));
+  const measured = describeMeasured(image) ?? `stated: ${image.requires.cpu.march}`;
+  return [
+    `${cell}  ${image.platform}  ${gpus.join("  ") || "CUDA none"}  CPU ${measured}`,
+    ...notes.map((note) => `  note: ${note}`),
+  ];
 }

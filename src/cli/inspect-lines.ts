@@ -3,21 +3,34 @@
 import { formatPlace } from "../errors.ts";
 import type { ExpectationAnswer, UnmetExpectation } from "../inspect/expect/expectation-rules.ts";
 import { atLeast } from "../inspect/cpu/cpu-need.ts";
-import type { InspectedFile } from "../inspect/file-inspection.ts";
+import { codeKeys, codesIn, type InspectedFile } from "../inspect/file-inspection.ts";
 import type { ImageInspection } from "../inspect/inspection.ts";
 import type { CompatPath } from "../inspect/loader/compat-path.ts";
-import type { AmdCode, AmdTargetCount } from "../inspect/amd/amd-inspection.ts";
-import type { ImageAmd } from "../inspect/amd/amd-libraries.ts";
-import type { GpuCode, TargetCount } from "../inspect/gpu/gpu-inspection.ts";
 import type { Style } from "./report/style.ts";
-import { groupBy } from "../io/collections.ts";
+import { sum } from "../io/collections.ts";
 import { count, formatTable } from "../io/table.ts";
+import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { amdLines } from "./inspect-amd-lines.ts";
+import { nvidiaLines } from "./inspect-nvidia-lines.ts";
 
 interface InspectReport {
   /** Show every file. */
   readonly allFiles: boolean;
   readonly style: Style;
 }
+
+interface GpuLines {
+  readonly code: (file: InspectedFile) => readonly string[];
+  readonly targets: (inspection: ImageInspection) => readonly string[];
+  /** The cards that its libraries serve, as rows of a table. */
+  readonly cards: (inspection: ImageInspection) => readonly (readonly string[])[];
+  /** The needs from a driver, as rows of a table. */
+  readonly needs: (inspection: ImageInspection) => readonly (readonly string[])[];
+}
+
+/** The words of each vendor's GPU code. */
+const gpuLines: Readonly<Record<GpuVendor, GpuLines>> = { nvidia: nvidiaLines, amd: amdLines };
+const rows = gpuVendors.map((vendor) => gpuLines[vendor]);
 
 const mostFiles = 12;
 const mostUnopened = 12;
@@ -94,7 +107,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 
 /** Files with the most GPU modules come first, then those with the most CPU features. */
 function weight(file: InspectedFile): number {
-  return ((file.gpu?.modules ?? 0) + (file.amd?.modules ?? 0)) * 1000 + needed(file).length;
+  return sum(codesIn(file).map(({ modules }) => modules)) * 1000 + needed(file).length;
 }
 
 function needed({ answer }: InspectedFile): readonly string[] {
@@ -110,40 +123,11 @@ function cpuText(file: InspectedFile): string {
   return [names.join(" "), asks].filter(Boolean).join(", ") || "baseline";
 }
 
-function gpuText({ gpu, amd, sycl }: InspectedFile): string {
+function gpuText(file: InspectedFile): string {
   return [
-    ...(gpu === null ? [] : nvidiaTexts(gpu)),
-    ...(amd === null ? [] : amdTexts(amd)),
-    ...Object.keys(sycl).map((kind) => `sycl:${kind}`),
+    ...rows.flatMap(({ code }) => code(file)),
+    ...Object.keys(file.sycl).map((kind) => `sycl:${kind}`),
   ].join(" ");
-}
-
-function nvidiaTexts(gpu: GpuCode): readonly string[] {
-  const counted = ({ target, modules }: TargetCount): string =>
-    gpu.modules === 1 ? target : `${target}×${modules}`;
-  return [
-    ...(gpu.registers ? gpu.targets.map(counted) : []),
-    ...(gpu.registers ? gpu.embedded : gpu.targets).map((each) => `embedded:${counted(each)}`),
-    ...gpu.relocatable
-      .filter(({ target }) => target.startsWith("compute_"))
-      .map((each) => `rdc:${counted(each)}`),
-    ...gpu.lto.map(({ target }) => `lto:${target}`),
-    ...gpu.unknown.map(({ kind }) => `unknown kind ${kind}`),
-    ...((gpu.compression.zstd ?? 0) > 0 ? ["zstd"] : []),
-  ];
-}
-
-function amdTexts(amd: AmdCode): readonly string[] {
-  return [
-    ...amd.targets.map((each) => (amd.modules === 1 ? amdName(each) : `${amdName(each)}×${each.modules}`)),
-    ...(amd.unlinked > 0 ? ["not linked"] : []),
-    ...Object.keys(amd.unknown).map((what) => `unknown ${what}`),
-  ];
-}
-
-/** Generic targets have version 1 so far. */
-function amdName({ target, version }: Pick<AmdTargetCount, "target" | "version">): string {
-  return version === null || version <= 1 ? target : `${target} (version ${version})`;
 }
 
 function driverLines({ driver }: ImageInspection): readonly string[] {
@@ -182,12 +166,11 @@ function unopenedLines(unopened: ImageInspection["unopened"], allFiles: boolean)
 }
 
 function needLines(inspection: ImageInspection): readonly string[] {
-  const { requires, cpu, amd } = inspection;
+  const { requires, cpu } = inspection;
   const none = isUnread(inspection) ? "unknown" : "none beyond the baseline";
   const mayUse = Object.entries(cpu.features)
     .filter(([, use]) => use === "mayBeUsed")
     .map(([name]) => name);
-  const { cuda } = requires;
   const { compiledFor } = requires.cpu;
   const proved = requires.cpu.features.filter((name) => !compiledFor.includes(name));
   return formatTable([
@@ -198,66 +181,16 @@ function needLines(inspection: ImageInspection): readonly string[] {
     ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
     ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),
     ["GPU code", codeText(inspection)],
-    ...(amd === null ? [] : cardLines(amd)),
-    ...(cuda === null
-      ? []
-      : [
-          ["toolkit", cuda.toolkit ?? "unknown"],
-          ["driver", `${driverText(cuda.driver)}${cuda.raisedBy === null ? "" : ` (${cuda.raisedBy})`}`],
-        ]),
-    ...requires.choices.cuda.map(({ by, toolkit, driver, code }) => [
-      `by ${by}`,
-      `CUDA ${toolkit}, driver ${driverText(driver)}: ${code.join(" ")}`,
-    ]),
+    ...rows.flatMap(({ cards }) => cards(inspection)),
+    ...rows.flatMap(({ needs }) => needs(inspection)),
     ...requires.choices.cpu.map(({ by, features }) => [`by ${by}`, features.join(" ") || "every CPU"]),
     ...requires.undecided.map((text) => ["not decided", text]),
   ]);
 }
 
-function compatText({ minimum, onPath, package: version }: Extract<Driver, { mode: "compat" }>): string {
-  const carried = `its forward-compatibility package ${version}`;
-  const floor = minimum === null ? "" : `at least ${minimum}, `;
-  switch (onPath) {
-    case "always":
-      return `${version}, or an older one that ${carried} supports: the package comes first`;
-    case "cache":
-      return `${floor}and none newer than ${version} where the container runtime keeps the order of ld.so.conf: ${carried} comes first`;
-    case "never":
-      return `${floor}${floor === "" ? "" : "or "}older where the container runtime loads ${carried}`;
-    case null:
-      return `${floor}or as ${carried} has it where that is loaded`;
-  }
-}
-
-type Driver = NonNullable<NonNullable<ImageInspection["requires"]["cuda"]>["driver"]>;
-
-function codeText({ gpu, amd, files }: ImageInspection): string {
-  const targets = [...(gpu?.targets ?? []).map(({ target }) => target), ...(amd?.targets ?? []).map(amdName)];
-  const sycl = [...new Set(files.flatMap((file) => Object.keys(file.sycl)))].map((kind) => `sycl:${kind}`);
-  return [...targets, ...sycl].join(" ") || (gpu === null && amd === null ? "none" : "unknown");
-}
-
-/** Cards that all libraries have code for, and other cards with the first library without it. */
-function cardLines({ cards }: ImageAmd): readonly (readonly string[])[] {
-  const groups = groupBy(cards, ({ without }) => without.join("\n"));
-  const names = (of: readonly { readonly target: string }[]) => of.map(({ target }) => target).join(" ");
-  const served = groups.get("") ?? [];
-  groups.delete("");
-  return [
-    ["AMD cards", names(served) || "none that all its libraries have code for"],
-    ...[...groups.values()].map((of) => {
-      const [first, ...more] = of[0]?.without ?? [];
-      return [
-        "AMD, partly",
-        `${names(of)}: no code in ${first}${more.length === 0 ? "" : ` and ${more.length} more`}`,
-      ];
-    }),
-  ];
-}
-
-function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["driver"]): string {
-  if (driver === null) return "unknown";
-  if (driver.mode === "bundled") return `exactly ${driver.version} (bundled)`;
-  if (driver.mode === "compat") return compatText(driver);
-  return `at least ${driver.minimum}`;
+function codeText(inspection: ImageInspection): string {
+  const targets = rows.flatMap((row) => row.targets(inspection));
+  const sycl = [...new Set(inspection.files.flatMap((file) => Object.keys(file.sycl)))];
+  const isThere = gpuVendors.some((vendor) => inspection[codeKeys[vendor]] !== null);
+  return [...targets, ...sycl.map((kind) => `sycl:${kind}`)].join(" ") || (isThere ? "unknown" : "none");
 }

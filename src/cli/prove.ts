@@ -92,10 +92,14 @@ function proveLines(answer: ProveAnswer, style: Style): readonly string[] {
   return [
     ...(nvidia === null ? [] : moduleLines(nvidia, answer.modules, style)),
     ...(leftOut.length === 0 ? [] : [`not loaded: ${leftOut.join(", ")}: none stands by itself in 4 MiB`]),
-    ...(cpu === null ? [] : [`CPU    ${cpu.model ?? "unknown"}, ${cpu.level ?? "unknown"}`]),
+    ...(cpu === null ? [] : [`CPU    ${known(cpu.model)}, ${known(cpu.level)}`]),
     ...resultTable(["variant", "imgmatch", "its probe"], variants.map(variantRow), style),
     `${agreed} of ${count(decided(answer).length, "answer")} agreed${open === 0 ? "" : `, ${open} undecided`}`,
   ];
+}
+
+function known(fact: string | null): string {
+  return fact ?? "unknown";
 }
 
 function moduleLines(nvidia: NvidiaFacts, modules: ProveAnswer["modules"], style: Style): readonly string[] {
@@ -110,8 +114,8 @@ function moduleLines(nvidia: NvidiaFacts, modules: ProveAnswer["modules"], style
     ]),
   );
   return [
-    `driver ${nvidia.driver ?? "unknown"}, CUDA ${nvidia.cuda ?? "unknown"}`,
-    ...nvidia.gpus.map(({ name, compute }) => `GPU    ${name ?? "unknown"}, ${compute ?? "unknown"}`),
+    `driver ${known(nvidia.driver)}, CUDA ${known(nvidia.cuda)}`,
+    ...nvidia.gpus.map(({ name, compute }) => `GPU    ${known(name)}, ${known(compute)}`),
     ...(modules.length === 0 ? ["no GPU code that a driver loads"] : []),
     ...resultTable(["target", "version", "GPU", "imgmatch", "driver"], rows, style),
   ];

@@ -1,6 +1,14 @@
 /** Adds the cells of `--what-if add:` to a fleet, as a matrix with these values would make them. */
 
-import { type CpuRequirement, hasGpuCode, vendorNames } from "../lock/requirement.ts";
+import {
+  answerOf,
+  type CpuRequirement,
+  hasGpuCode,
+  releaseOf,
+  sideKeys,
+  sidesOf,
+  vendorNames,
+} from "../lock/requirement.ts";
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -123,18 +131,22 @@ function accelOf(axes: Axes, images: readonly LockedImage[], what: string): Acce
   const label = axes[axis];
   if (label === undefined) return null;
   const known = images.find((image) => image.axes[axis] === label)?.requires;
-  const parsed =
-    axis === "cuda"
-      ? parseCudaValue(known?.cuda?.toolkit ?? label, at)
-      : parseAccelValue(entryOf(label, known), at);
-  const value = required<AccelValue>(parsed, what);
+  const [side] = known === undefined ? [] : sidesOf(known);
+  const release = side === undefined ? undefined : answerOf(releaseOf, side);
+  const parsed = {
+    cuda: () => parseCudaValue(release ?? label, at),
+    accel: () =>
+      parseAccelValue(
+        side === undefined ? entryOf(label) : ({ [sideKeys[side.vendor]]: release } as AccelInput),
+        at,
+      ),
+  };
+  const value = required<AccelValue>(parsed[axis](), what);
   return known === undefined ? value : keepNeeds(value, known);
 }
 
-/** A value of the axis `accel`: the toolkit of the fleet's own images, else that of the label `cuda-12.8.1`. */
-function entryOf(label: string, known: LockedImage["requires"] | undefined): AccelInput {
-  if (known?.cuda != null) return { cuda: known.cuda.toolkit };
-  if (known?.rocm != null) return { rocm: known.rocm.release };
+/** A value of the axis `accel` by its label: `cuda-12.8.1`. */
+function entryOf(label: string): AccelInput {
   const [, vendor, version] = /^(cuda|rocm)-(.*)$/.exec(label) ?? [];
   return vendor === undefined || version === undefined ? label : { [vendor]: version };
 }

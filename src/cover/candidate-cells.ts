@@ -1,6 +1,7 @@
 /** Lists the cells that a matrix could have, also with values of host classes, and ranks them for each class. */
 
-import { hasGpuCode } from "../lock/requirement.ts";
+import type { HostFacts } from "../host/facts.ts";
+import { type GpuVendor, gpuVendors, hasGpuCode } from "../lock/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { computesBeside, isExcluded } from "../fleet/cells/expand.ts";
 import { makeCell } from "../fleet/cells/make-cell.ts";
@@ -110,6 +111,17 @@ export interface ClassDemand extends Demand {
   readonly open: boolean;
 }
 
+/** The GPUs of each vendor that cells are suggested for, by their values of the compute axis; null for an unknown one. */
+const computes: Readonly<Record<GpuVendor, (facts: HostFacts) => readonly (string | null)[]>> = {
+  nvidia: ({ nvidia }) => nvidia?.gpus.map(({ compute }) => compute) ?? [],
+  // No cell is suggested for them.
+  amd: () => [],
+};
+
+export function computesOf(facts: HostFacts): readonly (string | null)[] {
+  return gpuVendors.flatMap((vendor) => computes[vendor](facts));
+}
+
 export function demandsOf(
   matrix: Matrix,
   cells: CandidateMap,
@@ -119,7 +131,7 @@ export function demandsOf(
   const numbers = new Map(ids.map((id, index) => [id, index]));
   const { rank } = createResolver(plannedLock(matrix, [...cells.values()]));
   return classes.map(({ facts, names }): ClassDemand => {
-    const hasGpus = (facts.nvidia?.gpus.length ?? 0) > 0;
+    const hasGpus = computesOf(facts).length > 0;
     const cpuDistance = cpuDistanceFrom(facts);
     const each = rank(facts).ranked.map(({ cell, image, fit }) => {
       const match = { cpu: cpuDistance(image), gpu: worstCode(fit), tier: fit.tier };

@@ -1,6 +1,6 @@
 /** Finds the image that each host class gets, how well it fits, and the images that nobody gets. */
 
-import type { GpuVendor } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { amdGpusOf } from "../resolve/amd-view.ts";
@@ -234,12 +234,28 @@ function nearestMiss(
   return { cell, reasons: namedReasons(misfits, name, cell) };
 }
 
+interface SideDescription extends Pick<ClassDescription, "gpus" | "driver"> {
+  readonly cudaVersion?: string | null;
+}
+
+const describeSide: Readonly<Record<GpuVendor, (facts: HostFacts) => SideDescription>> = {
+  nvidia: ({ nvidia }) => ({
+    gpus: nvidia?.gpus.map(({ compute, class: kind }) => ({ compute, class: kind })) ?? [],
+    driver: nvidia?.driver ?? null,
+    cudaVersion: nvidia?.cuda ?? null,
+  }),
+  amd: ({ amd }) => ({
+    gpus: amdGpusOf(amd ?? { gpus: [] }).judged.map(({ target }) => ({ compute: target, class: "amd" })),
+    driver: amd?.driver == null ? null : `amdgpu ${amd.driver}`,
+  }),
+};
+
 function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): ClassDescription {
-  const { platform, cpu, nvidia, amd, problems } = facts;
-  const gpus = [
-    ...(nvidia?.gpus.map((gpu) => ({ compute: gpu.compute, class: gpu.class })) ?? []),
-    ...amdGpusOf(amd ?? { gpus: [] }).judged.map(({ target }) => ({ compute: target, class: "amd" })),
-  ];
+  const { platform, cpu, problems } = facts;
+  const sides = gpuVendors.map((vendor) => describeSide[vendor](facts));
+  const gpus = sides.flatMap((side) => side.gpus);
+  const [driver = null] = sides.flatMap((side) => side.driver ?? []);
+  const [cudaVersion = null] = sides.flatMap((side) => side.cudaVersion ?? []);
   const native = nativeMarch(facts);
   return {
     platform,
@@ -247,8 +263,8 @@ function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): Cl
     nativeMarch: native?.march.name ?? null,
     nativeOpen: native?.open ?? false,
     model: cpu.model,
-    driver: nvidia?.driver ?? (amd?.driver == null ? null : `amdgpu ${amd.driver}`),
-    cuda: nvidia?.cuda ?? null,
+    driver,
+    cuda: cudaVersion,
     gpus: [...new Map(gpus.map((gpu) => [JSON.stringify(gpu), gpu])).values()],
     products,
     gpuCount,

@@ -7,6 +7,7 @@ import {
   candidateCells,
   type CandidateMap,
   type ClassDemand,
+  computesOf,
   demandsOf,
   everyFree,
 } from "./candidate-cells.ts";
@@ -195,7 +196,7 @@ function best(demands: readonly ClassDemand[], ids: readonly string[], most: num
 /** null if the facts do not tell the class's values. */
 function extrasOf(each: HostClass | undefined) {
   const native = each === undefined ? null : nativeMarch(each.facts);
-  const computes = each?.facts.nvidia?.gpus.map(({ compute }) => compute) ?? [];
+  const computes = each === undefined ? [] : computesOf(each.facts);
   if (native === null || computes.includes(null)) return null;
   return {
     computes: [...new Set(computes.flatMap((compute) => compute ?? []))].sort(),

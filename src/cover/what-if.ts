@@ -1,16 +1,15 @@
 /** The changes of `imgmatch cover --what-if`: another driver, fewer cells, or more cells. */
 
 import { usageError } from "../errors.ts";
-import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { parseDriverVersion } from "../hardware/driver-version.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { viewHost } from "../resolve/host-view.ts";
 import { checkPins, parsePins, plainPins } from "../resolve/pins.ts";
 import { addedImages } from "./added-images.ts";
 import type { CoverFleet } from "./cover-fleet.ts";
 import { classifyHosts, type HostClass } from "../resolve/host-classes.ts";
+import { withDriver } from "./nvidia-driver.ts";
 
 interface ChangedCover {
   /** Before the changes. */
@@ -66,18 +65,9 @@ function parseChange(text: string): Change {
   );
 }
 
-/**
- * Replaces the versions of driver, library and CUDA. Hosts without a driver, broken hosts, WSL and Jetson, whose drivers count
- * otherwise, stay as they are.
- */
 export function changeHost(facts: HostFacts, changes: readonly Change[]): HostFacts {
-  const { nvidia } = facts;
   const change = changes.find(({ kind }) => kind === "driver");
-  if (change?.kind !== "driver" || nvidia == null || nvidia.driver === null) return facts;
-  if (viewHost(facts).nvidia?.scale !== "linux") return facts;
-  const { version } = change;
-  const library = nvidia.library === null ? null : version;
-  return { ...facts, nvidia: { ...nvidia, driver: version, library, cuda: cudaOfDriver(version) } };
+  return change?.kind === "driver" ? withDriver(facts, change.version) : facts;
 }
 
 /** Drops and adds cells. Throws `USAGE` for a change that drops nothing, and for impossible cells. */

@@ -1,7 +1,8 @@
 /** Writes images that others built into a lock. They keep their tags, and stay where they are or are copied. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
-import { acceleratorOf, adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts";
+import { acceleratorOf, adoptedImage } from "../inspect/adopt/adopted-image.ts";
+import type { Statement } from "../inspect/adopt/adopted-side.ts";
 import { compileTagPattern, parseAxes } from "../inspect/adopt/tag-pattern.ts";
 import { openFromRegistry } from "../inspect/image/from-registry.ts";
 import { type Lock, type LockedImage, lockPath, lockSchemaVersion } from "../lock/lock.ts";

@@ -8,9 +8,10 @@ import type { CpuCode } from "./cpu/cpu-code.ts";
 import type { CpuNeed } from "./cpu/cpu-need.ts";
 import type { ElfDynamic } from "./elf/dynamic.ts";
 import { isElf } from "./elf/elf.ts";
-import { isContainer } from "./gpu/fatbin.ts";
-import type { GpuCode } from "./gpu/gpu-inspection.ts";
-import { readPtxEntry } from "./gpu/ptx-versions.ts";
+import { isContainer } from "./nvidia/fatbin.ts";
+import type { GpuCode } from "./nvidia/gpu-inspection.ts";
+import { readPtxEntry } from "./nvidia/ptx-versions.ts";
+import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 
 export interface FileInspection {
   /** Bytes. */
@@ -55,20 +56,36 @@ export const unreadForCpu = {
   instructions: " unknown instructions inside functions",
 } as const;
 
-export type GpuVendor = "cuda" | "amd";
+interface CodeKeys extends Record<GpuVendor, "gpu" | "amd"> {
+  readonly nvidia: "gpu";
+  readonly amd: "amd";
+}
+
+/** The key of each vendor's GPU code in a file, and in an image. */
+export const codeKeys: CodeKeys = { nvidia: "gpu", amd: "amd" };
+
+/** The GPU code of each vendor in a file. */
+export type GpuCodes = Pick<FileInspection, CodeKeys[GpuVendor]>;
+
+export const noCode: GpuCodes = { gpu: null, amd: null };
+
+/** The GPU code of all vendors in a file. */
+export function codesIn(file: GpuCodes): readonly (GpuCode | AmdCode)[] {
+  return gpuVendors.flatMap((vendor) => file[codeKeys[vendor]] ?? []);
+}
 
 /**
  * True if an unread part of a file may hold GPU code of a vendor: not if only the CPU's needs are unknown, or if the damage is
- * in the other vendor's code.
+ * in another vendor's code.
  */
 export function mayHideGpuCode(
-  file: Pick<FileInspection, "gpu" | "amd"> | undefined,
+  file: GpuCodes | undefined,
   reason: string,
   vendor: GpuVendor | "gpu",
 ): boolean {
   if (Object.values(unreadForCpu).some((end) => reason.endsWith(end))) return false;
-  const other = vendor === "cuda" ? file?.amd : vendor === "amd" ? file?.gpu : null;
-  return other?.damage.includes(reason) !== true;
+  const others = vendor === "gpu" ? [] : gpuVendors.filter((each) => each !== vendor);
+  return !others.some((each) => file?.[codeKeys[each]]?.damage.includes(reason));
 }
 
 /** So many bytes tell the kind of a file. */
@@ -80,13 +97,13 @@ export const headBytes = 4096;
  */
 export const holdsCodeFrom = 512;
 
+/** Tells whether a file begins as each vendor's GPU code does. */
+const beginsAs: Readonly<Record<GpuVendor, (head: Uint8Array) => boolean>> = {
+  nvidia: (head) => isContainer(head) || readPtxEntry(head) !== null,
+  amd: (head) => isBundle(head) || isCompressedBundle(head),
+};
+
 /** Tells from its head whether a file holds code itself. */
 export function holdsCode(head: Uint8Array): boolean {
-  return (
-    isElf(head) ||
-    isContainer(head) ||
-    isBundle(head) ||
-    isCompressedBundle(head) ||
-    readPtxEntry(head) !== null
-  );
+  return isElf(head) || gpuVendors.some((vendor) => beginsAs[vendor](head));
 }

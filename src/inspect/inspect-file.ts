@@ -1,11 +1,10 @@
 /** Opens one file: which CPU and which GPU its code is for, and which parts could not be read. */
 
-import type { AmdCode } from "./amd/amd-inspection.ts";
 import { amdCodeSearch } from "./amd/find-amd-code.ts";
 import { compilerRelease } from "./amd/rocm-release.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { checksumsOf } from "./checksums.ts";
-import { placesOf, searchCode } from "./code-search.ts";
+import { type CodePattern, placesOf, searchCode } from "./code-search.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
@@ -13,13 +12,22 @@ import { answeringExports, importedFunctions } from "./cpu/asking-links.ts";
 import { codeRegions } from "./cpu/regions.ts";
 import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
-import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
+import { type Elf, elfMachine, elfType, isGpuMachine, readElf } from "./elf/elf.ts";
 import { hiddenPayloads } from "./elf/hidden-payloads.ts";
 import { forwardBranches, readGnuNotes, readNotes } from "./elf/notes.ts";
-import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
-import { gpuCodeSearch } from "./gpu/find-gpu-code.ts";
-import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
-import { readPtxEntry } from "./gpu/ptx-versions.ts";
+import {
+  codeKeys,
+  codesIn,
+  type FileInspection,
+  type GpuCodes,
+  headBytes,
+  noCode,
+  unreadForCpu,
+} from "./file-inspection.ts";
+import { gpuCodeSearch } from "./nvidia/find-gpu-code.ts";
+import { createGpuTally } from "./nvidia/gpu-inspection.ts";
+import { readPtxEntry } from "./nvidia/ptx-versions.ts";
+import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 
 const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.x86]: "x86",
@@ -39,11 +47,9 @@ export async function inspectFile(
 ): Promise<FileInspection | null> {
   const head = source.read(0, headBytes);
   const elf = readElf(source);
-  if (elf !== null && elf.machine !== elfMachine.cuda && elf.machine !== elfMachine.amdgpu)
-    return inspectElf(source, elf, mayBePackaged);
-  const ptx = ptxCode(head, source.size);
-  const found = ptx === null ? findCode(source, elf) : { gpu: ptx, amd: null };
-  if (found.gpu === null && found.amd === null) return null;
+  if (elf !== null && !isGpuMachine(elf.machine)) return inspectElf(source, elf, mayBePackaged);
+  const found = ptxCode(head, source.size) ?? findCode(source, elf);
+  if (codesIn(found).length === 0) return null;
   return {
     size: source.size,
     checksums: await checksumsOf(source, mayBePackaged),
@@ -55,21 +61,34 @@ export async function inspectFile(
   };
 }
 
-interface FoundCode {
-  readonly gpu: GpuCode | null;
-  readonly amd: AmdCode | null;
-}
+type CodeSearch = (
+  source: ByteSource,
+  elf: Elf | null,
+  place: (at: number) => string,
+) => { readonly patterns: readonly CodePattern[]; readonly result: () => GpuCodes["gpu"] | GpuCodes["amd"] };
 
-/** The GPU code of a file, of both vendors, in one pass. */
-export function findCode(source: ByteSource, elf: Elf | null): FoundCode {
+/** The search for each vendor's code in a file. */
+const searches: Readonly<Record<GpuVendor, CodeSearch>> = {
+  nvidia: (source, _, place) => gpuCodeSearch(source, place),
+  amd: amdCodeSearch,
+};
+
+/** The GPU code of a file, of all vendors, in one pass. */
+export function findCode(source: ByteSource, elf: Elf | null): GpuCodes {
   const place = placesOf(elf);
-  const [gpu, amd] = [gpuCodeSearch(source, place), amdCodeSearch(source, elf, place)];
-  searchCode(source, [...gpu.patterns, ...amd.patterns]);
-  return { gpu: gpu.result(), amd: amd.result() };
+  const all = gpuVendors.map((vendor) => ({
+    key: codeKeys[vendor],
+    ...searches[vendor](source, elf, place),
+  }));
+  searchCode(
+    source,
+    all.flatMap(({ patterns }) => patterns),
+  );
+  return { ...noCode, ...Object.fromEntries(all.map(({ key, result }) => [key, result()])) };
 }
 
-function damageOf({ gpu, amd }: FoundCode): readonly string[] {
-  return [...(gpu?.damage ?? []), ...(amd?.damage ?? [])];
+function damageOf(codes: GpuCodes): readonly string[] {
+  return codesIn(codes).flatMap(({ damage }) => damage);
 }
 
 async function inspectElf(
@@ -89,14 +108,14 @@ async function inspectElf(
     unopened.push(`${cpu.unknownInstructions}${unreadForCpu.instructions}`);
   const notes = readNotes(source, elf);
   const branches = forwardBranches(notes);
-  const rocm = compilerRelease(source, elf);
+  const release = compilerRelease(source, elf);
   return {
     size: source.size,
     checksums: await checksumsOf(source, mayBePackaged),
     program: {
       ...{ machine: machineName(elf), ...readDynamic(source, elf), ...readGnuNotes(notes) },
       ...(branches === null ? {} : { branches }),
-      ...(rocm === null ? {} : { rocm }),
+      ...(release === null ? {} : { rocm: release }),
     },
     cpu,
     ...code,
@@ -135,12 +154,13 @@ async function decodeCode(source: ByteSource, elf: Elf): Promise<X86Code | null>
   return { code: await readArm64Code(source, regions()), asksIn: [] };
 }
 
-function ptxCode(head: Uint8Array, bytes: number): GpuCode | null {
+/** A file that is PTX as a whole, which nothing else is in. */
+function ptxCode(head: Uint8Array, bytes: number): GpuCodes | null {
   const entry = readPtxEntry(head);
   if (entry === null) return null;
   const tally = createGpuTally();
   tally.add({ place: "file", bytes, entries: [entry] });
-  return tally.result();
+  return { ...noCode, gpu: tally.result() };
 }
 
 function machineName(elf: Elf): string {

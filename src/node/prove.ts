@@ -10,7 +10,7 @@ import {
   collectModules,
   type LoadableModule,
   type ModuleFacts,
-} from "../inspect/gpu/loadable-modules.ts";
+} from "../inspect/nvidia/loadable-modules.ts";
 import { noCache } from "../inspect/image/layer-cache.ts";
 import { type OpenChoice, type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";

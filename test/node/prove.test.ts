@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
 import { unknownGpu } from "../../src/host/no-facts.ts";
 import { askDriver } from "../../src/host/nvidia/ask-driver.ts";
-import { carriedModules } from "../../src/inspect/gpu/loadable-modules.ts";
+import { carriedModules } from "../../src/inspect/nvidia/loadable-modules.ts";
 import { agreement, judgeModule, loadedBy } from "../../src/node/judge-module.ts";
 import type { ProveAnswer } from "../../src/node/prove.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";

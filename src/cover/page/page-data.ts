@@ -9,6 +9,7 @@ import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../host/facts.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
 import { unknownGpu } from "../../host/no-facts.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { plainPins } from "../../resolve/pins.ts";
 import { version } from "../../version.ts";
@@ -113,16 +114,28 @@ function judgedPartOf({
   };
 }
 
+/** The facts of each vendor that a rule asks for, and where those were read that a rule asks about. */
+const plainSides: Readonly<Record<GpuVendor, (facts: HostFacts) => PlainSide>> = {
+  nvidia: ({ nvidia }) => ({
+    facts: nvidia && { nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } },
+    sources: [],
+  }),
+  amd: ({ amd, sources }) => ({
+    facts: amd && { amd: { ...amd, gpus: amd.gpus.map(plainAmdGpu) } },
+    // A rule reads from these sources whether a driver has the GPUs.
+    sources: amd == null ? [] : Object.entries(sources).filter(([fact]) => fact.startsWith("amd.")),
+  }),
+};
+
+interface PlainSide {
+  readonly facts: Partial<HostFacts> | null | undefined;
+  readonly sources: readonly (readonly [string, string])[];
+}
+
 function plain(facts: HostFacts): HostFacts {
-  const { nvidia, amd, sources } = facts;
-  // A rule reads from these sources whether a driver has the GPUs.
-  const kept = Object.entries(sources).filter(([fact]) => amd != null && fact.startsWith("amd."));
-  return {
-    ...facts,
-    sources: Object.fromEntries(kept),
-    ...(nvidia != null && { nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } }),
-    ...(amd != null && { amd: { ...amd, gpus: amd.gpus.map(plainAmdGpu) } }),
-  };
+  const sides = gpuVendors.map((vendor) => plainSides[vendor](facts));
+  const sources = Object.fromEntries(sides.flatMap((side) => side.sources));
+  return Object.assign({ ...facts, sources }, ...sides.map((side) => side.facts));
 }
 
 /** Leaves out the card's numbers and its place on the bus. */

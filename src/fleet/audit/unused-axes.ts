@@ -3,7 +3,7 @@
 import type { Problem } from "../../errors.ts";
 import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
 import { compareAmdTargets } from "../../inspect/amd/amd-inspection.ts";
-import { compareTargets } from "../../inspect/gpu/gpu-inspection.ts";
+import { compareTargets } from "../../inspect/nvidia/gpu-inspection.ts";
 import { groupBy } from "../../io/collections.ts";
 import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { listSome } from "../../resolve/misfit.ts";

@@ -47,6 +47,19 @@ export function amdOf(files: readonly AmdFile[]): ImageAmd | null {
   };
 }
 
+/** The reasons why more targets may be there. */
+export function undecidedAmd(files: readonly AmdFile[], amd: ImageAmd | null): readonly string[] {
+  const unknown = amd?.unknown ?? [];
+  return [
+    ...(unknown.length === 0
+      ? []
+      : [`GPU code for AMD that is not known (${unknown.join(", ")}): more targets may be there`]),
+    ...(files.some(({ amd: code }) => (code?.damage ?? []).length > 0)
+      ? ["GPU code for AMD that was not read: more targets may be there"]
+      : []),
+  ];
+}
+
 /** The names of AMD's targets of these files together. */
 export function amdTargets(files: readonly AmdFile[]): readonly string[] {
   const codes = files.flatMap(({ amd }) => (amd === null ? [] : [amd]));

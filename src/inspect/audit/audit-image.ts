@@ -2,28 +2,25 @@
 
 import type { Problem } from "../../errors.ts";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
-import { compareDriverVersions, parseDriverVersion } from "../../hardware/driver-version.ts";
 import {
+  answerOf,
+  type BySide,
   type CpuRequirement,
-  type CudaRequirement,
   type Measured,
   measuredRules,
-  type OnPath,
+  noGpus,
   type Requirement,
+  sidesOf,
 } from "../../lock/requirement.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { targetsOfAll } from "../amd/amd-libraries.ts";
-import type { LibraryFile } from "../gpu/driver-files.ts";
-import { decidedFloor, type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
-import type { CompatPath } from "../loader/compat-path.ts";
-import { holdersOf } from "../measured-requirement.ts";
+import { auditAmd } from "./amd-audit.ts";
 import { type BeyondDeclared, beyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
-import { codeLies, cudaCode, libraryLies, measuredCode, rocmCode, uncompiledTargets } from "./gpu-lies.ts";
+import type { GpuAudit } from "./gpu-lies.ts";
+import { auditNvidia } from "./nvidia-audit.ts";
 import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
-import { toolkitLies } from "./toolkit-lies.ts";
 
 export interface AuditRequest {
   readonly base: BaseOrigin;
@@ -58,6 +55,9 @@ export interface ImageEffect {
   readonly uncompiled: readonly string[];
 }
 
+/** The audit of each vendor's side. */
+const auditOf: BySide<GpuAudit, [ImageInspection, ImageOrigin]> = { nvidia: auditNvidia, amd: auditAmd };
+
 /**
  * @example
  * const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform: "linux/amd64" });
@@ -73,44 +73,30 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
   const own = describeBeyond(beyond(origin.own), requires.cpu);
   const unused = architecture === null ? [] : unusedFeatures(origin, requires.cpu, floor, architecture);
   const isIgnored = architecture !== null && ignoresMarch(origin, requires.cpu, architecture);
-  const { cuda, rocm } = requires;
-  const nvidia = cuda === null ? null : cudaCode(cuda);
-  const amd = rocm === undefined ? null : rocmCode(rocm);
-  const vendors = [nvidia, amd].filter((each) => each !== null);
-  const driver = decidedFloor(measureFloor(holdersOf(inspection.files), inspection.driver));
-  const gpu = [
-    ...vendors.map((each) => codeLies(each, inspection, origin)),
-    ...(amd === null ? [] : [libraryLies(amd, inspection, origin)]),
-    ...(cuda === null ? [] : [toolkitLies(cuda, origin)]),
-  ];
-  const found = inspection.gpu?.targets.map(({ target }) => target) ?? [];
-  const served = inspection.amd === null ? [] : targetsOfAll(inspection.amd);
+  const gpus = sidesOf(requires).map((side) => answerOf(auditOf, side, inspection, origin));
+  const code = gpus.map((each) => each.code);
+  // A library without the code is told before another toolkit or driver.
+  const rest = gpus.map((each) => each.rest).reverse();
   return {
     measured: {
       rules: measuredRules,
       cpu: { unused, ...(isIgnored && { own: "baseline" }) },
-      cuda:
-        nvidia === null
-          ? null
-          : { code: measuredCode(nvidia, found, inspection, origin), minimum: driver?.minimum ?? null },
-      ...(amd === null ? {} : { rocm: { code: measuredCode(amd, served, inspection, origin) } }),
+      ...noGpus,
+      ...Object.fromEntries(gpus.flatMap(({ measured }) => Object.entries(measured))),
     },
-    lies: [
-      ...own.lies,
-      ...gpu.flatMap((each) => each.lies),
-      ...(cuda === null ? [] : driverLies(cuda, inspection, driver)),
-    ],
+    lies: [...own.lies, ...code.flatMap(({ lies }) => lies), ...rest.flatMap(({ lies }) => lies)],
     notes: [
       ...own.notes,
       ...describeBase(beyond(origin.base), requires.cpu),
-      ...gpu.flatMap((each) => each.notes),
+      ...code.flatMap(({ notes }) => notes),
+      ...rest.flatMap(({ notes }) => notes),
     ],
     effect: {
       code: codeDigest(origin),
       layers: opened.diffIds === null ? null : digestOf(opened.diffIds.join("\n")),
       settings: opened.settings ?? null,
       ignoresMarch: isIgnored,
-      uncompiled: vendors.flatMap((each) => uncompiledTargets(each, inspection, origin)),
+      uncompiled: gpus.flatMap(({ uncompiled }) => uncompiled),
     },
   };
 }
@@ -188,101 +174,4 @@ function describeFile({ file, features }: BeyondDeclared): string {
       : `${name} in ${count} ${count === 1 ? "instruction" : "instructions"}`;
   });
   return `    ${file.path}: ${counts.join(", ")}`;
-}
-
-/** `floor` is null if the files do not decide it. */
-function driverLies(
-  { driver, toolkit }: CudaRequirement,
-  inspection: ImageInspection,
-  floor: MeasuredFloor | null,
-): readonly Problem[] {
-  const { bundled, compat, compatPath } = inspection.driver;
-  const onPath = compatPath?.onPath ?? null;
-  const isWhole = inspection.unopened.length === 0;
-  const below = (version: string, declared: string) =>
-    floor !== null && (compare(version, floor.minimum) ?? 0) < 0 ? [tooOld(floor, declared, toolkit)] : [];
-  switch (driver.mode) {
-    case "host":
-      return [
-        ...(bundled.length > 0 ? [unasked(bundled)] : []),
-        ...(onPath === "always" || onPath === "cache" ? [shadowed(compat, onPath, compatPath)] : []),
-        ...below(driver.minimum, `driver ${driver.minimum} is declared to be enough`),
-      ];
-    case "bundled":
-      return [
-        ...other(driver.version, bundled, isWhole, "the user-space driver"),
-        ...below(driver.version, `the image brings driver ${driver.version}`),
-      ];
-    case "compat":
-      return [
-        ...other(driver.package, compat, isWhole, "the forward-compatibility package"),
-        ...(onPath === null || driver.onPath === undefined || onPath === driver.onPath
-          ? []
-          : [otherPath(driver.onPath, onPath, compatPath)]),
-      ];
-  }
-}
-
-/** null if one of them is no version. */
-function compare(a: string, b: string): number | null {
-  const [left, right] = [parseDriverVersion(a), parseDriverVersion(b)];
-  return left === null || right === null ? null : compareDriverVersions(left, right);
-}
-
-function otherDriver(message: string, fix: string): Problem {
-  return { code: "AUDIT_DRIVER_OTHER", message, fix };
-}
-
-function unasked(found: readonly LibraryFile[]): Problem {
-  return otherDriver(
-    `the driver of the host is declared, and the image brings its own, ${versionsOf(found)}: ${found[0]?.path}`,
-    `declare driver: { mode: bundled, version: "${found[0]?.version}" }, or leave the file out of the image`,
-  );
-}
-
-function shadowed(found: readonly LibraryFile[], onPath: OnPath, path: CompatPath | null): Problem {
-  return otherDriver(
-    `the driver of the host is declared, and the image puts its forward-compatibility package ${versionsOf(found)} before it: ${path?.reason}`,
-    `take its folder off the loader's path, or declare driver: { mode: compat, onPath: ${onPath} }`,
-  );
-}
-
-function otherPath(declared: OnPath, found: OnPath, path: CompatPath | null): Problem {
-  return otherDriver(
-    `onPath ${declared} is declared of the forward-compatibility package, and it is ${found}: ${path?.reason}`,
-    `declare driver: { mode: compat, onPath: ${found} }, or change the path of the image's loader`,
-  );
-}
-
-function other(
-  declared: string,
-  found: readonly LibraryFile[],
-  isWhole: boolean,
-  what: string,
-): readonly Problem[] {
-  if (found.some(({ version }) => compare(version, declared) === 0)) return [];
-  if (found.length === 0 && !isWhole) return [];
-  const instead =
-    found.length === 0 ? "is in no file of the image" : `is ${versionsOf(found)}: ${found[0]?.path}`;
-  return [
-    otherDriver(
-      `${what} is declared to be ${declared}, and ${instead}`,
-      "install the version of the matrix in the template (driver of its view), or declare the one that is there",
-    ),
-  ];
-}
-
-function versionsOf(found: readonly LibraryFile[]): string {
-  return [...new Set(found.map(({ version }) => version))].join(" and ");
-}
-
-function tooOld({ minimum, raisedBy }: MeasuredFloor, declared: string, toolkit: string): Problem {
-  return {
-    code: "AUDIT_DRIVER_FLOOR",
-    message: `${declared}, and its code needs ${minimum}${raisedBy === null ? "" : `: ${raisedBy}`}`,
-    fix:
-      raisedBy === null
-        ? `declare driver: { mode: host, minimum: "${minimum}" } for CUDA ${toolkit}, or compile with the declared toolkit`
-        : `compile with nvcc --compress-mode=speed, or declare driver: { mode: host, minimum: "${minimum}" }`,
-  };
 }

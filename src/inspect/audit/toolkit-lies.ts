@@ -4,7 +4,7 @@ import type { Problem } from "../../errors.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
 import type { CudaRequirement } from "../../lock/requirement.ts";
 import type { InspectedFile } from "../file-inspection.ts";
-import { applicationFiles } from "../gpu/gpu-inspection.ts";
+import { applicationFiles } from "../nvidia/gpu-inspection.ts";
 import type { Findings } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
 

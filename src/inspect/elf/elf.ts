@@ -3,6 +3,7 @@
  * claim of the file goes into `damage` and throws nothing.
  */
 
+import type { GpuVendor } from "../../lock/requirement.ts";
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 
@@ -45,6 +46,13 @@ export const elfMachine = {
   amdgpu: 224,
   riscv: 243,
 } as const;
+
+/** The machine in each vendor's GPU code. */
+const gpuMachines: Readonly<Record<GpuVendor, number>> = { nvidia: elfMachine.cuda, amd: elfMachine.amdgpu };
+
+export function isGpuMachine(machine: number): boolean {
+  return Object.values(gpuMachines).includes(machine);
+}
 
 export const elfType = { relocatable: 1, executable: 2, shared: 3 } as const;
 

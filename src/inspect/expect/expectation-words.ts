@@ -3,17 +3,8 @@
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
-import {
-  type Check,
-  cpuAtMost,
-  cudaIs,
-  driverAtMost,
-  gpuCodeAtMost,
-  libcIs,
-  noGpuCode,
-  type Operator,
-  ptxIsThere,
-} from "./word-checks.ts";
+import { cudaIs, driverAtMost, ptxIsThere } from "./nvidia-checks.ts";
+import { type Check, cpuAtMost, gpuCodeAtMost, libcIs, noGpuCode, type Operator } from "./word-checks.ts";
 
 interface Word {
   /** The promise, for the reader of a report. */

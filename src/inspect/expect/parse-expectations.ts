@@ -5,8 +5,9 @@ import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { suggestMarch } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { didYouMean, suggest } from "../../io/suggest.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { ptxIsNowhere } from "./nvidia-checks.ts";
 import { type Check, type Operator, targetIsNowhere, targetIsThere } from "./word-checks.ts";
-import { isPtx } from "../gpu/gpu-inspection.ts";
 import { type ExpectationWord, expectationWords, isExpectationWord } from "./expectation-words.ts";
 
 export interface Expectations {
@@ -84,11 +85,11 @@ type Mistake = Pick<Problem, "message"> & { readonly fix: string };
 function parseWord(word: string): ParsedWord[] | Mistake {
   const isThere = !word.startsWith("!");
   const plain = isThere ? word : word.slice(1);
-  const targets = readTargets(/^\d{2,3}[af]?$/.test(plain) ? `sm_${plain}` : plain);
-  if (targets !== null) return targets.map((target) => targetWord("cuda", formatGpuTarget(target), isThere));
-  // A target that the tables have, in its canonical form.
-  if (parseAmdTarget(plain) === plain) return [targetWord("amd", plain, isThere)];
-  if (word === "!ptx") return [{ kind: "ptx", value: "", check: targetIsNowhere("cuda", isPtx) }];
+  for (const vendor of gpuVendors) {
+    const targets = targetsIn[vendor](plain);
+    if (targets.length > 0) return targets.map((target) => targetWord(vendor, target, isThere));
+  }
+  if (word === "!ptx") return [{ kind: "ptx", value: "", check: ptxIsNowhere }];
   const [, name = "", operator = "", value = ""] = /^([^<>=]*)([<>=]*)(.*)$/.exec(word) ?? [];
   if (!isExpectationWord(name)) return unknownWord(word, name, `${operator}${value}`);
   const { example, operators, check } = expectationWords[name];
@@ -104,10 +105,18 @@ function parseWord(word: string): ParsedWord[] | Mistake {
   };
 }
 
-function targetWord(vendor: "cuda" | "amd", target: string, isThere: boolean): ParsedWord {
+/** The targets of a vendor that a word names; empty for another word. */
+const targetsIn: Readonly<Record<GpuVendor, (word: string) => readonly string[]>> = {
+  nvidia: (word) =>
+    (readTargets(/^\d{2,3}[af]?$/.test(word) ? `sm_${word}` : word) ?? []).map(formatGpuTarget),
+  // A target that the tables have, in its canonical form.
+  amd: (word) => (parseAmdTarget(word) === word ? [word] : []),
+};
+
+function targetWord(vendor: GpuVendor, target: string, isThere: boolean): ParsedWord {
   const isMeant = (name: string) => name === target;
   // `!gfx90a` excludes every state of xnack and sramecc; `gfx90a` asks for the code without a state.
-  const isExcluded = (name: string) => isMeant(name) || (vendor === "amd" && name.startsWith(`${target}:`));
+  const isExcluded = (name: string) => isMeant(name) || name.startsWith(`${target}:`);
   const check = isThere ? targetIsThere(vendor, isMeant) : targetIsNowhere(vendor, isExcluded);
   return { kind: "target", value: target, check };
 }

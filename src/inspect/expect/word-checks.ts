@@ -1,17 +1,16 @@
 /** The checks behind the words of `--expect`. Unknown never meets an expectation. */
 
-import { type ComputeCapability, compareComputeCapability } from "../../hardware/compute-capability.ts";
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
 import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { findMarch, type March } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
-import { parseGpuTarget } from "../../hardware/gpu-target.ts";
+import { sum } from "../../io/collections.ts";
 import { count } from "../../io/table.ts";
-import { amdLibraries, amdOf, amdTargets } from "../amd/amd-libraries.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { atLeast, type FeatureNeed } from "../cpu/cpu-need.ts";
-import { type GpuVendor, type InspectedFile, mayHideGpuCode } from "../file-inspection.ts";
-import { applicationFiles, cudaTargets, gpuOf } from "../gpu/gpu-inspection.ts";
+import { codesIn, type InspectedFile, mayHideGpuCode } from "../file-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
+import { vendorCode } from "../vendor-code.ts";
 
 export type Operator = "" | "<=" | ">=" | "==";
 
@@ -33,12 +32,15 @@ export interface Finding {
 
 export type Check = (artifact: Artifact) => readonly Finding[];
 
-function unknown(file: string | null, why: string): Finding {
+export function unknown(file: string | null, why: string): Finding {
   return { file, found: `unknown: ${why}`, isUnknown: true };
 }
 
 /** The first file that was not read and may hold what is looked for; `cpu` matters to every such file. */
-function unread({ unopened, files }: ImageInspection, matter: GpuVendor | "gpu" | "cpu"): readonly Finding[] {
+export function unread(
+  { unopened, files }: ImageInspection,
+  matter: GpuVendor | "gpu" | "cpu",
+): readonly Finding[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const [first, ...more] = unopened.filter(
     ({ path, reason }) => matter === "cpu" || mayHideGpuCode(byPath.get(path), reason, matter),
@@ -49,7 +51,7 @@ function unread({ unopened, files }: ImageInspection, matter: GpuVendor | "gpu" 
 }
 
 /** Something is missing, unless a file that was not read may hold it. */
-function missing(
+export function missing(
   inspection: ImageInspection,
   vendor: GpuVendor,
   files: readonly InspectedFile[],
@@ -60,48 +62,21 @@ function missing(
 
 /** The GPU code of these files in words. */
 function gpuText(files: readonly InspectedFile[]): string {
-  const [gpu, amd] = [gpuOf(files), amdOf(files)];
   const sycl = [...new Set(files.flatMap((file) => Object.keys(file.sycl)))].sort();
-  if (gpu === null && amd === null && sycl.length === 0) return "no GPU code";
+  if (sycl.length === 0 && files.every((file) => codesIn(file).length === 0)) return "no GPU code";
   const texts = [
-    ...cudaTargets(files),
-    ...(gpu?.lto ?? []).map((target) => `lto:${target}`),
-    ...(gpu?.unknownKinds ?? []).map((kind) => `unknown kind ${kind}`),
-    ...amdTargets(files),
-    ...(amd?.unknown ?? []),
+    ...gpuVendors.flatMap((vendor) => [
+      ...vendorCode[vendor].targets(files),
+      ...vendorCode[vendor].others(files),
+    ]),
     ...sycl.map((kind) => `sycl:${kind}`),
   ];
   return texts.join(" ") || "no code that a driver loads";
 }
 
-interface Library {
-  readonly path: string;
-  readonly targets: readonly string[];
-  readonly files: readonly InspectedFile[];
-}
-
-/** The GPU code of each vendor, library by library. */
-const vendors = {
-  cuda: {
-    libraries: (files: readonly InspectedFile[]): readonly Library[] =>
-      applicationFiles(files)
-        .filter(({ gpu }) => gpu.modules > 0)
-        .map((file) => ({ path: file.path, targets: cudaTargets([file]), files: [file] })),
-    targets: cudaTargets,
-    unknownKinds: ({ gpu }: InspectedFile) => gpu?.unknown.map(({ kind }) => `${kind}`) ?? [],
-    unknownText: "GPU code of unknown kind",
-  },
-  amd: {
-    libraries: (files: readonly InspectedFile[]): readonly Library[] => amdLibraries(files),
-    targets: amdTargets,
-    unknownKinds: ({ amd }: InspectedFile) => Object.keys(amd?.unknown ?? {}),
-    unknownText: "GPU code that is not known",
-  },
-} as const;
-
 export function targetIsThere(vendor: GpuVendor, isMeant: (target: string) => boolean): Check {
   return ({ inspection, perLibrary }) => {
-    const libraries = vendors[vendor].libraries(inspection.files);
+    const libraries = vendorCode[vendor].libraries(inspection.files);
     if (libraries.length === 0) return missing(inspection, vendor, inspection.files);
     const without = libraries.filter(({ targets }) => !targets.some(isMeant));
     if (perLibrary) return without.map(({ path, files }) => ({ file: path, found: gpuText(files) }));
@@ -116,7 +91,7 @@ export function targetIsThere(vendor: GpuVendor, isMeant: (target: string) => bo
 
 /** Finds every file with such a target, and what may hide one. */
 export function targetIsNowhere(vendor: GpuVendor, isMeant: (target: string) => boolean): Check {
-  const { libraries, targets, unknownKinds, unknownText } = vendors[vendor];
+  const { libraries, targets, unknownKinds, unknownText } = vendorCode[vendor];
   return ({ inspection }) => {
     const holders = libraries(inspection.files).flatMap(({ files }) => files);
     const found = holders.flatMap((file): Finding[] => {
@@ -130,15 +105,6 @@ export function targetIsNowhere(vendor: GpuVendor, isMeant: (target: string) => 
   };
 }
 
-/** PTX of one device or family alone (`compute_90a`) serves no newer one. */
-export function ptxIsThere(from: ComputeCapability | null): Check {
-  return targetIsThere("cuda", (name) => {
-    const target = parseGpuTarget(name);
-    if (target === null || target.kind !== "ptx") return false;
-    return from === null || (target.suffix === "" && compareComputeCapability(target.compute, from) >= 0);
-  });
-}
-
 export const noGpuCode: Check = ({ inspection }) => {
   const found = inspection.files
     .filter(holdsGpuCode)
@@ -146,16 +112,19 @@ export const noGpuCode: Check = ({ inspection }) => {
   return [...found, ...unread(inspection, "gpu")];
 };
 
-function holdsGpuCode({ gpu, amd, sycl }: InspectedFile): boolean {
-  return (gpu?.modules ?? 0) + (amd?.modules ?? 0) > 0 || Object.keys(sycl).length > 0;
+/** Bytes of GPU code; 0 for code that was not read. */
+function bytesOf(file: InspectedFile): number {
+  return sum([...codesIn(file).map(({ bytes }) => bytes), ...Object.values(file.sycl)]);
+}
+
+function holdsGpuCode(file: InspectedFile): boolean {
+  return codesIn(file).some(({ modules }) => modules > 0) || Object.keys(file.sycl).length > 0;
 }
 
 export function gpuCodeAtMost(most: number): Check {
-  const bytesOf = ({ gpu, amd, sycl }: InspectedFile) =>
-    [gpu?.bytes ?? 0, amd?.bytes ?? 0, ...Object.values(sycl)].reduce((sum, each) => sum + each, 0);
   return ({ inspection }) => {
     const holders = inspection.files.filter(holdsGpuCode);
-    const bytes = holders.reduce((sum, file) => sum + bytesOf(file), 0);
+    const bytes = sum(holders.map(bytesOf));
     if (bytes <= most) return unread(inspection, "gpu");
     const [largest] = [...holders].sort((a, b) => bytesOf(b) - bytesOf(a));
     return [{ file: largest?.path ?? null, found: `${sizeText(bytes)} in ${count(holders.length, "file")}` }];
@@ -166,45 +135,9 @@ function sizeText(bytes: number): string {
   return bytes < 1e5 ? `${bytes} B` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-export function cudaIs(operator: Operator, wanted: VersionParts): Check {
-  return ({ inspection }) => {
-    const { cuda } = inspection.requires;
-    if (cuda === null) return missing(inspection, "cuda", inspection.files);
-    const { toolkit } = cuda;
-    if (toolkit === null)
-      return [unknown(null, whyUndecided(inspection) || "no file says which toolkit made its code")];
-    const order = compareAsFar(toolkit, wanted);
-    const isMet = operator === "<=" ? order <= 0 : operator === ">=" ? order >= 0 : order === 0;
-    return isMet ? unread(inspection, "cuda") : [{ file: null, found: `code of CUDA ${toolkit}` }];
-  };
-}
-
-/** Why there is not one toolkit and one driver; empty if no reason is known. */
-function whyUndecided({ requires: { undecided, choices } }: ImageInspection): string {
-  const several = choices.cuda.map(({ by, toolkit }) => `${by} (CUDA ${toolkit})`).join(" or ");
-  return undecided.join("; ") || (several && `it takes one when it runs: ${several}`);
-}
-
 /** Compares as many parts as `wanted` has: 550.54.14 is at most 550, and 12.8 is 12. */
-function compareAsFar(version: string, wanted: VersionParts): number {
+export function compareAsFar(version: string, wanted: VersionParts): number {
   return compareVersions((parseVersion(version) ?? []).slice(0, wanted.length), wanted);
-}
-
-export function driverAtMost(most: VersionParts): Check {
-  return ({ inspection }) => {
-    const { cuda } = inspection.requires;
-    if (cuda === null) return unread(inspection, "cuda");
-    const { driver, raisedBy } = cuda;
-    if (driver?.mode === "bundled") {
-      const file = inspection.driver.bundled[0]?.path ?? null;
-      return [{ file, found: `exactly ${driver.version} (bundled)` }];
-    }
-    const minimum = driver?.minimum ?? null;
-    if (minimum === null || (inspection.gpu?.unknownKinds ?? []).length > 0)
-      return [unknown(null, whyUndecided(inspection) || "the oldest driver for its code")];
-    if (compareAsFar(minimum, most) <= 0) return unread(inspection, "cuda");
-    return [{ file: null, found: `needs driver ${minimum}${raisedBy === null ? "" : ` (${raisedBy})`}` }];
-  };
 }
 
 /** The marches' names of architectures. Every x86-64 CPU runs 32-bit code. */
@@ -248,6 +181,6 @@ export function libcIs(wanted: "glibc" | "musl", most: VersionParts | null): Che
       const isNewer = most !== null && libc.version !== null && compareAsFar(libc.version, most) > 0;
       return libc.name !== wanted || isNewer ? [{ file: path, found }] : [];
     });
-    return [...wrong, ...unread(inspection, "cuda")];
+    return [...wrong, ...unread(inspection, "nvidia")];
   };
 }

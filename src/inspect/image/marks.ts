@@ -2,8 +2,8 @@
 
 import { bundleMagic } from "../amd/bundle.ts";
 import { compressedMagic, isCompressedBundle } from "../amd/compressed-bundle.ts";
-import { elfMachine, elfType } from "../elf/elf.ts";
-import { containerMagic } from "../gpu/fatbin.ts";
+import { elfMachine, elfType, isGpuMachine } from "../elf/elf.ts";
+import { containerMagic } from "../nvidia/fatbin.ts";
 import { u16, u32 } from "../little-endian.ts";
 import { type Chunks, createChunkReader } from "./chunks.ts";
 
@@ -52,7 +52,7 @@ const cpus: ReadonlySet<number> = new Set(Object.values(elfMachine));
 /** Only files that a loader or a driver takes are marks. */
 function elfMark(bytes: Buffer, at: number): Mark | null {
   const machine = u16(bytes, at + 18);
-  if (machine === elfMachine.cuda || machine === elfMachine.amdgpu) return "gpu";
+  if (isGpuMachine(machine)) return "gpu";
   const type = u16(bytes, at + 16);
   return cpus.has(machine) && (type === elfType.executable || type === elfType.shared) ? "program" : null;
 }

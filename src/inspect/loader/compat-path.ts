@@ -12,7 +12,7 @@
 
 import type { OnPath } from "../../lock/requirement.ts";
 import type { ProgramFacts } from "../file-inspection.ts";
-import type { DriverFiles, LibraryFile } from "../gpu/driver-files.ts";
+import type { DriverFiles, LibraryFile } from "../nvidia/driver-files.ts";
 import type { ImageStart } from "../image/open-layers.ts";
 import { ldFolders } from "./ld-conf.ts";
 import { driverLibrary, type LoaderRecord } from "./loader-record.ts";

@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import {
-  acceleratorOf,
-  adoptedImage,
-  needsBesideGpu,
-  type Statement,
-} from "../../../src/inspect/adopt/adopted-image.ts";
+import { acceleratorOf, adoptedImage, needsBesideGpu } from "../../../src/inspect/adopt/adopted-image.ts";
+import type { Statement } from "../../../src/inspect/adopt/adopted-side.ts";
 import { ldConf, type MadeProgram, madeFile, madeImage, unopenedFile } from "../support/made-opened.ts";
 
 const lib = (name: string, more: Partial<MadeProgram>) => madeFile({ path: `/opt/lib${name}.so`, ...more });

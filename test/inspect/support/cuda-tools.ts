@@ -9,8 +9,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
-import { containerMagic, readContainer } from "../../../src/inspect/gpu/fatbin.ts";
-import type { FatbinEntry } from "../../../src/inspect/gpu/fatbin.ts";
+import { containerMagic, readContainer } from "../../../src/inspect/nvidia/fatbin.ts";
+import type { FatbinEntry } from "../../../src/inspect/nvidia/fatbin.ts";
 import { whyNot } from "../../support/programs.ts";
 
 const home = process.env.IMGMATCH_CUDA_HOME ?? "";

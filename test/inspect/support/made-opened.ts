@@ -7,7 +7,7 @@ import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-
 import type { AmdCode } from "../../../src/inspect/amd/amd-inspection.ts";
 import { withoutLinks } from "../../../src/inspect/cpu/cpu-code.ts";
 import type { LibcNeed } from "../../../src/inspect/elf/dynamic.ts";
-import type { GpuCode, TargetCount, ToolkitCount } from "../../../src/inspect/gpu/gpu-inspection.ts";
+import type { GpuCode, TargetCount, ToolkitCount } from "../../../src/inspect/nvidia/gpu-inspection.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
 import type { OpenedImage } from "../../../src/inspect/image/open-layers.ts";
 import type { FileInspection } from "../../../src/inspect/file-inspection.ts";

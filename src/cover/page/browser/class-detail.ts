@@ -73,7 +73,10 @@ function reasonList(
 }
 
 function factsOf({ host }: PageClass): HTMLElement {
-  const [fewest, most] = host.gpuCount;
+  const {
+    gpuCount: [fewest, most],
+    cuda: cudaVersion,
+  } = host;
   const gpus = fewest === most ? counted(most, "GPU") : `${digits(fewest)} to ${digits(most)} GPUs`;
   return factsList([
     [
@@ -84,7 +87,7 @@ function factsOf({ host }: PageClass): HTMLElement {
     ],
     [
       "Driver",
-      host.driver === null ? "none" : `${host.driver}${host.cuda === null ? "" : ` (CUDA ${host.cuda})`}`,
+      host.driver === null ? "none" : `${host.driver}${cudaVersion === null ? "" : ` (CUDA ${cudaVersion})`}`,
     ],
     [
       "CPU",

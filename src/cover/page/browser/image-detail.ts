@@ -6,6 +6,7 @@ import { referenceOf } from "../../../resolve/resolve-image.ts";
 import { hostsOf } from "../../image-use.ts";
 import { isPlanned } from "../../cover-fleet.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
+import { answerOf, type BySide, type DriverRequirement, sidesOf } from "../../../lock/requirement.ts";
 import type { App, View } from "./app.ts";
 import { classLink, copyable, factsList, someOf } from "./pieces.ts";
 import { counted, h } from "./element.ts";
@@ -41,8 +42,19 @@ function referenceLine({ fleet }: View, image: LockedImage): HTMLElement {
     : copyable(referenceOf(fleet.lock, image));
 }
 
+/** The page tells only of NVIDIA's code so far. */
+const codeFacts: BySide<readonly (readonly [string, string])[]> = {
+  nvidia: (cuda) =>
+    [cuda, ...(cuda.or ?? [])].flatMap(({ by, code, toolkit, driver }) => [
+      [`GPU code${by === undefined ? "" : ` by ${by}`}`, `${code.join(", ")} of CUDA ${toolkit}`] as const,
+      ["Driver", driverWords(driver)] as const,
+    ]),
+  amd: () => [],
+};
+
 function needsOf(image: LockedImage): HTMLElement {
-  const { cpu, cuda, kernel } = image.requires;
+  const { cpu, kernel } = image.requires;
+  const code = sidesOf(image.requires).flatMap((side) => answerOf(codeFacts, side));
   const measured = describeMeasured(image);
   return factsList([
     [
@@ -53,21 +65,13 @@ function needsOf(image: LockedImage): HTMLElement {
     ],
     ["Platform", image.platform],
     ["CPU", [cpu, ...(cpu.or ?? [])].map(({ by, march }) => by ?? march).join(" or ")],
-    ...(cuda === null
-      ? [["GPU code", "none"] as const]
-      : [cuda, ...(cuda.or ?? [])].flatMap(({ by, code, toolkit, driver }) => [
-          [
-            `GPU code${by === undefined ? "" : ` by ${by}`}`,
-            `${code.join(", ")} of CUDA ${toolkit}`,
-          ] as const,
-          ["Driver", driverWords(driver)] as const,
-        ])),
+    ...(code.length === 0 ? [["GPU code", "none"] as const] : code),
     kernel === undefined ? null : ["Kernel", `${kernel} or newer`],
     measured === null ? null : ["Measured", measured],
   ]);
 }
 
-function driverWords(driver: NonNullable<LockedImage["requires"]["cuda"]>["driver"]): string {
+function driverWords(driver: DriverRequirement): string {
   switch (driver.mode) {
     case "host":
       return `${driver.minimum} or newer`;

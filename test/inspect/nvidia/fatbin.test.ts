@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
-import { readContainer } from "../../../src/inspect/gpu/fatbin.ts";
+import { readContainer } from "../../../src/inspect/nvidia/fatbin.ts";
 import { findCode } from "../../../src/inspect/inspect-file.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../support/make-fatbin.ts";
 

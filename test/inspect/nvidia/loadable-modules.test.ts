@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { collectModules } from "../../../src/inspect/gpu/loadable-modules.ts";
+import { collectModules } from "../../../src/inspect/nvidia/loadable-modules.ts";
 import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { openSubject } from "../../../src/inspect/open-subject.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";

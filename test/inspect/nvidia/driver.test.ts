@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { driverFiles } from "../../../src/inspect/gpu/driver-files.ts";
-import { measureFloor } from "../../../src/inspect/gpu/driver-floor.ts";
+import { driverFiles } from "../../../src/inspect/nvidia/driver-files.ts";
+import { measureFloor } from "../../../src/inspect/nvidia/driver-floor.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { findCode } from "../../../src/inspect/inspect-file.ts";
 import { type MadeEntry, makeContainer, makeEntry } from "../support/make-fatbin.ts";

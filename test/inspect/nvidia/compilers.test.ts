@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
-import { readCubin } from "../../../src/inspect/gpu/cubin.ts";
+import { readCubin } from "../../../src/inspect/nvidia/cubin.ts";
 import { findCode } from "../../../src/inspect/inspect-file.ts";
-import { readPtxEntry } from "../../../src/inspect/gpu/ptx-versions.ts";
+import { readPtxEntry } from "../../../src/inspect/nvidia/ptx-versions.ts";
 import { makeFolder } from "../../support/folders.ts";
 import {
   cudaTool,

@@ -1,0 +1,68 @@
+/** NVIDIA's GPU code in the report of `imgmatch inspect`. */
+
+import type { InspectedFile } from "../inspect/file-inspection.ts";
+import type { ImageInspection } from "../inspect/inspection.ts";
+import type { TargetCount } from "../inspect/nvidia/gpu-inspection.ts";
+
+export const nvidiaLines = {
+  code: nvidiaTexts,
+  targets: ({ gpu }: ImageInspection) => gpu?.targets.map(({ target }) => target) ?? [],
+  cards: () => [],
+  needs: cudaLines,
+} as const;
+
+function nvidiaTexts({ gpu }: InspectedFile): readonly string[] {
+  if (gpu === null) return [];
+  const counted = ({ target, modules }: TargetCount): string =>
+    gpu.modules === 1 ? target : `${target}×${modules}`;
+  return [
+    ...(gpu.registers ? gpu.targets.map(counted) : []),
+    ...(gpu.registers ? gpu.embedded : gpu.targets).map((each) => `embedded:${counted(each)}`),
+    ...gpu.relocatable
+      .filter(({ target }) => target.startsWith("compute_"))
+      .map((each) => `rdc:${counted(each)}`),
+    ...gpu.lto.map(({ target }) => `lto:${target}`),
+    ...gpu.unknown.map(({ kind }) => `unknown kind ${kind}`),
+    ...((gpu.compression.zstd ?? 0) > 0 ? ["zstd"] : []),
+  ];
+}
+
+function cudaLines({ requires: { cuda, choices } }: ImageInspection): readonly (readonly string[])[] {
+  const raised = cuda?.raisedBy == null ? "" : ` (${cuda.raisedBy})`;
+  return [
+    ...(cuda === null
+      ? []
+      : [
+          ["toolkit", cuda.toolkit ?? "unknown"],
+          ["driver", `${driverText(cuda.driver)}${raised}`],
+        ]),
+    ...choices.cuda.map(({ by, toolkit, driver, code }) => [
+      `by ${by}`,
+      `CUDA ${toolkit}, driver ${driverText(driver)}: ${code.join(" ")}`,
+    ]),
+  ];
+}
+
+function compatText({ minimum, onPath, package: version }: Extract<Driver, { mode: "compat" }>): string {
+  const carried = `its forward-compatibility package ${version}`;
+  const floor = minimum === null ? "" : `at least ${minimum}, `;
+  switch (onPath) {
+    case "always":
+      return `${version}, or an older one that ${carried} supports: the package comes first`;
+    case "cache":
+      return `${floor}and none newer than ${version} where the container runtime keeps the order of ld.so.conf: ${carried} comes first`;
+    case "never":
+      return `${floor}${floor === "" ? "" : "or "}older where the container runtime loads ${carried}`;
+    case null:
+      return `${floor}or as ${carried} has it where that is loaded`;
+  }
+}
+
+type Driver = NonNullable<NonNullable<ImageInspection["requires"]["cuda"]>["driver"]>;
+
+function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["driver"]): string {
+  if (driver === null) return "unknown";
+  if (driver.mode === "bundled") return `exactly ${driver.version} (bundled)`;
+  if (driver.mode === "compat") return compatText(driver);
+  return `at least ${driver.minimum}`;
+}

@@ -1,0 +1,51 @@
+/** A vendor's GPU side of an adopted image. */
+
+import type { Measured, Requirement } from "../../lock/requirement.ts";
+import type { OpenedImage } from "../image/open-layers.ts";
+import type { ImageInspection } from "../inspection.ts";
+
+/** Facts that the owner of an image knows, and its files may not tell. */
+export interface Statement {
+  /** The march that it was compiled for. Without it the CPU requirement is estimated. */
+  readonly march?: string;
+  /** Features of that march that it does not need, as in a matrix. */
+  readonly without?: readonly string[];
+  /** The CUDA toolkit whose code is loaded: `12.8.1`, `12.8`. */
+  readonly cuda?: string;
+  /** The ROCm release of the image's runtime: `7.2`. */
+  readonly rocm?: string;
+}
+
+export interface AskedImage {
+  readonly opened: OpenedImage;
+  readonly inspection: ImageInspection;
+  readonly statement: Statement;
+}
+
+export interface AdoptedSide {
+  /** Under the vendor's key; empty for an image without such code. */
+  readonly requires: Partial<Pick<Requirement, "cuda" | "rocm">>;
+  /** The measured code, where the audit's is not exact. */
+  readonly measured: Partial<Pick<Measured, "cuda" | "rocm">>;
+  /** Choices that the image makes when it runs. */
+  readonly choices: readonly string[];
+  readonly notes: readonly string[];
+}
+
+export const noSide: AdoptedSide = { requires: {}, measured: {}, choices: [], notes: [] };
+
+/** `isBeside`: the image has code of a vendor that comes before. */
+export interface SideAdoption {
+  /** Throws `ADOPT_UNDECIDED`, and `USAGE` for a statement that is not true. */
+  readonly adopt: (asked: AskedImage, isBeside: boolean) => AdoptedSide;
+  /** True if the image has such code, decided or not. */
+  readonly isThere: (inspection: ImageInspection, isBeside: boolean) => boolean;
+}
+
+/** Tells which files a choice was read from: somebody who knows the program may know better. */
+export function choiceNote(
+  what: string,
+  all: readonly { readonly by: string; readonly files: readonly string[] }[],
+): string {
+  return `takes one ${what} when it runs, by the names of its files: ${all.map(({ by, files }) => `${by} (${files[0]}${files.length > 1 ? " …" : ""})`).join(", ")}`;
+}

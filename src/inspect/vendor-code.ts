@@ -1,0 +1,47 @@
+/** The GPU code of files, by vendor: its libraries, its targets, and the code whose targets are unknown. */
+
+import type { GpuVendor } from "../lock/requirement.ts";
+import { amdLibraries, amdOf, amdTargets } from "./amd/amd-libraries.ts";
+import type { InspectedFile } from "./file-inspection.ts";
+import { applicationFiles, cudaTargets, gpuOf } from "./nvidia/gpu-inspection.ts";
+
+type Files = readonly InspectedFile[];
+
+interface Library {
+  readonly path: string;
+  readonly targets: readonly string[];
+  readonly files: Files;
+}
+
+interface VendorCode {
+  readonly libraries: (files: Files) => readonly Library[];
+  readonly targets: (files: Files) => readonly string[];
+  /** Code that has no target, or an unknown one, in words. */
+  readonly others: (files: Files) => readonly string[];
+  /** Unknown kinds of code: they may be for any target. */
+  readonly unknownKinds: (file: InspectedFile) => readonly string[];
+  readonly unknownText: string;
+}
+
+export const vendorCode: Readonly<Record<GpuVendor, VendorCode>> = {
+  nvidia: {
+    libraries: (files) =>
+      applicationFiles(files)
+        .filter(({ gpu }) => gpu.modules > 0)
+        .map((file) => ({ path: file.path, targets: cudaTargets([file]), files: [file] })),
+    targets: cudaTargets,
+    others: (files) => {
+      const { lto = [], unknownKinds = [] } = gpuOf(files) ?? {};
+      return [...lto.map((target) => `lto:${target}`), ...unknownKinds.map((kind) => `unknown kind ${kind}`)];
+    },
+    unknownKinds: ({ gpu }) => gpu?.unknown.map(({ kind }) => `${kind}`) ?? [],
+    unknownText: "GPU code of unknown kind",
+  },
+  amd: {
+    libraries: amdLibraries,
+    targets: amdTargets,
+    others: (files) => amdOf(files)?.unknown ?? [],
+    unknownKinds: ({ amd }) => Object.keys(amd?.unknown ?? {}),
+    unknownText: "GPU code that is not known",
+  },
+};
