@@ -1,10 +1,11 @@
 /** Explains why no GPUs were handed out: names the processes that hold them. */
 
 import { ImgmatchError } from "../../errors.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import type { HostIo } from "../../host/host-io.ts";
 import { remember } from "../../io/collections.ts";
 import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";
-import { describeUnit, describeUse, type GpuUnit } from "./gpu-units.ts";
+import { describeUnit, describeUse, fileOf, type GpuUnit } from "./gpu-units.ts";
 
 type Refusal = Extract<GpuChoice, { readonly ok: false }>;
 
@@ -60,13 +61,31 @@ export type GpuHolders = ReadonlyMap<string, readonly GpuHolder[]>;
 /** Asks nvidia-smi, then `/proc`. Empty if neither knows. */
 export async function findHolders(io: HostIo, units: readonly GpuUnit[]): Promise<GpuHolders> {
   if (units.length === 0) return new Map();
-  if (units.every(({ vendor }) => vendor === "amd")) return readOpenFiles(io, units);
-  const query = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory";
-  const answer = await io.run("nvidia-smi", [query, "--format=csv,noheader,nounits"], limits);
-  const holders = answer?.status === 0 ? parseComputeApps(answer.stdout, units) : new Map();
+  const listed = await Promise.all(
+    gpuVendors.map((vendor) =>
+      listHolders[vendor](
+        io,
+        units.filter((unit) => unit.vendor === vendor),
+      ),
+    ),
+  );
+  const holders = new Map(listed.flatMap((each) => [...each]));
   // nvidia-smi lists no graphics programs and no processes of other containers, but the open files show them.
   return holders.size > 0 ? holders : readOpenFiles(io, units);
 }
+
+type ListHolders = (io: HostIo, units: readonly GpuUnit[]) => Promise<GpuHolders>;
+
+/** The processes that a vendor's program lists. */
+const listHolders: Readonly<Record<GpuVendor, ListHolders>> = {
+  nvidia: async (io, units) => {
+    if (units.length === 0) return new Map();
+    const query = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory";
+    const answer = await io.run("nvidia-smi", [query, "--format=csv,noheader,nounits"], limits);
+    return answer?.status === 0 ? parseComputeApps(answer.stdout, units) : new Map();
+  },
+  amd: async () => new Map(),
+};
 
 /** `GPU-3f…, 4711, python, 38912`. A program's name may hold commas. */
 export function parseComputeApps(csv: string, units: readonly GpuUnit[]): Map<string, GpuHolder[]> {
@@ -91,11 +110,11 @@ function readOpenFiles(io: HostIo, units: readonly GpuUnit[]): Map<string, GpuHo
   for (const pid of io.list("/proc").filter((name) => /^\d+$/.test(name))) {
     const folder = `/proc/${pid}/fd`;
     const open = new Set(io.list(folder).map((fd) => io.readLink(`${folder}/${fd}`)));
-    for (const { vendor, gpu, name: unit } of units) {
-      const device = vendor === "nvidia" ? `/dev/nvidia${gpu.index}` : gpu.render;
+    for (const each of units) {
+      const device = fileOf(each);
       if (device === null || !open.has(device)) continue;
       const name = io.readText(`/proc/${pid}/comm`);
-      remember(holders, unit, () => []).push({
+      remember(holders, each.name, () => []).push({
         pid: Number(pid),
         program: typeof name === "string" ? name.trim() : null,
         memoryMiB: null,
