@@ -1,7 +1,7 @@
 /** The way of AMD's GPUs into a container. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { fileOf, type GpuUnit } from "./gpu-units.ts";
+import { type GpuUnit, traitsOf } from "./gpu-units.ts";
 import type { Handover, LaunchRequest, LocalEngine } from "./target.ts";
 
 /** One node for all GPUs, beside one for each GPU or partition. */
@@ -10,7 +10,7 @@ const common = "/dev/kfd";
 export function handOverAmd(
   engine: LocalEngine,
   request: LaunchRequest,
-  units: readonly GpuUnit<"amd">[],
+  units: readonly GpuUnit[],
 ): Handover {
   const groups = groupsFor(engine, request);
   // The device names in the specification that amd-ctk writes.
@@ -21,8 +21,8 @@ export function handOverAmd(
 }
 
 /** The device files whose groups a container needs. */
-export function groupedFiles(units: readonly GpuUnit<"amd">[]): readonly string[] {
-  return units.length === 0 ? [] : [common, ...units.flatMap((unit) => fileOf(unit) ?? [])];
+export function groupedFiles(units: readonly GpuUnit[]): readonly string[] {
+  return units.length === 0 ? [] : [common, ...units.flatMap((unit) => traitsOf(unit).file ?? [])];
 }
 
 function withoutGroups(): ImgmatchError {
@@ -43,9 +43,9 @@ function isByAddress({ host }: LaunchRequest): boolean {
 }
 
 /** The image has the rest of the driver (ROCm, "Running ROCm Docker containers"). */
-function nodeOf(unit: GpuUnit<"amd">): string {
-  const node = fileOf(unit);
-  if (node !== null) return node;
+function nodeOf(unit: GpuUnit): string {
+  const { file } = traitsOf(unit);
+  if (file !== null) return file;
   throw new ImgmatchError({
     code: "LAUNCH_FAILED",
     message: `GPU ${unit.name} does not tell its device file`,

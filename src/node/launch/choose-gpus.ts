@@ -16,12 +16,12 @@ import {
 } from "../../resolve/resolve-image.ts";
 import {
   allUnits,
-  generationOf,
   type GpuUnit,
   type GpuUse,
   kindOf,
   namedUnits,
   narrowTo,
+  traitsOf,
   unitsOf,
   useOf,
 } from "./gpu-units.ts";
@@ -188,9 +188,10 @@ function firstOf(kinds: Kinds, count: number): readonly GpuUnit[] {
 }
 
 function kindsOf(units: readonly GpuUnit[]): Kinds {
+  const generation = (unit: GpuUnit | undefined) => (unit === undefined ? 0 : traitsOf(unit).generation);
   return [...groupBy(units, kindOf).values()].sort(
     ([a], [b]) =>
-      (b === undefined ? 0 : generationOf(b)) - (a === undefined ? 0 : generationOf(a)) ||
+      generation(b) - generation(a) ||
       (b?.gpu.memoryMiB ?? 0) - (a?.gpu.memoryMiB ?? 0) ||
       compareNames(a?.name ?? "", b?.name ?? ""),
   );

@@ -5,7 +5,7 @@ import { ImgmatchError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { type GpuVendor, gpuVendors, vendorNames, vendorsOf } from "../../lock/requirement.ts";
 import { groupedFiles, handOverAmd } from "./amd-handover.ts";
-import { type GpuUnit, ofVendor, unitsOf } from "./gpu-units.ts";
+import { type GpuUnit, unitsOf } from "./gpu-units.ts";
 import { handOverNvidia } from "./nvidia-handover.ts";
 import {
   type DeviceAccess,
@@ -16,20 +16,16 @@ import {
 } from "./target.ts";
 import { unsupported, type unsupportedBy } from "./unsupported.ts";
 
-interface Needs<Vendor extends GpuVendor> {
+interface Needs {
   /** For messages. */
   readonly one: string;
   /** The way of the units into the container. Throws `LAUNCH_FAILED` if the host offers none. */
-  readonly handOver: (
-    engine: LocalEngine,
-    request: LaunchRequest,
-    units: readonly GpuUnit<Vendor>[],
-  ) => Handover;
+  readonly handOver: (engine: LocalEngine, request: LaunchRequest, units: readonly GpuUnit[]) => Handover;
   /** The device files whose groups a container needs. */
-  readonly grouped: (units: readonly GpuUnit<Vendor>[]) => readonly string[];
+  readonly grouped: (units: readonly GpuUnit[]) => readonly string[];
 }
 
-const needs: { readonly [V in GpuVendor]: Needs<V> } = {
+const needs: Readonly<Record<GpuVendor, Needs>> = {
   // NVIDIA's runtime grants access to its own files.
   nvidia: { one: "a GPU", handOver: handOverNvidia, grouped: () => [] },
   amd: { one: "an AMD GPU", handOver: handOverAmd, grouped: groupedFiles },
@@ -51,16 +47,7 @@ export function neededUnits({ requires, host, units = unitsOf(host) }: LaunchReq
 export function handoverOf(engine: LocalEngine, request: LaunchRequest): Handover | null {
   const units = neededUnits(request);
   const [first] = units;
-  return first === undefined ? null : handOver(first.vendor, engine, request, units);
-}
-
-function handOver<V extends GpuVendor>(
-  vendor: V,
-  engine: LocalEngine,
-  request: LaunchRequest,
-  units: readonly GpuUnit[],
-): Handover {
-  return needs[vendor].handOver(engine, request, ofVendor(units, vendor));
+  return first === undefined ? null : needs[first.vendor].handOver(engine, request, units);
 }
 
 /** Read and write for everybody, as on Fedora. */
@@ -73,8 +60,8 @@ export function accessTo(
     attempt(() => statSync(device), null),
   user = process.getuid?.() ?? 0,
 ): Pick<LaunchRequest, "access"> {
-  const devices = gpuVendors.flatMap(<V extends GpuVendor>(vendor: V) =>
-    needs[vendor].grouped(ofVendor(units, vendor)),
+  const devices = gpuVendors.flatMap((vendor) =>
+    needs[vendor].grouped(units.filter((unit) => unit.vendor === vendor)),
   );
   if (devices.length === 0) return {};
   const gids = devices.flatMap((device) => {

@@ -1,11 +1,13 @@
 /** GPU units that a container can get, and their use. A unit is a GPU, an instance of a GPU in MIG mode, or a partition of an AMD GPU. */
 
 import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { narrowAmdGpus } from "../../host/amd/amd-visible-devices.ts";
 import type { GpuFacts, HostFacts, MigInstance, VendorFacts } from "../../host/facts.ts";
-import { amdGpus } from "./amd-gpus.ts";
-import { nvidiaGpus } from "./nvidia-gpus.ts";
+import { unknownAmdGpu, unknownGpu, unknownUse } from "../../host/no-facts.ts";
+import { narrowGpus } from "../../host/nvidia/visible-devices.ts";
+import { amdGpusOf } from "../../resolve/amd-view.ts";
 
-type Gpu<Vendor extends GpuVendor> = VendorFacts[Vendor]["gpus"][number];
+type Gpu<Vendor extends GpuVendor = GpuVendor> = VendorFacts[Vendor]["gpus"][number];
 
 interface Part<Gpu> {
   /** Its GPU, with no other MIG instance. */
@@ -19,32 +21,73 @@ export type GpuUnit<Vendor extends GpuVendor = GpuVendor> = {
   readonly [V in Vendor]: Part<Gpu<V>> & { readonly vendor: V };
 }[Vendor];
 
-/** How a vendor's GPUs become units, and what tells two of them apart. */
-interface Rows<Gpu> {
+/** What tells two units apart. */
+interface Traits {
+  /** The compute capability or the target, which decides about code. */
+  readonly code: string | null;
+  /** Higher is newer. */
+  readonly generation: number;
+  /** Equal where the same code runs equally well. */
+  readonly kind: readonly unknown[];
+  /** The part of a GPU that the unit is, for people. */
+  readonly part: string | null;
+  readonly use: GpuFacts["use"];
+  /** Its device file. */
+  readonly file: string | null;
+}
+
+interface Row<Gpu> {
   readonly parts: (gpu: Gpu) => readonly Part<Gpu>[];
   /** The GPUs that count if nobody names any. */
   readonly counted: (gpus: readonly Gpu[]) => readonly Gpu[];
-  /** The GPU with these parts alone. */
-  readonly join: (gpu: Gpu, parts: readonly Part<Gpu>[]) => Gpu;
-  /** The parts that a list of `--gpus` names. Throws `SELECTION_INVALID`. */
-  readonly named: (gpus: readonly Gpu[], list: string) => (part: Part<Gpu>) => boolean;
+  /** The GPUs of a list of `--gpus`. Throws `SELECTION_INVALID`. */
+  readonly narrow: (gpus: readonly Gpu[], list: string) => readonly Gpu[];
   readonly unknown: (index: number) => Gpu;
-  /** The compute capability or the target: the code that runs on the GPU. */
-  readonly code: (gpu: Gpu) => string | null;
-  /** Higher is newer. */
-  readonly generation: (gpu: Gpu) => number;
-  /** Equal where the same code runs equally well. */
-  readonly kind: (gpu: Gpu, mig: MigInstance | null) => readonly unknown[];
-  /** For people. */
-  readonly part: (gpu: Gpu, mig: MigInstance | null) => string | null;
-  readonly use: (gpu: Gpu) => GpuFacts["use"];
-  /** The GPU without its use. */
-  readonly idle: (gpu: Gpu) => Gpu;
-  /** Its device file. */
-  readonly file: (gpu: Gpu) => string | null;
+  readonly traits: (gpu: Gpu, mig: MigInstance | null) => Traits;
 }
 
-const rows: { readonly [V in GpuVendor]: Rows<Gpu<V>> } = { nvidia: nvidiaGpus, amd: amdGpus };
+const rows: { readonly [V in GpuVendor]: Row<Gpu<V>> } = {
+  nvidia: {
+    // A GPU in MIG mode is used through its instances only. Every version of nvidia-ctk writes these names into its CDI file.
+    parts: (gpu) =>
+      gpu.mig?.map((mig, instance) => ({
+        gpu: { ...gpu, mig: [mig] },
+        mig,
+        name: `${gpu.index}:${instance}`,
+      })) ?? [{ gpu, mig: null, name: String(gpu.index) }],
+    counted: (gpus) => gpus,
+    narrow: narrowGpus,
+    unknown: unknownGpu,
+    traits: ({ compute, name, class: own, memoryMiB, use, index }, mig) => ({
+      code: compute,
+      generation: Number(compute ?? 0),
+      kind: [compute, name, own, memoryMiB, mig?.profile ?? null],
+      part: mig === null ? null : `MIG ${mig.profile}`,
+      use,
+      file: `/dev/nvidia${index}`,
+    }),
+  },
+  amd: {
+    parts: (gpu) => [{ gpu, mig: null, name: String(gpu.index) }],
+    counted: (gpus) => amdGpusOf({ gpus }).judged,
+    narrow: narrowAmdGpus,
+    unknown: unknownAmdGpu,
+    traits: ({ target, sramecc, name, memoryMiB, partition, integrated, render }) => ({
+      code: target,
+      // Targets have no order: there the memory decides.
+      generation: 0,
+      kind: [target, sramecc, name, memoryMiB, partition, integrated],
+      part: partition,
+      // The driver does not tell it.
+      use: unknownUse,
+      file: render,
+    }),
+  },
+};
+
+export function traitsOf<V extends GpuVendor>({ vendor, gpu, mig }: GpuUnit<V>): Traits {
+  return rows[vendor].traits(gpu, mig);
+}
 
 /** The units of a host, in the vendors' order. A processor's GPU beside a card of the same vendor is left out: only its name selects it. */
 export function unitsOf(host: HostFacts): readonly GpuUnit[] {
@@ -72,11 +115,6 @@ function gpusOf<V extends GpuVendor>(host: HostFacts, vendor: V): readonly Gpu<V
   return (host[vendor]?.gpus ?? []) as readonly Gpu<V>[];
 }
 
-export function ofVendor<V extends GpuVendor>(units: readonly GpuUnit[], vendor: V): readonly GpuUnit<V>[] {
-  const own: readonly object[] = units.filter((unit) => unit.vendor === vendor);
-  return own as readonly GpuUnit<V>[];
-}
-
 /** The units of a list such as `0,2`. GPUs of later vendors have uuids and names such as `amd:0`. Throws `SELECTION_INVALID`. */
 export function namedUnits(host: HostFacts, list: string): readonly GpuUnit[] {
   const first = firstVendor(host);
@@ -97,34 +135,34 @@ export function namedUnits(host: HostFacts, list: string): readonly GpuUnit[] {
 }
 
 function unitsNamed<V extends GpuVendor>(host: HostFacts, vendor: V, list: string): readonly string[] {
-  const isNamed = rows[vendor].named(gpusOf(host, vendor), list);
-  return ofVendor(allUnits(host), vendor)
-    .filter(isNamed)
-    .map(({ name }) => name);
+  const gpus = rows[vendor].narrow(gpusOf(host, vendor), list);
+  const isIn = (unit: GpuUnit) => (part: Part<Gpu<V>>) =>
+    part.gpu.index === unit.gpu.index && part.mig?.uuid === unit.mig?.uuid;
+  const parts = gpus.flatMap(rows[vendor].parts);
+  return allUnits(host).flatMap((unit) =>
+    unit.vendor === vendor && parts.some(isIn(unit)) ? [unit.name] : [],
+  );
 }
 
 /** The host as a container with these units sees it. */
 export function narrowTo(host: HostFacts, units: readonly GpuUnit[]): HostFacts {
-  return withGpus(host, (vendor, gpus) =>
-    gpus.flatMap((gpu) => {
-      const parts = ofVendor(units, vendor).filter((unit) => unit.gpu.index === gpu.index);
-      return parts.length === 0 ? [] : [rows[vendor].join(gpu, parts)];
-    }),
-  );
+  return withGpus(host, (gpu, vendor) => {
+    const parts = units.filter((unit) => unit.vendor === vendor && unit.gpu.index === gpu.index);
+    const mig = parts.flatMap((unit) => unit.mig ?? []);
+    return parts.length === 0 ? [] : [mig.length === 0 ? gpu : { ...gpu, mig }];
+  });
 }
 
 /** The host without the use of its GPUs, which changes every minute. */
 export function withoutUse(host: HostFacts): HostFacts {
-  return withGpus(host, (vendor, gpus) => gpus.map(rows[vendor].idle));
+  return withGpus(host, (gpu) => ["use" in gpu ? { ...gpu, use: unknownUse } : gpu]);
 }
 
-function withGpus(
-  host: HostFacts,
-  change: <V extends GpuVendor>(vendor: V, gpus: readonly Gpu<V>[]) => readonly Gpu<V>[],
-): HostFacts {
+function withGpus(host: HostFacts, change: (gpu: Gpu, vendor: GpuVendor) => readonly object[]): HostFacts {
   const changed = gpuVendors.map((vendor) => {
     const facts = host[vendor];
-    return facts == null ? {} : { [vendor]: { ...facts, gpus: change(vendor, gpusOf(host, vendor)) } };
+    const gpus = gpusOf(host, vendor).flatMap((gpu) => change(gpu, vendor));
+    return facts == null ? {} : { [vendor]: { ...facts, gpus } };
   });
   return Object.assign({}, host, ...changed);
 }
@@ -142,28 +180,15 @@ export function unitId({ gpu, mig }: GpuUnit): string {
   return mig?.uuid ?? gpu.uuid ?? String(gpu.index);
 }
 
-/** The compute capability or the target; null if unknown. */
-export function codeOf<V extends GpuVendor>({ vendor, gpu }: GpuUnit<V>): string | null {
-  return rows[vendor].code(gpu);
-}
-
-export function generationOf<V extends GpuVendor>({ vendor, gpu }: GpuUnit<V>): number {
-  return rows[vendor].generation(gpu);
-}
-
-export function fileOf<V extends GpuVendor>({ vendor, gpu }: GpuUnit<V>): string | null {
-  return rows[vendor].file(gpu);
-}
-
 /** `GPU 0 (NVIDIA H100 80GB HBM3)`, `GPU 0:1 (…, MIG 3g.40gb)`. */
-export function describeUnit<V extends GpuVendor>({ vendor, gpu, mig, name }: GpuUnit<V>): string {
-  const parts = [gpu.name, rows[vendor].part(gpu, mig)].filter((part) => part !== null);
-  return parts.length === 0 ? `GPU ${name}` : `GPU ${name} (${parts.join(", ")})`;
+export function describeUnit(unit: GpuUnit): string {
+  const parts = [unit.gpu.name, traitsOf(unit).part].filter((part) => part !== null);
+  return parts.length === 0 ? `GPU ${unit.name}` : `GPU ${unit.name} (${parts.join(", ")})`;
 }
 
 /** Units of one kind run the same code equally well. */
-export function kindOf<V extends GpuVendor>({ vendor, gpu, mig }: GpuUnit<V>): string {
-  return JSON.stringify(rows[vendor].kind(gpu, mig));
+export function kindOf(unit: GpuUnit): string {
+  return JSON.stringify(traitsOf(unit).kind);
 }
 
 /** `unknown` may be busy. */
@@ -173,16 +198,16 @@ export type GpuUse = "free" | "busy" | "unknown";
 const idleMemoryMiB = 16;
 
 /** Counts processes, or where that is impossible (MIG, old nvidia-smi) memory. */
-export function useOf<V extends GpuVendor>({ vendor, gpu }: GpuUnit<V>): GpuUse {
-  const { processes, memoryMiB } = rows[vendor].use(gpu);
+export function useOf(unit: GpuUnit): GpuUse {
+  const { processes, memoryMiB } = traitsOf(unit).use;
   if (processes !== null) return processes === 0 ? "free" : "busy";
   if (memoryMiB === null) return "unknown";
   return memoryMiB <= idleMemoryMiB ? "free" : "busy";
 }
 
 /** `2 processes, 40000 MiB`. */
-export function describeUse<V extends GpuVendor>({ vendor, gpu }: GpuUnit<V>): string {
-  const { processes, memoryMiB } = rows[vendor].use(gpu);
+export function describeUse(unit: GpuUnit): string {
+  const { processes, memoryMiB } = traitsOf(unit).use;
   const parts = [
     processes === null ? null : `${processes} process${processes === 1 ? "" : "es"}`,
     memoryMiB === null ? null : `${memoryMiB} MiB used`,

@@ -1,14 +1,14 @@
 /** The way of NVIDIA's GPUs into a container. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { fileOf, type GpuUnit, unitId } from "./gpu-units.ts";
+import { type GpuUnit, traitsOf, unitId } from "./gpu-units.ts";
 import { type Handover, isBundled, type LaunchRequest, type LocalEngine } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
 export function handOverNvidia(
   engine: LocalEngine,
   request: LaunchRequest,
-  units: readonly GpuUnit<"nvidia">[],
+  units: readonly GpuUnit[],
 ): Handover {
   const { nvidia } = request.host.runtime;
   // A bundled driver needs only the kernel's devices: the host's library, which a runtime mounts, would break it.
@@ -40,5 +40,5 @@ export function deviceNodes(target: string, units: readonly GpuUnit[]): readonly
       "use an image that takes the host's driver (driver mode host), or a GPU without MIG",
     );
   }
-  return [...units.flatMap((unit) => fileOf(unit) ?? []), "/dev/nvidiactl", "/dev/nvidia-uvm"];
+  return [...units.flatMap((unit) => traitsOf(unit).file ?? []), "/dev/nvidiactl", "/dev/nvidia-uvm"];
 }

@@ -37,7 +37,7 @@ import { presenceSteps } from "../../../resolve/rules/gpu-presence.ts";
 import type { RuleSteps } from "../../../resolve/rules/rule.ts";
 import { isMisfit } from "../../../resolve/verdict.ts";
 import { bestCode, compatViews, sampleHost, sampleNvidia } from "../../sample-hosts.ts";
-import { codeOf, type GpuUnit } from "../gpu-units.ts";
+import { type GpuUnit, traitsOf } from "../gpu-units.ts";
 import { knownComputes, versionNumber, versionText } from "../labels/vocabulary.ts";
 
 /** GPUs that an image serves under the same drivers. */
@@ -163,7 +163,7 @@ export function servedDevices(
 
 /** The image has code for this GPU, whatever the driver. */
 export function runsOn(image: LockedImage, unit: GpuUnit): boolean {
-  const kind = codeOf(unit);
+  const kind = traitsOf(unit).code;
   return kind !== null && runsOnDevice(image, { vendor: unit.vendor, kind });
 }
 
