@@ -100,7 +100,7 @@ function examineCpu({ platform, kernel, cpu }: HostFacts): readonly Finding[] {
 interface Examined<Facts, Gpu> {
   /** Without device and driver. */
   readonly absent: (host: HostFacts) => readonly Finding[];
-  readonly gpu: (gpu: Gpu) => { readonly found: string; readonly code: string | null };
+  readonly gpu: (gpu: Gpu) => Finding;
   /** null for an unknown driver. */
   readonly driver: (facts: Facts, sources: HostFacts["sources"]) => string | null;
   readonly driverless: string;
@@ -121,7 +121,7 @@ const examined: {
     gpu: ({ index, name, compute, mig }) => {
       const instances = mig == null ? "" : `, ${mig.length} MIG instances`;
       const found = `${index}: ${name ?? "unnamed"}, compute capability ${compute ?? "unknown"}${instances}`;
-      return { found, code: compute };
+      return compute === null ? unknown("gpu", found) : ok("gpu", found);
     },
     driver: ({ driver, module, cuda }) =>
       driver === null
@@ -158,10 +158,8 @@ const examined: {
     absent: () => [],
     gpu: ({ index, name, target, partition }) => {
       const part = partition === null || partition === "SPX" ? "" : `, a partition (${partition})`;
-      return {
-        found: `${index}: ${name ?? "unnamed AMD GPU"}, ${target ?? "target unknown"}${part}`,
-        code: target,
-      };
+      const found = `${index}: ${name ?? "unnamed AMD GPU"}, ${target ?? "target unknown"}${part}`;
+      return target === null ? unknown("gpu", found) : ok("gpu", found);
     },
     driver: ({ driver }, sources) =>
       driver !== null
@@ -183,10 +181,7 @@ function examineGpus<V extends GpuVendor>(host: HostFacts, vendor: V): readonly 
   if (facts === undefined)
     return [unknown(vendor, `the facts do not tell whether there is an ${vendorNames[vendor]} GPU`)];
   if (facts === null) return row.absent(host);
-  const gpus = facts.gpus.map((gpu) => {
-    const { found, code } = row.gpu(gpu as VendorFacts[V]["gpus"][number]);
-    return code === null ? unknown("gpu", found) : ok("gpu", found);
-  });
+  const gpus = facts.gpus.map((gpu) => row.gpu(gpu as VendorFacts[V]["gpus"][number]));
   const driver = row.driver(facts, host.sources);
   if (driver !== null) return [ok(vendor, driver), ...gpus];
   const isExplained = host.problems.some(({ code }) => code.startsWith(row.problems));

@@ -59,39 +59,24 @@ export function claimOf(
   return { alternatives: named };
 }
 
-interface Claims {
-  /** The vendor's driver publishes MIG instances. */
-  readonly mig: boolean;
-  /** The attributes that the test reads. */
-  readonly first: readonly string[];
-  /** The test for the GPUs that the image serves. `image` is its name in messages. */
-  readonly served: (served: readonly ServedGpus[], image: string) => string;
-}
-
-const claims: Readonly<Record<GpuVendor, Claims>> = {
+/** The vendor's driver may publish MIG instances. `first` are the attributes that the test for served GPUs reads. */
+const claims = {
   nvidia: {
     mig: true,
     first: ["cudaComputeCapability", "driverVersion"],
-    served: (served) =>
+    test: (served: readonly ServedGpus[]) =>
       anyOf(served.map(({ kinds, drivers }) => allOf([ofCompute(kinds), ofDrivers(drivers)]))),
   },
-  amd: {
-    mig: false,
-    first: [],
-    served: (served, image) => {
-      const targets = served.flatMap(({ kinds }) => kinds);
-      return ofTargets(targets, image);
-    },
-  },
-};
+  amd: { mig: false, first: [], test: ofTargets },
+} as const satisfies Record<GpuVendor, object>;
 
 /** CELSelectorExpressionMaxLength of resource.k8s.io/v1. */
 const mostCel = 10 * 1024;
 
 function celOf(vendor: GpuVendor, served: readonly ServedGpus[], wish: DeviceWish, image: string): string {
   const domain = `gpu.${vendor}.com`;
-  const { first, served: servedTest } = claims[vendor];
-  const tests = [...first.map(has), ...wishTests(domain, wish), servedTest(served, image)];
+  const { first, test } = claims[vendor];
+  const tests = [...first.map(has), ...wishTests(domain, wish), test(served, image)];
   // Reading a missing attribute is an error that ends the search for devices, so a test for it comes first.
   const cel = `cel.bind(gpu, device.attributes[${text(domain)}],\n  ${tests.join(" &&\n  ")})`;
   if (cel.length <= mostCel) return cel;
@@ -144,7 +129,8 @@ function driverTest(number: number, isAtLeast: boolean): string {
 }
 
 /** AMD's driver publishes no target, so device ids and product names stand for it. */
-function ofTargets(targets: readonly string[], image: string): string {
+function ofTargets(served: readonly ServedGpus[], image: string): string {
+  const targets = served.flatMap(({ kinds }) => kinds);
   const { deviceId, productName } = amdWords(targets);
   const matches = (attribute: string, value: string, pattern: string | null) =>
     pattern === null ? [] : [allOf([has(attribute), `${value}.matches(${text(pattern)})`])];

@@ -99,11 +99,14 @@ export function refuseBundled(
   );
 }
 
-/** For targets that hand out the GPUs of some vendors: `why` has the reasons for the others. */
+/** null for a vendor whose GPUs the target hands out. */
+export type WhyNot = Readonly<Record<GpuVendor, string | null>>;
+
+/** For targets that hand out the GPUs of some vendors. */
 export function refuseVendor(
   { requires }: LaunchRequest,
   cannot: ReturnType<typeof unsupportedBy>,
-  why: Readonly<Record<GpuVendor, string | null>>,
+  why: WhyNot,
 ): void {
   const [vendor] = vendorsOf(requires);
   if (vendor === undefined || why[vendor] === null) return;

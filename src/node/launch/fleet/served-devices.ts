@@ -11,7 +11,6 @@ import { compareMinor, parseCudaVersion, parseVersion } from "../../../hardware/
 import {
   answerOf,
   type BySide,
-  type GpuNeeds,
   type GpuVendor,
   gpuVendors,
   type Side,
@@ -69,53 +68,47 @@ interface Processor {
   readonly cells: readonly string[];
 }
 
-interface Devices<Needs> {
+interface Devices {
   readonly kinds: readonly string[];
-  /** The image has code for this GPU, whatever the driver. */
-  readonly runs: (needs: Needs, kind: string, axes: LockedImage["axes"]) => boolean;
-  /** It carries a compatibility package. */
-  readonly isCompat: (needs: Needs) => boolean;
-  /** Nothing but processor and driver decides. */
-  readonly isSure: (needs: Needs) => boolean;
   /** The drivers from which on some rule may answer otherwise, ascending. The first is older than all. */
   readonly starts: (kind: string, images: readonly LockedImage[]) => readonly number[];
   /** Hosts with this GPU alone: for a compatibility package, one with each container toolkit. */
   readonly samples: (kind: string, driver: number, isCompat: boolean) => readonly Partial<HostView>[];
 }
 
-const devices: { readonly [V in GpuVendor]: Devices<GpuNeeds[V]> } = {
+const devices: Readonly<Record<GpuVendor, Devices>> = {
   nvidia: {
     kinds: knownComputes.flat(),
-    runs: (needs, kind) => bestCode(needs, parseComputeCapability(kind), true) !== null,
-    isCompat: ({ driver }) => driver.mode === "compat",
-    isSure: ({ driver, require }) => driver.mode !== "compat" && require === undefined,
     starts: driverStarts,
     samples: (kind, driver, isCompat) =>
       (isCompat ? compatViews : [unknownCompat]).map((compat) => ({
         nvidia: nvidiaView(kind, driver, compat),
       })),
   },
+  // AMD's drivers do not count.
   amd: {
     kinds: amdArchitectures.map(({ name }) => name),
-    runs: ({ code }, kind, { compute }) =>
-      [true, false].some(
-        (xnack) => !isMisfit(checkAmdCode({ code, compute, xnack }, amdView(kind)?.gpus ?? [])),
-      ),
-    isCompat: () => false,
-    isSure: () => true,
-    // AMD's drivers do not count.
     starts: () => [0],
     samples: (kind) => [{ amd: amdView(kind) }],
   },
 };
 
-/** Asks the row of a side's vendor. */
-function about<V extends GpuVendor>(
-  { vendor, needs }: Side<V>,
-  ask: (row: Devices<GpuNeeds[V]>, needs: GpuNeeds[V]) => boolean,
-): boolean {
-  return ask(devices[vendor], needs);
-}
+const runs: BySide<boolean, [kind: string, axes: LockedImage["axes"]]> = {
+  nvidia: (needs, kind) => bestCode(needs, parseComputeCapability(kind), true) !== null,
+  amd: ({ code }, kind, { compute }) =>
+    [true, false].some(
+      (xnack) => !isMisfit(checkAmdCode({ code, compute, xnack }, amdView(kind)?.gpus ?? [])),
+    ),
+};
+
+/** `isSure`: nothing but processor and driver decides. */
+const demands: BySide<{ steps: readonly RuleSteps[]; isCompat: boolean; isSure: boolean }> = {
+  nvidia: (needs) => {
+    const isCompat = needs.driver.mode === "compat";
+    return { steps: [driverSteps(needs)], isCompat, isSure: !isCompat && needs.require === undefined };
+  },
+  amd: () => ({ steps: [], isCompat: false, isSure: true }),
+};
 
 const everyDevice = gpuVendors.flatMap((vendor) => devices[vendor].kinds.map((kind) => ({ vendor, kind })));
 
@@ -140,9 +133,7 @@ export function servedDevices(
     const wins = new Map(running.map(([cell]) => [cell, new Set<number>()]));
     const ofDevice = { ...question, cells: running };
     for (const { platform, features, cells } of processorsOf(running)) {
-      const isCompat = cells
-        .flatMap((cell) => sidesIn(lock.images[cell]))
-        .some((side) => about(side, (row, needs) => row.isCompat(needs)));
+      const isCompat = cells.flatMap((cell) => demandsOf(lock.images[cell])).some((each) => each.isCompat);
       const asked = drivers.flatMap((driver) =>
         samples(device.kind, driver, isCompat).map((gpus) => ({ driver, gpus })),
       );
@@ -168,22 +159,21 @@ export function runsOn(image: LockedImage, unit: GpuUnit): boolean {
 }
 
 function runsOnDevice(image: LockedImage, { vendor, kind }: Device): boolean {
-  return sidesIn(image).some(
-    (side) => side.vendor === vendor && about(side, (row, needs) => row.runs(needs, kind, image.axes)),
-  );
+  return sidesIn(image).some((side) => side.vendor === vendor && answerOf(runs, side, kind, image.axes));
 }
 
 /** On a node that has everything else that a cell needs, nothing but processor and driver decides about this image. */
 function isSure(image: LockedImage | undefined): boolean {
-  return (
-    image !== undefined &&
-    image.requires.kernel === undefined &&
-    sidesIn(image).every((side) => about(side, (row, needs) => row.isSure(needs)))
-  );
+  const isOpen = image === undefined || image.requires.kernel !== undefined;
+  return !isOpen && demandsOf(image).every((each) => each.isSure);
 }
 
-function sidesIn(image: LockedImage | undefined): readonly Side[] {
-  return image === undefined ? [] : alternativesOf(image).flatMap(({ requires }) => sidesOf(requires));
+function demandsOf(image: LockedImage | undefined) {
+  return image === undefined ? [] : sidesIn(image).map((side) => answerOf(demands, side));
+}
+
+function sidesIn(image: LockedImage): readonly Side[] {
+  return alternativesOf(image).flatMap(({ requires }) => sidesOf(requires));
 }
 
 function processorsOf(images: readonly (readonly [string, LockedImage])[]): readonly Processor[] {
@@ -217,15 +207,10 @@ function amdView(target: string): HostView["amd"] {
   return viewAmd({ ...unknownHost("linux/amd64"), amd: { driver: "6.14.14", gpus: [gpu] } });
 }
 
-const driverStepsOf: BySide<readonly RuleSteps[]> = {
-  nvidia: (needs) => [driverSteps(needs)],
-  amd: () => [],
-};
-
 function driverStarts(kind: string, images: readonly LockedImage[]): readonly number[] {
   const compute = parseComputeCapability(kind);
   if (compute === null) return [0];
-  const ofImages = images.flatMap(sidesIn).flatMap((side) => answerOf(driverStepsOf, side));
+  const ofImages = images.flatMap(demandsOf).flatMap(({ steps }) => steps);
   const branches = branchesAt(ofImages.flatMap(({ cudas }) => cudas));
   const steps = [...ofImages, presenceSteps(compute), { drivers: branches, after: false }];
   const numbers = steps.flatMap(({ drivers, after }) =>

@@ -14,8 +14,8 @@
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
-import { refuseVendor, wholeGpus } from "../gpu-needs.ts";
-import { type GpuVendor, hasGpuCode } from "../../../lock/requirement.ts";
+import { refuseVendor, wholeGpus, type WhyNot } from "../gpu-needs.ts";
+import { hasGpuCode } from "../../../lock/requirement.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
@@ -25,10 +25,7 @@ import { baseName, dnsBaseName, dnsName } from "../workload-name.ts";
 const mesosCannot = unsupportedBy("mesos");
 const marathonCannot = unsupportedBy("marathon");
 const chronosCannot = unsupportedBy("chronos");
-const whyNot = {
-  nvidia: null,
-  amd: "agents of Mesos isolate those of NVIDIA alone",
-} as const satisfies Record<GpuVendor, string | null>;
+const whyNot: WhyNot = { nvidia: null, amd: "agents of Mesos isolate those of NVIDIA alone" };
 
 export const mesos: LaunchTarget = {
   name: "mesos",
