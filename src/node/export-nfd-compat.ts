@@ -86,7 +86,7 @@ export function nfdCompatSpecs(lock: Lock): NfdCompatSpecs {
 }
 
 /** The labels of a node tell which code the vendor's GPUs run. */
-const isLabelled = { nvidia: true, amd: false } as const satisfies Record<GpuVendor, boolean>;
+const isLabelled: Readonly<Record<GpuVendor, boolean>> = { nvidia: true, amd: false };
 
 /** null for an image of {@link NfdCompatSpecs.left}. */
 function specOf(lock: Lock, cell: string, image: LockedImage): Json | null {

@@ -59,16 +59,23 @@ export function claimOf(
   return { alternatives: named };
 }
 
-/** The vendor's driver may publish MIG instances. `first` are the attributes that the test for served GPUs reads. */
-const claims = {
+interface Claims {
+  /** The vendor's driver publishes MIG instances. */
+  readonly mig: boolean;
+  /** The attributes that the test reads. */
+  readonly first: readonly string[];
+  readonly test: (served: readonly ServedGpus[], image: string) => string;
+}
+
+const claims: Readonly<Record<GpuVendor, Claims>> = {
   nvidia: {
     mig: true,
     first: ["cudaComputeCapability", "driverVersion"],
-    test: (served: readonly ServedGpus[]) =>
+    test: (served) =>
       anyOf(served.map(({ kinds, drivers }) => allOf([ofCompute(kinds), ofDrivers(drivers)]))),
   },
   amd: { mig: false, first: [], test: ofTargets },
-} as const satisfies Record<GpuVendor, object>;
+};
 
 /** CELSelectorExpressionMaxLength of resource.k8s.io/v1. */
 const mostCel = 10 * 1024;

@@ -70,7 +70,7 @@ export async function findHolders(io: HostIo, units: readonly GpuUnit[]): Promis
 }
 
 /** nvidia-smi lists the processes of the vendor's GPUs. */
-const isListed = { nvidia: true, amd: false } as const satisfies Record<GpuVendor, boolean>;
+const isListed: Readonly<Record<GpuVendor, boolean>> = { nvidia: true, amd: false };
 
 /** `GPU-3f…, 4711, python, 38912`. A program's name may hold commas. */
 export function parseComputeApps(csv: string, units: readonly GpuUnit[]): Map<string, GpuHolder[]> {

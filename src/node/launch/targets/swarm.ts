@@ -16,7 +16,7 @@ import { serviceFields } from "./compose.ts";
 import { mountOptions } from "./docker-run.ts";
 
 /** The names in Docker's and AMD's examples: `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`. */
-const resourceKinds = { nvidia: "NVIDIA-GPU", amd: "AMD_GPU" } as const satisfies Record<GpuVendor, string>;
+const resourceKinds: Readonly<Record<GpuVendor, string>> = { nvidia: "NVIDIA-GPU", amd: "AMD_GPU" };
 
 function resourceKind({ requires }: LaunchRequest): string {
   const [vendor = gpuVendors[0]] = vendorsOf(requires);
