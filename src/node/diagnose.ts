@@ -1,7 +1,8 @@
 /** Turns the facts of this machine into findings: about the host, the containers' access to its GPUs, the engine and the logins. */
 
 import type { Problem } from "../errors.ts";
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts, VendorFacts } from "../host/facts.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
 
 /** `unknown` is neither a problem nor its absence. */
 export type FindingState = "ok" | "problem" | "unknown";
@@ -57,13 +58,14 @@ export function diagnose(
 ): readonly Finding[] {
   return [
     ...examineCpu(host),
-    ...examineNvidia(host),
-    ...examineAmd(host),
+    ...gpuVendors.flatMap((vendor) => examineGpus(host, vendor)),
     ...closedFindings(host, closed),
     ...host.problems.map((problem) => wrong("host", problem)),
     ...examineEngine(engine, host),
-    ...examineAmdRuntime(host),
-    ...examineNvidiaRuntime(host, engine),
+    ...[...gpuVendors]
+      .reverse()
+      .filter((vendor) => (host[vendor]?.gpus.length ?? 0) > 0)
+      .map((vendor) => examined[vendor].containers(host.runtime, engine)),
     examineLogins(logins),
   ];
 }
@@ -95,45 +97,95 @@ function examineCpu({ platform, kernel, cpu }: HostFacts): readonly Finding[] {
   ];
 }
 
-function examineNvidia({ nvidia, amd, problems }: HostFacts): readonly Finding[] {
-  if (nvidia === undefined)
-    return [unknown("nvidia", "the facts do not tell whether there is an NVIDIA GPU")];
-  if (nvidia === null)
-    return [ok("nvidia", `neither device nor driver${amd == null ? ": images without GPU code fit" : ""}`)];
-  const gpus = nvidia.gpus.map(({ index, name, compute, mig }) => {
-    const instances = mig == null ? "" : `, ${mig.length} MIG instances`;
-    const found = `${index}: ${name ?? "unnamed"}, compute capability ${compute ?? "unknown"}${instances}`;
-    return compute === null ? unknown("gpu", found) : ok("gpu", found);
-  });
-  if (nvidia.driver === null) {
-    // A problem tells more than "unknown".
-    const isExplained = problems.some(({ code }) => code.startsWith("HOST_"));
-    if (isExplained) return gpus;
-    return [unknown("nvidia", "a device is there, the driver's version is unknown"), ...gpus];
-  }
-  const details = [
-    `driver ${nvidia.driver}`,
-    ...(nvidia.module === null ? [] : [`${nvidia.module} module`]),
-    nvidia.cuda === null ? "CUDA version unknown" : `CUDA up to ${nvidia.cuda}`,
-  ];
-  return [ok("nvidia", details.join(", ")), ...gpus];
+interface Examined<Facts, Gpu> {
+  /** Without device and driver. */
+  readonly absent: (host: HostFacts) => readonly Finding[];
+  readonly gpu: (gpu: Gpu) => Finding;
+  /** null for an unknown driver. */
+  readonly driver: (facts: Facts, sources: HostFacts["sources"]) => string | null;
+  readonly driverless: string;
+  /** The start of the codes of problems that tell more than "unknown". */
+  readonly problems: string;
+  /** Asked only for a host with GPUs. */
+  readonly containers: (runtime: HostFacts["runtime"], engine: EngineState) => Finding;
 }
 
-/** Most machines have no AMD GPU, and get no finding. */
-function examineAmd({ amd, problems, sources }: HostFacts): readonly Finding[] {
-  if (amd === undefined) return [unknown("amd", "the facts do not tell whether there is an AMD GPU")];
-  if (amd === null) return [];
-  const gpus = amd.gpus.map(({ index, name, target, partition }) => {
-    const part = partition === null || partition === "SPX" ? "" : `, a partition (${partition})`;
-    const found = `${index}: ${name ?? "unnamed AMD GPU"}, ${target ?? "target unknown"}${part}`;
-    return target === null ? unknown("gpu", found) : ok("gpu", found);
-  });
-  if (amd.driver !== null) return [ok("amd", `driver ${amd.driver}`), ...gpus];
-  if (sources["amd.driver"] !== undefined)
-    return [ok("amd", "the kernel's own driver, which has no version"), ...gpus];
-  // A problem tells more than "unknown".
-  const isExplained = problems.some(({ code }) => code.startsWith("HOST_AMD_"));
-  return isExplained ? gpus : [unknown("amd", "a device is there, its driver is unknown"), ...gpus];
+const examined: {
+  readonly [V in GpuVendor]: Examined<VendorFacts[V], VendorFacts[V]["gpus"][number]>;
+} = {
+  nvidia: {
+    absent: (host) => {
+      const none = gpuVendors.every((vendor) => host[vendor] == null);
+      return [ok("nvidia", `neither device nor driver${none ? ": images without GPU code fit" : ""}`)];
+    },
+    gpu: ({ index, name, compute, mig }) => {
+      const instances = mig == null ? "" : `, ${mig.length} MIG instances`;
+      const found = `${index}: ${name ?? "unnamed"}, compute capability ${compute ?? "unknown"}${instances}`;
+      return compute === null ? unknown("gpu", found) : ok("gpu", found);
+    },
+    driver: ({ driver, module, cuda }) =>
+      driver === null
+        ? null
+        : [
+            `driver ${driver}`,
+            ...(module === null ? [] : [`${module} module`]),
+            cuda === null ? "CUDA version unknown" : `CUDA up to ${cuda}`,
+          ].join(", "),
+    driverless: "a device is there, the driver's version is unknown",
+    problems: "HOST_",
+    containers: (runtime, { answer }) => {
+      if (runtime.nvidia === "cdi" || runtime.nvidia === "legacy") {
+        const how = runtime.nvidia === "cdi" ? "CDI" : "the NVIDIA runtime";
+        const packages =
+          runtime.compat === undefined
+            ? "; what becomes of a forward-compatibility package is not known"
+            : `; forward-compatibility packages: ${runtime.compat}`;
+        const toolkit = runtime.toolkit === undefined ? "" : ` of toolkit ${runtime.toolkit}`;
+        return ok("runtime", `containers get the GPUs through ${how}${toolkit}${packages}`);
+      }
+      if (answer.ok && answer.nvidiaRuntime) return ok("runtime", "the engine has the NVIDIA runtime");
+      if (runtime.nvidia === null && !answer.ok)
+        return unknown("runtime", "how containers would get the GPUs cannot be seen here");
+      const message =
+        "there are GPUs and a container engine, and no NVIDIA support in it: no container can use them";
+      const fix =
+        "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
+      return wrong("runtime", { code: "LAUNCH_FAILED", message, fix });
+    },
+  },
+  amd: {
+    // Most machines have no AMD GPU.
+    absent: () => [],
+    gpu: ({ index, name, target, partition }) => {
+      const part = partition === null || partition === "SPX" ? "" : `, a partition (${partition})`;
+      const found = `${index}: ${name ?? "unnamed AMD GPU"}, ${target ?? "target unknown"}${part}`;
+      return target === null ? unknown("gpu", found) : ok("gpu", found);
+    },
+    driver: ({ driver }, sources) =>
+      driver !== null
+        ? `driver ${driver}`
+        : sources["amd.driver"] === undefined
+          ? null
+          : "the kernel's own driver, which has no version",
+    driverless: "a device is there, its driver is unknown",
+    problems: "HOST_AMD_",
+    // A container needs only the device files, so no toolkit is required.
+    containers: ({ amd }) =>
+      ok("runtime", `containers get the AMD GPUs ${amd === "cdi" ? "through CDI" : "as device files"}`),
+  },
+};
+
+function examineGpus<V extends GpuVendor>(host: HostFacts, vendor: V): readonly Finding[] {
+  const row = examined[vendor];
+  const facts: VendorFacts[V] | null | undefined = (host as Partial<VendorFacts>)[vendor];
+  if (facts === undefined)
+    return [unknown(vendor, `the facts do not tell whether there is an ${vendorNames[vendor]} GPU`)];
+  if (facts === null) return row.absent(host);
+  const gpus = facts.gpus.map((gpu) => row.gpu(gpu as VendorFacts[V]["gpus"][number]));
+  const driver = row.driver(facts, host.sources);
+  if (driver !== null) return [ok(vendor, driver), ...gpus];
+  const isExplained = host.problems.some(({ code }) => code.startsWith(row.problems));
+  return isExplained ? gpus : [unknown(vendor, row.driverless), ...gpus];
 }
 
 /** HOST_AMD_NO_PERMISSION tells already that no GPU can be opened. */
@@ -162,34 +214,6 @@ function examineEngine({ answer, configured, command }: EngineState, host: HostF
   const fix = "install Docker's command line (Debian, Ubuntu: apt-get install docker-cli, or docker.io)";
   const message = "the engine answers and there is no docker command: imgmatch build and run need it";
   return [engine, wrong("command", { code: "LAUNCH_FAILED", message, fix })];
-}
-
-/** A container needs only the device files, so no toolkit is required. */
-function examineAmdRuntime({ amd, runtime }: HostFacts): readonly Finding[] {
-  if (amd == null || amd.gpus.length === 0) return [];
-  const how = runtime.amd === "cdi" ? "through CDI" : "as device files";
-  return [ok("runtime", `containers get the AMD GPUs ${how}`)];
-}
-
-function examineNvidiaRuntime({ nvidia, runtime }: HostFacts, { answer }: EngineState): readonly Finding[] {
-  if (nvidia == null || nvidia.gpus.length === 0) return [];
-  if (runtime.nvidia === "cdi" || runtime.nvidia === "legacy") {
-    const how = runtime.nvidia === "cdi" ? "CDI" : "the NVIDIA runtime";
-    const packages =
-      runtime.compat === undefined
-        ? "; what becomes of a forward-compatibility package is not known"
-        : `; forward-compatibility packages: ${runtime.compat}`;
-    const toolkit = runtime.toolkit === undefined ? "" : ` of toolkit ${runtime.toolkit}`;
-    return [ok("runtime", `containers get the GPUs through ${how}${toolkit}${packages}`)];
-  }
-  if (answer.ok && answer.nvidiaRuntime) return [ok("runtime", "the engine has the NVIDIA runtime")];
-  if (runtime.nvidia === null && !answer.ok)
-    return [unknown("runtime", "how containers would get the GPUs cannot be seen here")];
-  const message =
-    "there are GPUs and a container engine, and no NVIDIA support in it: no container can use them";
-  const fix =
-    "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
-  return [wrong("runtime", { code: "LAUNCH_FAILED", message, fix })];
 }
 
 function examineLogins({ registries, missingHelpers, store, path, problem }: LoginState): Finding {

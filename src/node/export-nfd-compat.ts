@@ -11,7 +11,7 @@
 import { selectImages } from "../fleet/cells/select.ts";
 import { type FleetChoice, lockFileOf } from "../fleet/open/fleet-choice.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
-import { hasGpuCode, vendorsOf } from "../lock/requirement.ts";
+import { type GpuVendor, hasGpuCode, vendorsOf } from "../lock/requirement.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
@@ -85,11 +85,14 @@ export function nfdCompatSpecs(lock: Lock): NfdCompatSpecs {
   return { images, left };
 }
 
+/** The labels of a node tell which code the vendor's GPUs run. */
+const isLabelled: Readonly<Record<GpuVendor, boolean>> = { nvidia: true, amd: false };
+
 /** null for an image of {@link NfdCompatSpecs.left}. */
 function specOf(lock: Lock, cell: string, image: LockedImage): Json | null {
   const { requires } = image;
   const serves = servedDevices({ ...lock, images: { [cell]: image } }).get(cell);
-  if (serves === undefined || vendorsOf(requires).includes("amd")) return null;
+  if (serves === undefined || vendorsOf(requires).some((vendor) => !isLabelled[vendor])) return null;
   const gpus = hasGpuCode(requires) ? gpuNeeds(serves) : [{}];
   const matchAny = cpuNeeds(image).flatMap((cpu) =>
     gpus.map((gpu) => ({

@@ -3,7 +3,7 @@
 import type { ComputeCapability } from "../hardware/compute-capability.ts";
 import { parseDriverVersion, parseVersion } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
-import type { CudaRequirement } from "../lock/requirement.ts";
+import type { CudaRequirement, GpuVendor } from "../lock/requirement.ts";
 import { compatAdds, type CompatView, type NvidiaView } from "../resolve/nvidia-view.ts";
 import type { HostView } from "../resolve/host-view.ts";
 import { checkGpuCode } from "../resolve/rules/nvidia/gpu-code.ts";
@@ -30,7 +30,7 @@ interface SampleGpu {
 
 export function sampleNvidia(
   driver: string,
-  cuda: string | null,
+  cudaVersion: string | null,
   {
     scale = "linux",
     module = null,
@@ -45,12 +45,14 @@ export function sampleNvidia(
     driven: true,
     driverText: driver,
     module,
-    cuda: cuda === null ? null : { text: cuda, parts: parseVersion(cuda) ?? [] },
+    cuda: cudaVersion === null ? null : { text: cudaVersion, parts: parseVersion(cudaVersion) ?? [] },
     scale,
     compat,
     gpus: [{ label: "GPU 0", compute, class: gpuClass, integrated: null, brand }],
   };
 }
+
+const noViews = { nvidia: null, amd: null } as const satisfies Record<GpuVendor, null>;
 
 export function sampleHost(nvidia: NvidiaView | null, runtime: HostView["runtime"] = null): HostView {
   return {
@@ -59,10 +61,10 @@ export function sampleHost(nvidia: NvidiaView | null, runtime: HostView["runtime
     cpu: { model: null, level: null },
     features: null,
     unknownFeatures: new Set(),
+    ...noViews,
     nvidia,
-    amd: null,
     runtime,
-    unknownGpuFacts: { nvidia: [], amd: [] },
+    unknownGpuFacts: { nvidia: [], amd: [] } satisfies Record<GpuVendor, readonly string[]>,
     broken: [],
     otherProblems: [],
   };

@@ -1,10 +1,8 @@
 /** Chooses the GPUs of a container and the image together: on a mixed host one decides the other. */
 
 import { ImgmatchError, usageError } from "../../errors.ts";
-import type { GpuVendor, Requirement } from "../../lock/requirement.ts";
-import { narrowAmdGpus } from "../../host/amd/amd-visible-devices.ts";
+import { type GpuVendor, gpuVendors, type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
-import { narrowGpus } from "../../host/nvidia/visible-devices.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { groupBy } from "../../io/collections.ts";
@@ -21,10 +19,11 @@ import {
   type GpuUnit,
   type GpuUse,
   kindOf,
+  namedUnits,
   narrowTo,
+  traitsOf,
   unitsOf,
   useOf,
-  vendorOf,
 } from "./gpu-units.ts";
 import { unsupported } from "./unsupported.ts";
 
@@ -68,6 +67,11 @@ export function metRequirement({ image, fit }: Pick<Candidate, "image" | "fit">)
   return fit.as ?? neededRequirement(image);
 }
 
+/** The vendor whose GPUs the image uses on the host. */
+function usedVendor(candidate: Candidate): GpuVendor | undefined {
+  return vendorsOf(metRequirement(candidate))[0];
+}
+
 /**
  * Picks GPUs that nobody uses, and the best image that they run. Among images of one rank it prefers equal GPUs, then newer ones, then lower
  * numbers. It never picks a GPU of unknown use for a count: the GPU may be busy. Throws `SELECTION_INVALID` for a name that no unit of the host
@@ -98,7 +102,7 @@ export function chooseGpus(
       const wished = wish.kind === "all" ? states : statesNamed(allUnits(host).map(withUse), wish.names);
       const choice = take(wished.map(({ unit }) => unit));
       const [winner] = choice.ok ? choice.ranking.ranked : [];
-      const vendor = winner === undefined ? null : vendorOf(metRequirement(winner));
+      const vendor = winner === undefined ? undefined : usedVendor(winner);
       const wanted = wish.kind === "named" ? wished : wished.filter(({ unit }) => unit.vendor === vendor);
       // A user who names a GPU knows it: only proved use is a reason to refuse.
       const busy = wanted.filter((state) => state.use === "busy").filter(isTaken);
@@ -158,7 +162,7 @@ function bestSet(
     if (!enough || kinds.length > count) continue;
     const sample = kinds.flatMap((units) => units.slice(0, 1));
     const { ranked, order } = rankImages(lock, narrowTo(host, sample), options);
-    const winner = ranked.find((each) => vendorOf(metRequirement(each)) === vendor);
+    const winner = ranked.find((each) => usedVendor(each) === vendor);
     if (winner === undefined) continue;
     const option = { kinds, winner, order };
     if (best === null || compareOptions(option, best) < 0) best = option;
@@ -184,17 +188,13 @@ function firstOf(kinds: Kinds, count: number): readonly GpuUnit[] {
 }
 
 function kindsOf(units: readonly GpuUnit[]): Kinds {
+  const generation = (unit: GpuUnit | undefined) => (unit === undefined ? 0 : traitsOf(unit).generation);
   return [...groupBy(units, kindOf).values()].sort(
     ([a], [b]) =>
-      computeOf(b) - computeOf(a) ||
+      generation(b) - generation(a) ||
       (b?.gpu.memoryMiB ?? 0) - (a?.gpu.memoryMiB ?? 0) ||
       compareNames(a?.name ?? "", b?.name ?? ""),
   );
-}
-
-/** AMD's targets have no order: there the memory decides. */
-function computeOf(unit: GpuUnit | undefined): number {
-  return unit?.vendor === "nvidia" ? Number(unit.gpu.compute ?? 0) : 0;
 }
 
 /** Every set of kinds but the empty one. A host with over twelve kinds gets only single kinds, and all together. */
@@ -206,7 +206,11 @@ function subsets(kinds: Kinds): readonly Kinds[] {
 }
 
 function compareNames(a: string, b: string): number {
-  const numbers = (name: string) => name.replace(/^amd:/, "").split(":").map(Number);
+  const numbers = (name: string) =>
+    name
+      .replace(/^[a-z]+:/, "")
+      .split(":")
+      .map(Number);
   const [first = 0, second = -1] = numbers(a);
   const [other = 0, last = -1] = numbers(b);
   return first - other || second - last;
@@ -228,27 +232,6 @@ export function gpuWish(host: HostFacts, text: string | undefined): GpuWish {
     );
   }
   return { kind: "named", names: named.map(({ name }) => name) };
-}
-
-function namedUnits(host: HostFacts, list: string): readonly GpuUnit[] {
-  const units = allUnits(host);
-  const [nvidia, amd] = [host.nvidia?.gpus ?? [], host.amd?.gpus ?? []];
-  const ofAmd = (named: readonly unknown[]) =>
-    units.filter(({ vendor, gpu }) => vendor === "amd" && named.includes(gpu));
-  if (nvidia.length === 0 && amd.length > 0) return ofAmd(narrowAmdGpus(amd, list));
-  // On a host of both vendors plain numbers are NVIDIA's. AMD's GPUs have uuids and names such as `amd:0`.
-  const entries = list.split(",").map((entry) => entry.trim());
-  const isAmd = (entry: string) => /^amd:/.test(entry) || amd.some(({ uuid }) => uuid === entry);
-  const [ofAmdOnly, others] = [entries.filter(isAmd), entries.filter((entry) => !isAmd(entry))];
-  const cards = ofAmdOnly.length === 0 ? [] : narrowAmdGpus(amd, ofAmdOnly.join(",").replaceAll("amd:", ""));
-  const named = ofAmdOnly.length > 0 && others.length === 0 ? [] : narrowGpus(nvidia, others.join(","));
-  const isNamed = (unit: GpuUnit) =>
-    unit.vendor === "nvidia" &&
-    named.some(
-      ({ index, mig }) =>
-        index === unit.gpu.index && (unit.mig === null || mig?.some(({ uuid }) => uuid === unit.mig?.uuid)),
-    );
-  return [...units.filter(isNamed), ...ofAmd(cards)];
 }
 
 /**
@@ -273,9 +256,9 @@ export function scheduledGpus(
   }
   if (wish.kind === "none") return chooseGpus(lock, host, wish, options);
   const ranking = rankImages(lock, host, options);
-  const vendors = ranking.ranked.map((each) => vendorOf(metRequirement(each)));
   // The vendor of the best image with GPU code.
-  const vendor = vendors.find((each) => each !== null) ?? units[0]?.vendor ?? "nvidia";
+  const [best] = ranking.ranked.flatMap((each) => usedVendor(each) ?? []);
+  const vendor = best ?? units[0]?.vendor ?? gpuVendors[0];
   const usable = units.filter((unit) => unit.vendor === vendor);
   const count = wish.kind === "count" ? wish.count : usable.length;
   if (count > usable.length) return { ok: false, wanted: count, free: usable, taken: [] };

@@ -1,6 +1,6 @@
 /** Chooses the image of a launch on this host, and its GPUs. */
 
-import { hasGpuCode, type Requirement } from "../../lock/requirement.ts";
+import { hasGpuCode, type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { noMatch } from "../../resolve/nearest.ts";
@@ -12,7 +12,6 @@ import {
 import { findUnasked, type Unasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";
 import { chooseGpus, gpuWish, metRequirement, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
-import { vendorOf } from "./gpu-units.ts";
 import { imageValue, questionKeys } from "./labels/image-labels.ts";
 import type { LaunchRequest, LaunchTarget } from "./target.ts";
 
@@ -61,7 +60,7 @@ export function chooseLaunch(
   // A user who asked for GPUs passed over the images before the winner.
   const ranked = ranking.ranked.slice(ranking.ranked.indexOf(winner));
   const requires = metRequirement(winner);
-  const vendor = vendorOf(requires);
+  const [vendor] = vendorsOf(requires);
   // A scheduler that is asked for a number may give any of a node's GPUs.
   const key = questionKeys(lock, { ...options, ...(gpus === "none" ? { gpus } : {}) }).image;
   return {

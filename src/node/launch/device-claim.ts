@@ -5,7 +5,7 @@
  * helm-charts-k8s/templates/deviceclass.yaml; Kubernetes, "Common Expression Language", dynamic-resource-allocation/cel/compile.go.
  */
 
-import type { GpuVendor } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { amdWords } from "../../host/kubernetes/amd-slices.ts";
 import type { DeviceWish } from "./device-wish.ts";
 import type { DriverRange, ServedGpus } from "./fleet/served-devices.ts";
@@ -39,12 +39,12 @@ export function claimOf(
   image: string,
 ): DeviceClaim | null {
   const alternatives = wishes.flatMap((wish) =>
-    (["nvidia", "amd"] as const).flatMap((vendor): readonly DeviceAlternative[] => {
+    gpuVendors.flatMap((vendor): readonly DeviceAlternative[] => {
       const served = serves
         .filter((each) => each.vendor === vendor)
         .map((each) => ({ ...each, kinds: each.kinds.filter((kind) => wish.kinds?.has(kind) ?? true) }))
         .filter(({ kinds }) => kinds.length > 0);
-      if (served.length === 0 || (vendor === "amd" && wish.migProfile !== null)) return [];
+      if (served.length === 0 || (wish.migProfile !== null && !claims[vendor].mig)) return [];
       const deviceClass = `${wish.migProfile === null ? "gpu" : "mig"}.${vendor}.com`;
       const cel = celOf(vendor, served, wish, image);
       return [{ name: dnsName(wish.text), vendor, deviceClass, count: wish.count, cel }];
@@ -59,26 +59,31 @@ export function claimOf(
   return { alternatives: named };
 }
 
+interface Claims {
+  /** The vendor's driver publishes MIG instances. */
+  readonly mig: boolean;
+  /** The attributes that the test reads. */
+  readonly first: readonly string[];
+  readonly test: (served: readonly ServedGpus[], image: string) => string;
+}
+
+const claims: Readonly<Record<GpuVendor, Claims>> = {
+  nvidia: {
+    mig: true,
+    first: ["cudaComputeCapability", "driverVersion"],
+    test: (served) =>
+      anyOf(served.map(({ kinds, drivers }) => allOf([ofCompute(kinds), ofDrivers(drivers)]))),
+  },
+  amd: { mig: false, first: [], test: ofTargets },
+};
+
 /** CELSelectorExpressionMaxLength of resource.k8s.io/v1. */
 const mostCel = 10 * 1024;
 
 function celOf(vendor: GpuVendor, served: readonly ServedGpus[], wish: DeviceWish, image: string): string {
   const domain = `gpu.${vendor}.com`;
-  const wished = wishTests(domain, wish);
-  const tests =
-    vendor === "nvidia"
-      ? [
-          ...["cudaComputeCapability", "driverVersion"].map(has),
-          ...wished,
-          anyOf(served.map(({ kinds, drivers }) => allOf([ofCompute(kinds), ofDrivers(drivers)]))),
-        ]
-      : [
-          ...wished,
-          ofTargets(
-            served.flatMap(({ kinds }) => kinds),
-            image,
-          ),
-        ];
+  const { first, test } = claims[vendor];
+  const tests = [...first.map(has), ...wishTests(domain, wish), test(served, image)];
   // Reading a missing attribute is an error that ends the search for devices, so a test for it comes first.
   const cel = `cel.bind(gpu, device.attributes[${text(domain)}],\n  ${tests.join(" &&\n  ")})`;
   if (cel.length <= mostCel) return cel;
@@ -131,7 +136,8 @@ function driverTest(number: number, isAtLeast: boolean): string {
 }
 
 /** AMD's driver publishes no target, so device ids and product names stand for it. */
-function ofTargets(targets: readonly string[], image: string): string {
+function ofTargets(served: readonly ServedGpus[], image: string): string {
+  const targets = served.flatMap(({ kinds }) => kinds);
   const { deviceId, productName } = amdWords(targets);
   const matches = (attribute: string, value: string, pattern: string | null) =>
     pattern === null ? [] : [allOf([has(attribute), `${value}.matches(${text(pattern)})`])];

@@ -1,10 +1,11 @@
 /** Explains why no GPUs were handed out: names the processes that hold them. */
 
 import { ImgmatchError } from "../../errors.ts";
+import type { GpuVendor } from "../../lock/requirement.ts";
 import type { HostIo } from "../../host/host-io.ts";
 import { remember } from "../../io/collections.ts";
 import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";
-import { describeUnit, describeUse, type GpuUnit } from "./gpu-units.ts";
+import { describeUnit, describeUse, type GpuUnit, traitsOf } from "./gpu-units.ts";
 
 type Refusal = Extract<GpuChoice, { readonly ok: false }>;
 
@@ -60,13 +61,16 @@ export type GpuHolders = ReadonlyMap<string, readonly GpuHolder[]>;
 /** Asks nvidia-smi, then `/proc`. Empty if neither knows. */
 export async function findHolders(io: HostIo, units: readonly GpuUnit[]): Promise<GpuHolders> {
   if (units.length === 0) return new Map();
-  if (units.every(({ vendor }) => vendor === "amd")) return readOpenFiles(io, units);
+  if (!units.some(({ vendor }) => isListed[vendor])) return readOpenFiles(io, units);
   const query = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory";
   const answer = await io.run("nvidia-smi", [query, "--format=csv,noheader,nounits"], limits);
   const holders = answer?.status === 0 ? parseComputeApps(answer.stdout, units) : new Map();
   // nvidia-smi lists no graphics programs and no processes of other containers, but the open files show them.
   return holders.size > 0 ? holders : readOpenFiles(io, units);
 }
+
+/** nvidia-smi lists the processes of the vendor's GPUs. */
+const isListed: Readonly<Record<GpuVendor, boolean>> = { nvidia: true, amd: false };
 
 /** `GPU-3f…, 4711, python, 38912`. A program's name may hold commas. */
 export function parseComputeApps(csv: string, units: readonly GpuUnit[]): Map<string, GpuHolder[]> {
@@ -91,11 +95,11 @@ function readOpenFiles(io: HostIo, units: readonly GpuUnit[]): Map<string, GpuHo
   for (const pid of io.list("/proc").filter((name) => /^\d+$/.test(name))) {
     const folder = `/proc/${pid}/fd`;
     const open = new Set(io.list(folder).map((fd) => io.readLink(`${folder}/${fd}`)));
-    for (const { vendor, gpu, name: unit } of units) {
-      const device = vendor === "nvidia" ? `/dev/nvidia${gpu.index}` : gpu.render;
-      if (device === null || !open.has(device)) continue;
+    for (const each of units) {
+      const { file } = traitsOf(each);
+      if (file === null || !open.has(file)) continue;
       const name = io.readText(`/proc/${pid}/comm`);
-      remember(holders, unit, () => []).push({
+      remember(holders, each.name, () => []).push({
         pid: Number(pid),
         program: typeof name === "string" ? name.trim() : null,
         memoryMiB: null,

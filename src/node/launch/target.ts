@@ -1,6 +1,6 @@
 /** The interface of launch targets: a target turns a request into a command or documents. */
 
-import type { GpuVendor, Requirement } from "../../lock/requirement.ts";
+import { answerOf, type BySide, type GpuVendor, type Requirement, sidesOf } from "../../lock/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
 import type { GpuUnit } from "./gpu-units.ts";
@@ -85,6 +85,25 @@ export interface LaunchRequest {
   /** Settings of one target, by name: `kind`, `schedule`, `master`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
+
+const bundlesDriver: BySide<boolean> = {
+  nvidia: ({ driver }) => driver.mode === "bundled",
+  amd: () => false,
+};
+
+/** The image brings the GPU's user-space driver. */
+export function isBundled({ requires }: Pick<LaunchRequest, "requires">): boolean {
+  return sidesOf(requires).some((side) => answerOf(bundlesDriver, side));
+}
+
+export type LocalEngine = "docker" | "podman" | "compose";
+
+/** The way of GPU units into a container of Docker, Podman or Compose. */
+export type Handover =
+  /** CDI device names, or device files. */
+  | { readonly by: "cdi" | "files"; readonly devices: readonly string[]; readonly groups: readonly string[] }
+  /** Docker's NVIDIA runtime, which takes indexes and uuids. */
+  | { readonly by: "runtime"; readonly ids: readonly string[] };
 
 export interface LaunchCommand {
   readonly argv: readonly [string, ...string[]];

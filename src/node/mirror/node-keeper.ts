@@ -1,9 +1,9 @@
 /** Keeps the node's labels and facts in its cluster true: writes changes, and removes labels that no longer hold. */
 
-import type { HostFacts } from "../../host/facts.ts";
 import { formatFactsLine } from "../../host/format-facts.ts";
 import { factsAnnotation, ownLabels } from "../../host/kubernetes/cluster-objects.ts";
 import type { Lock } from "../../lock/lock.ts";
+import { withoutUse } from "../launch/gpu-units.ts";
 import {
   changesFrom,
   createLabeller,
@@ -94,7 +94,8 @@ export function createNodeKeeper({ api, fleets, question, probe, choose, log }: 
     for (const key of answers.flatMap(({ labels }) => Object.keys(labels))) own.add(key);
 
     const node = await api.read();
-    const facts = probed.ok ? stillFacts(probed.facts) : undefined;
+    // The use of GPUs decides nothing.
+    const facts = probed.ok ? formatFactsLine(withoutUse(probed.facts)).trim() : undefined;
     const annotated = node.annotations[factsAnnotation];
     // On a host that has not changed these still hold: answers to questions that others asked, and of a fleet that cannot be read now.
     const mayStay = (key: string) =>
@@ -149,12 +150,4 @@ export function createNodeKeeper({ api, fleets, question, probe, choose, log }: 
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** The facts without the use of GPUs, which decides nothing and changes every minute. */
-function stillFacts(facts: HostFacts): string {
-  const { nvidia } = facts;
-  if (nvidia == null) return formatFactsLine(facts).trim();
-  const gpus = nvidia.gpus.map((gpu) => ({ ...gpu, use: { processes: null, memoryMiB: null } }));
-  return formatFactsLine({ ...facts, nvidia: { ...nvidia, gpus } }).trim();
 }

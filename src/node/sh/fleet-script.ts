@@ -5,6 +5,7 @@ import { cudaOfDriver, driverBranches } from "../../hardware/cuda-toolkits.ts";
 import { classRules } from "../../hardware/gpu-class.ts";
 import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
 import { formatLock } from "../../lock/format-lock.ts";
+import type { GpuVendor } from "../../lock/requirement.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { sortedEntries } from "../../io/collections.ts";
@@ -20,7 +21,6 @@ import { requireSafeText, toEre } from "./safe-text.ts";
 import { type FleetNeeds, type FleetRows, fleetRows } from "./image-rows.ts";
 import { presenceGrids } from "./gpu-tables.ts";
 import { amdTargetRows, pciRowsOf } from "./device-rows.ts";
-import { amdFunctions } from "./program-amd.ts";
 import { cpuCommon, cpuParts } from "./program-cpu.ts";
 import { driverFunctions, driverMain, tegraFunctions } from "./program-driver.ts";
 import { judgeFunctions, judgeMain, requireFunctions, runtimeFunctions } from "./program-judge.ts";
@@ -28,6 +28,7 @@ import { shellFacts, shellHead, shellStart, type ShellText } from "./program-she
 import { smiFunctions, visibleFunctions } from "./program-smi.ts";
 import { compact, shrinkAwk } from "./program-text.ts";
 import { brandSteps } from "./require-tables.ts";
+import { ownText } from "./vendor-texts.ts";
 
 export interface ScriptOptions extends Pick<ResolveImageOptions, "pins" | "cpuOnly" | "requireGpu"> {
   /** imgmatch's, for `--version`. */
@@ -69,7 +70,7 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
     `#!/bin/sh\n${heading(shell, pins, [...(cpuOnly ? ["--cpu"] : []), ...(requireGpu ? ["--require-gpu"] : [])])}`,
     compact(shellHead(shell)),
     ...(cpuOnly ? ['f="$f\ncpu"'] : []),
-    compact(shellFacts(fleet.needs)),
+    compact(shellFacts(fleet.needs, ownText(fleet.needs.vendors))),
     shellStart(program(fleet, lock, wanted, smiSeconds), await rowsOf(fleet)).trimStart(),
   ].join("\n");
   return { text, lockDigest, images: images.length };
@@ -89,6 +90,7 @@ function heading({ version, title }: ShellText, pins: Pins, flags: readonly stri
 
 function program(fleet: FleetRows, lock: Lock, wanted: boolean, smiSeconds: number): string {
   const { needs } = fleet;
+  const own = ownText(needs.vendors);
   const parts = Object.entries(cpuParts).filter(([architecture]) => fleet.architectures.has(architecture));
   const text = shrinkAwk(
     [
@@ -101,10 +103,10 @@ function program(fleet: FleetRows, lock: Lock, wanted: boolean, smiSeconds: numb
       smiFunctions(smiSeconds),
       visibleFunctions,
       ...nameFunctions(needs),
-      judgeFunctions(needs),
+      judgeFunctions(needs, own),
       ...(needs.brands ? [requireFunctions, runtimeFunctions] : []),
-      ...(needs.amd ? [amdFunctions] : []),
-      judgeMain(needs).replace("CPU_PARTS", () => parts.map(([, part]) => part(needs)).join("\n")),
+      own("functions"),
+      judgeMain(needs, own).replace("CPU_PARTS", () => parts.map(([, part]) => part(needs)).join("\n")),
     ].join("\n"),
   );
   if (text.includes("'")) throw new InternalError("the program would end at its own quote");
@@ -122,8 +124,8 @@ const readRows = String.raw`
 function branches(): string {
   return driverBranches
     .flatMap(({ branch }) => {
-      const cuda = cudaOfDriver(String(branch));
-      return cuda === null ? [] : [`${branch}=${cuda}`];
+      const version = cudaOfDriver(String(branch));
+      return version === null ? [] : [`${branch}=${version}`];
     })
     .join(",");
 }
@@ -142,6 +144,12 @@ function nameFunctions({ classes, brands }: FleetNeeds): readonly string[] {
   ];
   return [...(classes ? classOf : []), ...(brands ? brandOf : [])];
 }
+
+/** The meaning of the vendor's device ids. */
+const deviceRows: Readonly<Record<GpuVendor, (needs: FleetNeeds) => Promise<readonly string[]>>> = {
+  nvidia: async (needs) => (await pciRowsOf(needs)).map((row) => `V ${row}`),
+  amd: async () => (await amdTargetRows()).map((row) => `T ${row}`),
+};
 
 async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
   const first = fleet.rows.filter((row) => row.startsWith("D ")).length;
@@ -165,7 +173,6 @@ async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
           ({ class: name, branch, brand }) => `Y ${gpuClasses.indexOf(name)} ${branch} ${brand ?? "-"}`,
         )
       : []),
-    ...(fleet.hasGpuImages ? (await pciRowsOf(fleet.needs)).map((row) => `V ${row}`) : []),
-    ...(fleet.needs.amd ? (await amdTargetRows()).map((row) => `T ${row}`) : []),
+    ...(await Promise.all(fleet.needs.vendors.map((vendor) => deviceRows[vendor](fleet.needs)))).flat(),
   ];
 }

@@ -2,7 +2,15 @@
 
 import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-features.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
-import { type CudaRequirement, vendorsOf } from "../../lock/requirement.ts";
+import {
+  type CudaRequirement,
+  type GpuNeeds,
+  type GpuVendor,
+  gpuVendors,
+  type Side,
+  sidesOf,
+  vendorsOf,
+} from "../../lock/requirement.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
 import { compareText } from "../../io/collections.ts";
@@ -34,10 +42,37 @@ export interface FleetNeeds {
   readonly brands: boolean;
   /** Images have repositories of their own, which their rows name before the tag. */
   readonly repositories: boolean;
-  /** It has images for AMD. */
-  readonly amd: boolean;
+  /** Those of its GPU images. */
+  readonly vendors: readonly GpuVendor[];
   /** It needs CPU features that the kernel does not print. */
   readonly hidden: boolean;
+}
+
+type Tables = Readonly<Record<GpuVendor, Interner>>;
+
+/** A side as a text, which equal sides share; the rows of the texts, and the letter before the numbers of these. */
+const needsRows: {
+  readonly [V in GpuVendor]: {
+    readonly letter: string;
+    readonly text: (needs: GpuNeeds[V], xnack: boolean) => string;
+    readonly rows: (texts: readonly string[]) => readonly string[];
+  };
+} = {
+  nvidia: {
+    letter: "",
+    text: (needs) => JSON.stringify(gpuPart(needs)),
+    rows: (texts) => gpuRows(parseTexts(texts)),
+  },
+  amd: { letter: "a", text: amdCodeRow, rows: (texts) => texts.map((text) => `A ${text}`) },
+};
+
+function needsCell<V extends GpuVendor>({ vendor, needs }: Side<V>, tables: Tables, xnack: boolean): string {
+  const { letter, text } = needsRows[vendor];
+  return `${letter}${tables[vendor].numberOf(text(needs, xnack))}`;
+}
+
+function parseTexts(texts: readonly string[]): readonly CudaRequirement[] {
+  return texts.map((text) => JSON.parse(text) as CudaRequirement);
 }
 
 /**
@@ -56,19 +91,14 @@ export function fleetRows(
   );
   const order = compileOrder(offers, prefer);
   const sets = compileFeatureSets(offers.map(({ features }) => features));
-  const [gpus, amd] = [createInterner(), createInterner()];
+  const tables: Tables = { nvidia: createInterner(), amd: createInterner() };
   const groups = new Map<string, string[]>();
   for (const offer of offers) {
     const { image, features } = offer;
     const { requires, repository, tag, digest } = image;
     const name = repository === undefined ? tag : `${repository}:${tag}`;
-    const { cuda, rocm } = requires;
-    const needs =
-      cuda !== null
-        ? gpus.numberOf(JSON.stringify(gpuPart(cuda)))
-        : rocm == null
-          ? "-"
-          : `a${amd.numberOf(amdCodeRow(rocm, xnack))}`;
+    const [side] = sidesOf(requires);
+    const needs = side === undefined ? "-" : needsCell(side, tables, xnack);
     const ranks = order.ranks(offer).split("/");
     const last = ranks.pop();
     const group = [
@@ -84,7 +114,7 @@ export function fleetRows(
     rows.push(`${last} ${name} ${digest?.slice("sha256:".length)}`);
   }
   const rows = [...groups].flatMap(([group, images]) => [group, ...images]);
-  const requirements = gpus.texts().map((text) => JSON.parse(text) as CudaRequirement);
+  const requirements = parseTexts(tables.nvidia.texts());
   const architectures = new Set(images.map(([, { platform }]) => platform.split("/")[1] ?? ""));
   const hidden = architectures.has("amd64")
     ? hiddenRows(new Set(offers.flatMap(({ features }) => features)))
@@ -93,8 +123,7 @@ export function fleetRows(
   return {
     rows: [
       ...rows,
-      ...gpuRows(requirements),
-      ...amd.texts().map((text) => `A ${text}`),
+      ...gpuVendors.flatMap((vendor) => needsRows[vendor].rows(tables[vendor].texts())),
       ...sets.rows.map((row) => `C ${row}`),
     ],
     order: order.steps,
@@ -106,7 +135,9 @@ export function fleetRows(
       classes: brands || requirements.some(({ driver }) => driver.mode === "compat"),
       brands,
       repositories: images.some(([, { repository }]) => repository !== undefined),
-      amd: images.some(([, { requires }]) => vendorsOf(requires).includes("amd")),
+      vendors: gpuVendors.filter((vendor) =>
+        images.some(([, { requires }]) => vendorsOf(requires).includes(vendor)),
+      ),
       hidden: hidden.length > 0,
     },
   };

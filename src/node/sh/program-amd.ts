@@ -3,7 +3,7 @@
 import { kfdPath } from "../../host/amd/kfd.ts";
 
 /** Properties that may not be read are `-`: some awks end at such a file. */
-export const amdFacts = `
+const facts = `
 for p in /sys/class/kfd /sys/module/amdgpu; do
 exists "$p"
 done
@@ -23,7 +23,7 @@ done <"$d/properties"
 fact "k \${d##*/} $n"
 done 2>/dev/null`;
 
-export const amdFunctions = String.raw`
+const functions = String.raw`
   function pad(s, k) { return substr("0000000000000000", 17 - k + length(s)) s }
   # To hexadecimal, digit by digit: awk has no numbers of 64 bits.
   function hex(s,  h, q, i, r) {
@@ -178,3 +178,26 @@ export const amdFunctions = String.raw`
     return !open_
   }
 `;
+
+/** In a fleet with images for AMD: the words of the shell, then those of awk, each at its place. */
+export const amdTexts = {
+  pciVendor: "|0x1002",
+  classOf: "$v",
+  classes: "|0x0380*0x1002|0x1200*0x1002",
+  drivers: " amdgpu radeon",
+  vendor: " $v",
+  bridge: "0x10[dD]*",
+  facts,
+  card: 'if (a[5] == "0x1002") { cbus[++cards] = short(a[2]); cid[cards] = tolower(substr(a[3], 3)); cheld[cards] = a[4]; continue }',
+  fact: 'else if (a[1] == "k") node[++nodes] = pad(a[2], 5) substr(facts_[i], 3 + length(a[2]))',
+  read: "; amdgpus()",
+  functions,
+  isFirst: "~ /^[0-9]/",
+  faulty: "req[i] ~ /^a/ ? gpuimages : ",
+  state:
+    'if (amdstate != "" && (req[i] ~ /^a/ || req[i] == "-" && !cpuwanted)) { stopped = amdstate; return 0 }',
+  fits: "req[i] ~ /^a/ ? fitsamd(substr(req[i], 2)) : ",
+  stopped: 'if (stopped != "") { say(stopped); exit 4 }',
+  unused:
+    'else if (req[winner] == "-" && AV && !cpuwanted) say((note == "" ? "" : note "; ") "this host has an AMD GPU, the image has no GPU code" (reason == "" ? "" : "; the closest that has some: " reason))',
+};

@@ -2,8 +2,9 @@
 
 import { enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import type { FleetNeeds } from "./image-rows.ts";
+import type { OwnText } from "./vendor-texts.ts";
 
-export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): string => String.raw`
+export const judgeFunctions = ({ brands, arm, classes }: FleetNeeds, own: OwnText): string => String.raw`
   # The answer of a grid for this driver and its CUDA version. An unknown version takes the first answer.
   function look(g) {
     if (!(g in memo)) memo[g] = upto("=" upto(row["D", g], ";", ":", drvkey), ",", "=", cudakey)
@@ -80,16 +81,16 @@ export const judgeFunctions = ({ brands, arm, classes, amd }: FleetNeeds): strin
     current = tag[i]
     doubtful = 0
     if (plat[i] != host) return why(1, "ARCH_MISMATCH", "it is for " plat[i] ", this host is " host)
-    if (fault != "" && (${amd ? "req[i] ~ /^a/ ? gpuimages : " : ""}req[i] != "-" || !cpuwanted)) { hurt = 1; return 0 }
+    if (fault != "" && (${own("faulty")}req[i] != "-" || !cpuwanted)) { hurt = 1; return 0 }
     if (unknown != "" && gpuimages) { unsure = 1; return 0 }
-    ${amd ? 'if (amdstate != "" && (req[i] ~ /^a/ || req[i] == "-" && !cpuwanted)) { stopped = amdstate; return 0 }' : ""}
+    ${own("state")}
     if (!fitting[set[i]]) return why(2, "CPU_FEATURES_MISSING", "the CPU of this host does not have " lack[set[i]])
     if (ker[i] != "-") {
       k = v(ker[i])
       if (k == "" || kernel < k) return why(3, "KERNEL_TOO_OLD", "it needs kernel " ker[i] ", this host has " release)
     }
     tier = 0
-    return req[i] == "-" ? 1 : ${amd ? "req[i] ~ /^a/ ? fitsamd(substr(req[i], 2)) : " : ""}fitsgpu(req[i])
+    return req[i] == "-" ? 1 : ${own("fits")}fitsgpu(req[i])
   }
   # This process's architecture counts: on a 64-bit kernel a 32-bit process has short addresses.
   function narrow_host(  f, l, k, wide) {
@@ -149,7 +150,7 @@ export const runtimeFunctions = String.raw`
   .replace("PROGRAMS", runtimePrograms.join(" "))
   .replace("ENGINES", enginePrograms.join(" "));
 
-export const judgeMain = ({ brands, classes, repositories, amd }: FleetNeeds): string => String.raw`
+export const judgeMain = ({ brands, classes, repositories }: FleetNeeds, own: OwnText): string => String.raw`
   END {
     R = ENVIRON["IMGMATCH_ROOT"]
     n_ = split(ENVIRON["IMGMATCH_FACTS"], facts_, "\n")
@@ -158,13 +159,13 @@ export const judgeMain = ({ brands, classes, repositories, amd }: FleetNeeds): s
       if (a[1] == "e") has[substr(facts_[i], 3)] = 1
       else if (a[1] == "g") { dir[++dn] = a[2]; info[dn] = a[3] }
       else if (a[1] == "p" && bus(a[2]) != "" && tolower(a[3]) ~ /^0x[0-9a-f][0-9a-f][0-9a-f][0-9a-f]$/) {
-        ${amd ? 'if (a[5] == "0x1002") { cbus[++cards] = short(a[2]); cid[cards] = tolower(substr(a[3], 3)); cheld[cards] = a[4]; continue }' : ""}
+        ${own("card")}
         pb[++pn] = bus(a[2]); pd[pn] = tolower(substr(a[3], 3)); pv[pn] = a[4]
       }
       else if (a[1] == "h") host = a[2]
       else if (a[1] == "cpu") cpuonly = cpuwanted = 1
       else if (a[1] == "unchecked") unchecked = 1
-      ${amd ? 'else if (a[1] == "k") node[++nodes] = pad(a[2], 5) substr(facts_[i], 3 + length(a[2]))' : ""}
+      ${own("fact")}
       ${brands ? 'else if (a[1] == "d") cdi[++cn] = substr(facts_[i], 3)' : ""}
     }
     if (pinned) cpuwanted = 1
@@ -177,25 +178,25 @@ export const judgeMain = ({ brands, classes, repositories, amd }: FleetNeeds): s
     if (feature && !lists) tell("UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)
     fitsets()
     if (cpuonly) for (i = 1; i <= n; i++) if (req[i] != "-") plat[i] = "--cpu"
-    if (!cpuonly) { nvidia(); visible(); states()${amd ? "; amdgpus()" : ""} }
+    if (!cpuonly) { nvidia(); visible(); states()${own("read")} }
     ${brands ? "readruntime()" : ""}
     drvkey = v(drv)
     cudakey = v(cuda)
     # Without a driver no image with GPU code runs on any GPU.
     for (j = V - 1; drv != "" && j >= 0; j--) if (cc[seenby[j]] == "") unknown = seenby[j]
-    for (i = 1; i <= n; i++) if (req[i] ${amd ? "~ /^[0-9]/" : '!= "-"'}) gpuimages = 1
+    for (i = 1; i <= n; i++) if (req[i] ${own("isFirst") || '!= "-"'}) gpuimages = 1
     for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (doubtful) { if (doubt == "" || k_ < doubt) { doubt = k_; doubted = tag[i] } } else if (winner == 0 || k_ < least) { winner = i; least = k_ } }
     if (refusal != "") { say(refusal); exit 4 }
     if (unsure) { say("FACT_UNKNOWN: the compute capability of GPU " idx[unknown] (nm[unknown] == "" ? "" : " (" nm[unknown] ")") " is unknown, and an image with GPU code may be the better one; update the NVIDIA driver, export the script with a newer imgmatch, ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }
     ${classes ? `if (doubt != "" && (winner == 0 || doubt < least)) { say("FACT_UNKNOWN: a script does not see whether the container toolkit of this host loads the forward-compatibility package of " doubted "; ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }` : ""}
     if (winner == 0) {
       if (hurt) { say("HOST_BROKEN: " fault); exit 4 }
-      ${amd ? 'if (stopped != "") { say(stopped); exit 4 }' : ""}
+      ${own("stopped")}
       say("NO_MATCH: no image fits this host" (reason == "" ? "" : "; the closest: " reason))
       exit 3
     }
     if (req[winner] == "-" && device && !cpuwanted) say((note == "" ? "" : note "; ") "this host has an NVIDIA device, the image has no GPU code" (reason == "" ? "" : "; the closest that has some: " reason))
-    ${amd ? 'else if (req[winner] == "-" && AV && !cpuwanted) say((note == "" ? "" : note "; ") "this host has an AMD GPU, the image has no GPU code" (reason == "" ? "" : "; the closest that has some: " reason))' : ""}
+    ${own("unused")}
     else if (note != "") say(note)
     print ${repositories ? '(index(tag[winner], ":") ? "" : repository ":")' : 'repository ":"'} tag[winner] "@sha256:" dig[winner]
   }

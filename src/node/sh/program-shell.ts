@@ -2,7 +2,7 @@
 
 import { cdiFolders, enginePrograms, runtimePrograms, wslLibraries } from "../../host/container-runtime.ts";
 import type { FleetNeeds } from "./image-rows.ts";
-import { amdFacts } from "./program-amd.ts";
+import type { OwnText } from "./vendor-texts.ts";
 
 export interface ShellText {
   readonly version: string;
@@ -71,7 +71,7 @@ esac`;
 }
 
 /** The reading of `/sys` drops error messages: a file may vanish meanwhile. */
-export function shellFacts(needs: FleetNeeds): string {
+export function shellFacts(needs: FleetNeeds, own: OwnText): string {
   return `
 fact "h linux/$m"
 for p in ${[...paths, ...(needs.arm ? tegraPaths : [])].join(" ")}; do
@@ -83,21 +83,21 @@ for d in "$R"/sys/bus/pci/devices/*; do
 v=
 read -r v <"$d/vendor"
 case $v in
-0x10[dD][eE]${needs.amd ? "|0x1002" : ""})
+0x10[dD][eE]${own("pciVendor")})
 c='' i='' k=none
 read -r c <"$d/class"
 read -r i <"$d/device"
-case $c${needs.amd ? "$v" : ""} in
-0x0300*|0x0302*${needs.amd ? "|0x0380*0x1002|0x1200*0x1002" : ""})
+case $c${own("classOf")} in
+0x0300*|0x0302*${own("classes")})
 [ -L "$d/physfn" ] && continue
 if [ -L "$d/driver" ]; then
 k=other
-for p in nvidia nouveau${needs.amd ? " amdgpu radeon" : ""}; do
+for p in nvidia nouveau${own("drivers")}; do
 [ -e "$R/sys/bus/pci/drivers/$p/\${d##*/}" ] && k=$p
 done
 fi
-fact "p \${d##*/} $i $k${needs.amd ? " $v" : ""}" ;;
-0x0680*${needs.amd ? "0x10[dD]*" : ""}) fact "e nvswitch" ;;
+fact "p \${d##*/} $i $k${own("vendor")}" ;;
+0x0680*${own("bridge")}) fact "e nvswitch" ;;
 esac ;;
 esac
 done
@@ -110,7 +110,7 @@ fact "g \${d##*/} $i"
 done
 for d in "$R"/dev/nvidia[0-9]*; do
 exists "\${d#"$R"}"
-done${needs.amd ? amdFacts : ""}${needs.brands ? runtimeFacts() : ""}`;
+done${own("facts")}${needs.brands ? runtimeFacts() : ""}`;
 }
 
 /** For fleets whose images carry NVIDIA_REQUIRE_CUDA. */

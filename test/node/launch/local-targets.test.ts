@@ -8,7 +8,8 @@ import { unitsOf } from "../../../src/node/launch/gpu-units.ts";
 import type { LaunchRequest } from "../../../src/node/launch/target.ts";
 import { apptainer } from "../../../src/node/launch/targets/apptainer.ts";
 import { compose } from "../../../src/node/launch/targets/compose.ts";
-import { nvidiaDocker, podman } from "../../../src/node/launch/targets/docker-run.ts";
+import { podman } from "../../../src/node/launch/targets/docker-run.ts";
+import { nvidiaDocker } from "../../../src/node/launch/targets/nvidia-docker.ts";
 import { a100, gpuHost } from "../../resolve/support/hosts.ts";
 import {
   everyLaunch,

@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
-import { type GpuVendor, hasGpuCode, vendorsOf } from "../../../lock/requirement.ts";
-import { unknownAmdGpu, unknownGpu, unknownHost } from "../../../host/no-facts.ts";
+import { type GpuVendor, gpuVendors, hasGpuCode, noGpus, vendorsOf } from "../../../lock/requirement.ts";
+import { unknownHost } from "../../../host/no-facts.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../../resolve/resolve-image.ts";
 import { claimOf, plainWish } from "../device-claim.ts";
 import type { DeviceWish } from "../device-wish.ts";
-import type { GpuUnit } from "../gpu-units.ts";
+import { type GpuUnit, unknownUnits } from "../gpu-units.ts";
 import { imageValue, questionKeys } from "../labels/image-labels.ts";
 import type { DeviceClaim, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
@@ -111,16 +111,16 @@ function plainLaunch(
   const withGpus = gpus !== undefined;
   const image = images.find((each) => !withGpus || hasGpuCode(each.image.requires))?.image;
   if (image === undefined) throw noImage(lock);
-  const { cpu, cuda } = image.requires;
+  const { requires } = image;
   return {
     ...workload,
     task: workload.task ?? "service",
     ...(name === undefined ? {} : { name }),
     reference: immutableReferenceOf(lock, image),
     plainTag: `${lock.repository}:${lock.version}`,
-    requires: withGpus ? neededRequirement(image) : { cpu, cuda: null },
+    requires: withGpus ? neededRequirement(image) : { cpu: requires.cpu, ...noGpus },
     host: anyNode,
-    units: withGpus ? gpuUnits(gpus, targetName, cuda === null ? "amd" : "nvidia") : [],
+    units: withGpus ? gpuUnits(gpus, targetName, vendorsOf(requires)[0]) : [],
     anyNode: [{ key: questionKeys(lock, question).image, value: null }],
   };
 }
@@ -170,20 +170,13 @@ function unitsFor(cell: string, { requires }: LockedImage, wanted: string | unde
 }
 
 /** A scheduler gets a number of GPUs. Their kind is the node's. */
-function gpuUnits(text = "1", target: string, vendor: GpuVendor = "nvidia"): readonly GpuUnit[] {
-  if (!/^[1-9]\d{0,3}$/.test(text)) {
-    throw unsupported(
-      target,
-      `ask every node for --gpus ${text}`,
-      "say how many each image with GPU code gets: --gpus 1; for images without, use --cpu",
-    );
-  }
-  return Array.from({ length: Number(text) }, (_, index): GpuUnit => {
-    const unit = { mig: null, name: String(index) };
-    return vendor === "amd"
-      ? { ...unit, vendor, gpu: unknownAmdGpu(index) }
-      : { ...unit, vendor, gpu: unknownGpu(index) };
-  });
+function gpuUnits(text = "1", target: string, vendor: GpuVendor = gpuVendors[0]): readonly GpuUnit[] {
+  if (/^[1-9]\d{0,3}$/.test(text)) return unknownUnits(vendor, Number(text));
+  throw unsupported(
+    target,
+    `ask every node for --gpus ${text}`,
+    "say how many each image with GPU code gets: --gpus 1; for images without, use --cpu",
+  );
 }
 
 /** These targets read no facts of the host. */

@@ -8,7 +8,14 @@ import { amdArchitectures, findAmdArchitecture } from "../../../hardware/amd-arc
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
 import { cudaOfDriver, driverBranches } from "../../../hardware/cuda-toolkits.ts";
 import { compareMinor, parseCudaVersion, parseVersion } from "../../../hardware/driver-version.ts";
-import type { DriverRequirement, GpuVendor } from "../../../lock/requirement.ts";
+import {
+  answerOf,
+  type BySide,
+  type GpuVendor,
+  gpuVendors,
+  type Side,
+  sidesOf,
+} from "../../../lock/requirement.ts";
 import { unknownAmdGpu, unknownHost } from "../../../host/no-facts.ts";
 import { groupBy } from "../../../io/collections.ts";
 import { alternativesOf } from "../../../lock/alternatives.ts";
@@ -22,9 +29,10 @@ import { openQuestion, rank, type ResolveImageOptions } from "../../../resolve/r
 import { checkAmdCode } from "../../../resolve/rules/amd/amd-gpus.ts";
 import { driverSteps } from "../../../resolve/rules/nvidia/driver.ts";
 import { presenceSteps } from "../../../resolve/rules/nvidia/nvidia-presence.ts";
+import type { RuleSteps } from "../../../resolve/rules/rule.ts";
 import { isMisfit } from "../../../resolve/verdict.ts";
 import { bestCode, compatViews, sampleHost, sampleNvidia } from "../../sample-hosts.ts";
-import type { GpuUnit } from "../gpu-units.ts";
+import { type GpuUnit, traitsOf } from "../gpu-units.ts";
 import { knownComputes, versionNumber, versionText } from "../labels/vocabulary.ts";
 
 /** GPUs that an image serves under the same drivers. */
@@ -56,10 +64,49 @@ interface Processor {
   readonly cells: readonly string[];
 }
 
-const everyDevice: readonly Device[] = [
-  ...knownComputes.flat().map((kind): Device => ({ vendor: "nvidia", kind })),
-  ...amdArchitectures.map(({ name: kind }): Device => ({ vendor: "amd", kind })),
-];
+interface Devices {
+  readonly kinds: readonly string[];
+  /** The drivers from which on some rule may answer otherwise, ascending. The first is older than all. */
+  readonly starts: (kind: string, images: readonly LockedImage[]) => readonly number[];
+  /** Hosts with this GPU alone: for a compatibility package, one with each container toolkit. */
+  readonly samples: (kind: string, driver: number, isCompat: boolean) => readonly Partial<HostView>[];
+}
+
+const devices: Readonly<Record<GpuVendor, Devices>> = {
+  nvidia: {
+    kinds: knownComputes.flat(),
+    starts: driverStarts,
+    samples: (kind, driver, isCompat) =>
+      (isCompat ? compatViews : [unknownCompat]).map((compat) => ({
+        nvidia: nvidiaView(kind, driver, compat),
+      })),
+  },
+  // AMD's drivers do not count.
+  amd: {
+    kinds: amdArchitectures.map(({ name }) => name),
+    starts: () => [0],
+    samples: (kind) => [{ amd: amdView(kind) }],
+  },
+};
+
+const runs: BySide<boolean, [kind: string, axes: LockedImage["axes"]]> = {
+  nvidia: (needs, kind) => bestCode(needs, parseComputeCapability(kind), true) !== null,
+  amd: ({ code }, kind, { compute }) =>
+    [true, false].some(
+      (xnack) => !isMisfit(checkAmdCode({ code, compute, xnack }, amdView(kind)?.gpus ?? [])),
+    ),
+};
+
+/** `isSure`: nothing but processor and driver decides. */
+const demands: BySide<{ steps: readonly RuleSteps[]; isCompat: boolean; isSure: boolean }> = {
+  nvidia: (needs) => {
+    const isCompat = needs.driver.mode === "compat";
+    return { steps: [driverSteps(needs)], isCompat, isSure: !isCompat && needs.require === undefined };
+  },
+  amd: () => ({ steps: [], isCompat: false, isSure: true }),
+};
+
+const everyDevice = gpuVendors.flatMap((vendor) => devices[vendor].kinds.map((kind) => ({ vendor, kind })));
 
 /**
  * By cell, the devices on which it wins: none for an image without GPU code, and none for one whose GPUs no driver tells. Throws as
@@ -74,17 +121,21 @@ export function servedDevices(
   const served = new Map(eligible.map(([cell]) => [cell, [] as OneServed[]]));
   for (const device of everyDevice) {
     const running = eligible.filter(([, image]) => runsOnDevice(image, device));
-    const drivers = driverStarts(
-      device,
+    const { starts, samples } = devices[device.vendor];
+    const drivers = starts(
+      device.kind,
       running.map(([, image]) => image),
     );
     const wins = new Map(running.map(([cell]) => [cell, new Set<number>()]));
-    const asked = { ...question, cells: running };
+    const ofDevice = { ...question, cells: running };
     for (const { platform, features, cells } of processorsOf(running)) {
-      const isCompat = cells.some((cell) => hasMode(lock.images[cell], "compat"));
-      for (const { driver, gpus } of samplesOf(device, drivers, isCompat)) {
+      const isCompat = cells.flatMap((cell) => demandsOf(lock.images[cell])).some((each) => each.isCompat);
+      const asked = drivers.flatMap((driver) =>
+        samples(device.kind, driver, isCompat).map((gpus) => ({ driver, gpus })),
+      );
+      for (const { driver, gpus } of asked) {
         const host = { ...sampleHost(null, "cdi"), ...gpus, platform, features, kernel: anyKernel };
-        const { ranked } = rank(asked, unknownHost(platform), host, askNow);
+        const { ranked } = rank(ofDevice, unknownHost(platform), host, askNow);
         for (const cell of cells) {
           const first = ranked.find((each) => each.cell === cell || isSure(lock.images[each.cell]));
           if (first?.cell === cell) wins.get(cell)?.add(driver);
@@ -97,43 +148,28 @@ export function servedDevices(
   return new Map([...served].map(([cell, devices]) => [cell, byDrivers(devices)]));
 }
 
-/** Hosts with this device alone, with each driver, and for compatibility packages with each container toolkit. */
-function samplesOf({ vendor, kind }: Device, drivers: readonly number[], isCompat: boolean) {
-  if (vendor === "amd") return [{ driver: 0, gpus: { nvidia: null, amd: amdView(kind) } }];
-  const views = isCompat ? compatViews : [unknownCompat];
-  return drivers.flatMap((driver) =>
-    views.map((compat) => ({ driver, gpus: { nvidia: nvidiaView(kind, driver, compat), amd: null } })),
-  );
-}
-
 /** The image has code for this GPU, whatever the driver. */
-export function runsOn(image: LockedImage, { vendor, gpu }: GpuUnit): boolean {
-  const kind = vendor === "nvidia" ? gpu.compute : gpu.target;
-  return kind !== null && runsOnDevice(image, { vendor, kind });
+export function runsOn(image: LockedImage, unit: GpuUnit): boolean {
+  const kind = traitsOf(unit).code;
+  return kind !== null && runsOnDevice(image, { vendor: unit.vendor, kind });
 }
 
 function runsOnDevice(image: LockedImage, { vendor, kind }: Device): boolean {
-  return alternativesOf(image).some(({ requires: { cuda, rocm }, axes }) => {
-    if (vendor === "nvidia")
-      return cuda !== null && bestCode(cuda, parseComputeCapability(kind), true) !== null;
-    if (rocm == null) return false;
-    const xnack = [true, false].map((on) =>
-      checkAmdCode({ code: rocm.code, compute: axes.compute, xnack: on }, amdView(kind)?.gpus ?? []),
-    );
-    return xnack.some((found) => !isMisfit(found));
-  });
+  return sidesIn(image).some((side) => side.vendor === vendor && answerOf(runs, side, kind, image.axes));
 }
 
 /** On a node that has everything else that a cell needs, nothing but processor and driver decides about this image. */
 function isSure(image: LockedImage | undefined): boolean {
-  if (image === undefined || image.requires.kernel !== undefined || hasMode(image, "compat")) return false;
-  return alternativesOf(image).every(({ requires }) => requires.cuda?.require === undefined);
+  const isOpen = image === undefined || image.requires.kernel !== undefined;
+  return !isOpen && demandsOf(image).every((each) => each.isSure);
 }
 
-function hasMode(image: LockedImage | undefined, mode: DriverRequirement["mode"]): boolean {
-  return (
-    image !== undefined && alternativesOf(image).some(({ requires }) => requires.cuda?.driver.mode === mode)
-  );
+function demandsOf(image: LockedImage | undefined) {
+  return image === undefined ? [] : sidesIn(image).map((side) => answerOf(demands, side));
+}
+
+function sidesIn(image: LockedImage): readonly Side[] {
+  return alternativesOf(image).flatMap(({ requires }) => sidesOf(requires));
 }
 
 function processorsOf(images: readonly (readonly [string, LockedImage])[]): readonly Processor[] {
@@ -167,13 +203,10 @@ function amdView(target: string): HostView["amd"] {
   return viewAmd({ ...unknownHost("linux/amd64"), amd: { driver: "6.14.14", gpus: [gpu] } });
 }
 
-/** The drivers of a device from which on some rule may answer otherwise, ascending. The first is older than all. AMD's do not count. */
-function driverStarts({ vendor, kind }: Device, images: readonly LockedImage[]): readonly number[] {
-  const compute = vendor === "amd" ? null : parseComputeCapability(kind);
+function driverStarts(kind: string, images: readonly LockedImage[]): readonly number[] {
+  const compute = parseComputeCapability(kind);
   if (compute === null) return [0];
-  const ofImages = images
-    .flatMap(alternativesOf)
-    .flatMap(({ requires: { cuda } }) => (cuda === null ? [] : [driverSteps(cuda)]));
+  const ofImages = images.flatMap(demandsOf).flatMap(({ steps }) => steps);
   const branches = branchesAt(ofImages.flatMap(({ cudas }) => cudas));
   const steps = [...ofImages, presenceSteps(compute), { drivers: branches, after: false }];
   const numbers = steps.flatMap(({ drivers, after }) =>
@@ -189,12 +222,12 @@ function driverStarts({ vendor, kind }: Device, images: readonly LockedImage[]):
 /** The driver branches at which the CUDA version of drivers reaches one of these, or is not known. */
 function branchesAt(cudas: readonly string[]): readonly string[] {
   const compared = cudas.flatMap((cuda) => parseCudaVersion(cuda) ?? []);
-  const reached = (cuda: string | null) => {
-    const own = cuda === null ? null : parseCudaVersion(cuda);
+  const reached = (version: string | null | undefined) => {
+    const own = version == null ? null : parseCudaVersion(version);
     return own === null ? "unknown" : compared.filter((other) => compareMinor(own, other) >= 0).length;
   };
   return driverBranches
-    .filter(({ cuda }, at) => at === 0 || reached(cuda) !== reached(driverBranches[at - 1]?.cuda ?? null))
+    .filter(({ cuda }, at) => at === 0 || reached(cuda) !== reached(driverBranches[at - 1]?.cuda))
     .map(({ branch }) => String(branch));
 }
 

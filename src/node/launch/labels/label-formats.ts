@@ -1,6 +1,8 @@
 /** Writes a node's labels for each system, within its limits for names and values. */
 
 import type { HostFacts } from "../../../host/facts.ts";
+import { groupBy } from "../../../io/collections.ts";
+import type { GpuVendor } from "../../../lock/requirement.ts";
 import { unitsOf } from "../gpu-units.ts";
 import { shellWord } from "../shell.ts";
 import type { NodeLabels } from "./node-labels.ts";
@@ -73,6 +75,16 @@ export function forImages<Value>(labels: Readonly<Record<string, Value>>): Reado
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith("device.")));
 }
 
+/** The flags of an agent with such GPUs; null where agents isolate none of the vendor. */
+const agentFlags: Readonly<Record<GpuVendor, ((indexes: readonly number[]) => readonly string[]) | null>> = {
+  nvidia: (indexes) => [
+    "--isolation=filesystem/linux,docker/runtime,cgroups/devices,gpu/nvidia",
+    `--nvidia_gpu_devices=${indexes.join(",")}`,
+    `--resources=gpus:${indexes.length}`,
+  ],
+  amd: null,
+};
+
 /**
  * Attributes, and the GPUs that the agent offers. Sources: Mesos, "Attributes and Resources" (`name:value;…`) and "Nvidia GPU Support"
  * (`--nvidia_gpu_devices` names them and `--resources` counts them; an agent takes both or neither).
@@ -81,20 +93,15 @@ function mesosFlags(labels: NodeLabels, host: HostFacts): string {
   const attributes = Object.entries(brief(labels))
     .map(([key, value]) => `${labelNames.mesos(key)}:${value}`)
     .join(";");
-  const indexes = unitsOf(host)
-    .filter(({ vendor, mig }) => vendor === "nvidia" && mig === null)
-    .map(({ gpu }) => gpu.index);
+  const whole = unitsOf(host).filter(({ vendor, mig }) => agentFlags[vendor] !== null && mig === null);
+  const offers = [...groupBy(whole, ({ vendor }) => vendor)].flatMap(
+    ([vendor, units]) => agentFlags[vendor]?.(units.map(({ gpu }) => gpu.index)) ?? [],
+  );
   const flags = [
     `--attributes=${attributes}`,
     // By default the Mesos containerizer knows no Docker images ("Container Images").
     "--image_providers=docker",
-    ...(indexes.length === 0
-      ? ["--isolation=filesystem/linux,docker/runtime"]
-      : [
-          "--isolation=filesystem/linux,docker/runtime,cgroups/devices,gpu/nvidia",
-          `--nvidia_gpu_devices=${indexes.join(",")}`,
-          `--resources=gpus:${indexes.length}`,
-        ]),
+    ...(offers.length === 0 ? ["--isolation=filesystem/linux,docker/runtime"] : offers),
   ];
   return flags.map((flag) => `${shellWord(flag)}\n`).join("");
 }

@@ -16,6 +16,13 @@ export const knownComputes = [
 
 export const unknownValue = "unknown";
 
+/** A label without a value is left out. */
+export type LabelValues = Readonly<Record<string, string | null | undefined>>;
+
+export function mark(holds: boolean): string | null {
+  return holds ? "true" : null;
+}
+
 /** The keys, without a system's prefix. */
 export const keys = {
   /** The version that describes this node completely; `none` if no version does. */
@@ -95,6 +102,11 @@ const widths = [8999, 9999, 9999, 9999] as const;
  */
 export function versionNumber(parts: VersionParts): number {
   return widths.reduce((number, widest, index) => number * 10_000 + Math.min(parts[index] ?? 0, widest), 0);
+}
+
+/** 0 for an unknown version. */
+export function numberOf(version: { readonly parts: VersionParts } | null): string {
+  return String(version === null ? 0 : versionNumber(version.parts));
 }
 
 /** The inverse of {@link versionNumber}, without zeros at the end. */

@@ -5,9 +5,17 @@
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { flag, flags } from "../fields.ts";
-import { deviceNodes, isAmd, isBundled, neededUnits } from "../gpu-needs.ts";
+import type { GpuVendor } from "../../../lock/requirement.ts";
+import { neededUnits } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
-import { localTarget, type LaunchCommand, type LaunchRequest, type LocalTarget } from "../target.ts";
+import { deviceNodes } from "../nvidia-handover.ts";
+import {
+  isBundled,
+  localTarget,
+  type LaunchCommand,
+  type LaunchRequest,
+  type LocalTarget,
+} from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { bindOption } from "./docker-run.ts";
 
@@ -53,19 +61,41 @@ function instanceName({ name, program }: LaunchRequest): string {
   return name ?? "imgmatch";
 }
 
+interface Way {
+  readonly options: (request: LaunchRequest, units: readonly GpuUnit[]) => readonly string[];
+  /** The container sees every GPU of the host: these variables tell programs which ones to use. */
+  readonly visible: (units: readonly GpuUnit[]) => Readonly<Record<string, string>>;
+}
+
+const ways: Readonly<Record<GpuVendor, Way>> = {
+  nvidia: {
+    options: (request, units) => {
+      if (!isBundled(request)) return ["--nv"];
+      deviceNodes("apptainer", units);
+      return [];
+    },
+    visible: (units) => ({ CUDA_VISIBLE_DEVICES: units.map(unitId).join(",") }),
+  },
+  amd: {
+    options: rocmOption,
+    // HIP counts the GPUs that ROCr leaves. Without a value here HIP would obey the caller's variable.
+    visible: (units) => ({
+      ROCR_VISIBLE_DEVICES: units.map(({ gpu }) => gpu.index).join(","),
+      HIP_VISIBLE_DEVICES: units.map((_, index) => index).join(","),
+    }),
+  },
+};
+
+function gpuOptions(request: LaunchRequest): readonly string[] {
+  const units = neededUnits(request);
+  const [first] = units;
+  return first === undefined ? [] : ways[first.vendor].options(request, units);
+}
+
 /**
  * `/dev` is the host's without `--nv` and `--rocm` too, unless `--contain` says otherwise. `--rocm` also mounts the host's libraries that
  * etc/rocmliblist.conf names, among them HSA's.
  */
-function gpuOptions(request: LaunchRequest): readonly string[] {
-  const units = neededUnits(request);
-  if (units.length === 0) return [];
-  if (units.some(isAmd)) return rocmOption(request);
-  if (!isBundled(request)) return ["--nv"];
-  deviceNodes("apptainer", units);
-  return [];
-}
-
 function rocmOption({ settings = {} }: LaunchRequest): readonly string[] {
   const { rocm = "yes" } = settings;
   if (rocm !== "yes" && rocm !== "no") throw cannot(`read --set rocm=${rocm}`, "use yes or no");
@@ -75,24 +105,13 @@ function rocmOption({ settings = {} }: LaunchRequest): readonly string[] {
 /** `--env` splits at commas. A variable with the prefix APPTAINERENV_ is passed on whole (User Guide, "Environment and Metadata"). */
 function variables(request: LaunchRequest): Readonly<Record<string, string>> {
   const units = neededUnits(request);
-  const env = { ...visibleDevices(units), ...request.env };
+  const [first] = units;
+  const visible = first === undefined ? {} : ways[first.vendor].visible(units);
+  const env = { ...visible, ...request.env };
   const lost = Object.keys(env).find((name) => reserved.includes(name));
   if (lost !== undefined)
     throw cannot(`set ${lost} in a container: it keeps its own`, `leave --env ${lost} out`);
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [`APPTAINERENV_${name}`, value]));
-}
-
-/**
- * The container sees every GPU of the host: these variables tell CUDA or ROCm which ones to use. HIP counts the GPUs that ROCr leaves. Without
- * a value here HIP would obey the caller's variable.
- */
-function visibleDevices(units: readonly GpuUnit[]): Readonly<Record<string, string>> {
-  if (units.length === 0) return {};
-  if (!units.some(isAmd)) return { CUDA_VISIBLE_DEVICES: units.map(unitId).join(",") };
-  return {
-    ROCR_VISIBLE_DEVICES: units.map(({ gpu }) => gpu.index).join(","),
-    HIP_VISIBLE_DEVICES: units.map((_, index) => index).join(","),
-  };
 }
 
 /** Apptainer drops these, or reads them as something else (apptainer/apptainer, internal/pkg/util/env/create.go and process_linux.go). */

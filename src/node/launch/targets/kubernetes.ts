@@ -178,10 +178,10 @@ function tolerationsOf(request: LaunchRequest): Toleration[] {
   }));
 }
 
-const gpuResources = {
+const gpuResources: Readonly<Record<GpuVendor, string>> = {
   nvidia: "nvidia.com/gpu",
   amd: "amd.com/gpu",
-} as const satisfies Record<GpuVendor, string>;
+};
 
 function container(request: LaunchRequest): Container {
   const { args, program, env = {}, mounts = [], plainTag, settings } = request;

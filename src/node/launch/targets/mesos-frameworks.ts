@@ -14,7 +14,7 @@
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
-import { refuseAmd, wholeGpus } from "../gpu-needs.ts";
+import { refuseVendor, wholeGpus, type WhyNot } from "../gpu-needs.ts";
 import { hasGpuCode } from "../../../lock/requirement.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
@@ -25,7 +25,7 @@ import { baseName, dnsBaseName, dnsName } from "../workload-name.ts";
 const mesosCannot = unsupportedBy("mesos");
 const marathonCannot = unsupportedBy("marathon");
 const chronosCannot = unsupportedBy("chronos");
-const nvidiaAgents = "agents of Mesos isolate those of NVIDIA alone";
+const whyNot: WhyNot = { nvidia: null, amd: "agents of Mesos isolate those of NVIDIA alone" };
 
 export const mesos: LaunchTarget = {
   name: "mesos",
@@ -46,7 +46,7 @@ function mesosExecute(request: LaunchRequest): LaunchCommand {
       "add --anywhere if every agent is like this host, or launch it with marathon or chronos, which have constraints",
     );
   }
-  refuseAmd(request, mesosCannot, nvidiaAgents);
+  refuseVendor(request, mesosCannot, whyNot);
   const count = wholeGpus("mesos", request);
   const gpus = count === 0 ? "" : `;gpus:${count}`;
   return {
@@ -103,7 +103,7 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
   const { reference, args, program, env = {}, mounts = [], cpus = 1, memoryMiB = 1024, name } = request;
   if (request.task === "batch")
     throw marathonCannot("run a batch: it starts again what has ended", "launch it with chronos");
-  refuseAmd(request, marathonCannot, nvidiaAgents);
+  refuseVendor(request, marathonCannot, whyNot);
   const count = wholeGpus("marathon", request);
   return filled({
     id: appId(name ?? dnsBaseName(reference)),

@@ -5,9 +5,10 @@
  * `Datacenters: ["*"]` and `nomad node meta apply` came with 1.5.
  */
 
+import { answerOf, type BySide, sidesOf } from "../../../lock/requirement.ts";
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
-import { neededUnits, refuseAmd, refuseBundled, wholeCpus } from "../gpu-needs.ts";
+import { neededUnits, refuseBundled, refuseVendor, wholeCpus, type WhyNot } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import type { FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
@@ -103,23 +104,30 @@ function boundFolder({ source, target, readOnly }: Mount): Json {
   return { type: "bind", source: template(source), target: template(target), readonly: readOnly };
 }
 
-/** The device plugin lists MIG instances as GPUs. Of an image's needs it can compare only the driver's version. */
+const whyNot: WhyNot = { nvidia: null, amd: "nobody publishes a device plugin for them" };
+
+/** The drivers that an image takes. Of an image's needs the device plugin can compare only the driver's version. */
+const driverRanges: BySide<string | null> = {
+  nvidia: ({ driver }) => (driver.mode === "host" ? `>= ${driver.minimum}` : null),
+  amd: () => null,
+};
+
+/** The device plugin lists MIG instances as GPUs. */
 function devices(request: LaunchRequest): readonly Json[] {
-  refuseAmd(request, cannot, "nobody publishes a device plugin for them");
+  refuseVendor(request, cannot, whyNot);
   const count = neededUnits(request).length;
-  const driver = request.requires.cuda?.driver;
-  if (count === 0 || driver === undefined) return [];
+  const [side] = sidesOf(request.requires);
+  if (side === undefined) return [];
   // The plugin sets NVIDIA_VISIBLE_DEVICES, so the Docker driver takes the NVIDIA runtime (drivers/docker/driver.go).
   refuseBundled(
     request,
     cannot,
     "run an image that bundles its driver: its GPUs come with the host's driver",
   );
+  const range = answerOf(driverRanges, side);
   const constraints =
-    driver.mode !== "host"
-      ? []
-      : [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: `>= ${driver.minimum}` }];
-  return [filled({ Name: "nvidia/gpu", Count: count, Constraints: constraints })];
+    range === null ? [] : [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: range }];
+  return [filled({ Name: `${side.vendor}/gpu`, Count: count, Constraints: constraints })];
 }
 
 function constraintsOf({ node }: LaunchRequest): readonly NomadConstraint[] {

@@ -4,9 +4,9 @@
  * Compose file version 3, "deploy"; ROCm/container-toolkit, commit 192fe8e: docs/container-runtime/docker-swarm.md.
  */
 
+import { type GpuVendor, gpuVendors, vendorsOf } from "../../../lock/requirement.ts";
 import { assignments, filled, flag, flags, given } from "../fields.ts";
 import { refuseBundled, wholeGpus } from "../gpu-needs.ts";
-import { vendorOf } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
@@ -16,8 +16,11 @@ import { serviceFields } from "./compose.ts";
 import { mountOptions } from "./docker-run.ts";
 
 /** The names in Docker's and AMD's examples: `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`. */
+const resourceKinds: Readonly<Record<GpuVendor, string>> = { nvidia: "NVIDIA-GPU", amd: "AMD_GPU" };
+
 function resourceKind({ requires }: LaunchRequest): string {
-  return vendorOf(requires) === "amd" ? "AMD_GPU" : "NVIDIA-GPU";
+  const [vendor = gpuVendors[0]] = vendorsOf(requires);
+  return resourceKinds[vendor];
 }
 
 const cannot = unsupportedBy("swarm");

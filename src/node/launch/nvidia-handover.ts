@@ -1,0 +1,44 @@
+/** The way of NVIDIA's GPUs into a container. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { type GpuUnit, traitsOf, unitId } from "./gpu-units.ts";
+import { type Handover, isBundled, type LaunchRequest, type LocalEngine } from "./target.ts";
+import { unsupported } from "./unsupported.ts";
+
+export function handOverNvidia(
+  engine: LocalEngine,
+  request: LaunchRequest,
+  units: readonly GpuUnit[],
+): Handover {
+  const { nvidia } = request.host.runtime;
+  // A bundled driver needs only the kernel's devices: the host's library, which a runtime mounts, would break it.
+  if (isBundled(request)) return { by: "files", devices: deviceNodes(engine, units), groups: [] };
+  if (engine === "podman" && (nvidia === "legacy" || nvidia === "none"))
+    throw withoutToolkit("podman gets GPUs through CDI, and this host has no CDI specification for them");
+  if (nvidia === "none")
+    throw withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
+  if (engine !== "podman" && nvidia !== "cdi") return { by: "runtime", ids: units.map(unitId) };
+  // The device names in the specification that nvidia-ctk writes.
+  return { by: "cdi", devices: units.map(({ name }) => `nvidia.com/gpu=${name}`), groups: [] };
+}
+
+function withoutToolkit(message: string): ImgmatchError {
+  const fix =
+    "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
+  return new ImgmatchError({ code: "LAUNCH_FAILED", message, fix });
+}
+
+/**
+ * NVIDIA's device nodes, for an image that bundles its driver: one per GPU, the control device and unified memory (NVIDIA driver README,
+ * "Device nodes"). Refuses MIG instances: only the host's /proc/driver/nvidia-caps tells the numbers of their nodes.
+ */
+export function deviceNodes(target: string, units: readonly GpuUnit[]): readonly string[] {
+  if (units.some(({ mig }) => mig !== null)) {
+    throw unsupported(
+      target,
+      "hand a MIG instance to an image that bundles its driver",
+      "use an image that takes the host's driver (driver mode host), or a GPU without MIG",
+    );
+  }
+  return [...units.flatMap((unit) => traitsOf(unit).file ?? []), "/dev/nvidiactl", "/dev/nvidia-uvm"];
+}
