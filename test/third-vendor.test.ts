@@ -35,20 +35,26 @@ const named: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
   "lock/parse-requirement.ts": [
     ["rocm: ifGiven(shape(ofRocm)),", "rocm: ifGiven(shape(ofRocm)), oneapi: ifGiven(shape(ofRocm)),"],
   ],
+  "host/parse-facts.ts": [
+    [
+      "amd: ifPresent(optional(oneOf(",
+      "intel: ifPresent(optional(oneOf(...containerGpus))), amd: ifPresent(optional(oneOf(",
+    ],
+  ],
   "host/facts.ts": [["readonly amd: AmdFacts;", "readonly amd: AmdFacts; readonly intel: AmdFacts;"]],
   "resolve/host-view.ts": [["readonly amd: AmdView;", "readonly amd: AmdView; readonly intel: AmdView;"]],
 };
 
 /** The rows that an answer reads. A stub of another is never called. */
 const rows: Readonly<Record<string, string>> = {
-  sideKeys: '"oneapi"',
-  vendorNames: '"Intel"',
-  views: "() => null",
-  unknownFacts: "() => []",
-  unknownOfSide: "() => []",
-  countsAlways: "false",
-  words: '{ code: "NO_GPU", visible: "ZE_AFFINITY_MASK" }',
-  gpuRules: '{ image: () => null, asks: [], answer: () => [noGpu("intel", false)] }',
+  "lock/requirement.ts sideKeys": '"oneapi"',
+  "lock/requirement.ts vendorNames": '"Intel"',
+  "lock/parse-requirement.ts unknownOfSide": "() => []",
+  "resolve/host-view.ts views": "() => null",
+  "resolve/host-view.ts unknownFacts": "() => []",
+  "resolve/host-view.ts countsAlways": "false",
+  "resolve/rules/gpu-presence.ts words": '{ code: "NO_GPU", visible: "ZE_AFFINITY_MASK" }',
+  "resolve/check-fit.ts gpuRules": '{ image: () => null, asks: [], answer: () => [noGpu("intel", false)] }',
 };
 
 function withNames(path: string, text: string): string {
@@ -85,7 +91,7 @@ function withRows(path: string, text: string): string {
   const own = tables.filter((table) => table.path === path).sort((a, b) => b.end - a.end);
   return own.reduce((all, { name, end }) => {
     const comma = all.slice(0, end).trimEnd().endsWith(",") ? "" : ",";
-    return `${all.slice(0, end)}${comma} intel: ${rows[name] ?? "undefined as never"}${all.slice(end)}`;
+    return `${all.slice(0, end)}${comma} intel: ${rows[`${path} ${name}`] ?? "undefined as never"}${all.slice(end)}`;
   }, text);
 }
 
@@ -108,16 +114,18 @@ function mistakes(texts: ReadonlyMap<string, string>) {
       },
     },
   );
-  const options = config?.options ?? {};
+  // The page is compiled with a browser's types.
+  const options = {
+    ...config?.options,
+    lib: [...(config?.options.lib ?? []), "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+  };
   const host = ts.createCompilerHost(options);
   const root = `${resolve("src")}/`;
   const pathOf = (file: string) => (resolve(file).startsWith(root) ? resolve(file).slice(root.length) : "");
   const read = host.readFile.bind(host);
   host.readFile = (file) => texts.get(pathOf(file)) ?? read(file);
   const program = ts.createProgram(
-    [...texts.keys()]
-      .filter((path) => !path.startsWith("cover/page/browser/"))
-      .map((path) => join("src", path)),
+    [...texts.keys()].map((path) => join("src", path)),
     options,
     host,
   );

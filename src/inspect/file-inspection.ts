@@ -56,16 +56,16 @@ export const unreadForCpu = {
   instructions: " unknown instructions inside functions",
 } as const;
 
-interface CodeKeys extends Record<GpuVendor, "gpu" | "amd"> {
+interface ByVendorKeys extends Record<GpuVendor, "gpu" | "amd"> {
   readonly nvidia: "gpu";
   readonly amd: "amd";
 }
 
 /** The key of each vendor's GPU code in a file, and in an image. */
-export const codeKeys: CodeKeys = { nvidia: "gpu", amd: "amd" };
+export const codeKeys: ByVendorKeys = { nvidia: "gpu", amd: "amd" };
 
 /** The GPU code of each vendor in a file. */
-export type GpuCodes = Pick<FileInspection, CodeKeys[GpuVendor]>;
+export type GpuCodes = Pick<FileInspection, ByVendorKeys[GpuVendor]>;
 
 export const noCode: GpuCodes = { gpu: null, amd: null };
 

@@ -50,7 +50,12 @@ export const gpuVendors = ["nvidia", "amd"] as const;
 export type GpuVendor = (typeof gpuVendors)[number];
 
 /** The vendors' names for people. */
-export const vendorNames = { nvidia: "NVIDIA", amd: "AMD" } as const satisfies Record<GpuVendor, string>;
+export const vendorNames: Readonly<Record<GpuVendor, string>> = { nvidia: "NVIDIA", amd: "AMD" };
+
+/** A table of one row for each vendor. */
+export function byVendor<Row>(row: (vendor: GpuVendor) => Row): Readonly<Record<GpuVendor, Row>> {
+  return Object.fromEntries(gpuVendors.map((vendor) => [vendor, row(vendor)])) as Record<GpuVendor, Row>;
+}
 
 /** The key of each vendor's needs in a requirement. */
 export const sideKeys = { nvidia: "cuda", amd: "rocm" } as const satisfies Record<

@@ -3,7 +3,7 @@
 import type { ComputeCapability } from "../hardware/compute-capability.ts";
 import { parseDriverVersion, parseVersion } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
-import type { CudaRequirement, GpuVendor } from "../lock/requirement.ts";
+import { byVendor, type CudaRequirement } from "../lock/requirement.ts";
 import { compatAdds, type CompatView, type NvidiaView } from "../resolve/nvidia-view.ts";
 import type { HostView } from "../resolve/host-view.ts";
 import { checkGpuCode } from "../resolve/rules/nvidia/gpu-code.ts";
@@ -52,8 +52,6 @@ export function sampleNvidia(
   };
 }
 
-const noViews = { nvidia: null, amd: null } as const satisfies Record<GpuVendor, null>;
-
 export function sampleHost(nvidia: NvidiaView | null, runtime: HostView["runtime"] = null): HostView {
   return {
     platform: "linux/amd64",
@@ -61,10 +59,10 @@ export function sampleHost(nvidia: NvidiaView | null, runtime: HostView["runtime
     cpu: { model: null, level: null },
     features: null,
     unknownFeatures: new Set(),
-    ...noViews,
+    ...byVendor(() => null),
     nvidia,
     runtime,
-    unknownGpuFacts: { nvidia: [], amd: [] } satisfies Record<GpuVendor, readonly string[]>,
+    unknownGpuFacts: byVendor(() => []),
     broken: [],
     otherProblems: [],
   };

@@ -92,7 +92,4 @@ export function describeCode(
   });
 }
 
-const targetsOf = { nvidia: /^(?:sm|compute)_/, amd: /^(?:gfx|amdgcn)/ } as const satisfies Record<
-  GpuVendor,
-  RegExp
->;
+const targetsOf: Readonly<Record<GpuVendor, RegExp>> = { nvidia: /^(?:sm|compute)_/, amd: /^(?:gfx|amdgcn)/ };

@@ -2,7 +2,7 @@
 
 import { parseVersion, type VersionParts } from "../hardware/driver-version.ts";
 import type { GpuFacts, HostFacts, HostProblem, VendorFacts } from "../host/facts.ts";
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { byVendor, type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import { amdGpusOf, type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
 import { type NvidiaView, unknownNvidiaFacts, viewNvidia } from "./nvidia-view.ts";
 
@@ -60,15 +60,10 @@ const views: { readonly [V in GpuVendor]: (facts: HostFacts) => VendorView[V] | 
   amd: viewAmd,
 };
 
-const unknownFacts = { nvidia: unknownNvidiaFacts, amd: unknownAmdFacts } as const satisfies Record<
-  GpuVendor,
-  (facts: HostFacts) => readonly string[]
->;
-
-/** A table of one row for each vendor. */
-function byVendor<Row>(row: (vendor: GpuVendor) => Row): Readonly<Record<GpuVendor, Row>> {
-  return Object.fromEntries(gpuVendors.map((vendor) => [vendor, row(vendor)])) as Record<GpuVendor, Row>;
-}
+const unknownFacts: Readonly<Record<GpuVendor, (facts: HostFacts) => readonly string[]>> = {
+  nvidia: unknownNvidiaFacts,
+  amd: unknownAmdFacts,
+};
 
 export function viewHost(facts: HostFacts): HostView {
   const features = facts.cpu.features;
@@ -135,7 +130,7 @@ export function usableGpus(
  * The GPUs of such a vendor count for every fleet. Those of another count only for a fleet with images for them: most machines have the GPU of a
  * processor.
  */
-export const countsAlways = { nvidia: true, amd: false } as const satisfies Record<GpuVendor, boolean>;
+export const countsAlways: Readonly<Record<GpuVendor, boolean>> = { nvidia: true, amd: false };
 
 /** The vendor of the GPUs that a problem is about. The codes of the first vendor bear no name. */
 export function vendorOfProblem({ code }: HostProblem): GpuVendor {

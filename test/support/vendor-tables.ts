@@ -8,7 +8,7 @@ export function isTable(node: ts.Node, file: ts.SourceFile): boolean {
     ts.isSatisfiesExpression(node) || ts.isVariableDeclaration(node) || ts.isFunctionLike(node)
       ? node.type?.getText(file)
       : undefined;
-  return type !== undefined && /\b(Record<\s*GpuVendor\b|BySide\w*<|in GpuVendor\])/.test(type);
+  return type !== undefined && /\b(Record<\s*GpuVendor\b|By[A-Z]\w*|in GpuVendor\])/.test(type);
 }
 
 /** The object literals whose keys are the vendors, in tables. */

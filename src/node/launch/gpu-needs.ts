@@ -100,13 +100,13 @@ export function refuseBundled(
 }
 
 /** null for a vendor whose GPUs the target hands out. */
-export type WhyNot = Readonly<Record<GpuVendor, string | null>>;
+export type ByVendorWords = Readonly<Record<GpuVendor, string | null>>;
 
 /** For targets that hand out the GPUs of some vendors. */
 export function refuseVendor(
   { requires }: LaunchRequest,
   cannot: ReturnType<typeof unsupportedBy>,
-  why: WhyNot,
+  why: ByVendorWords,
 ): void {
   const [vendor] = vendorsOf(requires);
   if (vendor === undefined || why[vendor] === null) return;

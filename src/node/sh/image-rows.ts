@@ -3,6 +3,7 @@
 import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-features.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
 import {
+  byVendor,
   type CudaRequirement,
   type GpuNeeds,
   type GpuVendor,
@@ -91,7 +92,7 @@ export function fleetRows(
   );
   const order = compileOrder(offers, prefer);
   const sets = compileFeatureSets(offers.map(({ features }) => features));
-  const tables: Tables = { nvidia: createInterner(), amd: createInterner() };
+  const tables: Tables = byVendor(() => createInterner());
   const groups = new Map<string, string[]>();
   for (const offer of offers) {
     const { image, features } = offer;

@@ -4,13 +4,13 @@ import type { HostProblem } from "../../host/facts.ts";
 import { type GpuVendor, vendorNames } from "../../lock/requirement.ts";
 import { vendorOfProblem } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import type { Misfit } from "../verdict.ts";
+import type { Misfit, ReasonCode } from "../verdict.ts";
 import { cpuCell } from "./shared-cures.ts";
 
-const words = {
+const words: Readonly<Record<GpuVendor, { readonly code: ReasonCode; readonly visible: string }>> = {
   nvidia: { code: "NO_GPU", visible: "NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES" },
   amd: { code: "NO_AMD_GPU", visible: "ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES" },
-} as const satisfies Record<GpuVendor, object>;
+};
 
 export function noGpu(vendor: GpuVendor, labelled: boolean): Misfit {
   const name = vendorNames[vendor];

@@ -30,7 +30,7 @@ export function checkFactsKnown(
     fact === vendor ? `whether this host has an ${vendorNames[vendor]} GPU` : `${fact} of this host`;
   const labelled = isLabelled(otherProblems);
   const from = labelled ? "no label of this node tells it" : `its facts do not have ${fact}`;
-  const { labels, tells, option } = sources[vendor];
+  const { labels, tells } = sources[vendor];
   const tell = [
     ...(labelled ? labels(fact) : []),
     ...(/\.(?:compute|target)$/.test(fact)
@@ -38,7 +38,7 @@ export function checkFactsKnown(
       : ["run imgmatch probe --json on the host and pass its output"]),
     fact === vendor
       ? "say --no-gpu where it has none"
-      : fact === option
+      : fact === `${vendor}.driver`
         ? "name it: --driver VERSION"
         : `add ${fact} to its facts (imgmatch probe --json writes them, --host reads them)`,
     ...(side === "cpu" ? ["ask for a CPU image (--cpu)"] : []),
@@ -50,15 +50,13 @@ export function checkFactsKnown(
   );
 }
 
-/** What tells a vendor's facts: the program that labels nodes, the part of the host, the fact with an option of its own. */
-const sources = {
+/** What tells a vendor's facts: the program that labels nodes, and the part of the host. */
+const sources: Readonly<
+  Record<GpuVendor, { labels(fact: string): readonly string[]; readonly tells: string }>
+> = {
   nvidia: {
     labels: (fact) => [`run ${fact === "nvidia" ? "Node" : "GPU"} Feature Discovery on the node`],
     tells: "the NVIDIA driver",
-    option: "nvidia.driver",
   },
-  amd: { labels: () => [], tells: "the kernel", option: null },
-} as const satisfies Record<
-  GpuVendor,
-  { labels(fact: string): readonly string[]; readonly tells: string; readonly option: string | null }
->;
+  amd: { labels: () => [], tells: "the kernel" },
+};

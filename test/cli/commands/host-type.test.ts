@@ -72,6 +72,18 @@ describe("--driver", () => {
     expect(JSON.parse(open.out).nvidia).toMatchObject({ driver: "580.95.05", unknown: ["gpus"] });
   });
 
+  test("is that of an AMD GPU on a machine type that has AMD's", async () => {
+    const mi300x = ["--host-type", "Standard_ND96isr_MI300X_v5", "--json"];
+    const open = await runInProcess(["probe", ...mi300x]);
+    expect(JSON.parse(open.out).amd).toMatchObject({ driver: null, unknown: ["driver"] });
+    const told = await runInProcess(["probe", ...mi300x, "--driver", "6.14.14"]);
+    const { amd, nvidia, sources } = JSON.parse(told.out);
+    expect([amd.driver, amd.unknown, nvidia, sources["amd.driver"]]).toEqual([
+      ...["6.14.14", undefined, null],
+      "--driver",
+    ]);
+  });
+
   test("of many hosts completes those without one", async () => {
     const both = [facts, { ...facts, nvidia: untold }].map((each) => JSON.stringify(each)).join("\n");
     const ask = ["resolve", "--hosts", "-", ...lock, "--json"];

@@ -14,7 +14,7 @@
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
-import { refuseVendor, wholeGpus, type WhyNot } from "../gpu-needs.ts";
+import { refuseVendor, wholeGpus, type ByVendorWords } from "../gpu-needs.ts";
 import { hasGpuCode } from "../../../lock/requirement.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
@@ -25,7 +25,7 @@ import { baseName, dnsBaseName, dnsName } from "../workload-name.ts";
 const mesosCannot = unsupportedBy("mesos");
 const marathonCannot = unsupportedBy("marathon");
 const chronosCannot = unsupportedBy("chronos");
-const whyNot: WhyNot = { nvidia: null, amd: "agents of Mesos isolate those of NVIDIA alone" };
+const whyNot: ByVendorWords = { nvidia: null, amd: "agents of Mesos isolate those of NVIDIA alone" };
 
 export const mesos: LaunchTarget = {
   name: "mesos",

@@ -8,7 +8,7 @@
 import { answerOf, type BySide, sidesOf } from "../../../lock/requirement.ts";
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
-import { neededUnits, refuseBundled, refuseVendor, wholeCpus, type WhyNot } from "../gpu-needs.ts";
+import { neededUnits, refuseBundled, refuseVendor, wholeCpus, type ByVendorWords } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import type { FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
@@ -104,7 +104,7 @@ function boundFolder({ source, target, readOnly }: Mount): Json {
   return { type: "bind", source: template(source), target: template(target), readonly: readOnly };
 }
 
-const whyNot: WhyNot = { nvidia: null, amd: "nobody publishes a device plugin for them" };
+const whyNot: ByVendorWords = { nvidia: null, amd: "nobody publishes a device plugin for them" };
 
 /** The drivers that an image takes. Of an image's needs the device plugin can compare only the driver's version. */
 const driverRanges: BySide<string | null> = {

@@ -7,7 +7,7 @@
 import { ImgmatchError } from "../../../errors.ts";
 import { compareVersions, parseCudaVersion } from "../../../hardware/driver-version.ts";
 import { flags } from "../fields.ts";
-import { neededUnits, refuseVendor, type WhyNot } from "../gpu-needs.ts";
+import { neededUnits, refuseVendor, type ByVendorWords } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
 import { deviceNodes } from "../nvidia-handover.ts";
 import {
@@ -23,7 +23,7 @@ import { containerOptions, modeOptions } from "./docker-run.ts";
 
 const cannot = unsupportedBy("nvidia-docker");
 
-const whyNot: WhyNot = { nvidia: null, amd: "it is a wrapper for NVIDIA's driver" };
+const whyNot: ByVendorWords = { nvidia: null, amd: "it is a wrapper for NVIDIA's driver" };
 
 export const nvidiaDocker: LocalTarget = localTarget({
   name: "nvidia-docker",
