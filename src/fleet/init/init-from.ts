@@ -12,11 +12,11 @@ import { findCompiler, findCuda, findPython } from "./vary-bases.ts";
 import { applyEdits, type Draft, draftOf, type Edit, editsOf } from "./draft.ts";
 import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
-import { matrixText, type ProposedMatrix } from "./write-matrix.ts";
 import { lowestMarches, proposeComputes, proposeMarches } from "./propose-axes.ts";
-import { argumentsOf, type Reading, readDockerfile } from "./reading.ts";
+import { argumentsOf, readDockerfile, type Reading } from "./reading.ts";
 import { varyGpu } from "./vary-gpu.ts";
-import { varyMarch } from "./vary-march.ts";
+import { type ArgumentTemplates, varyMarch } from "./vary-march.ts";
+import type { Compiler } from "../matrix/matrix.ts";
 
 interface InitFromOptions {
   /** As the user named it, from `folder`. */
@@ -134,4 +134,68 @@ async function firstThatPlans(
     if (!isElsewhere || others.length === 0) throw error;
     return firstThatPlans(folder, others, matrixOf, templateText);
   }
+}
+
+interface ProposedMatrix {
+  readonly name: string;
+  readonly registry: string;
+  /** Paths from the matrix. */
+  readonly template: string;
+  readonly context: string;
+  readonly args: ArgumentTemplates;
+  readonly compiler: Compiler | null;
+  readonly marches: readonly string[];
+  /** null without CUDA. */
+  readonly cuda: {
+    readonly toolkit: string;
+    readonly computes: readonly (string | readonly string[])[];
+  } | null;
+  readonly pythons: readonly string[];
+}
+
+/** The matrix of a Dockerfile. */
+function matrixText(proposed: ProposedMatrix): string {
+  const { name, registry, template, context, args, compiler, marches, cuda, pythons } = proposed;
+  const folder = template.includes("/") ? template.slice(0, template.lastIndexOf("/")) : ".";
+  const lines = [
+    "# yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json",
+    `name: ${text(name)}`,
+    'version: "0.1.0"',
+    `registry: ${text(registry)}`,
+    `template: ${text(template)} # used as it stands`,
+    ...(context === folder ? [] : [`context: ${text(context)}`]),
+    ...(Object.keys(args).length === 0
+      ? []
+      : ["# What a build is given for the ARGs of that name; each is a template.", "args:"]),
+    ...Object.entries(args).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`),
+    ...(compiler === null
+      ? []
+      : [
+          `compiler: ${compiler.family} ${compiler.version} # of the base image: a march that it does not know is not built`,
+        ]),
+    "",
+    "axes:",
+    ...(cuda === null
+      ? []
+      : [
+          `  cuda: [{ toolkit: ${text(cuda.toolkit)}, driver: { mode: host } }]`,
+          `  compute: [${cuda.computes.map((each) => (typeof each === "string" ? text(each) : list(each))).join(", ")}]`,
+        ]),
+    `  march: ${list(marches)}`,
+    ...(pythons.length === 0 ? [] : [`  python: ${list(pythons)}`]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function list(values: readonly string[]): string {
+  return `[${values.map(text).join(", ")}]`;
+}
+
+/** Quotes a text that some reader of YAML could take for something else. */
+function text(value: string): string {
+  return /^[A-Za-z][\w./:-]*$/.test(value) &&
+    !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value) &&
+    !value.endsWith(":")
+    ? value
+    : JSON.stringify(value);
 }
