@@ -13,6 +13,7 @@ import {
   type VersionParts,
 } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
+import { remember } from "../io/collections.ts";
 import type { GpuVendor } from "../lock/requirement.ts";
 import type { DriverScale, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
 import { type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
@@ -76,7 +77,14 @@ export interface GpuView {
   readonly brandUnder?: (driver: DriverVersion) => string | null;
 }
 
+const views = new WeakMap<HostFacts, HostView>();
+
+/** All parts of an answer that ask about the same facts get the same view. */
 export function viewHost(facts: HostFacts): HostView {
+  return remember(views, facts, () => readView(facts));
+}
+
+function readView(facts: HostFacts): HostView {
   const features = facts.cpu.features;
   const kernel = facts.kernel === null ? null : parseVersion(facts.kernel);
   return {
