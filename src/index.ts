@@ -175,8 +175,11 @@ export type { HostResolution } from "./resolve/resolver.ts";
 export type { Rank, Victor, WhyNot } from "./resolve/why-not-image.ts";
 export type { AttestedBase, AttestedBuild, PurlImage } from "./trust/provenance/attested-build.ts";
 export type { ClaimComparison, ClaimDifference } from "./trust/provenance/compare-claims.ts";
-export type { CountedStatement } from "./trust/provenance/count-statements.ts";
-export type { ImageProvenance, ProvenanceVerification } from "./trust/provenance/verify-provenance.ts";
+export type {
+  CountedStatement,
+  ImageProvenance,
+  ProvenanceVerification,
+} from "./trust/provenance/verify-provenance.ts";
 export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
 export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
 export type { SignatureDemands, TrustDemands } from "./trust/trust-demands.ts";
