@@ -72,7 +72,6 @@ export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
 export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
 export type { BuildOptions } from "./fleet/build.ts";
-export type { BakeFile, BakeTarget } from "./fleet/engines/bake-file.ts";
 export type {
   BuildEvent,
   BuildSummary,
@@ -85,7 +84,7 @@ export type { BuiltImage } from "./fleet/engines/engine.ts";
 export type { EngineChoice } from "./fleet/engines/engine-choice.ts";
 export type { EngineName } from "./fleet/engines/engine-traits.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";
-export type { ExportBakeOptions } from "./fleet/export-bake.ts";
+export type { BakeFile, BakeTarget, ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions, Machine, Shard } from "./fleet/export-github-matrix.ts";
 export type { InitAnswer, InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "./fleet/init.ts";
 export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
