@@ -85,10 +85,9 @@ export const programsAsText = {
   async load(id) {
     if (id !== resolve("src/node/sh/program-texts.ts")) return null;
     const folder = resolve("src/node/sh/program");
-    const texts = (await readdir(folder)).sort().map(async (name) => [
-      name,
-      await readFile(`${folder}/${name}`, "utf8"),
-    ]);
+    const texts = (await readdir(folder))
+      .sort()
+      .map(async (name) => [name, await readFile(`${folder}/${name}`, "utf8")]);
     return `export const programTexts = ${JSON.stringify(Object.fromEntries(await Promise.all(texts)))};`;
   },
 };
