@@ -1,5 +1,5 @@
 // Plugins of the bundler. They make the programs smaller, and their start sooner.
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { compileFunction } from "node:vm";
 import { brotliCompressSync } from "node:zlib";
@@ -76,6 +76,19 @@ export const pageAsText = {
     if (id !== resolve("src/cover/page/assets.ts")) return null;
     const { bundlePage } = await import("./page.mjs");
     return `const assets = ${JSON.stringify(await bundlePage())};\nexport const pageAssets = async () => assets;`;
+  },
+};
+
+/** Bundles the sh and awk of `imgmatch export sh` as texts. */
+export const programsAsText = {
+  name: "programs-as-text",
+  async load(id) {
+    if (id !== resolve("src/node/sh/program-texts.ts")) return null;
+    const folder = resolve("src/node/sh/program");
+    const texts = (await readdir(folder))
+      .sort()
+      .map(async (name) => [name, await readFile(`${folder}/${name}`, "utf8")]);
+    return `export const programTexts = ${JSON.stringify(Object.fromEntries(await Promise.all(texts)))};`;
   },
 };
 

@@ -13,6 +13,7 @@ import {
   compressedTables,
   lettersEscaped,
   pageAsText,
+  programsAsText,
   tablesAsText,
 } from "./bundle-plugins.mjs";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
@@ -44,7 +45,15 @@ const workerPlace = {
     ),
 };
 const options = {
-  plugins: [commanderAsModules, fetchWithoutCache, tablesAsText, pageAsText, workerPlace, lettersEscaped],
+  plugins: [
+    commanderAsModules,
+    fetchWithoutCache,
+    tablesAsText,
+    pageAsText,
+    programsAsText,
+    workerPlace,
+    lettersEscaped,
+  ],
   platform: "node",
   // imgmatch uses only the parser of Handlebars. The main file would bring compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },

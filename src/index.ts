@@ -49,6 +49,8 @@ export { whyNot } from "./node/why-not.ts";
 export { cover } from "./cover/cover.ts";
 
 // The types that these are made of
+export type * from "./inspect.ts";
+export type * from "./resolve.ts";
 export type { CoverChange } from "./cover/compare-covers.ts";
 export type {
   ClassDescription,
@@ -67,11 +69,9 @@ export type { CpuDistance } from "./cover/native-distance.ts";
 export type { Violation } from "./cover/policies.ts";
 export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
 export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
-export type { Place, Problem } from "./errors.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
 export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
 export type { BuildOptions } from "./fleet/build.ts";
-export type { BakeFile, BakeTarget } from "./fleet/engines/bake-file.ts";
 export type {
   BuildEvent,
   BuildSummary,
@@ -84,7 +84,7 @@ export type { BuiltImage } from "./fleet/engines/engine.ts";
 export type { EngineChoice } from "./fleet/engines/engine-choice.ts";
 export type { EngineName } from "./fleet/engines/engine-traits.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";
-export type { ExportBakeOptions } from "./fleet/export-bake.ts";
+export type { BakeFile, BakeTarget, ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions, Machine, Shard } from "./fleet/export-github-matrix.ts";
 export type { InitAnswer, InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "./fleet/init.ts";
 export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
@@ -136,76 +136,16 @@ export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
 export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run/run-plan.ts";
 export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
-export type { HardwareReport } from "./hardware/describe-hardware.ts";
-export type { GpuClass } from "./hardware/gpu-class.ts";
 export type { HardwareOptions } from "./hardware/hardware.ts";
-export type { ReportRow, ReportTable } from "./hardware/report-table.ts";
-export type {
-  CpuRequirement,
-  CudaRequirement,
-  DriverRequirement,
-  Measured,
-  Requirement,
-} from "./lock/requirement.ts";
-export type { SourceKey } from "./hardware/sources.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
-export type {
-  AmdFacts,
-  AmdGpuFacts,
-  CpuFacts,
-  DriverScale,
-  GpuFacts,
-  HostFacts,
-  HostProblem,
-  MigInstance,
-  NvidiaFacts,
-} from "./host/facts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { HostChoice } from "./host/probe.ts";
 export type { ManyHosts, MoreHosts } from "./host/read-host-files.ts";
 export type { Statement } from "./inspect/adopt/adopted-side.ts";
-export type { AmdCode, AmdTargetCount } from "./inspect/amd/amd-inspection.ts";
-export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";
-export type { Checksums } from "./inspect/checksums.ts";
-export type { CpuChoice } from "./inspect/cpu/cpu-choices.ts";
-export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
-export type { CpuNeed, FeatureNeed, ImageCpu } from "./inspect/cpu/cpu-need.ts";
-export type { ElfDynamic, LibcNeed } from "./inspect/elf/dynamic.ts";
-export type {
-  ExpectationAnswer,
-  FailedExpectation,
-  UnmetExpectation,
-} from "./inspect/expect/expectation-rules.ts";
-export type { Expectation, WrittenWord } from "./inspect/expect/parse-expectations.ts";
-export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
-export type { FatbinCompression } from "./inspect/nvidia/fatbin.ts";
-export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/nvidia/gpu-inspection.ts";
 export type { ModuleFacts } from "./inspect/nvidia/loadable-modules.ts";
-export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
-export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
-export type { OpenedFile } from "./inspect/image/opened-file.ts";
-export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
-export type { ImageInspection, ImageLayer } from "./inspect/inspection.ts";
-export type { MeasuredChoice, MeasuredRequirement } from "./inspect/measured-requirement.ts";
-export type { MeasuredDriver } from "./inspect/nvidia/measured-cuda.ts";
-export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
-export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
-export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export type { NativeImage } from "./lock/format-fleet-index.ts";
 export type { SignedBy } from "./lock/index-trust.ts";
-export type {
-  LocalEngine,
-  Lock,
-  LockedAdoption,
-  LockedAttestation,
-  LockedBase,
-  LockedChannel,
-  LockedImage,
-  LockedInputs,
-  LockedLocal,
-  LockedManifest,
-} from "./lock/lock.ts";
 export type { CheckAnswer, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
 export type { DoctorAnswer } from "./node/doctor.ts";
@@ -228,31 +168,17 @@ export type { ResolveAnswer, ResolveOptions } from "./node/resolve.ts";
 export type { RunCommand, RunOptions } from "./node/run.ts";
 export type { ServeConfig, ServeEvent, ServeLine, ServeOptions, ServedMirror } from "./node/serve.ts";
 export type { HostWhyNot, WhyNotAnswer, WhyNotOptions } from "./node/why-not.ts";
-export type { Digest } from "./oci/digest.ts";
-export type { ImmutableReference } from "./oci/immutable-reference.ts";
-export type { RegistryAccess } from "./oci/registry/registry-access.ts";
-export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
-export type { ExitCode, ProblemCode } from "./problem-codes.ts";
+export type { ExitCode } from "./problem-codes.ts";
 export type { ImageCheck } from "./resolve/check-image.ts";
 export type { HostResolution } from "./resolve/resolver.ts";
-export type {
-  CodeFit,
-  Cure,
-  Match,
-  Misfit,
-  OpenAxis,
-  ReasonCode,
-  Rejection,
-  Remedy,
-  Resolution,
-  Tier,
-  UnusedGpus,
-} from "./resolve/verdict.ts";
 export type { Rank, Victor, WhyNot } from "./resolve/why-not-image.ts";
 export type { AttestedBase, AttestedBuild, PurlImage } from "./trust/provenance/attested-build.ts";
 export type { ClaimComparison, ClaimDifference } from "./trust/provenance/compare-claims.ts";
-export type { CountedStatement } from "./trust/provenance/count-statements.ts";
-export type { ImageProvenance, ProvenanceVerification } from "./trust/provenance/verify-provenance.ts";
+export type {
+  CountedStatement,
+  ImageProvenance,
+  ProvenanceVerification,
+} from "./trust/provenance/verify-provenance.ts";
 export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
 export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
 export type { SignatureDemands, TrustDemands } from "./trust/trust-demands.ts";

@@ -7,7 +7,7 @@ import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withJson, withRegistries } from "./flags/options.ts";
+import { many, withJson, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
 
@@ -19,10 +19,10 @@ export const adopt: Define = (command, run) =>
       .description("Open images that others built, and write them into a lock")
       .argument("<references...>", "images, each with its tag")
       .option("--lock <file>", `Write into this lock (default: ${lockPath})`)
-      .option("--axis <axis=value>", "Give all these images this value of an axis", collect, [])
+      .option("--axis <axis=value>", "Give all these images this value of an axis", ...many)
       .option("--tag-pattern <pattern>", "Read axes from each tag: {pytorch}-cuda*-{flavor}")
       .option("--march <name>", "State the march of the images (default: estimated from their files)")
-      .option("--without <feature>", "State a feature of that march that they do not need", collect, [])
+      .option("--without <feature>", "State a feature of that march that they do not need", ...many)
       .option("--cuda <version>", "State the toolkit, where the files do not decide it")
       .option("--rocm <release>", "State the ROCm release, where the files do not decide it")
       .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")

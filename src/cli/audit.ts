@@ -7,7 +7,7 @@ import { count, formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withFleet } from "./flags/fleet-options.ts";
-import { collect, withRegistries } from "./flags/options.ts";
+import { many, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
 import { problemJson, reportProblem } from "./report/problems.ts";
@@ -24,7 +24,7 @@ export const audit: Define = (command, run) =>
     withFleet(command)
       .description("Open the lock's images, and compare their files with what the lock declares")
       .option("--remote", "Ask the registry alone: leave out what was never pushed")
-      .option("--replace-base <old=new>", "Name the base that the build used instead", collect, []),
+      .option("--replace-base <old=new>", "Name the base that the build used instead", ...many),
   )
     .addHelpText("after", helpText)
     .action(run(auditCommand));

@@ -6,7 +6,7 @@ import type { CheckAnswer, CheckOptions, HostCheck } from "../node/check.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { catalogOption, collect, withAll, withHosts, withRegistries, withTrust } from "./flags/options.ts";
+import { catalogOption, many, withAll, withHosts, withRegistries, withTrust } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
@@ -28,7 +28,7 @@ export const check: Define = (command, run) =>
       .argument("<image>", "reference, or id of an image in the container engine")
       .option("--lock <file>", `Prefer what this lock says of the image to its label (default: ${lockPath})`),
     withHosts,
-    (hosts) => hosts.option("--catalog <names>", catalogOption, collect, []),
+    (hosts) => hosts.option("--catalog <names>", catalogOption, ...many),
     withRegistries,
     withTrust,
   )

@@ -6,7 +6,7 @@ import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { positive } from "./flags/fleet-options.ts";
-import { catalogOption, collect, driverOption, noGpu, withJson, withQuestion } from "./flags/options.ts";
+import { catalogOption, driverOption, many, noGpu, withJson, withQuestion } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 
 interface CoverFlags extends CoverOptions, JsonFlag {
@@ -32,21 +32,18 @@ export const cover: Define = (command, run) =>
       .option(
         "--check <policy>",
         "Exit 1 unless it holds: every host served, every host native, no GPU host on a CPU image, no unused image",
-        collect,
-        [],
+        ...many,
       )
       .option(
         "--what-if <change>",
         "Show what a change would do: driver=580.95.05, drop:cuda=11.* or add:compute=10.0,cuda=13.0.2",
-        collect,
-        [],
+        ...many,
       )
       .option("--pull-plan", "Say which image each host is to pull, and how many bytes are missing there")
       .option(
         "--have <image>",
         "With --pull-plan: every host has this image already, a digest or cell of the fleet",
-        collect,
-        [],
+        ...many,
       )
       .option(
         "--suggest <file>",
@@ -58,8 +55,8 @@ export const cover: Define = (command, run) =>
         positive("--max-images 10"),
       )
       .optionsGroup("Hosts:")
-      .option("--catalog <names>", catalogOption, collect, [])
-      .option("--host-type <names>", "Add these machine types as hosts: p5.48xlarge,g6.12xlarge", collect, [])
+      .option("--catalog <names>", catalogOption, ...many)
+      .option("--host-type <names>", "Add these machine types as hosts: p5.48xlarge,g6.12xlarge", ...many)
       .option("--driver <version>", driverOption)
       .option("--no-gpu", noGpu),
   )

@@ -17,15 +17,15 @@ import {
   withRebuild,
 } from "./flags/fleet-options.ts";
 import { withScript } from "./export-sh.ts";
-import { collect, withJson } from "./flags/options.ts";
+import { many, withJson } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 
 export const exportFleet: Define = (command, run) => {
   command.description("Write the fleet for another tool");
   withBases(
     withRebuild(withFleet(command.command("bake")))
-      .option("--secret <secret>", secretOption, collect, [])
-      .option("--ssh <agent>", sshOption, collect, [])
+      .option("--secret <secret>", secretOption, ...many)
+      .option("--ssh <agent>", sshOption, ...many)
       .option("--network <name>", "Run the steps in this network: default, none or host"),
   )
     .description("Write docker-bake.json with the cells that are not built")

@@ -5,8 +5,11 @@ import type { HardwareOptions } from "../hardware/hardware.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withJson } from "./flags/options.ts";
-import { hardwareLines } from "./hardware-lines.ts";
 import { type JsonFlag, print } from "./print.ts";
+import type { HardwareReport } from "../hardware/describe-hardware.ts";
+import type { ReportRow, ReportTable } from "../hardware/report-table.ts";
+import type { Style } from "./report/style.ts";
+import { formatTable } from "../io/table.ts";
 
 const helpText = `
 A name is a toolkit, a ROCm release, a driver, a GPU, a compute capability, a
@@ -28,4 +31,104 @@ async function hardwareCommand(
   const report = await answerOf(flags);
   print(context, flags, report, (style) => hardwareLines(report, style, context.terminal.columns));
   return exitCodes.ok;
+}
+
+/** A column with a longer text moves below the rows. */
+const widestColumn = 28;
+/** With more rows, a list becomes a count; the report about one row shows the list. */
+const mostListedRows = 24;
+
+/** @param columns width of the terminal, in characters */
+export function hardwareLines(report: HardwareReport, style: Style, columns: number): string {
+  const width = Math.max(60, columns);
+  const numbers = new Map(Object.keys(report.sources).map((key, index) => [key, index + 1]));
+  const tables = report.tables.map((table) => tableLines(table, numbers, style, width).join("\n"));
+  const sources = Object.entries(report.sources).flatMap(([key, text]) =>
+    wrap(`${key}: ${text}`, width, `${`[${numbers.get(key)}]`.padEnd(5)}`, "     "),
+  );
+  return [...tables, [style.strong("Sources"), ...sources.map(style.dim)].join("\n"), ""]
+    .join("\n\n")
+    .replace(/(?<!\n)\n+$/, "\n");
+}
+
+function tableLines(
+  { title, columns, rows }: ReportTable,
+  numbers: ReadonlyMap<string, number>,
+  style: Style,
+  width: number,
+): readonly string[] {
+  const named = columns.filter(
+    (column) => column !== "source" && rows.some((row) => cellText(row, column) !== ""),
+  );
+  const cited = rows.map((row) => citation(row, numbers));
+  // A citation that all rows share stands at the title.
+  const common = new Set(cited).size === 1 ? ` ${cited[0]}` : "";
+  const long = named.filter((column) => rows.some((row) => cellText(row, column).length > widestColumn));
+  const counted = rows.length > mostListedRows ? long.filter((column) => isList(rows, column)) : [];
+  const below = long.filter((column) => !counted.includes(column));
+  const inRow = named.filter((column) => !below.includes(column));
+  const cells = rows.map((row, index) => [
+    ...inRow.map((column) =>
+      counted.includes(column) ? countText(row[column]) : cellText(row, column) || "-",
+    ),
+    ...(common === "" ? [cited[index] ?? ""] : []),
+  ]);
+  const heads = [...inRow.map(heading), ...(common === "" ? ["sources"] : [])];
+  const [head = "", ...lines] = formatTable([heads, ...cells]);
+  const body = lines.flatMap((line, index) => {
+    const row = rows[index];
+    return row === undefined
+      ? [line]
+      : [line, ...below.flatMap((column) => detail(row, column, width).map(style.dim))];
+  });
+  const hint =
+    counted.length === 0 ? [] : [style.dim(`name one to see its ${counted.map(heading).join(" and ")}`)];
+  return [style.strong(title) + style.dim(common), style.dim(head), ...body, ...hint];
+}
+
+/** `[1 4 12]`. */
+function citation({ source }: ReportRow, numbers: ReadonlyMap<string, number>): string {
+  const cited = source.map((key) => numbers.get(key) ?? 0).sort((a, b) => a - b);
+  return `[${cited.join(" ")}]`;
+}
+
+function detail(row: ReportRow, column: string, width: number): readonly string[] {
+  const text = cellText(row, column);
+  const label = `    ${heading(column)}: `;
+  return text === "" ? [] : wrap(text, width, label, "      ");
+}
+
+function cellText(row: ReportRow, column: string): string {
+  const value = row[column];
+  return [value ?? ""].flat().join(" ");
+}
+
+function countText(value: ReportRow[string] | undefined): string {
+  return Array.isArray(value) ? String(value.length) : "-";
+}
+
+function isList(rows: readonly ReportRow[], column: string): boolean {
+  return rows.every((row) => Array.isArray(row[column]) || row[column] === null);
+}
+
+/** `minimumDriver` → `minimum driver`. */
+function heading(column: string): string {
+  return column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Lines of at most `width` characters, broken at blanks. */
+function wrap(text: string, width: number, first: string, next: string): readonly string[] {
+  const lines: string[] = [];
+  let line = first;
+  let empty = true;
+  for (const word of text.split(" ")) {
+    if (!empty && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = next;
+      empty = true;
+    }
+    line += empty ? word : ` ${word}`;
+    empty = false;
+  }
+  return [...lines, line];
 }

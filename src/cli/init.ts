@@ -5,7 +5,7 @@ import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../f
 import { count, formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withJson } from "./flags/options.ts";
+import { many, withJson } from "./flags/options.ts";
 import { type JsonFlag, print, tell, tellProblem } from "./print.ts";
 
 interface InitFlags extends InitOptions, JsonFlag {}
@@ -20,16 +20,14 @@ export const init: Define = (command, run) =>
     .option(
       "--from <file>",
       "Write the matrix of this Dockerfile, GitHub workflow, or bake and compose files (repeat the flag), and say what differs from it",
-      collect,
-      [],
+      ...many,
     )
     .option(
       "--host <file>",
       "With --from Dockerfile: build for the hosts of these facts (default: this machine)",
-      collect,
-      [],
+      ...many,
     )
-    .option("--host-type <names>", "With --from: build for these machine types, one or a list", collect, [])
+    .option("--host-type <names>", "With --from: build for these machine types, one or a list", ...many)
     .option("--name <name>", "Name the images (default: app; with --from the folder's name)")
     .option("--registry <host/path>", "Publish the images there", "localhost:5000")
     .addHelpText("after", helpText)

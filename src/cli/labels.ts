@@ -5,7 +5,7 @@ import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { LabelsOptions } from "../node/labels.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withAll, withFrom, withHosts, withRegistryFleet } from "./flags/options.ts";
+import { many, withAll, withFrom, withHosts, withRegistryFleet } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 
 interface LabelsFlags extends LabelsOptions, JsonFlag {
@@ -21,7 +21,7 @@ export const labels: Define = (command, run) =>
         "Write for kubernetes (default), nfd, mesos, docker, nomad, slurm or json; with --hosts also patch",
       )
       .option("--lock <file>", "Add the image of this lock that resolve picks here")
-      .option("--pin <axis=value>", "With --lock or --from: fix an axis", collect, [])
+      .option("--pin <axis=value>", "With --lock or --from: fix an axis", ...many)
       .option("--cpu", "With --lock or --from: choose only images without GPU code")
       .option("--require-gpu", "With --lock or --from: choose only images with GPU code")
       .option("--remove", "With --hosts: take the labels of this question away"),

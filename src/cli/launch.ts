@@ -7,7 +7,7 @@ import type { LaunchFormat } from "../node/launch/target.ts";
 import type { LaunchOptions } from "../node/launch/workload.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withLaunchHost, withQuestion } from "./flags/options.ts";
+import { choice, many, withLaunchHost, withQuestion } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 
 interface LaunchFlags extends Omit<LaunchOptions, "format">, JsonFlag {
@@ -29,9 +29,10 @@ export const launch: Define = (command, run) =>
         .optionsGroup("Workload:")
         .option("--name <name>", "Name the workload")
         .addOption(
-          command
-            .createOption("--task <kind>", "Run it until it ends (batch), or keep it running (service)")
-            .choices(["batch", "service"]),
+          choice(command, "--task <kind>", "Run it until it ends (batch), or keep it running (service)", [
+            "batch",
+            "service",
+          ]),
         )
         .option(
           "--gpus <which>",
@@ -43,14 +44,14 @@ export const launch: Define = (command, run) =>
           "Claim these, the first that are free: 1xB300,2xH200,4xH100; product, compute capability, gfx target, MIG profile, memory",
         )
         .option("--allow-busy", "Hand out GPUs that are in use")
-        .option("--env <name=value>", "Set a variable in the container", collect, [])
-        .option("--mount <source:target[:ro]>", "Show a folder of the host to the container", collect, [])
+        .option("--env <name=value>", "Set a variable in the container", ...many)
+        .option("--mount <source:target[:ro]>", "Show a folder of the host to the container", ...many)
         .option("--cpus <n>", "Ask for this many CPUs, or parts of one")
         .option("--memory <amount>", "Ask for this much memory: 512m, 16g")
         .option("--command <program>", "Run this program of the image in place of its entrypoint")
         .option("--anywhere", "Let any node run it, also one that does not advertise the image")
-        .option("--set <name=value>", "Set what only this target knows: kind, schedule …", collect, [])
-        .option("--option <word>", "Add a word to the target's command", collect, []),
+        .option("--set <name=value>", "Set what only this target knows: kind, schedule …", ...many)
+        .option("--option <word>", "Add a word to the target's command", ...many),
     ),
   ).action(run(launchCommand));
 

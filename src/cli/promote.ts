@@ -7,15 +7,7 @@ import type { PromotionEvent } from "../fleet/publish/publication.ts";
 import type { Notice } from "../io/world.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import {
-  collect,
-  driverOption,
-  noGpu,
-  withAll,
-  withJson,
-  withRegistries,
-  withTrust,
-} from "./flags/options.ts";
+import { driverOption, many, noGpu, withAll, withJson, withRegistries, withTrust } from "./flags/options.ts";
 import { withSigning } from "./flags/sign-options.ts";
 import { reportPublication } from "./report/publication-lines.ts";
 import type { JsonFlag } from "./print.ts";
@@ -40,21 +32,19 @@ export const promote: Define = (command, run) =>
         "Replace an index or a channel that says something else, instead of refusing",
       )
       .optionsGroup("Channels:")
-      .option("--channel <name>", "Move this channel of the matrix; * stands for any characters", collect, [])
+      .option("--channel <name>", "Move this channel of the matrix; * stands for any characters", ...many)
       .option("--matrix <file>", "Read this matrix (default: matrix.yaml)")
       .option(
         "--hosts <path>",
         "Refuse where one of these hosts would lose; facts as cover takes them",
-        collect,
-        [],
+        ...many,
       )
       .option(
         "--catalog <names>",
         "Refuse where a machine type of these clouds would lose, as cover takes them",
-        collect,
-        [],
+        ...many,
       )
-      .option("--host-type <names>", "Refuse where one of these machine types would lose", collect, [])
+      .option("--host-type <names>", "Refuse where one of these machine types would lose", ...many)
       .option("--driver <version>", driverOption)
       .option("--no-gpu", noGpu)
       .option(

@@ -9,7 +9,7 @@ import type { ProvedVariant } from "../node/prove-variants.ts";
 import type { ProveAnswer, ProveOptions } from "../node/prove.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { withJson, withRegistries } from "./flags/options.ts";
+import { choice, withJson, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
@@ -28,21 +28,19 @@ export const prove: Define = (command, run) =>
     withJson(command)
       .description("Compare what this machine's driver loads with what the rules say")
       .argument("[images...]", "as for inspect: references, images of the engine, ./archive.tar, lib/app.so")
-      .addOption(
-        command.createOption("--from <place>", "Look for a name only there").choices(["engine", "registry"]),
-      )
+      .addOption(choice(command, "--from <place>", "Look for a name only there", ["engine", "registry"]))
       .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")
       .option(
         "--variants <folder>",
         "Call the probe of each libggml-cpu-*.so there, which runs its code; alone, no driver is needed",
       )
       .addOption(
-        command
-          .createOption(
-            "--each-line [fd]",
-            "Answer each line of standard input, a module in base64, with a line of JSON, and an empty line with the driver. With 3 the answers go to file descriptor 3, apart from what libraries print",
-          )
-          .choices(["3"]),
+        choice(
+          command,
+          "--each-line [fd]",
+          "Answer each line of standard input, a module in base64, with a line of JSON, and an empty line with the driver. With 3 the answers go to file descriptor 3, apart from what libraries print",
+          ["3"],
+        ),
       ),
   )
     .addHelpText("after", helpText)

@@ -4,7 +4,7 @@ import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import type { PullOptions } from "../node/pull.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withJson, withQuestion, withVisibleGpus } from "./flags/options.ts";
+import { choice, many, withJson, withQuestion, withVisibleGpus } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 
 export const pull: Define = (command, run) =>
@@ -15,16 +15,19 @@ export const pull: Define = (command, run) =>
         .argument("[reference]", "the same as --from")
         .option("--as <name>", "Give it this name: registry/repository:tag (default: the version's)")
         .addOption(
-          command
-            .createOption("--engine <name>", "Pull with this engine")
-            .choices(["docker", "podman", "containerd", "nerdctl"])
-            .default("docker"),
+          choice(
+            command,
+            "--engine <name>",
+            "Pull with this engine",
+            ["docker", "podman", "containerd", "nerdctl"],
+            "docker",
+          ),
         )
         .option(
           "--namespace <name>",
           "Keep the image in this namespace of containerd or nerdctl (default: k8s.io)",
         )
-        .option("--option <word>", "Add a word to the engine's pull", collect, []),
+        .option("--option <word>", "Add a word to the engine's pull", ...many),
     ),
   ).action(run(pullCommand));
 

@@ -4,7 +4,7 @@ import { exitCodes } from "../problem-codes.ts";
 import type { RunOptions } from "../node/run.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withHost, withQuestion } from "./flags/options.ts";
+import { choice, many, withHost, withQuestion } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 
 interface RunFlags extends RunOptions, JsonFlag {
@@ -28,13 +28,8 @@ export const run: Define = (command, run) =>
         .usage("[options] [reference] [options of docker run] [-- arguments for the container]")
         .argument("[words...]", "the same as --from, and options of docker run: -v, -e, -p, --name …")
         .option("--dry-run", "Print the docker command instead of running it")
-        .addOption(
-          command
-            .createOption("--engine <name>", "Run with this engine")
-            .choices(["docker", "podman"])
-            .default("docker"),
-        )
-        .option("--option <word>", "Add a word to the engine's run", collect, [])
+        .addOption(choice(command, "--engine <name>", "Run with this engine", ["docker", "podman"], "docker"))
+        .option("--option <word>", "Add a word to the engine's run", ...many)
         .allowUnknownOption(),
     ),
   )

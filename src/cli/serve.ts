@@ -7,8 +7,9 @@ import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { positive } from "./flags/fleet-options.ts";
 import {
-  collect,
+  choice,
   cpuOption,
+  many,
   withAll,
   withHost,
   withKept,
@@ -26,18 +27,18 @@ export const serve: Define = (command, run) =>
       .argument("[references...]", "fleets: registry/repository:version, or without version for all of them")
       .option("--lock <file>", "Serve this lock's fleet, in place of a reference")
       .option("--listen <address>", "Listen there: 127.0.0.1:port or [::1]:port", "127.0.0.1:5047")
-      .option("--pin <axis=value>", "Fix an axis, as for resolve", collect, [])
+      .option("--pin <axis=value>", "Fix an axis, as for resolve", ...many)
       .option("--cpu", cpuOption)
       .option("--require-gpu", "Choose only images with GPU code")
       .option("--fail-closed", "Refuse a host that no image fits, instead of leaving it to the registry")
       .addOption(
-        command
-          .createOption(
-            "--blobs <how>",
-            "Give clients the parts of an image that they ask the mirror for: redirect to the registry, or proxy",
-          )
-          .choices(["off", "redirect", "proxy"])
-          .default("off"),
+        choice(
+          command,
+          "--blobs <how>",
+          "Give clients the parts of an image that they ask the mirror for: redirect to the registry, or proxy",
+          ["off", "redirect", "proxy"],
+          "off",
+        ),
       )
       .option(
         "--label-node <name>",
@@ -54,12 +55,12 @@ export const serve: Define = (command, run) =>
         "Folder of the Pod's token and ca.crt (default: where Kubernetes mounts it)",
       )
       .addOption(
-        command
-          .createOption(
-            "--print-config <runtime>",
-            "Print the files that configure a container runtime, and end",
-          )
-          .choices(["containerd", "docker", "podman", "crio"]),
+        choice(
+          command,
+          "--print-config <runtime>",
+          "Print the files that configure a container runtime, and end",
+          ["containerd", "docker", "podman", "crio"],
+        ),
       )
       .option(
         "--install <folder>",

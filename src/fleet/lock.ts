@@ -1,17 +1,16 @@
 /** Changes a lock without a build: moves bases, removes images, merges locks. */
 
-import { throwProblems, type Problem, usageError } from "../errors.ts";
+import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { isAdopted, refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
+import { isAdopted, namesOf, refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { mergedLock } from "../lock/merge-locks.ts";
 import { updateLock } from "../lock/update-lock.ts";
-import { withoutImages } from "../lock/without-images.ts";
 import type { Digest } from "../oci/digest.ts";
-import { baseLookup, type FleetChoice, fleetAt, lockFileOf, parseReplacements } from "./open/fleet-choice.ts";
-import { baseUpdates, movableBases, type BaseUpdate, withUpdatedBases } from "./plan/registry-view.ts";
+import { baseLookup, fleetAt, type FleetChoice, lockFileOf, parseReplacements } from "./open/fleet-choice.ts";
+import { type BaseUpdate, baseUpdates, movableBases, withUpdatedBases } from "./plan/registry-view.ts";
 import { planFleet } from "./open/plan-fleet.ts";
 
 export type ChangeLockOptions = Omit<FleetChoice, "cache"> & Watching;
@@ -160,4 +159,23 @@ export async function removeFromLock(asked: RemoveFromLockOptions): Promise<Remo
   const { images } = await updateLock(file, (now) => withoutImages(now ?? before, asked.cells, file));
   const answer = { schemaVersion: 1, removed: [...new Set(asked.cells)].sort() } as const;
   return withUnprinted(answer, { adopted: isAdopted(before), kept: Object.keys(images).length });
+}
+
+/** Throws `CELL_NOT_FOUND` with every cell that the lock does not have. */
+export function withoutImages(lock: Lock, cells: readonly string[], file: string): Lock {
+  const unknown = [...new Set(cells)].filter((cell) => !Object.hasOwn(lock.images, cell));
+  throwProblems(
+    unknown.map(
+      (cell): Problem => ({
+        code: "CELL_NOT_FOUND",
+        message: `the lock has no cell ${JSON.stringify(cell)}`,
+        fix: isAdopted(lock)
+          ? namesOf(lock)
+          : "imgmatch plan lists the cells; what the lock does not have is built anyway",
+        at: { file },
+      }),
+    ),
+  );
+  const kept = Object.entries(lock.images).filter(([cell]) => !cells.includes(cell));
+  return { ...lock, images: Object.fromEntries(kept) };
 }

@@ -11,11 +11,11 @@ import { checkedCells, type Fleet, openFleet, readMatrixText } from "../fleet/op
 import { planFleet } from "../fleet/open/plan-fleet.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
 import { readRevision } from "../io/git.ts";
-import { fieldsOf } from "../io/json.ts";
+import { attempt } from "../io/attempt.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
-import { type LockedBase, lockPath, type LockPins, rebuildWord } from "../lock/lock.ts";
-import { isDigest } from "../oci/digest.ts";
+import { lockPath, type LockPins } from "../lock/lock.ts";
+import { parseLock } from "../lock/parse-lock.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { createBaseLookup, createBaseReader } from "../oci/registry/base-lookup.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
@@ -259,28 +259,7 @@ function aboutLogin(problem: Problem): Problem {
   return { ...problem, fix };
 }
 
-/** The pins of a lock; null where there is none. A base without a digest is not pinned. */
+/** The pins of the lock that the stack has; null where there is none that can be read. */
 function pinsIn(lock: unknown): LockPins | null {
-  const images = Object.entries(fieldsOf(fieldsOf(lock).images)).map(([cell, image]) => {
-    const { bases, inputs, platform } = fieldsOf(image);
-    const { rebuild, dockerfile } = fieldsOf(inputs);
-    const pins = {
-      bases: Array.isArray(bases) ? bases.flatMap(baseIn) : [],
-      ...(typeof platform === "string" ? { platform } : {}),
-      inputs: {
-        ...(isDigest(dockerfile) ? { dockerfile } : {}),
-        ...(typeof rebuild === "string" && rebuildWord.test(rebuild) ? { rebuild } : {}),
-      },
-    };
-    return [cell, pins] as const;
-  });
-  return images.length === 0 ? null : { images: Object.fromEntries(images) };
-}
-
-function baseIn(value: unknown): readonly LockedBase[] {
-  const { ref, digest, config } = fieldsOf(value);
-  if (typeof ref !== "string" || !isDigest(digest)) return [];
-  const { onbuild, env } = fieldsOf(config);
-  const isKnown = typeof onbuild === "boolean" && Array.isArray(env);
-  return [{ ref, digest, ...(isKnown ? { config: { onbuild, env: env.map(String) } } : {}) }];
+  return lock === undefined ? null : attempt(() => parseLock(JSON.stringify(lock), "the stack's lock"), null);
 }

@@ -1,8 +1,8 @@
 /** Reads the stack's state from before this update: a program cannot ask for its state in another way. */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ComponentResourceOptions, Output, Resource } from "@pulumi/pulumi";
-import { fieldsOf } from "../io/json.ts";
+import { fieldsOf, isRecord } from "../io/json.ts";
+import { repeat } from "../oci/registry/try-again.ts";
 import { type ProviderName, resourcesOfType, type StackImage, stackImages } from "./stack-images.ts";
 import { hiddenOutput, pulumi } from "./packages.ts";
 
@@ -74,22 +74,16 @@ const [secretKey, secretMark] = ["4dabf18193072939515e22adb298388d", "1b47061264
 
 function openSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(openSecrets);
-  if (typeof value !== "object" || value === null) return value;
-  const fields = value as Readonly<Record<string, unknown>>;
-  if (fields[secretKey] === secretMark) return openSecrets(fields.value);
-  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, openSecrets(field)]));
+  if (!isRecord(value)) return value;
+  if (value[secretKey] === secretMark) return openSecrets(value.value);
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, openSecrets(field)]));
 }
 
 /** The engine writes the state at the same time: a back end of files then shows an empty one, or the beginning of one. */
-async function whenWritten<Value>(ask: () => Promise<Value>): Promise<Value> {
-  for (let left = attempts - 1; ; left--) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (left === 0 || !/failed to load checkpoint/.test(`${error}`)) throw error;
-      await sleep(100);
-    }
-  }
+function whenWritten<Value>(ask: () => Promise<Value>): Promise<Value> {
+  return repeat(ask, (error, tries) =>
+    tries < attempts && /failed to load checkpoint/.test(`${error}`) ? 100 : null,
+  );
 }
 
 function lockIn(outputs: Readonly<Record<string, unknown>>, fleet: string): unknown {

@@ -2,6 +2,7 @@
 
 import { parseVersion, type VersionParts } from "../hardware/driver-version.ts";
 import type { GpuFacts, HostFacts, HostProblem, VendorFacts } from "../host/facts.ts";
+import { remember } from "../io/collections.ts";
 import { byVendor, type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import { amdGpusOf, type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
 import { type NvidiaView, unknownNvidiaFacts, viewNvidia } from "./nvidia-view.ts";
@@ -65,7 +66,14 @@ const unknownFacts: Readonly<Record<GpuVendor, (facts: HostFacts) => readonly st
   amd: unknownAmdFacts,
 };
 
+const known = new WeakMap<HostFacts, HostView>();
+
+/** All parts of an answer that ask about the same facts get the same view. */
 export function viewHost(facts: HostFacts): HostView {
+  return remember(known, facts, () => readView(facts));
+}
+
+function readView(facts: HostFacts): HostView {
   const features = facts.cpu.features;
   const kernel = facts.kernel === null ? null : parseVersion(facts.kernel);
   return {

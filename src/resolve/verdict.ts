@@ -5,50 +5,10 @@ import type { LocalEngine } from "../lock/lock.ts";
 import type { Requirement } from "../lock/requirement.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 
-export const reasonCodes = [
-  /** The image is for another architecture. → Add cells with a march of this one. */
-  "ARCH_MISMATCH",
-  /** The code may use instructions that this CPU does not show. → Take a few features out of the march with `without`; in a virtual machine, pass the host's CPU through; or add a cell with a lower march. */
-  "CPU_FEATURES_MISSING",
-  /** There is a GPU, and no driver for it. → Install the NVIDIA kernel driver. */
-  "NO_NVIDIA_DRIVER",
-  /** There is no visible GPU, or one that this driver no longer drives. → Make it visible, install the branch that drives it, or add a cell with `cuda: none`. */
-  "NO_GPU",
-  /** There is an AMD GPU, and no amdgpu driver for it. → Load the driver (`modprobe amdgpu`), or unbind the GPU from the other one. */
-  "NO_AMD_DRIVER",
-  /** There is no visible AMD GPU. → Make it visible, or give it to the container, or add a cell without GPU code. */
-  "NO_AMD_GPU",
-  /** The driver is below the floor of the toolkit. → Update the driver, or add a cell with an older toolkit. */
-  "DRIVER_TOO_OLD",
-  /** The image brings a driver that needs another kernel module. → Install exactly that driver, or add a cell that brings this one. */
-  "DRIVER_NOT_EXACT",
-  /** There is no machine code, PTX or SPIR-V for one of the visible GPUs. → Add its compute capability or its gfx target to the cell, or hide that GPU. */
-  "NO_GPU_CODE",
-  /** Only PTX would fit, and the driver is too old to read it. → Update the driver, or add machine code for the GPU. */
-  "PTX_TOO_NEW",
-  /** The forward-compatibility package does not work with this branch or this class of GPU, or stands before a newer driver (error 803). → Take it off the loader's path, set the container toolkit's mode, or update the driver. */
-  "COMPAT_NOT_SUPPORTED",
-  /** The runtime would refuse the image's `NVIDIA_REQUIRE_CUDA`. → Update the driver; if you know better, set `NVIDIA_DISABLE_REQUIRE=true`. */
-  "NVIDIA_REQUIRE_UNSATISFIED",
-  /** The image's libc needs a newer kernel. → Update the kernel, or use an older base image. */
-  "KERNEL_TOO_OLD",
-  /** Another value of an axis was asked for. → Change the pin. */
-  "PIN_MISMATCH",
-  /** The lock has no digest of it: it was never built. → Run `imgmatch build --push`. */
-  "NOT_BUILT",
-  /** Only an engine has it, where it was built. → Run `imgmatch build --push`, or use `--local` there. */
-  "NOT_PUSHED",
-  /** Its requirement, in label, lock or index, has a key that this imgmatch does not know: nobody can say that it is met. → Update imgmatch, or correct the key. */
-  "REQUIREMENT_UNKNOWN",
-  /** The host's GPUs are in a state in which no answer would be true. → Repair the host: the message names its state. */
-  "HOST_BROKEN",
-  /** A fact that decides is not known: whether the host has a GPU of the vendor, its driver, its GPUs, the compute capability or gfx target of one, or whether its container toolkit loads a compatibility package. → Probe the host, complete its facts, update the driver, or use `--no-gpu` or `--cpu`. */
-  "FACT_UNKNOWN",
-] as const;
-
-export type ReasonCode = (typeof reasonCodes)[number];
-
-/** The effort of a cure: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
+/**
+ * Reason → the effort of its cure: a word of the user, an update of the host, an image that somebody has to build, other hardware.
+ * docs/errors.md has what each reason means.
+ */
 export const efforts = {
   PIN_MISMATCH: 1,
   NOT_BUILT: 1,
@@ -69,7 +29,9 @@ export const efforts = {
   HOST_BROKEN: 8,
   FACT_UNKNOWN: 8,
   ARCH_MISMATCH: 64,
-} as const satisfies Record<ReasonCode, number>;
+} as const;
+
+export type ReasonCode = keyof typeof efforts;
 
 /** How far an image is from a host: first the effort, then the amount that is missing in the rules' own units. */
 export function effortOf(misfits: readonly Misfit[]): readonly [number, number] {

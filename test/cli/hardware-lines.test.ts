@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeHardware, type HardwareKind, hardwareKinds } from "../../src/hardware/describe-hardware.ts";
-import { hardwareLines } from "../../src/cli/hardware-lines.ts";
+import { hardwareLines } from "../../src/cli/hardware.ts";
 import { styleFor } from "../../src/cli/report/style.ts";
 
 async function text(kind?: HardwareKind, name?: string, columns = 80): Promise<string> {

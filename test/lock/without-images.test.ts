@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withoutImages } from "../../src/lock/without-images.ts";
+import { withoutImages } from "../../src/fleet/lock.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 
 const lock = lockOf({ a: image(), b: image(), c: image() });

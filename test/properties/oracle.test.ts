@@ -6,7 +6,7 @@ import type { LockedImage } from "../../src/lock/lock.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits, checkFit } from "../../src/resolve/check-fit.ts";
 import { rankImages } from "../../src/resolve/resolve-image.ts";
-import { reasonCodes } from "../../src/resolve/verdict.ts";
+import { efforts } from "../../src/resolve/verdict.ts";
 import { askOracle, askOracleForBest, eachOf } from "./oracle.ts";
 import { anyHost, anyImage, anyLock } from "./support/machines.ts";
 import { oracleRuns as runs, timeoutMs } from "./support/runs.ts";
@@ -48,7 +48,7 @@ describe("the oracle", () => {
       "fits native",
       "fits minor",
       "fits forward",
-      ...reasonCodes.filter((code) => code !== "PIN_MISMATCH" && code !== "REQUIREMENT_UNKNOWN"),
+      ...Object.keys(efforts).filter((code) => code !== "PIN_MISMATCH" && code !== "REQUIREMENT_UNKNOWN"),
     ];
     if (runs < 10_000) return;
     expect(outcomes.filter((outcome) => !seen.has(outcome))).toEqual([]);

@@ -12,7 +12,7 @@ import {
 } from "../../src/resolve/rules/nvidia/parse-nvidia-require.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { createResolver } from "../../src/resolve/resolver.ts";
-import { reasonCodes } from "../../src/resolve/verdict.ts";
+import { efforts } from "../../src/resolve/verdict.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { formatRequire } from "../resolve/support/format-require.ts";
 import { askOracle } from "./oracle.ts";
@@ -128,7 +128,7 @@ describe("every answer", () => {
         const cells = [...ranked, ...rejected].map(({ cell }) => cell).sort();
         expect(cells).toEqual(Object.keys(lock.images).sort());
         for (const { code, message, fix } of rejected) {
-          expect(reasonCodes).toContain(code);
+          expect(Object.keys(efforts)).toContain(code);
           expect(message.trim()).not.toBe("");
           expect(fix.trim()).not.toBe("");
           expect(`${message} ${fix}`).not.toMatch(/undefined|NaN|\[object|null/);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dockerfileName, partOf, resourceName, timesBuilt } from "../../src/pulumi/stack-cells.ts";
+import { dockerfileName, partOf, resourceName, timesBuilt } from "../../src/pulumi/register-images.ts";
 import { stackImages } from "../../src/pulumi/stack-images.ts";
 import type { ReadyCell } from "../../src/fleet/engines/jobs.ts";
 

@@ -4,7 +4,7 @@ import { lockPath } from "../../lock/lock.ts";
 import type { Command } from "commander";
 import type { EngineName } from "../../fleet/engines/engine-traits.ts";
 import { usageError } from "../../errors.ts";
-import { collect, withJson, withRegistries } from "./options.ts";
+import { choice, many, withJson, withRegistries } from "./options.ts";
 
 /** As docker's: `plain` has the steps' output, and where nothing is said a terminal has what fits, and a log one line for each cell. */
 const progressNames = ["auto", "plain", "tty", "quiet"] as const;
@@ -29,7 +29,7 @@ export function withMatrix(command: Command): Command {
 }
 
 export function withOnly(command: Command): Command {
-  return command.option("--only <cells>", "Take only these cells: axis=value,… or a cell's id", collect, []);
+  return command.option("--only <cells>", "Take only these cells: axis=value,… or a cell's id", ...many);
 }
 
 /** Without a choice of cells. */
@@ -40,8 +40,7 @@ export function withWholeMatrix(command: Command): Command {
     .option(
       "--build-arg <name=value>",
       "Set a build argument over the matrix's args:; NAME alone takes it from the environment; never a secret",
-      collect,
-      [],
+      ...many,
     );
 }
 
@@ -56,20 +55,14 @@ export function withWorkspace(command: Command): Command {
     .option(
       "--fleet <folder>",
       "Do this for this fleet of the workspace; * stands for any characters",
-      collect,
-      [],
+      ...many,
     );
 }
 
 export function withEngineName(command: Command): Command {
   return command
     .optionsGroup("Engine:")
-    .addOption(
-      command
-        .createOption("--engine <name>", "Build with this engine")
-        .choices(engineNames)
-        .default("docker"),
-    )
+    .addOption(choice(command, "--engine <name>", "Build with this engine", engineNames, "docker"))
     .option(
       "--builder <name>",
       "With --engine buildx: use this builder of docker buildx ls, local or remote",
@@ -79,15 +72,10 @@ export function withEngineName(command: Command): Command {
 /** Adds the flags of the engine and of its builds. */
 export function withEngine(command: Command): Command {
   return withEngineName(command)
-    .option("--cache-from <ref>", "Take build cache from there; {cell} stands for the cell's id", collect, [])
-    .option(
-      "--cache-to <ref>",
-      "Put build cache there, or inline; {cell} stands for the cell's id",
-      collect,
-      [],
-    )
-    .option("--secret <secret>", secretOption, collect, [])
-    .option("--ssh <agent>", sshOption, collect, [])
+    .option("--cache-from <ref>", "Take build cache from there; {cell} stands for the cell's id", ...many)
+    .option("--cache-to <ref>", "Put build cache there, or inline; {cell} stands for the cell's id", ...many)
+    .option("--secret <secret>", secretOption, ...many)
+    .option("--ssh <agent>", sshOption, ...many)
     .option(
       "--network <name>",
       "Run the steps in this network: default, none or host; podman: any network that it has",
@@ -122,13 +110,13 @@ export function withProgress(command: Command): Command {
   return command
     .optionsGroup("Options:")
     .addOption(
-      command
-        .createOption(
-          "--progress <type>",
-          "Show steps on a terminal and one line for each cell in a log (auto), or all that steps print (plain)",
-        )
-        .choices(progressNames)
-        .default("auto"),
+      choice(
+        command,
+        "--progress <type>",
+        "Show steps on a terminal and one line for each cell in a log (auto), or all that steps print (plain)",
+        progressNames,
+        "auto",
+      ),
     );
 }
 
@@ -137,7 +125,7 @@ export function withBases(command: Command): Command {
     command
       .optionsGroup("Registry:")
       .option("--offline", "Ask no registry for the digests of base images")
-      .option("--replace-base <old=new>", "Build with another base image", collect, []),
+      .option("--replace-base <old=new>", "Build with another base image", ...many),
   );
 }
 

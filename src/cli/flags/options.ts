@@ -13,7 +13,7 @@ export function withRegistries(command: Command): Command {
   return command
     .optionsGroup("Registry:")
     .option("--ca <file>", "Trust these PEM certificates too")
-    .option("--plain-http <host>", "Speak plain http with this registry, host:port", collect, []);
+    .option("--plain-http <host>", "Speak plain http with this registry, host:port", ...many);
 }
 
 /** Adds the flags that name a host or its visible GPUs. */
@@ -26,8 +26,7 @@ export function withHosts(command: Command): Command {
   return withHost(command).option(
     "--hosts <path>",
     "Answer for many hosts, one line each: kubectl get nodes,resourceslices -o json, JSON lines, a folder of facts, - for standard input",
-    collect,
-    [],
+    ...many,
   );
 }
 
@@ -62,7 +61,7 @@ export function withQuestion(command: Command): Command {
   return withRegistryFleet(
     withFrom(command)
       .option("--lock <file>", `Read this lock (default: ${lockPath})`)
-      .option("--pin <axis=value>", "Fix an axis: text, a pattern with * or a version range", collect, [])
+      .option("--pin <axis=value>", "Fix an axis: text, a pattern with * or a version range", ...many)
       .option("--cpu", cpuOption)
       .option("--require-gpu", "Choose only images with GPU code: exit 3 rather than leave a GPU unused"),
   );
@@ -82,8 +81,7 @@ export function withTrust(command: Command): Command {
     .option(
       "--key <file>",
       "Require a signature by this public key, or by another --key or --identity: a file or env://NAME",
-      collect,
-      [],
+      ...many,
     )
     .option(
       "--identity <name>",
@@ -120,6 +118,20 @@ export function withJson(command: Command): Command {
   return command.optionsGroup("Options:").option("--json", "Answer as JSON, errors included");
 }
 
-export function collect(value: string, previous: readonly string[]): string[] {
-  return [...previous, value];
+/** A flag that may be given several times. */
+export const many: [(value: string, previous: readonly string[]) => string[], string[]] = [
+  (value, previous) => [...previous, value],
+  [],
+];
+
+/** A flag that takes one of these names. */
+export function choice(
+  command: Command,
+  flags: string,
+  text: string,
+  names: readonly string[],
+  standard?: string,
+) {
+  const option = command.createOption(flags, text).choices(names);
+  return standard === undefined ? option : option.default(standard);
 }

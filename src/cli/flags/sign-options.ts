@@ -1,5 +1,6 @@
 /** The signing flags of the commands that publish. */
 
+import { choice } from "./options.ts";
 import type { Command } from "commander";
 
 export function withSigning(command: Command): Command {
@@ -11,13 +12,13 @@ export function withSigning(command: Command): Command {
       "Sign with this private key: a file, env://NAME, awskms://…, pkcs11:… (default: the CI's OIDC token)",
     )
     .addOption(
-      command
-        .createOption(
-          "--sign-format <format>",
-          "Store signatures as cosign 3 does (bundle), as cosign 1 and 2 do (tag), or both",
-        )
-        .choices(["bundle", "tag", "both"])
-        .default("both"),
+      choice(
+        command,
+        "--sign-format <format>",
+        "Store signatures as cosign 3 does (bundle), as cosign 1 and 2 do (tag), or both",
+        ["bundle", "tag", "both"],
+        "both",
+      ),
     )
     .option("--identity-token <file>", "Sign with this OIDC token (default: SIGSTORE_ID_TOKEN, or the CI's)")
     .option("--fulcio-url <url>", "Use this certificate authority (default: that of the public sigstore)")

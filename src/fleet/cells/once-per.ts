@@ -11,13 +11,7 @@ import { remember } from "../../io/collections.ts";
  */
 export function oncePer<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new WeakMap<Key, { readonly value: Made }>();
-  return (key) => {
-    const known = made.get(key);
-    if (known !== undefined) return known.value;
-    const value = make(key);
-    made.set(key, { value });
-    return value;
-  };
+  return (key) => remember(made, key, () => ({ value: make(key) })).value;
 }
 
 /** As {@link oncePer}, for texts. Results live as long as the returned function: create it once per fleet. */

@@ -5,7 +5,13 @@ import { default as dockerignore } from "@balena/dockerignore";
 import type { Problem } from "../../errors.ts";
 import type { ListedEntry } from "./context.ts";
 import type { ContextSource, ContextUse } from "./context-use.ts";
-import { builderFlags, type Instruction, jsonWords, splitWords } from "../dockerfile/instructions.ts";
+import {
+  builderFlags,
+  type Instruction,
+  jsonWords,
+  splitWords,
+  unquoted,
+} from "../dockerfile/instructions.ts";
 import { compilePathPattern } from "./path-pattern.ts";
 
 /** The files that one instruction takes. */
@@ -194,7 +200,7 @@ function namedSources({ keyword, text }: Instruction): readonly string[] {
   if (keyword !== "COPY" && keyword !== "ADD") return [];
   const { flags, rest } = builderFlags(text);
   if (flags.some((flag) => flag.startsWith("--from="))) return [];
-  const names = jsonWords(rest) ?? splitWords(rest).map(({ text: word }) => word.replace(/["']/g, ""));
+  const names = jsonWords(rest) ?? splitWords(rest).map(({ text: word }) => unquoted(word));
   return names.slice(0, -1).filter((name) => !/\$|<<|^[a-z]+:\/\/|^git@/i.test(name));
 }
 

@@ -171,6 +171,15 @@ export function splitWords(text: string): Word[] {
   }));
 }
 
+/** A word without its quotes and escapes, as a shell and BuildKit read it (moby/buildkit, frontend/dockerfile/parser/split_command.go). */
+export function unquoted(word: string): string {
+  return word.replace(
+    /"((?:\\.|[^"\\])*)"?|'([^']*)'?|\\(.)/gs,
+    (_, double: string | undefined, single: string | undefined, escaped = "") =>
+      double?.replace(/\\(.)/gs, "$1") ?? single ?? escaped,
+  );
+}
+
 /** A name that an `ARG` or an `ENV` sets. */
 interface Assignment extends Omit<Word, "text"> {
   readonly name: string;
@@ -194,40 +203,17 @@ export function assignmentsIn(text: string): readonly Assignment[] {
   });
 }
 
-/**
- * The flags of an instruction without quotes and escapes, as `--from=build`, and the text behind them. Splits as BuildKit does
- * (moby/buildkit, frontend/dockerfile/parser/split_command.go).
- */
+/** The flags of an instruction without quotes and escapes, as `--from=build`, and the text behind them. */
 export function builderFlags(instruction: string): {
   readonly flags: readonly string[];
   readonly rest: string;
 } {
-  const line = instruction.trim().replace(/^\S+\s*/, "");
-  const flags: string[] = [];
-  let at = 0;
-  while (line.startsWith("--", at)) {
-    const word = readWord(line, at);
-    at = word.end;
-    if (word.text === "--") break;
-    flags.push(word.text);
-    while (/\s/.test(line[at] ?? "")) at++;
-  }
-  return { flags, rest: line.slice(at).trim() };
-}
-
-function readWord(line: string, start: number): { readonly text: string; readonly end: number } {
-  let text = "";
-  let quote = "";
-  let at = start;
-  for (; at < line.length; at++) {
-    const character = line[at] as string;
-    if (quote === "" && /\s/.test(character)) break;
-    if (character === quote) quote = "";
-    else if (quote === "" && (character === '"' || character === "'")) quote = character;
-    else if (character === "\\") text += line[++at] ?? "";
-    else text += character;
-  }
-  return { text, end: at };
+  const [, ...words] = splitWords(instruction);
+  const end = words.findIndex(({ text }) => !text.startsWith("--") || text === "--");
+  const flags = end < 0 ? words : words.slice(0, end);
+  const first = words[end];
+  const rest = first === undefined ? "" : instruction.slice(first.text === "--" ? first.end : first.start);
+  return { flags: flags.map(({ text }) => unquoted(text)), rest: rest.trim() };
 }
 
 /** The words of a JSON list; null for any other text. */

@@ -2,7 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { secretForm, secretIn, secretInHistory } from "../matrix/secret-names.ts";
-import { assignmentsIn, type Instruction } from "./instructions.ts";
+import { assignmentsIn, type Instruction, unquoted } from "./instructions.ts";
 
 /** The instructions that {@link writtenSecrets} reads. */
 export const telling = ["ARG", "ENV", "LABEL", "RUN", "ADD", "COPY", "CMD", "ENTRYPOINT", "HEALTHCHECK"];
@@ -17,8 +17,7 @@ export function writtenSecrets({ text: whole, line }: Instruction, file: string)
   const keyword = (/\S+/.exec(text)?.[0] ?? "").toUpperCase();
   if (keyword !== "ARG" && keyword !== "ENV") return quotedSecrets(keyword, text, { file, line });
   return assignmentsIn(text).flatMap(({ name, value }): Problem[] => {
-    const what =
-      value === null || path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
+    const what = value === null || path.test(value) ? null : secretIn(name, unquoted(value));
     return what === null ? [] : [written(`the value of ${keyword} ${name} is ${what}`, { file, line })];
   });
 }

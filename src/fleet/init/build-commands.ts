@@ -1,7 +1,7 @@
 /** Finds `docker build` and its like in the scripts of a workflow. Pure. */
 
 import { posix } from "node:path";
-import { splitWords } from "../dockerfile/instructions.ts";
+import { splitWords, unquoted } from "../dockerfile/instructions.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
 import { type Contexts, textWith } from "./workflow-expressions.ts";
@@ -110,8 +110,4 @@ function expandedArgument(text: string, contexts: Contexts): string {
 /** Removes blanks within expressions, so that these stay one word. */
 function protectedExpressions(text: string): string {
   return text.replace(/\$\{\{(.*?)\}\}/gs, (_, inner: string) => `\${{${inner.replace(/\s+/g, "")}}}`);
-}
-
-function unquoted(text: string): string {
-  return text.replace(/(["'])(.*?)\1/gs, "$2");
 }

@@ -11,16 +11,17 @@ import { count } from "../../io/table.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
 import { formatToolkit } from "../dockerfile/base-toolkit.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
-import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
+import { compareBuilds, type ComparedBuild, type Difference } from "./compare-builds.ts";
 import { type DockerfileOf, type OriginalDockerfile, toldOf } from "./build-hardware.ts";
 import { deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { readDefinition } from "./read-definition.ts";
-import { normalBuilds } from "./normal-builds.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
 import type { Environment } from "../../io/world.ts";
+import { isPredefined } from "../dockerfile/arguments.ts";
+import { readStages } from "../dockerfile/stages.ts";
 
 export interface InitFromDefinition {
   readonly written: readonly string[];
@@ -240,4 +241,32 @@ function definitionText(matrix: DerivedMatrix, { files, name, registry }: Defini
       node.type = "QUOTE_DOUBLE";
   });
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+}
+
+/** Docker warns of an argument that no `ARG` takes, and builds the same image. */
+function normalBuilds(
+  all: readonly OriginalBuild[],
+  dockerfileOf: DockerfileOf,
+): { readonly builds: readonly OriginalBuild[]; readonly notes: readonly string[] } {
+  const unused: { readonly name: string; readonly file: string }[] = [];
+  const targets = new Set(all.map(({ dockerfile, target }) => `${dockerfile}\n${target}`));
+  const builds = all.map((build) => {
+    const { dockerfile: file, args, target } = build;
+    const { defaults, instructions } = dockerfileOf(file);
+    const isUsed = (name: string) => defaults.has(name) || isPredefined(name);
+    for (const name of Object.keys(args)) if (!isUsed(name)) unused.push({ name, file });
+    const last = readStages(instructions).at(-1)?.name ?? null;
+    // A build without target is one of the last stage, which other builds may name.
+    const isNamed = targets.has(`${file}\n${last}`);
+    return {
+      ...build,
+      target: target ?? (isNamed ? last : null),
+      args: Object.fromEntries(Object.entries(args).filter(([name]) => isUsed(name))),
+    };
+  });
+  const notes = [...groupBy(unused, ({ name, file }) => `${file} has no ARG ${name}`)].map(
+    ([what, own]) =>
+      `${what}: the argument of ${count(own.length, "build")} reaches no image, and is left out`,
+  );
+  return { builds, notes };
 }

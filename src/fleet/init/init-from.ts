@@ -13,11 +13,11 @@ import { findCompiler, findPython } from "./vary-bases.ts";
 import { applyEdits, type Draft, draftOf, type Edit, editsOf } from "./draft.ts";
 import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
-import { proposeCuda } from "./nvidia-dockerfile.ts";
-import { matrixText, type ProposedMatrix } from "./write-matrix.ts";
 import { lowestMarches, proposeMarches } from "./propose-axes.ts";
-import { argumentsOf, type Reading, readDockerfile } from "./reading.ts";
+import { argumentsOf, readDockerfile, type Reading } from "./reading.ts";
+import { proposeCuda } from "./nvidia-dockerfile.ts";
 import { varyMarch } from "./vary-march.ts";
+import { matrixText, type ProposedMatrix } from "./write-matrix.ts";
 
 interface InitFromOptions {
   /** As the user named it, from `folder`. */

@@ -4,7 +4,6 @@ import { usageError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { withoutAssigned } from "./build-commands.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
-import { runnerPlatform } from "./runner-platform.ts";
 import type { Job } from "./workflow-builds.ts";
 import { type Contexts, isRuledOut, settled } from "./workflow-expressions.ts";
 import { labelsOf, listOf, rowsOf } from "./workflow-rows.ts";
@@ -141,4 +140,21 @@ function withOwnNames(builds: readonly OriginalBuild[]): readonly OriginalBuild[
     seen.set(name, number);
     return { ...build, name: number === 1 ? name : `${name} (${number})` };
   });
+}
+
+/** Of GitHub's own machines and of its labels for others (docs.github.com, "Choosing the runner for a job"), and as people name theirs. */
+const platforms: readonly (readonly [RegExp, string])[] = [
+  [/^ubuntu-(latest|slim|\d+\.\d+)$/i, "linux/amd64"],
+  [/^ubuntu-\d+\.\d+-arm$/i, "linux/arm64"],
+  [/(^|[^a-z0-9])(x64|x86[_-]64|amd64)($|[^a-z0-9])/i, "linux/amd64"],
+  [/(^|[^a-z0-9])(arm64|aarch64)($|[^a-z0-9])/i, "linux/arm64"],
+];
+
+/** null if the labels tell none, or several. */
+function runnerPlatform(labels: readonly string[]): string | null {
+  const told = labels.flatMap((label) =>
+    platforms.flatMap(([names, platform]) => (names.test(label) ? [platform] : [])),
+  );
+  const [platform = null, ...others] = new Set(told);
+  return others.length > 0 ? null : platform;
 }

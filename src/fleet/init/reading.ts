@@ -1,6 +1,12 @@
 /** Reads an existing Dockerfile: its instructions with their stages and lines, and the steps that compile. */
 
-import { assignmentsIn, type Instruction, jsonWords, parseDockerfile } from "../dockerfile/instructions.ts";
+import {
+  assignmentsIn,
+  type Instruction,
+  jsonWords,
+  parseDockerfile,
+  unquoted,
+} from "../dockerfile/instructions.ts";
 import { readStages, type Stage, stageOf } from "../dockerfile/stages.ts";
 
 export interface Placed {
@@ -60,10 +66,6 @@ export function assignmentsOf({ text }: Instruction): readonly DeclaredArgument[
 export function argumentsOf(placed: readonly Placed[]): readonly DeclaredArgument[] {
   const declared = placed.filter(({ instruction }) => instruction.keyword === "ARG");
   return declared.flatMap(({ instruction }) => assignmentsOf(instruction));
-}
-
-function unquoted(text: string): string {
-  return text.replace(/^(["'])(.*)\1$/s, "$2");
 }
 
 /** Tools read different variables: `cmake`, builders of Python packages, others as `make`. A compiler by itself reads none. */

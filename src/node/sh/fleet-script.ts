@@ -3,9 +3,13 @@
 import { InternalError } from "../../errors.ts";
 import { cudaOfDriver, driverBranches } from "../../hardware/cuda-toolkits.ts";
 import { classRules } from "../../hardware/gpu-class.ts";
+import { kfdPath } from "../../host/amd/kfd.ts";
+import { cdiFolders, enginePrograms, runtimePrograms, wslLibraries } from "../../host/container-runtime.ts";
+import { queryFields } from "../../host/nvidia/nvidia-smi.ts";
 import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
+import { libraryFolders, tegraChips } from "../../host/nvidia/surroundings.ts";
 import { formatLock } from "../../lock/format-lock.ts";
-import type { GpuVendor } from "../../lock/requirement.ts";
+import { byVendor, type GpuVendor } from "../../lock/requirement.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { sortedEntries } from "../../io/collections.ts";
@@ -21,14 +25,9 @@ import { requireSafeText, toEre } from "./safe-text.ts";
 import { type FleetNeeds, type FleetRows, fleetRows } from "./image-rows.ts";
 import { presenceGrids } from "./gpu-tables.ts";
 import { amdTargetRows, pciRowsOf } from "./device-rows.ts";
-import { cpuCommon, cpuParts } from "./program-cpu.ts";
-import { driverFunctions, driverMain, tegraFunctions } from "./program-driver.ts";
-import { judgeFunctions, judgeMain, requireFunctions, runtimeFunctions } from "./program-judge.ts";
-import { shellFacts, shellHead, shellStart, type ShellText } from "./program-shell.ts";
-import { smiFunctions, visibleFunctions } from "./program-smi.ts";
-import { compact, shrinkAwk } from "./program-text.ts";
+import { compact, partsFor, shrinkAwk } from "./program-text.ts";
+import { programTexts } from "./program-texts.ts";
 import { brandSteps } from "./require-tables.ts";
-import { ownText } from "./vendor-texts.ts";
 
 export interface ScriptOptions extends Pick<ResolveImageOptions, "pins" | "cpuOnly" | "requireGpu"> {
   /** imgmatch's, for `--version`. */
@@ -62,21 +61,36 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
   requireSafeText(lock, images);
   const fleet = fleetRows(images, lock.prefer, wantsXnack({ pins }));
   const lockDigest = digestOf(new TextEncoder().encode(formatLock(lock)));
-  const shell = { version, title: `${lock.name} ${lock.version}`, lockDigest };
+  const title = `${lock.name} ${lock.version}`;
   // Pins that leave only unjudged images are a choice, like --cpu.
   const chosen = images.length > 0 && images.every(([, { requires }]) => sideOf(requires) === "unjudged");
   const wanted = chosen || wantsCpu({ pins });
+  const values = { ...hostWords(), version, title, lockdigest: lockDigest, seconds: String(smiSeconds) };
+  const { vendors, ...flags } = fleet.needs;
+  const needs = {
+    ...flags,
+    ...byVendor((vendor) => vendors.includes(vendor)),
+    ...architecturesOf(fleet),
+    cpuonly: cpuOnly,
+  };
+  const part = (name: string) => partsFor(programTexts[name] ?? "", needs, values);
+  const awk = Object.keys(programTexts).filter((name) => name.endsWith(".awk"));
+  const begin = `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(wanted)}; runtime = 4; branches = ",${branches()}," }`;
+  const program = shrinkAwk([begin, ...nameFunctions(fleet.needs), ...awk.sort().map(part)].join("\n"));
+  if (program.includes("'")) throw new InternalError("the program would end at its own quote");
+  const flags = [...(cpuOnly ? ["--cpu"] : []), ...(requireGpu ? ["--require-gpu"] : [])];
+  // The tables are a here-document: an argument has at most 128 KiB, and a string of some awks less.
   const text = [
-    `#!/bin/sh\n${heading(shell, pins, [...(cpuOnly ? ["--cpu"] : []), ...(requireGpu ? ["--require-gpu"] : [])])}`,
-    compact(shellHead(shell)),
-    ...(cpuOnly ? ['f="$f\ncpu"'] : []),
-    compact(shellFacts(fleet.needs, ownText(fleet.needs.vendors))),
-    shellStart(program(fleet, lock, wanted, smiSeconds), await rowsOf(fleet)).trimStart(),
+    `#!/bin/sh\n${heading(version, title, pins, flags)}`,
+    compact(part("start.sh")),
+    `IMGMATCH_ROOT=$R IMGMATCH_FACTS=$f exec awk '\n${program}\n' <<'IMGMATCH_TABLES'`,
+    ...(await rowsOf(fleet)),
+    "IMGMATCH_TABLES\n",
   ].join("\n");
   return { text, lockDigest, images: images.length };
 }
 
-function heading({ version, title }: ShellText, pins: Pins, flags: readonly string[]): string {
+function heading(version: string, title: string, pins: Pins, flags: readonly string[]): string {
   const wishes = [...Object.entries(pins).map(([axis, { text }]) => `${axis}=${text}`), ...flags];
   return [
     `# Prints the image of ${title} that was built for this host. Made by imgmatch ${version}: imgmatch export sh`,
@@ -88,37 +102,41 @@ function heading({ version, title }: ShellText, pins: Pins, flags: readonly stri
   ].join("\n");
 }
 
-function program(fleet: FleetRows, lock: Lock, wanted: boolean, smiSeconds: number): string {
-  const { needs } = fleet;
-  const own = ownText(needs.vendors);
-  const parts = Object.entries(cpuParts).filter(([architecture]) => fleet.architectures.has(architecture));
-  const text = shrinkAwk(
-    [
-      `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(wanted)}; runtime = 4; branches = ",${branches()}," }`,
-      readRows,
-      cpuCommon,
-      driverFunctions(needs),
-      ...(needs.arm ? [tegraFunctions] : []),
-      driverMain(needs),
-      smiFunctions(smiSeconds),
-      visibleFunctions,
-      ...nameFunctions(needs),
-      judgeFunctions(needs, own),
-      ...(needs.brands ? [requireFunctions, runtimeFunctions] : []),
-      own("functions"),
-      judgeMain(needs, own).replace("CPU_PARTS", () => parts.map(([, part]) => part(needs)).join("\n")),
-    ].join("\n"),
-  );
-  if (text.includes("'")) throw new InternalError("the program would end at its own quote");
-  return text;
+/** The reader of CPU features has a part for each of these. */
+function architecturesOf({ architectures }: FleetRows): Readonly<Record<string, boolean>> {
+  const known = ["amd64", "arm64", "ppc64le", "riscv64"];
+  return Object.fromEntries(known.map((each) => [each, architectures.has(each)]));
 }
 
-/** Reads the tables: an image with the `I` row above it, and every other row by letter and number. */
-const readRows = String.raw`
-  NF == 3 && $1 ~ /^[0-9]/ { n++; plat[n] = plat_; set[n] = set_; ker[n] = ker_; req[n] = req_; rank[n] = rank_ $1; tag[n] = $2; dig[n] = $3; next }
-  $1 == "I" { plat_ = $2; set_ = $3; ker_ = $4; req_ = $5; rank_ = $6 }
-  { row[$1, ++rows[$1]] = substr($0, 3) }
-`;
+/** The words that the readers of the host in awk and sh share with those in TypeScript. */
+function hostWords(): Readonly<Record<string, string>> {
+  const chips = Object.entries(tegraChips).map(([chip, { compute, name }]) => ({
+    chip,
+    name,
+    number: compute.replace(".", ""),
+  }));
+  return {
+    folders: libraryFolders.map((folder) => folder.slice(1)).join(" "),
+    wsl: wslLibraries,
+    kfd: kfdPath,
+    queryfields: queryFields.join(","),
+    programs: runtimePrograms.join(" "),
+    engines: enginePrograms.join(" "),
+    cdi: cdiFolders.map((folder) => `"$R"${folder}/*`).join(" "),
+    chips: chips
+      .map(
+        ({ chip, number, name }) =>
+          `if (index("\\n" t, "\\nnvidia,${chip}\\n")) { chip = ${number}; chipname = "${name}" }`,
+      )
+      .join("\n"),
+    chipnames: chips
+      .map(
+        ({ number, name }) =>
+          `if (tolower(name) ~ /(^|[^a-z0-9_])${name.toLowerCase()}([^a-z0-9_]|$)/ && tolower(name) ~ /\\(nvgpu\\)|^nvidia thor$|^(nvidia )?tegra/) return ${number}`,
+      )
+      .join("\n"),
+  };
+}
 
 /** `535=12.2,…`: the CUDA version of each driver branch. */
 function branches(): string {

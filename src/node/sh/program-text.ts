@@ -1,6 +1,35 @@
-/** Shortens sh and awk: comments, blanks and long names are for the authors. */
+/** Takes the parts of sh and awk that a fleet needs, and shortens them: comments, blanks and long names are for the authors. */
 
 import { InternalError } from "../../errors.ts";
+
+/**
+ * Leaves out the lines between `#if NAME` and `#end` whose need the fleet does not have, takes those behind `#else` in their place, and puts
+ * values in place of `@NAME@`.
+ *
+ * @example
+ * partsFor("#if arm\n@a@\n#else\nb\n#end", { arm: true }, { a: "A" }); // "A"
+ */
+export function partsFor(
+  text: string,
+  needs: Readonly<Record<string, boolean>>,
+  values: Readonly<Record<string, string>>,
+): string {
+  const known = <Value>(of: Readonly<Record<string, Value>>, name: string): Value => {
+    const value = of[name];
+    if (value === undefined) throw new InternalError(`the program names ${name}, which nobody knows`);
+    return value;
+  };
+  const open: boolean[] = [];
+  const lines = text.split("\n").filter((line) => {
+    const [, word, name = ""] = /^\s*#(if|else|end)\b ?(\w*)/.exec(line) ?? [];
+    if (word === undefined) return open.every(Boolean);
+    const last = word === "if" ? known(needs, name) : open.pop();
+    if (word === "else") open.push(!last);
+    else if (word === "if") open.push(last === true);
+    return false;
+  });
+  return lines.join("\n").replace(/@(\w+)@/g, (_, name: string) => known(values, name));
+}
 
 /** Drops comment lines, empty lines and the blanks around a line. */
 export function compact(text: string): string {

@@ -37,18 +37,32 @@ export function waitAfter(error: RegistryError, attempts: number, random = Math.
   return Math.max(retryDelayMs(attempts, random), error.retryAfterMs);
 }
 
-export async function tryAgain<T>(operation: () => Promise<T>, options: TryOptions = {}): Promise<T> {
-  const { signal, sleep = waitFor, random, retries = mostRetries, onRetry } = options;
+/** Repeats an operation that fails, as long as `waitMs` tells a wait after its error. null: the error stays. */
+export async function repeat<T>(
+  operation: () => Promise<T>,
+  waitMs: (error: unknown, attempts: number) => number | null,
+  { signal, sleep = waitFor }: Pick<TryOptions, "signal" | "sleep"> = {},
+): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     try {
       return await operation();
     } catch (error) {
-      if (!(error instanceof RegistryError) || !error.temporary || attempts > retries) throw error;
-      const waitMs = waitAfter(error, attempts, random);
-      onRetry?.(error, attempts, waitMs);
-      await sleep(waitMs, signal);
+      const wait = waitMs(error, attempts);
+      if (wait === null) throw error;
+      await sleep(wait, signal);
     }
   }
+}
+
+export function tryAgain<T>(operation: () => Promise<T>, options: TryOptions = {}): Promise<T> {
+  const { random, retries = mostRetries, onRetry } = options;
+  const waitMs = (error: unknown, attempts: number) => {
+    if (!(error instanceof RegistryError) || !error.temporary || attempts > retries) return null;
+    const wait = waitAfter(error, attempts, random);
+    onRetry?.(error, attempts, wait);
+    return wait;
+  };
+  return repeat(operation, waitMs, options);
 }
 
 interface RetryPolicy extends Omit<TryOptions, "onRetry"> {

@@ -1,15 +1,21 @@
 /** Compares the lock's claims about its images with their provenance. */
 
 import pLimit from "p-limit";
-import type { Problem } from "../../errors.ts";
+import { ImgmatchError, type Problem } from "../../errors.ts";
 import { placeOf } from "../../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { formatImageReference, withTag } from "../../oci/reference.ts";
+import { formatImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import { type ClaimComparison, type ClaimDifference, compareClaims } from "./compare-claims.ts";
-import { countStatements, type CountedStatement, type CountOptions } from "./count-statements.ts";
-import { findProvenance, type ProvenanceFindings } from "./find-provenance.ts";
+import { findProvenance, type FoundProvenance, type ProvenanceFindings } from "./find-provenance.ts";
+import type { Subject } from "../evidence.ts";
+import { exitCodes } from "../../problem-codes.ts";
+import type { EvidenceReader } from "../evidence-reader.ts";
+import { findEvidence } from "../find-evidence.ts";
+import { describeTrusted, type TrustedSigner } from "../trusted-signers.ts";
+import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
+import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
 
 export interface ProvenanceOptions extends CountOptions {
   /** Images at one time. Default: 8. */
@@ -118,4 +124,73 @@ function mismatch(
 
 function describeDifference({ claim, locked, attested }: ClaimDifference): string {
   return `${claim}: locked ${locked ?? "nothing"}, attested ${attested ?? "nothing"}`;
+}
+
+interface CountOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
+  readonly registry: EvidenceReader;
+  /** Lists of trusted signers: one of each list must have signed. Empty: any statement in the repository counts. */
+  readonly demands?: readonly (readonly TrustedSigner[])[];
+}
+
+export interface CountedStatement {
+  readonly build: AttestedBuild & { readonly by: "imgmatch" | "buildkit" };
+  /** `signed`: no signer was asked for, and none was checked. */
+  readonly signature: "unsigned" | "signed" | "verified";
+}
+
+interface CountedStatements {
+  readonly counted: readonly CountedStatement[];
+  /** The reasons against the others. */
+  readonly failures: readonly Problem[];
+}
+
+/** Throws as the verification of signatures does. A bad signature is a failure and no error. */
+async function countStatements(
+  findings: ProvenanceFindings,
+  subject: Subject,
+  options: CountOptions,
+): Promise<CountedStatements> {
+  const counted: CountedStatement[] = [];
+  const failures: Problem[] = [];
+  for (const { build, ...found } of findings.found) {
+    const { by } = build;
+    if (by === "other") continue;
+    try {
+      counted.push({
+        build: { ...build, by },
+        signature: await signatureOf(found, findings, subject, options),
+      });
+    } catch (error) {
+      if (!(error instanceof ImgmatchError) || error.exitCode !== exitCodes.conflict) throw error;
+      failures.push(...error.problems);
+    }
+  }
+  return { counted, failures };
+}
+
+async function signatureOf(
+  { held, evidence, about }: Omit<FoundProvenance, "build">,
+  { image }: ProvenanceFindings,
+  subject: Subject,
+  { registry, demands = [], ...options }: CountOptions,
+): Promise<CountedStatement["signature"]> {
+  if (demands.length === 0) return held === "signed" ? "signed" : "unsigned";
+  for (const signers of demands) {
+    if (evidence !== null) {
+      const wanted = { ...subject, digest: about === image ? image : subject.digest };
+      await verifyEvidence([evidence], wanted, signers, { ...options, predicateType: provenanceTypes.v1 });
+    } else if (held === "index") {
+      // The digest of the index covers what is attested in it.
+      await verifyEvidence(await findEvidence(registry, subject), subject, signers, options);
+    } else throw unsigned(subject, signers);
+  }
+  return "verified";
+}
+
+function unsigned({ reference, digest }: Subject, signers: readonly TrustedSigner[]): ImgmatchError {
+  return new ImgmatchError({
+    code: "SIGNATURE_MISSING",
+    message: `the provenance of ${formatImageReference(withDigest({ ...reference, tag: null }, digest))} is not signed; asked for: ${signers.map(describeTrusted).join(", or ")}`,
+    fix: "build with --sign, or leave out --key and --identity",
+  });
 }

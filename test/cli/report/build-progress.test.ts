@@ -7,7 +7,7 @@ import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
 import { listenerFor } from "../../../src/cli/report/build-listener.ts";
 import type { CommandContext } from "../../../src/cli/command-context.ts";
 import type { PlanJson } from "../../../src/fleet/plan/plan-json.ts";
-import { keptLines, progressLines } from "../../../src/cli/report/build-progress.ts";
+import { keptLines, progressLines } from "../../../src/cli/report/build-reporters.ts";
 import { terminalText } from "../../../src/cli/report/terminal-text.ts";
 
 const counts = { build: 2 } as PlanJson["counts"];

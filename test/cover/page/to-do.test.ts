@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { coverReport } from "../../../src/cover/cover-report.ts";
 import { countStatuses, toDoOf } from "../../../src/cover/page/class-status.ts";
-import { search, searchedClass } from "../../../src/cover/page/search.ts";
+import { search, searchedClass } from "../../../src/cover/page/browser/app.ts";
 import { teamFleet } from "./support/fleets.ts";
 
 const { fleet, hosts } = teamFleet();

@@ -1,9 +1,8 @@
-/** The pages of docs/ that are made of the program: its help, its table of problem codes, the schema of the matrix. */
+/** The pages of docs/ that are made of the program: its help, its functions, the schema of the matrix. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
-import { problemCodes } from "../../../src/problem-codes.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { viewOf } from "../../../src/fleet/template/view.ts";
@@ -18,7 +17,6 @@ const made =
 /** Path → how its text is made. */
 export const referencePages: Readonly<Record<string, () => Promise<string>>> = {
   "docs/commands.md": commandsPage,
-  "docs/errors.md": async () => errorsPage(),
   "docs/functions.md": async () => functionsPage(),
   "docs/lock-keys.md": async () => lockPage(),
   "docs/matrix-keys.md": async () => keysPage(),
@@ -41,30 +39,6 @@ async function commandsPage(): Promise<string> {
 async function helpBlock(words: readonly string[]): Promise<string> {
   const { out } = await runInProcess([...words, "--help"]);
   return `\`\`\`text\n${out.trimEnd()}\n\`\`\``;
-}
-
-/** Each code of src/problem-codes.ts under the comment above it, with the two halves of its docstring. */
-export function errorsPage(): string {
-  const source = readFileSync(join(root, "src/problem-codes.ts"), "utf8");
-  const table = source.slice(source.indexOf("problemCodes = {"), source.indexOf("} as const satisfies"));
-  const lines = table.matchAll(/^ {2}\/\/ (.+)$|^ {2}\/\*\* (.+) → (.+) \*\/\n {2}([A-Z_]+):/gm);
-  const rows = [...lines].map(([, heading, meaning, cure, code]) => {
-    if (heading !== undefined)
-      return `\n## ${heading}\n\n| code | exit | meaning | what to do |\n| --- | --- | --- | --- |`;
-    return `| \`${code}\` | ${problemCodes[code as keyof typeof problemCodes]} | ${meaning} | ${cure} |`;
-  });
-  return [
-    `# Problem codes\n\n${made}\n`,
-    "Every message begins with its code, after `file:line:column` where a file is at fault, and ends with the fix. `--json` gives",
-    '`{ "schemaVersion": 1, "errors": [{ "code", "message", "fix", "at" }] }`. The rules behind the reasons are in',
-    "[compatibility.md](compatibility.md).",
-    "\n## Reasons\n",
-    "Why one image does not fit a host, as `resolve --explain`, `resolve --json` and `why-not` say it, with the numbers and the smallest change.\n",
-    "| code | meaning | what to do |\n| --- | --- | --- |",
-    ...reasonRows(),
-    ...rows,
-    "",
-  ].join("\n");
 }
 
 /** Each function of src/index.ts that has an example, with its docstring. */
@@ -210,12 +184,6 @@ function viewRows(): readonly string[] {
   return [...own, ...amd].map(
     ([name, value]) => `| \`${name}\` | ${open(name)} | \`${JSON.stringify(value)}\` |`,
   );
-}
-
-function reasonRows(): string[] {
-  const source = readFileSync(join(root, "src/resolve/verdict.ts"), "utf8");
-  const lines = source.matchAll(/^ {2}\/\*\* (.+) → (.+) \*\/\n {2}"([A-Z_]+)",/gm);
-  return [...lines].map(([, meaning, cure, code]) => `| \`${code}\` | ${meaning} | ${cure} |`);
 }
 
 function* docstringsOf(

@@ -3,7 +3,7 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findClient } from "../../../src/fleet/engines/docker/docker-client.ts";
+import { findClient } from "../../../src/fleet/engines/docker/docker-engine.ts";
 import type { DockerApi } from "../../../src/oci/engine/api.ts";
 import { makeFolder } from "../../support/folders.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { channelLosses } from "../../../src/fleet/publish/channel-losses.ts";
+import { channelLosses } from "../../../src/fleet/publish/promote-channels.ts";
 import { cpuHost, gpuHost, h100 } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
 

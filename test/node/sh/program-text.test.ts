@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { shrinkAwk } from "../../../src/node/sh/program-text.ts";
+import { partsFor, shrinkAwk } from "../../../src/node/sh/program-text.ts";
 
 describe("shrinkAwk", () => {
   test.each([
@@ -38,5 +38,25 @@ describe("shrinkAwk", () => {
     const answer = (text: string) => spawnSync("awk", [text], { encoding: "utf8" }).stdout;
     expect(answer(shrinkAwk(program))).toBe("11\n1\n33!\n5\n");
     expect(answer(program)).toBe(answer(shrinkAwk(program)));
+  });
+});
+
+describe("partsFor", () => {
+  const parts = (text: string, needs = {}, values = {}) => partsFor(text, needs, values);
+
+  test("takes the lines of a need that the fleet has, and the others in place of one that it lacks", () => {
+    const text = "a\n#if arm\nb @v@\n  #if amd\n  c\n  #else\n  d\n  #end\n#end\ne";
+    expect(parts(text, { arm: true, amd: false }, { v: "1" })).toBe("a\nb 1\n  d\ne");
+    expect(parts(text, { arm: true, amd: true }, { v: "1" })).toBe("a\nb 1\n  c\ne");
+    expect(parts(text, { arm: false, amd: true })).toBe("a\ne");
+  });
+
+  test("refuses a need and a value that nobody knows", () => {
+    expect(() => parts("#if arn\n#end", { arm: true })).toThrow("arn");
+    expect(() => parts("@w@", {}, { v: "1" })).toThrow("w, which nobody knows");
+  });
+
+  test("puts no value into a value, and leaves a digest's sign alone", () => {
+    expect(parts('@v@ "@sha256:" x', {}, { v: "@w@" })).toBe('@w@ "@sha256:" x');
   });
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { imageAnswer } from "../../../src/oci/engine/engine-answers.ts";
 import { connectDocker } from "../../../src/oci/engine/api.ts";
 import { adviceFor } from "../../../src/fleet/engines/advice.ts";
-import { pushImage } from "../../../src/fleet/engines/docker/push-image.ts";
+import { pushImage } from "../../../src/fleet/engines/docker/docker-engine.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 
 describe("Docker Engine API", () => {

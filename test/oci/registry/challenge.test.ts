@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseChallenge } from "../../../src/oci/registry/token.ts";
+import { parseChallenge } from "../../../src/oci/registry/authorize.ts";
 
 const bearer = { scheme: "bearer", realm: "https://auth.example/token", service: null, scope: null };
 

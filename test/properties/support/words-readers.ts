@@ -7,7 +7,7 @@ import { shellWord } from "../../../src/node/launch/shell.ts";
 import { dnsName } from "../../../src/node/launch/workload-name.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { matchesLabel } from "../../../src/fleet/cells/select.ts";
-import { parseChallenge } from "../../../src/oci/registry/token.ts";
+import { parseChallenge } from "../../../src/oci/registry/authorize.ts";
 import {
   findDockerAuth,
   findHelper,

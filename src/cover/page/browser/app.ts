@@ -1,12 +1,12 @@
 /** The state of the page: its data, the choices of the reader, and listeners for their changes. */
 
 import { type Answers, answersOf } from "../answers.ts";
-import type { Status } from "../class-status.ts";
+import { type Status, statusOf, statusWords } from "../class-status.ts";
 import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
 import type { Cover } from "../../cover-classes.ts";
-import { nounOf } from "../../cover-words.ts";
-import { search, searchedClass, searchedImage } from "../search.ts";
+import { classRow, nounOf } from "../../cover-words.ts";
 import type { CoverChange } from "../../compare-covers.ts";
+import type { CoveredImage } from "../../image-use.ts";
 
 /** The fleet and its hosts as they are, or with the changes. */
 type ViewName = "now" | "after";
@@ -99,4 +99,38 @@ export function placeOf(id: string): number {
 function once<Value extends object>(make: () => Value): () => Value {
   let value: Value | undefined;
   return () => (value ??= make());
+}
+
+interface Searched<Row> {
+  readonly row: Row;
+  readonly text: string;
+}
+
+export function searchedClass(row: PageClass): Searched<PageClass> {
+  const { names, host, nearest, serve, match } = row;
+  const reasons = nearest?.reasons.flatMap(({ code, message }) => [code, message]) ?? [];
+  const words = [
+    ...classRow({ ...row, others: [] }).slice(1),
+    statusWords[statusOf(row)].label,
+    ...names,
+    ...host.products,
+    ...host.problems,
+    ...reasons,
+    host.model ?? "",
+    host.platform,
+    host.level ?? "",
+    serve ?? "",
+    match?.tier ?? "",
+  ];
+  return { row, text: words.join("\n").toLowerCase() };
+}
+
+function searchedImage(row: CoveredImage): Searched<CoveredImage> {
+  const axes = Object.entries(row.axes).map(([axis, value]) => `${axis}=${value}`);
+  return { row, text: [row.cell, ...axes, row.platform, row.misfit?.code ?? ""].join("\n").toLowerCase() };
+}
+
+export function search<Row>(rows: readonly Searched<Row>[], query: string): readonly Row[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return rows.filter(({ text }) => words.every((word) => text.includes(word))).map(({ row }) => row);
 }

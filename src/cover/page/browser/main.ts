@@ -3,16 +3,15 @@
 import type { PageData } from "../page-data.ts";
 import { unpack } from "../packed.ts";
 import { policySection, suggestionSection, viewSwitch, whatIfSection } from "./flag-sections.ts";
-import { createApp } from "./app.ts";
+import { type App, createApp, type View } from "./app.ts";
 import { classTable } from "./class-table.ts";
 import { detailDialog } from "./detail-dialog.ts";
-import { h } from "./element.ts";
+import { digits, h, hidden } from "./element.ts";
 import { imageTable } from "./image-table.ts";
 import { mapSection } from "./map-table.ts";
-import { schemeSwitch } from "./scheme.ts";
-import { searchBar } from "./search-bar.ts";
 import { headingOf, summaryOf } from "./summary.ts";
 import { toDoList } from "./to-do-list.ts";
+import { choicesOf } from "./choices.ts";
 
 const app = createApp(unpack(document.getElementById("data")?.textContent ?? "null") as PageData);
 const sections = [
@@ -44,3 +43,79 @@ document.body.append(
   ),
   detailDialog(app),
 );
+
+const key = "imgmatch.scheme";
+const schemes = ["auto", "light", "dark"] as const;
+type Scheme = (typeof schemes)[number];
+
+/** Switches between light, dark and the system's colours. */
+function schemeSwitch(): HTMLElement {
+  const chosen = remembered();
+  apply(chosen);
+  const choices = schemes.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }));
+  return choicesOf("scheme", "Colours", choices, chosen, (scheme) => {
+    apply(scheme);
+    remember(scheme);
+  });
+}
+
+function apply(scheme: Scheme): void {
+  if (scheme === "auto") delete document.documentElement.dataset.scheme;
+  else document.documentElement.dataset.scheme = scheme;
+}
+
+/** A page from a file, or in a frame, may have no storage. */
+function remembered(): Scheme {
+  try {
+    const found = localStorage.getItem(key);
+    return schemes.find((scheme) => scheme === found) ?? "auto";
+  } catch {
+    return "auto";
+  }
+}
+
+function remember(scheme: Scheme): void {
+  try {
+    localStorage.setItem(key, scheme);
+  } catch {
+    // The choice then lasts until the page is closed.
+  }
+}
+
+function searchBar(app: App): HTMLElement {
+  const input = h("input", {
+    type: "search",
+    id: "search",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "Host, GPU, driver, CPU, image, reason …",
+    oninput: () => app.show({ query: input.value.trim() }),
+  });
+  // A live region must exist before its content changes.
+  const found = h("p.found", { role: "status", "aria-live": "polite" });
+  app.listen(["view", "query"], () => {
+    const { query } = app.shown();
+    found.replaceChildren(query === "" ? "" : foundWords(app.view(), query));
+  });
+  return h(
+    "form",
+    {
+      role: "search",
+      onsubmit: (event) => {
+        event.preventDefault();
+        document.getElementById("classes")?.focus();
+        document.getElementById("classes")?.scrollIntoView();
+      },
+    },
+    h("label", { for: "search" }, hidden("Search host classes and images")),
+    input,
+    found,
+  );
+}
+
+function foundWords(view: View, query: string): string {
+  const { classes, images } = view.search(query);
+  const part = (some: readonly unknown[], all: readonly unknown[]) =>
+    `${digits(some.length)} of ${digits(all.length)}`;
+  return `${part(classes, view.classes)} classes, ${part(images, view.images)} images`;
+}

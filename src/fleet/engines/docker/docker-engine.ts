@@ -5,25 +5,35 @@ import {
   hasContentStore,
   imageAnswer,
   infoAnswer,
-  versionAnswer,
   readDiffIds,
+  versionAnswer,
 } from "../../../oci/engine/engine-answers.ts";
 import { connectDocker, type DockerApi } from "../../../oci/engine/api.ts";
 import type { Environment } from "../../../io/world.ts";
 import { createLocalBases } from "../../../oci/engine/tag-local-bases.ts";
 import { ImgmatchError, usageError } from "../../../errors.ts";
-import type { CredentialStore } from "../../../oci/registry/credential.ts";
+import type { Credential, CredentialStore } from "../../../oci/registry/credential.ts";
 import { noCredentials } from "../../../oci/registry/credentials.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../engine.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, inlineCache, noCache } from "../cache.ts";
-import { type DockerBuildMeans, type DockerBuilt, runDockerBuild } from "../docker-build.ts";
+import {
+  type BuildClient,
+  type DockerBuildMeans,
+  type DockerBuilt,
+  noAttestations,
+  runDockerBuild,
+} from "../docker-build.ts";
 import { createStaging } from "../staged-context.ts";
 import type { StepOptions } from "../step-options.ts";
 import { createSharedFailures } from "../shared-failure.ts";
 import { buildFailure, isFull } from "../build-failure.ts";
-import { findClient } from "./docker-client.ts";
-import { pushImage } from "./push-image.ts";
+import { runProgram } from "../program.ts";
+import { forgetName } from "../../../oci/engine/forget-name.ts";
+import { registryAuthHeader } from "../../../oci/registry/docker-config.ts";
+import { type Digest, isDigest } from "../../../oci/digest.ts";
+import type { ImageReference } from "../../../oci/reference.ts";
+import { pushFailure } from "../push-failure.ts";
 
 export interface DockerEngineOptions extends StepOptions {
   /** `DOCKER_HOST`, `DOCKER_CONTEXT`, `DOCKER_CONFIG`, `DOCKER_CERT_PATH`, `DOCKER_TLS_VERIFY`, `SOURCE_DATE_EPOCH`. */
@@ -128,4 +138,117 @@ async function imageOf(
   }
   const { Size: size } = await api.read(`/images/${imageId}/json`, imageAnswer, { signal });
   return { id: imageId, size };
+}
+
+/** From this release on docker's own client is buildx. */
+const firstWithBuildx = 23;
+
+const patienceMs = 15_000;
+
+/**
+ * Asks the command itself: one that is too old or too new for the engine builds nothing there. Throws `ENGINE_NOT_FOUND`.
+ *
+ * @param rewrites files that steps write get the time of SOURCE_DATE_EPOCH
+ */
+export async function findClient(api: DockerApi, env: Environment, rewrites: boolean): Promise<BuildClient> {
+  const { endpoint } = api;
+  const { Components } = await api.read("/version", versionAnswer);
+  if (Components.some(({ Name }) => /podman/i.test(Name))) {
+    throw new ImgmatchError({
+      code: "ENGINE_NOT_FOUND",
+      message: `Podman answers at ${endpoint.shown}: its imitation of Docker's API has no BuildKit`,
+      fix: "build with --engine podman",
+    });
+  }
+  // imgmatch finds sockets that the command does not.
+  const here = endpoint.source === "default" ? { DOCKER_HOST: endpoint.shown } : {};
+  const own = { ...env, ...noAttestations, ...here };
+  const format = "{{.Client.Version}} {{.Client.Context}}";
+  const { status, stdout, words } = await ask(own, ["version", "--format", format]);
+  const [, major, context] = /^(\d+)\.\S* (\S+)/.exec(stdout) ?? [];
+  if (status !== 0 || context === undefined) throw noClient("--engine docker", words);
+  if (Number(major) < firstWithBuildx) {
+    if (rewrites) throw noClient("SOURCE_DATE_EPOCH", `this one is older than ${firstWithBuildx}`);
+    // After `docker buildx install`, `docker build` is buildx with the builder that was last used.
+    return { env: { ...own, DOCKER_BUILDKIT: "1", BUILDX_BUILDER: context }, command: ["build"] };
+  }
+  if ((await ask(own, ["buildx", "version"])).status !== 0)
+    throw noClient("--engine docker", "docker has no buildx here");
+  return { env: own, command: ["buildx", "build", "--builder", context] };
+}
+
+function noClient(what: string, why: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "ENGINE_NOT_FOUND",
+    message: `${what} needs the docker command with buildx: ${why}`,
+    fix: "install docker's command and its buildx plugin (packages docker-cli or docker-ce-cli, docker-buildx or docker-buildx-plugin)",
+  });
+}
+
+async function ask(env: Environment, args: readonly string[]) {
+  try {
+    const { status, stdout, lastLines } = await runProgram("docker", args, { env, timeoutMs: patienceMs });
+    const [words = ""] = lastLines.filter((line) => line.trim() !== "");
+    return { status, stdout, words: `docker ${args[0]} says: ${words}` };
+  } catch (error) {
+    if (error instanceof ImgmatchError) return { status: null, stdout: "", words: error.message };
+    throw error;
+  }
+}
+
+/** A registry with files elsewhere takes minutes to store a large layer. The engine itself waits for ever. */
+const longestStallMs = 600_000;
+
+/**
+ * Names the image as `to`, pushes it, and takes the name away again. The answer is the digest that the registry has
+ * accepted. Throws `REGISTRY_AUTH` when the registry refuses the login,
+ * `REGISTRY_UNREACHABLE` when the engine does not trust it, else `REGISTRY_FAILED`, also when the engine tells of no progress for `stallMs`.
+ */
+export async function pushImage(
+  api: DockerApi,
+  image: BuiltImage,
+  to: ImageReference,
+  credential: Credential | null,
+  { signal, onLog }: BuildWatch,
+  advice: Advice,
+  stallMs = longestStallMs,
+): Promise<Digest> {
+  const repo = `${to.registry}/${to.repository}`;
+  const tag = to.tag ?? "latest";
+  const name = `${repo}:${tag}`;
+  await api.json("POST", `/images/${image.id}/tag`, { query: { repo, tag }, signal });
+  const stalled = new AbortController();
+  const timer = setTimeout(() => {
+    const said = `the registry took no byte and gave no answer for ${stallMs / 1000} s`;
+    stalled.abort(pushFailure(name, said, advice));
+  }, stallMs);
+  try {
+    const headers = registryAuthHeader(credential);
+    const sent = { query: { tag }, headers, signal: AbortSignal.any([signal, stalled.signal]) };
+    let digest: Digest | null = null;
+    for await (const message of api.stream("POST", `/images/${repo}/push`, sent)) {
+      timer.refresh();
+      const { status, id, error, aux } = message as Readonly<Record<string, unknown>>;
+      if (typeof error === "string") throw pushFailure(name, error, advice);
+      // Only ends of a layer's way: the bars in between are for a terminal.
+      if (typeof status === "string" && !/^(Preparing|Waiting|Pushing)$/.test(status)) {
+        onLog(typeof id === "string" ? `${id}: ${status}` : status);
+      }
+      digest = digestIn(aux, status) ?? digest;
+    }
+    if (digest === null) throw pushFailure(name, "the engine ended the push without naming a digest", advice);
+    return digest;
+  } finally {
+    clearTimeout(timer);
+    await forgetName(api, name);
+  }
+}
+
+/** The classic image store tells it as data, the containerd store (default since Docker 29) only in a sentence. */
+function digestIn(aux: unknown, status: unknown): Digest | null {
+  const inAux = (aux as { readonly Digest?: unknown } | undefined)?.Digest;
+  const inStatus = /: digest: (sha256:[0-9a-f]{64}) size: \d+$/.exec(
+    typeof status === "string" ? status : "",
+  )?.[1];
+  return [inAux, inStatus].find(isDigest) ?? null;
 }

@@ -98,7 +98,7 @@ const widths = [8999, 9999, 9999, 9999] as const;
 
 /**
  * `570.124.06` → 570012400060000. Numbers compare as versions do. A part over its largest value counts as that, so an absurd version is
- * newer than every real one. {@link isExact} tells whether the number stands for one version only.
+ * newer than every real one.
  */
 export function versionNumber(parts: VersionParts): number {
   return widths.reduce((number, widest, index) => number * 10_000 + Math.min(parts[index] ?? 0, widest), 0);
@@ -116,8 +116,4 @@ export function versionText(number: number): string {
     parts.unshift(rest % 10_000);
   while (parts.length > 1 && parts.at(-1) === 0) parts.pop();
   return parts.join(".");
-}
-
-export function isExact(parts: VersionParts): boolean {
-  return parts.length <= widths.length && widths.every((widest, index) => (parts[index] ?? 0) < widest);
 }
