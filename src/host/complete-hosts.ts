@@ -51,25 +51,30 @@ function withoutUnknown(facts: HostFacts): HostFacts {
 
 /** The fact that contradicts this driver; null if none does. */
 function speaksAgainst(facts: HostFacts, driver: string): string | null {
-  if (openVendor(facts) !== null) return null;
+  if (openVendor(facts, driver) !== null) return null;
   const own = gpuVendors.flatMap((vendor) => facts[vendor]?.driver ?? []);
   if (own.includes(driver)) return null;
-  const without = gpuVendors.find((vendor) => facts[vendor] != null);
   if (own[0] !== undefined) return `driver ${own[0]}`;
-  return without === undefined
-    ? "neither an NVIDIA GPU nor a driver"
-    : `the kernel's driver of ${vendorNames[without]}, which has no version`;
+  const there = gpuVendors.find((vendor) => facts[vendor] != null);
+  if (there === undefined) return "neither an NVIDIA GPU nor a driver";
+  const name = vendorNames[there];
+  return isOpen(there, facts)
+    ? `an ${name} GPU, whose drivers have other versions`
+    : `the kernel's driver of ${name}, which has no version`;
 }
 
 /** The driver of a vendor, as the user tells it. */
 const drivers: {
   readonly [V in GpuVendor]: {
+    /** The versions of one vendor's drivers are none of another's. */
+    readonly versions: RegExp;
     isOpen(side: VendorFacts[V] | null | undefined): boolean;
     tell(side: VendorFacts[V] | null | undefined, driver: string): VendorFacts[V];
     readonly cures: HostProblem["code"];
   };
 } = {
   nvidia: {
+    versions: /^\d\d/,
     isOpen: (side) => side === undefined || side?.driver === null,
     tell: (side, driver) => {
       const facts = side ?? { ...unknownNvidia, unknown: openGpuFacts };
@@ -78,6 +83,7 @@ const drivers: {
     cures: "HOST_NO_DRIVER",
   },
   amd: {
+    versions: /^\d\./,
     // The kernel's own driver has no version: that is known.
     isOpen: (side) => side?.unknown?.includes("driver") === true,
     tell: (side, driver) => ({ gpus: [], ...side, driver }),
@@ -86,8 +92,8 @@ const drivers: {
 };
 
 /** The vendor whose driver a host leaves open: one with GPUs before one without. */
-function openVendor(facts: HostFacts): GpuVendor | null {
-  const open = gpuVendors.filter((vendor) => isOpen(vendor, facts));
+function openVendor(facts: HostFacts, driver: string): GpuVendor | null {
+  const open = gpuVendors.filter((vendor) => isOpen(vendor, facts) && drivers[vendor].versions.test(driver));
   return open.find((vendor) => (facts[vendor]?.gpus.length ?? 0) > 0) ?? open[0] ?? null;
 }
 
@@ -103,7 +109,7 @@ function tell<V extends GpuVendor>(vendor: V, facts: HostFacts, driver: string) 
 }
 
 function withDriver(facts: HostFacts, driver: string): HostFacts {
-  const vendor = openVendor(facts);
+  const vendor = openVendor(facts, driver);
   if (vendor === null) return facts;
   return {
     ...facts,

@@ -66,9 +66,9 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
   const chosen = images.length > 0 && images.every(([, { requires }]) => sideOf(requires) === "unjudged");
   const wanted = chosen || wantsCpu({ pins });
   const values = { ...hostWords(), version, title, lockdigest: lockDigest, seconds: String(smiSeconds) };
-  const { vendors, ...flags } = fleet.needs;
+  const { vendors, ...own } = fleet.needs;
   const needs = {
-    ...flags,
+    ...own,
     ...byVendor((vendor) => vendors.includes(vendor)),
     ...architecturesOf(fleet),
     cpuonly: cpuOnly,

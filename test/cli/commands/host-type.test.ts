@@ -82,6 +82,8 @@ describe("--driver", () => {
       ...["6.14.14", undefined, null],
       "--driver",
     ]);
+    const others = await runInProcess(["probe", ...mi300x, "--driver", "580.95.05"]);
+    expect([others.exit, others.out]).toEqual([2, expect.stringContaining("an AMD GPU, whose drivers")]);
   });
 
   test("of many hosts completes those without one", async () => {
