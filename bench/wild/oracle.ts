@@ -39,14 +39,13 @@ function use({ run, platform, from }: WildPackage, root: string, model: CpuModel
   const emulator = isArm ? `qemu-aarch64 -cpu ${model.name}` : `qemu-x86_64 -cpu ${model.name}`;
   const foreign = isArm ? foreignPython() : null;
   const rootOption = foreign ?? (from === "debian" ? root : null);
+  // What `update-alternatives` would link, no package holds.
+  const libraries = ["", "blas", "lapack"].map((folder) => `/usr/lib/x86_64-linux-gnu/${folder}`);
   // A root of Debian's own has its loader; the machine's CPU takes that loader by name.
-  const loader = `lib64/ld-linux-x86-64.so.2 --library-path ${["lib", "usr/lib", "usr/lib", "lib"].map((folder) => join(root, folder, "x86_64-linux-gnu")).join(":")}`;
-  const emulate =
-    model.name === "machine"
-      ? from === "debian"
-        ? `${join(root, loader)}`
-        : ""
-      : [emulator, ...(rootOption === null ? [] : ["-L", rootOption])].join(" ");
+  const paths = [...libraries, "/lib/x86_64-linux-gnu"].map((folder) => join(root, folder)).join(":");
+  const own = from === "debian" ? `${join(root, "lib64/ld-linux-x86-64.so.2")} --library-path ${paths}` : "";
+  const rootWords = rootOption === null ? "" : `-L ${rootOption} -E LD_LIBRARY_PATH=${libraries.join(":")}`;
+  const emulate = model.name === "machine" ? own : `${emulator} ${rootWords}`;
   const env = {
     ...process.env,
     PYTHONPATH: root,
