@@ -16,6 +16,8 @@ export interface WildPackage {
   readonly build: string | null;
   /** The simplest use, for bash. */
   readonly run: string;
+  /** CI inspects these. */
+  readonly small: boolean;
 }
 
 export interface CpuModel {
@@ -37,7 +39,7 @@ export interface Recorded {
 }
 
 export const packages: readonly WildPackage[] = listed.packages.map((each) => ({
-  ...{ packages: [], build: null, platform: "linux/amd64" },
+  ...{ packages: [], build: null, platform: "linux/amd64", small: false },
   ...(each as Pick<WildPackage, "name" | "from" | "run">),
 }));
 

@@ -7,7 +7,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { models, type Recorded, type WildPackage } from "./corpus.ts";
 
-const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "imgmatch-wild");
+const cache =
+  process.env.IMGMATCH_WILD ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "imgmatch-wild");
+
+/** The folder of a package, whether fetched or not. */
+export function rootOf({ name }: Pick<WildPackage, "name">): string {
+  return join(cache, "roots", name.replaceAll("/", "+"));
+}
 
 export interface Fetched {
   /** The unpacked files. */
@@ -19,7 +25,7 @@ export interface Fetched {
 /** The folder of an unpacked package; what is there is not fetched again. */
 export function fetchPackage(each: WildPackage): Fetched {
   const name = each.name.replaceAll("/", "+");
-  const [files, root] = [join(cache, "files", name), join(cache, "roots", name)];
+  const [files, root] = [join(cache, "files", name), rootOf(each)];
   if (!existsSync(root)) {
     const made = `${root}.part`;
     for (const folder of [files, made]) {

@@ -1,6 +1,7 @@
 /**
  * Compares `imgmatch check` with what public packages do on each CPU model. `record` writes the oracle's answers, `compare` prints the
- * verdicts. `--held-back` takes the third that is looked at last, `--all` both; other words name packages.
+ * verdicts, `fetch` does nothing more. `--held-back` takes the third that is looked at last, `--all` both, `--small` what CI inspects; other
+ * words name packages.
  */
 
 import { writeFileSync } from "node:fs";
@@ -10,13 +11,14 @@ import { askOracle } from "./oracle.ts";
 
 const [command, ...words] = process.argv.slice(2);
 const names = words.filter((word) => !word.startsWith("--"));
-const chosen = packages.filter(({ name }) =>
-  names.length > 0
-    ? names.includes(name)
+const chosen = packages.filter(({ name, small }) =>
+  names.length > 0 || words.includes("--small")
+    ? names.includes(name) || (small && words.includes("--small"))
     : words.includes("--all") || isHeldBack(name) === words.includes("--held-back"),
 );
 
-if (command === "record") {
+if (command === "fetch") for (const each of chosen) fetchPackage(each);
+else if (command === "record") {
   for (const each of chosen) {
     const started = Date.now();
     try {
