@@ -46,10 +46,9 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
   ];
   const proved = provedOf(cpu, neededLevel, isVariant);
   const judged = judgeCode(cpu.evidence, used, Object.keys(proved));
+  const reached = new Set(cpu.start?.reached);
   const active = new Set(
-    [...Object.keys(proved), ...(cpu.start?.reached ?? []), ...used.filter(judged.isCompiledFor)].map(
-      familyOf,
-    ),
+    [...Object.keys(proved), ...reached, ...used.filter(judged.isCompiledFor)].map(familyOf),
   );
   const needOf = (name: string): FeatureNeed => {
     if (isVariant || (exclusive !== null && givenUp.has(name))) return "mayBeUsed";
@@ -57,7 +56,7 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
     const family = familyOf(name);
     const isTaken = family !== "other" && active.has(family);
     if (own.length > 0) {
-      if (isTaken) return judged.isRefuted(name) ? "mayBeUsed" : "compiledFor";
+      if (isTaken) return judged.isRefuted(name) || isLeftOut(name, reached) ? "mayBeUsed" : "compiledFor";
       return family !== "avx" || judged.mayChooseAvx ? "mayBeUsed" : "compiledFor";
     }
     return through.length > 0 && !isTaken && judged.mayChooseThrough(name) ? "mayBeUsed" : "compiledFor";
@@ -66,6 +65,12 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
   for (const name of used) found.set(name, needOf(name));
   for (const name of Object.keys(proved)) found.set(name, "needed");
   return { features: Object.fromEntries([...found].sort(compareFirst)), asks: [...own, ...through] };
+}
+
+/** Starts that reach so much of x86-64-v3 would reach AVX-512 too, if the compiler took AVX-512 for granted. */
+function isLeftOut(name: string, reached: ReadonlySet<string>): boolean {
+  const isV3 = reached.has("avx2") && reached.has("bmi2");
+  return isV3 && name.startsWith("avx512") && ![...reached].some((each) => each.startsWith("avx512"));
 }
 
 /** Features by what demands them. A file of several is loaded only where its features are there. */

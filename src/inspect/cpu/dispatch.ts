@@ -132,6 +132,12 @@ export function variantsAmong(paths: Iterable<string>): ReadonlySet<string> {
   return new Set(all.flatMap(({ path, isPlain }) => (isPlain ? [] : [path])));
 }
 
+/** A library that is named after a CPU or an extension: `mca_op_avx.so`. One that asks the CPU itself is a plug-in for it. */
+export function isNamedForCpu(path: string): boolean {
+  const file = path.slice(path.lastIndexOf("/") + 1);
+  return /\.so(\.|$)/.test(file) && cpuName.test(file);
+}
+
 interface NamedPlace extends Variant {
   /** The path with `*` in place of the name. */
   readonly family: string;

@@ -5,7 +5,7 @@ import { type ByteSource, withWindowAsync } from "../byte-source.ts";
 import { collectEvidence } from "./code-evidence.ts";
 import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regions.ts";
-import { counters, known } from "./x86-codes.ts";
+import { asksBit, counters, known } from "./x86-codes.ts";
 import { createHistory, historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
 
 /** Bytes of the longest instruction (Intel SDM, 2.3.11). */
@@ -51,6 +51,8 @@ function invalid(counts: Uint32Array): number {
   return counts[Code.INVALID] ?? 0;
 }
 
+const { counted, pairs, parts: partsOf } = known;
+
 /** What the instructions of one function or block told. */
 interface Told {
   asks: boolean;
@@ -76,7 +78,6 @@ function createDecoding(bits: 32 | 64) {
     },
     /** Returns the end of the last instruction. Codes that `counts` had not seen go into `touched`. */
     decode(from: number, to: number, counts: Uint32Array, touched: number[] | null): number {
-      let marks = 0;
       let features = 0;
       let forms = 0;
       let watch = false;
@@ -94,10 +95,9 @@ function createDecoding(bits: 32 | 64) {
           if (count === 0) known.learn(code, instruction);
           if (count === 0) touched?.push(code);
           counts[code] = count + 1;
-          features |= known.counted[code] ?? 0;
-          forms |= known.pairs[code] ?? 0;
-          marks |= known.asking[code] ?? 0;
-          const its = known.parts[code] ?? 0;
+          features |= counted[code] ?? 0;
+          forms |= pairs[code] ?? 0;
+          const its = partsOf[code] ?? 0;
           parts[turn] = its;
           if (its !== 0 && (its <= lastExamined || (watch && its === movePart))) {
             history.turn = turn;
@@ -109,8 +109,8 @@ function createDecoding(bits: 32 | 64) {
       }
       history.turn = turn;
       reached = position;
-      told.asks = marks !== 0;
-      told.features = features;
+      told.asks = (features & asksBit) !== 0;
+      told.features = features & ~asksBit;
       told.forms = forms;
       return position;
     },

@@ -32,6 +32,9 @@ const notArithmetic = new Set<Mnemonic>([
  */
 const harmless = new Set([Mnemonic.Tzcnt, Mnemonic.Prefetchw, Mnemonic.Prefetchwt1]);
 
+/** Beside the bits of counted features: the instruction asks. */
+export const asksBit = 1 << 30;
+
 interface KnownCode {
   readonly features: readonly string[];
   /** Raises no exception on a CPU without the feature. */
@@ -45,13 +48,12 @@ export const known = createCodes();
 
 /** Facts about each form of an instruction; the library is asked once. */
 function createCodes() {
-  const asking = new Uint8Array(codes);
   const counted = new Uint32Array(codes);
   const pairs = new Uint32Array(codes);
   const parts = new Uint8Array(codes);
   const learned = new Map<number, KnownCode>();
   return {
-    ...{ asking, counted, pairs, parts },
+    ...{ counted, pairs, parts },
     about: (code: number): KnownCode => learned.get(code) ?? { features: [], isHarmless: false, asks: null },
     learn(code: number, instruction: Instruction) {
       if (learned.has(code)) return;
@@ -65,7 +67,7 @@ function createCodes() {
         isHarmless: harmless.has(mnemonic),
         asks: questions.get(mnemonic) ?? null,
       });
-      if (questions.has(mnemonic)) asking[code] = 1;
+      if (questions.has(mnemonic)) counted[code] = asksBit;
       for (const feature of features)
         if (!harmless.has(mnemonic)) counted[code] = (counted[code] ?? 0) | countedBit(feature);
       const isEvex = instruction.encoding === EncodingKind.EVEX;

@@ -57,8 +57,8 @@ export function functionReader(
     free: () => instruction.free(),
     steps(address) {
       const size = isStart(address) ? ranges.sizeAt(ranges.firstFrom(address)) : 0;
-      const offset = offsetOfAddress(elf, address);
-      if (size === 0 || size > maxFunction || offset === null) return null;
+      const offset = size === 0 || size > maxFunction ? null : offsetOfAddress(elf, address);
+      if (offset === null) return null;
       decoded += size;
       const bytes = source.read(offset, size);
       const decoder = new Decoder(64, bytes, DecoderOptions.None);

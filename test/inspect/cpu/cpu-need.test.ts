@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CodeEvidence } from "../../../src/inspect/cpu/code-evidence.ts";
 import { type CpuCode, withoutLinks } from "../../../src/inspect/cpu/cpu-code.ts";
 import { asksThrough, type FileWithCode, findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
-import { variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
+import { isNamedForCpu, variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
 
 /** 100 functions with vectors, so many of them without SSE's old encoding. */
 const vectors = (newer: number, afterSse2 = 0): CodeEvidence => ({
@@ -91,6 +91,25 @@ describe("a feature of a file", () => {
     expect(features({ ...cpu, start: { needed: {}, reached: ["bmi2"] } }).avx2).toBe("compiledFor");
   });
 
+  it("may be AVX-512 where the starts reach AVX2 and BMI2, and no AVX-512: a static program, whose C library chooses", () => {
+    const cpu = code({ features: used("avx512f", "avx2"), asks: ["IFUNC"] });
+    const found = (...reached: readonly string[]) =>
+      features({ ...cpu, start: { needed: {}, reached } }).avx512f;
+    expect(found("avx2", "bmi2")).toBe("mayBeUsed");
+    expect(found("avx2")).toBe("compiledFor");
+    expect(found("avx2", "avx512vl", "bmi2")).toBe("compiledFor");
+  });
+
+  it("may be used where few functions that stand together have the feature", () => {
+    const found = (functions: number, spread: number) => {
+      const evidence = { ...vectors(99), vectors: 1000, spread: { avx512f: { functions, spread } } };
+      return features(code({ asks: ["cpuid"], features: used("avx", "avx512f"), evidence })).avx512f;
+    };
+    expect(found(10, 0.1)).toBe("mayBeUsed");
+    expect(found(11, 0.1)).toBe("compiledFor");
+    expect(found(10, 0.3)).toBe("compiledFor");
+  });
+
   it("may be used where the file is one of several", () => {
     expect(features(code(), { isVariant: true, neededLevel: "x86-64-v3" })).toEqual({
       avx: "mayBeUsed",
@@ -119,6 +138,15 @@ describe("the functions by which a file asks", () => {
   });
 
   it("are none of the C runtime's", () => expect(ask(calling("libc.so.6"))).toEqual([]));
+});
+
+it("is chosen with a library that is named after it", () => {
+  expect(["/l/mca_op_avx.so", "/l/libx-avx512.so.3"].map(isNamedForCpu)).toEqual([true, true]);
+  expect(["/l/libavxtool.so", "/b/mmseqs-avx2", "/l/libx.so"].map(isNamedForCpu)).toEqual([
+    false,
+    false,
+    false,
+  ]);
 });
 
 describe("of several files for different CPUs", () => {
