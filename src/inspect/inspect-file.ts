@@ -11,7 +11,7 @@ import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
 import { answeringExports, askingFunctions, importedFunctions } from "./cpu/asking-links.ts";
 import { readFunctionRanges } from "./cpu/function-ranges.ts";
-import { goDemands } from "./cpu/go-runtime.ts";
+import { goDemands, goSign } from "./cpu/go-runtime.ts";
 import { codeRegions } from "./cpu/regions.ts";
 import { startCodeOf } from "./cpu/start-code.ts";
 import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
@@ -122,7 +122,7 @@ async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
   if (found === null) return null;
   const { code, asksIn } = found;
   const go = goDemands(source, elf);
-  const signs = [...readDispatchSigns(source, elf), ...(go === null ? [] : ["Go's runtime"])];
+  const signs = [...readDispatchSigns(source, elf), ...(go === null ? [] : [goSign])];
   const asks = [...new Set([...code.asks, ...signs])].sort();
   const hasFeatures = Object.values(code.features).some(({ instructions }) => instructions > 0);
   const asking = askingFunctions(source, elf, functions, asksIn);

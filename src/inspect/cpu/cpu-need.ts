@@ -6,6 +6,7 @@ import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { compareFirst } from "../../io/collections.ts";
 import { count } from "../tally.ts";
 import type { CpuCode } from "./cpu-code.ts";
+import { goSign } from "./go-runtime.ts";
 import { familyOf, judgeCode } from "./judge-code.ts";
 
 /**
@@ -54,12 +55,14 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
     if (isVariant || (exclusive !== null && givenUp.has(name))) return "mayBeUsed";
     if (judged.isCompiledFor(name)) return "compiledFor";
     const family = familyOf(name);
-    const isTaken = family !== "other" && active.has(family);
+    // Go's libraries choose, whatever the program was compiled for.
+    const isTaken = family !== "other" && active.has(family) && !cpu.asks.includes(goSign);
     if (own.length > 0) {
       if (isTaken) return judged.isRefuted(name) || isLeftOut(name, reached) ? "mayBeUsed" : "compiledFor";
       return family !== "avx" || judged.mayChooseAvx ? "mayBeUsed" : "compiledFor";
     }
-    return through.length > 0 && !isTaken && judged.mayChooseThrough(name) ? "mayBeUsed" : "compiledFor";
+    const isChosen = !isTaken && (givenUp.has(name) || judged.mayChooseThrough(name));
+    return through.length > 0 && isChosen ? "mayBeUsed" : "compiledFor";
   };
   const found = new Map<string, FeatureNeed>(Object.keys(cpu.features).map((name) => [name, "mayBeUsed"]));
   for (const name of used) found.set(name, needOf(name));
@@ -88,7 +91,7 @@ function provedOf(
 }
 
 /**
- * Features that AMD gave up: no later CPU has one of these beside newer features. 3DNow! with the families 15h and 14h, FMA4, XOP and TBM
+ * Features that AMD gave up: no later CPU has one of these beside newer features, and no library that asks takes one for granted. 3DNow! with the families 15h and 14h, FMA4, XOP and TBM
  * with Zen (AMD64 Architecture Programmer's Manual 3, appendix D; 3DNow! Instruction Porting Guide).
  */
 const givenUp: ReadonlySet<string> = new Set(["3dnow", "3dnowext", "fma4", "tbm", "xop"]);

@@ -12,6 +12,9 @@ const sentences =
 const beginning = Buffer.from("This program can only ");
 const longestSentence = 128;
 
+/** Go's runtime asks the CPU at every start. */
+export const goSign = "Go's runtime";
+
 /** Features by what demands them; null for a program without Go's runtime. */
 export function goDemands(source: ByteSource, elf: Elf): Readonly<Record<string, string>> | null {
   if (!elf.sections.some(({ name }) => name === ".gopclntab" || name === ".go.buildinfo")) return null;

@@ -52,6 +52,8 @@ describe("a feature of a file", () => {
       sse4_1: "compiledFor",
     });
     expect(found({ evidence: null }).avx2).toBe("compiledFor");
+    // libpostproc has 3DNow! in assembly alone.
+    expect(found({ evidence: null, features: used("3dnow") })).toEqual({ "3dnow": "mayBeUsed" });
   });
 
   it.each([
