@@ -153,6 +153,7 @@ it("is chosen with a library that is named after it", () => {
 
 describe("of several files for different CPUs", () => {
   it.each([
+    ["SSE's", ["/b/mmseqs-avx2", "/b/mmseqs-sse4.1", "/b/mmseqs-ssse3"], ["/b/mmseqs-tools"]],
     ["MKL's", ["/l/libmkl_avx2.so.2", "/l/libmkl_avx512.so.2"], ["/l/libmkl_core.so.2"]],
     ["MKL's one with one for every CPU", ["/l/libmkl_avx512.so.2"], ["/l/libmkl_def.so.2"]],
     ["ggml's", ["/a/libggml-cpu-haswell.so", "/a/libggml-cpu-sapphirerapids.so"], ["/a/libggml-base.so"]],
