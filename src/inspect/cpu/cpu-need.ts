@@ -56,7 +56,8 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
     if (judged.isCompiledFor(name)) return "compiledFor";
     const family = familyOf(name);
     // Go's libraries choose, whatever the program was compiled for.
-    const isTaken = family !== "other" && active.has(family) && !cpu.asks.includes(goSign);
+    const isFamily = family !== "other" && active.has(family);
+    const isTaken = (isFamily || reached.has(name)) && !cpu.asks.includes(goSign);
     if (own.length > 0) {
       if (isTaken) return judged.isRefuted(name) || isLeftOut(name, reached) ? "mayBeUsed" : "compiledFor";
       return family !== "avx" || judged.mayChooseAvx ? "mayBeUsed" : "compiledFor";

@@ -37,6 +37,8 @@ const afterSse2: ReadonlySet<string> = new Set(["pni", "ssse3", "sse4_1", "sse4_
 
 /** Extensions that compilers take for granted together. */
 export function familyOf(feature: string): Family {
+  // OpenCV's wheel takes SSE3 for granted, and chooses SSE4.
+  if (feature === "pni") return "other";
   if (afterSse2.has(feature)) return "sse4";
   const isAvx = (integers as readonly string[]).includes(feature) || withImplied([feature]).includes("avx");
   return isAvx ? "avx" : "other";

@@ -91,6 +91,8 @@ describe("a feature of a file", () => {
       ...{ aes: "mayBeUsed", avx: "needed", avx2: "compiledFor", bmi2: "compiledFor", sse4_1: "mayBeUsed" },
     });
     expect(features({ ...cpu, start: { needed: {}, reached: ["bmi2"] } }).avx2).toBe("compiledFor");
+    // A start that reaches SSE3 says nothing of SSE4, as in OpenCV's wheel.
+    expect(features({ ...cpu, start: { needed: {}, reached: ["pni"] } }).sse4_1).toBe("mayBeUsed");
   });
 
   it("may be AVX-512 where the starts reach AVX2 and BMI2, and no AVX-512: a static program, whose C library chooses", () => {
