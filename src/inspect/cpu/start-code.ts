@@ -114,9 +114,9 @@ function readStartCode(
   asking: ReadonlyMap<number, number>,
 ): StartCode {
   const needed = new Map<string, string>();
-  const known = new Map<number, ReadonlySet<string>>();
+  const search: Search = { reader, known: new Map(), blocksLeft: mostBlocks };
   for (const { name, address } of starts) {
-    for (const feature of neededBy(address, reader, known, mostCalls))
+    for (const feature of neededBy(address, search, mostCalls))
       if (!needed.has(feature)) needed.set(feature, name);
     if (reader.decoded() > maxDecoded) break;
   }
@@ -129,6 +129,15 @@ function readStartCode(
 
 const mostCalls = 8;
 const mostTurns = 100;
+/** A hostile function can take long to come to rest: so many blocks are looked at in a file. */
+const mostBlocks = 2_000_000;
+
+interface Search {
+  readonly reader: FunctionReader;
+  /** The features that a function needs, by the function's start. */
+  readonly known: Map<number, ReadonlySet<string>>;
+  blocksLeft: number;
+}
 /** A bound on the work: the constructors of the largest library that was seen have less. */
 const maxDecoded = 2 ** 25;
 const maxReached = 2 ** 25;
@@ -143,12 +152,8 @@ interface Block {
 }
 
 /** The features that all paths through a function need. Calls return: a callee that ends the program is no use of it. */
-function neededBy(
-  address: number,
-  reader: FunctionReader,
-  known: Map<number, ReadonlySet<string>>,
-  calls: number,
-): ReadonlySet<string> {
+function neededBy(address: number, search: Search, calls: number): ReadonlySet<string> {
+  const { reader, known } = search;
   const found = known.get(address);
   if (found !== undefined) return found;
   if (calls === 0 || reader.decoded() > maxDecoded) return nothing;
@@ -157,8 +162,8 @@ function neededBy(
   const steps = reader.steps(address);
   if (steps === null || steps.length === 0) return nothing;
   const called = (target: number | null) =>
-    target !== null && reader.isStart(target) ? neededBy(target, reader, known, calls - 1) : nothing;
-  const needed = onAllPaths(address, blocksOf(steps, called));
+    target !== null && reader.isStart(target) ? neededBy(target, search, calls - 1) : nothing;
+  const needed = onAllPaths(address, blocksOf(steps, called), search);
   known.set(address, needed);
   return needed;
 }
@@ -197,11 +202,12 @@ function blocksOf(
 }
 
 /** Meets over all paths, from the ends backwards, until nothing changes. null stands for a path without an end. */
-function onAllPaths(entry: number, blocks: ReadonlyMap<number, Block>): ReadonlySet<string> {
+function onAllPaths(entry: number, blocks: ReadonlyMap<number, Block>, search: Search): ReadonlySet<string> {
   const values = new Map<number, ReadonlySet<string> | null>();
   const order = [...blocks].reverse();
   let isChanged = true;
-  for (let turns = 0; isChanged && turns < mostTurns; turns++) {
+  for (let turns = 0; isChanged && turns < mostTurns && search.blocksLeft > 0; turns++) {
+    search.blocksLeft -= blocks.size;
     isChanged = false;
     for (const [start, { features, next, leaves }] of order) {
       let met: ReadonlySet<string> | null = leaves ? nothing : null;
