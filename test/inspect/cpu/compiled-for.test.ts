@@ -7,9 +7,9 @@ import { findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
 import { inspectFile } from "../../../src/inspect/inspect-file.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
-import { whyNoGcc } from "../../support/programs.ts";
+import { whyNoGcc, whyNot } from "../../support/programs.ts";
 
-const whyNot = process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU";
+const whyNoX86 = process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU";
 
 /** Functions as programs have them, and one question to the CPU. */
 const functions = Array.from(
@@ -34,9 +34,9 @@ int main(int argc, char **argv) {
 }
 `;
 
-async function needOf(source: string, options: readonly string[]) {
+async function needOf(source: string, options: readonly string[], compiler = "gcc") {
   const cwd = makeFolder({ "a.c": source });
-  execFileSync("gcc", ["-O2", "a.c", "-o", "a.out", ...options], { cwd });
+  execFileSync(compiler, ["-O2", "a.c", "-o", "a.out", ...options], { cwd });
   const file = await inspectFile(memorySource(readFileSync(join(cwd, "a.out"))), false);
   if (file?.cpu == null) throw new Error("no code");
   const neededLevel = file.program?.neededLevel ?? null;
@@ -45,7 +45,7 @@ async function needOf(source: string, options: readonly string[]) {
 
 const v3 = ["avx", "bmi1", "bmi2"];
 
-describe("a file that asks the CPU", needs(whyNot), () => {
+describe("a file that asks the CPU", needs(whyNoX86), () => {
   it.each([
     ["a library", ["-shared", "-fPIC"], functions + asking],
     ["a program", [], functions + asking + main],
@@ -71,7 +71,7 @@ double any(const double *a, long n) { return asks() ? fast(a, n) : 0; }
   });
 });
 
-describe("code that runs in any case", needs(whyNot), () => {
+describe("code that runs in any case", needs(whyNoX86), () => {
   const filling = `${asking}
 double table[64];
 __attribute__((constructor)) void fill(void) {
@@ -101,7 +101,7 @@ int main(int argc, char **argv) { return half(argc) > 99; }
   });
 });
 
-it("is needed where Go's runtime refuses to start", needs(whyNot), async () => {
+it("is needed where Go's runtime refuses to start", needs(whyNoX86), async () => {
   const sentence = "This program can only be run on AMD64 processors with v3 microarchitecture support.";
   const source = `const char refusal[] = "${sentence}";
 __attribute__((section(".gopclntab"))) const char table[] = "x";
@@ -112,10 +112,31 @@ int f(void) { return refusal[0] + table[0]; }
   expect(found).toMatchObject({ avx2: "needed", bmi2: "needed", avx512f: "mayBeUsed" });
 });
 
-it("is never PREFETCHW, which older CPUs take for a hint", needs(whyNot), async () => {
+it("is never PREFETCHW, which older CPUs take for a hint", needs(whyNoX86), async () => {
   const found = await needOf('void f(char *a) { __asm__("prefetchw %0" : : "m"(*a)); }', [
     "-shared",
     "-fPIC",
   ]);
   expect(found).toEqual({ "3dnowprefetch": "mayBeUsed" });
+});
+
+const whyNoArm = whyNot("aarch64-linux-gnu-gcc", ["--version"], {
+  install: "apt-get install gcc-aarch64-linux-gnu",
+});
+
+describe("a file for AArch64 that asks", needs(whyNoArm), () => {
+  const source = `#include <stdatomic.h>
+#include <sys/auxv.h>
+atomic_int x[20];
+unsigned long asks(void) { return getauxval(AT_HWCAP); }
+${Array.from({ length: 9 }, (_, index) => `int f${index}(void) { return atomic_fetch_add(&x[${index}], 1); }`).join("\n")}
+`;
+  const built = (march: string) =>
+    needOf(source, ["-shared", "-fPIC", `-march=${march}`], "aarch64-linux-gnu-gcc");
+
+  it("was compiled for LSE where LSE stands in its functions", async () =>
+    expect((await built("armv8.1-a")).atomics).toBe("compiledFor"));
+
+  it("chooses LSE where the helpers of gcc have LSE beside exclusive loads and stores", async () =>
+    expect((await built("armv8-a")).atomics).toBe("mayBeUsed"));
 });
