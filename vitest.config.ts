@@ -12,6 +12,7 @@ const longUnit = [
   "test/hardware/cpu-compilers.test.ts",
   "test/hostile/memory.test.ts",
   "test/inspect/amd/llvm.test.ts",
+  "test/inspect/cpu/wild.test.ts",
   "test/inspect/nvidia/compilers.test.ts",
   "test/inspect/nvidia/helper-code.test.ts",
   "test/inspect/image/bombs.test.ts",

@@ -8,8 +8,11 @@ import { type CodePattern, placesOf, searchCode } from "./code-search.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
-import { answeringExports, importedFunctions } from "./cpu/asking-links.ts";
+import { answeringExports, askingFunctions, importedFunctions } from "./cpu/asking-links.ts";
+import { readFunctionRanges } from "./cpu/function-ranges.ts";
+import { goDemands, goSign } from "./cpu/go-runtime.ts";
 import { codeRegions } from "./cpu/regions.ts";
+import { startCodeOf } from "./cpu/start-code.ts";
 import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, isGpuMachine, readElf } from "./elf/elf.ts";
@@ -133,21 +136,35 @@ function syclCode({ sections }: Elf): FileInspection["sycl"] {
 }
 
 async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
-  const found = await decodeCode(source, elf);
+  const functions = readFunctionRanges(source, elf);
+  const found = await decodeCode(source, elf, functions);
   if (found === null) return null;
   const { code, asksIn } = found;
-  const asks = [...new Set([...code.asks, ...readDispatchSigns(source, elf)])].sort();
+  const go = goDemands(source, elf);
+  const signs = [...readDispatchSigns(source, elf), ...(go === null ? [] : [goSign])];
+  const asks = [...new Set([...code.asks, ...signs])].sort();
   const hasFeatures = Object.values(code.features).some(({ instructions }) => instructions > 0);
+  const asking = askingFunctions(source, elf, functions, asksIn);
+  const start =
+    elf.machine === elfMachine.x86_64 && hasFeatures ? startCodeOf(source, elf, functions, asking) : null;
   return {
     ...code,
     asks,
-    answersBy: answeringExports(source, elf, asksIn),
+    ...(go === null
+      ? { start }
+      : // Go's compiler writes SSE beside AVX, so that encodings say nothing.
+        { evidence: null, start: { needed: { ...start?.needed, ...go }, reached: [] } }),
+    answersBy: answeringExports(source, elf, functions, asking),
     calls: asks.length === 0 && hasFeatures ? importedFunctions(source, elf) : [],
   };
 }
 
-async function decodeCode(source: ByteSource, elf: Elf): Promise<X86Code | null> {
-  const regions = () => codeRegions(source, elf);
+async function decodeCode(
+  source: ByteSource,
+  elf: Elf,
+  functions: ReturnType<typeof readFunctionRanges>,
+): Promise<X86Code | null> {
+  const regions = () => codeRegions(elf, functions);
   if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions(), 64);
   if (elf.machine === elfMachine.x86) return readX86Code(source, regions(), 32);
   if (elf.machine !== elfMachine.aarch64) return null;

@@ -1,7 +1,7 @@
 /** Puts the findings of an image together: the JSON of `imgmatch inspect --json`. */
 
 import { amdOf, type ImageAmd } from "./amd/amd-libraries.ts";
-import { variantsAmong } from "./cpu/dispatch.ts";
+import { isNamedForCpu, variantsAmong } from "./cpu/dispatch.ts";
 import { asksThrough, cpuOf, findCpuNeed, type ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import { driverFiles } from "./nvidia/driver-files.ts";
@@ -48,7 +48,8 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   const throughOf = asksThrough(found.files.map(({ inspection }) => inspection));
   const files = found.files.map(({ path, layer, inspection }): InspectedFile => {
     const { cpu, program, checksums } = inspection;
-    const isVariant = variants.has(path);
+    const isPlugIn = isNamedForCpu(path) && (cpu?.asks.length ?? 0) > 0;
+    const isVariant = variants.has(path) || isPlugIn;
     const neededLevel = program?.neededLevel ?? null;
     const answer = cpu && findCpuNeed({ cpu, isVariant, neededLevel, through: throughOf(inspection) });
     return { path, layer, ...inspection, answer, package: packageOf(path, checksums) };

@@ -3,7 +3,7 @@
 import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { type Elf, type ElfSegment, executableSegment, segmentType } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
-import { readFunctionRanges } from "./function-ranges.ts";
+import type { readFunctionRanges } from "./function-ranges.ts";
 import { blockBytes, type Place } from "./regions.ts";
 
 /** `av_get_cpu_flags` of libavutil is two calls away from its `cpuid`. */
@@ -13,23 +13,26 @@ const mostCalls = 3;
 const mostAnswers = 1000;
 const mostImports = 20_000;
 
+type Functions = ReturnType<typeof readFunctionRanges>;
+
 /**
- * The exported functions of a library that reach one of these places by at most three direct calls, sorted. A place outside known functions,
- * as hand-written assembly has, stands for the whole block around it.
+ * The functions that reach one of these places by at most three direct calls, by their starts, with the number of calls. A place outside
+ * known functions, as hand-written assembly has, stands for the whole block around it, which has a negative number.
  */
-export function answeringExports(source: ByteSource, elf: Elf, asksIn: readonly Place[]): readonly string[] {
+export function askingFunctions(
+  source: ByteSource,
+  elf: Elf,
+  functions: Functions,
+  asksIn: readonly Place[],
+): ReadonlyMap<number, number> {
   const code = elf.segments.filter(
     ({ type, flags }) => type === segmentType.load && (flags & executableSegment) !== 0,
   );
-  const exported = new Map<number, number>();
-  for (const { type, address, nameAt, isImport } of readSymbols(source, elf, "dynamicSymbols"))
-    if (!isImport && type === symbolType.function) exported.set(address, nameAt);
-  if (asksIn.length === 0 || exported.size === 0) return [];
-  const blockAt = blocksOf(readFunctionRanges(source, elf));
-  const asking = new Set<number>();
+  const blockAt = blocksOf(functions);
+  const asking = new Map<number, number>();
   let reached = new Set(asksIn.flatMap(({ offset }) => addressesOf(code, offset).map(blockAt)));
   for (let calls = 0; calls <= mostCalls && reached.size > 0; calls++) {
-    for (const block of reached) asking.add(block);
+    for (const block of reached) asking.set(block, calls);
     if (calls === mostCalls) break;
     const next = new Set<number>();
     // Most calls are told from those that count without a look for the function around them.
@@ -42,11 +45,24 @@ export function answeringExports(source: ByteSource, elf: Elf, asksIn: readonly 
       });
     reached = next;
   }
+  return asking;
+}
+
+/** The names of exported functions among those that ask, sorted. */
+export function answeringExports(
+  source: ByteSource,
+  elf: Elf,
+  functions: Functions,
+  asking: ReadonlyMap<number, number>,
+): readonly string[] {
+  if (asking.size === 0) return [];
+  const blockAt = blocksOf(functions);
   const names = symbolNames(source, elf, "dynamicSymbols");
-  const found = [...exported].flatMap(([address, nameAt]) =>
-    asking.has(blockAt(address)) ? [names.text(nameAt)] : [],
-  );
-  return [...new Set(found)].sort().slice(0, mostAnswers);
+  const found = new Set<string>();
+  for (const { type, address, nameAt, isImport } of readSymbols(source, elf, "dynamicSymbols"))
+    if (!isImport && type === symbolType.function && asking.has(blockAt(address)))
+      found.add(names.text(nameAt));
+  return [...found].sort().slice(0, mostAnswers);
 }
 
 /** The functions that a file imports, sorted. */
@@ -70,7 +86,7 @@ function addressesOf(segments: readonly ElfSegment[], offset: number): readonly 
 }
 
 /** Names the function around an address by its start. Outside functions a block has a negative number. */
-function blocksOf(functions: ReturnType<typeof readFunctionRanges>): (address: number) => number {
+function blocksOf(functions: Functions): (address: number) => number {
   return (address) => {
     const after = functions.firstFrom(address + 1);
     const start = functions.addressAt(after - 1);

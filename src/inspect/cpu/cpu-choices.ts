@@ -3,6 +3,7 @@
 import { neverNeededFeatures, withImplied, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { CpuCode } from "./cpu-code.ts";
+import { findCpuNeed } from "./cpu-need.ts";
 import { variantFamilies } from "./dispatch.ts";
 
 export interface CpuChoice {
@@ -85,11 +86,16 @@ function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): read
   );
   const named = findMarch(name) ?? findMarch(otherNames[name] ?? "");
   const ofName = new Set(named?.features);
-  const isHeld = named !== null && (cpu?.asks ?? []).length > 0;
+  const asks = (cpu?.asks ?? []).length > 0;
+  // What a file chooses by itself says nothing of the CPU that it is for: mmseqs-sse3 has zstd with BMI2. Code of Arm is not judged so far.
+  const alone =
+    cpu?.start == null ? null : findCpuNeed({ cpu, isVariant: false, neededLevel, through: [] }).features;
+  const isCounted = (feature: string) =>
+    !asks || (named === null ? alone?.[feature] !== "mayBeUsed" : ofName.has(feature));
   const enforced = [neededLevel, path.includes("/glibc-hwcaps/") ? name : null].flatMap(
     (level) => (level === null ? null : findMarch(level))?.features ?? [],
   );
-  const counted = [...(isHeld ? used.filter((feature) => ofName.has(feature)) : used), ...enforced];
+  const counted = [...used.filter(isCounted), ...enforced];
   return withImplied(counted.filter((feature) => !x86Baseline.has(feature)));
 }
 

@@ -1,6 +1,8 @@
 /** The CPU features of a file's instructions, and how sure they are. */
 
 import { compareFirst } from "../../io/collections.ts";
+import type { CodeEvidence } from "./code-evidence.ts";
+import type { StartCode } from "./start-code.ts";
 
 export interface CpuCode {
   readonly architecture: CodeArchitecture;
@@ -8,8 +10,10 @@ export interface CpuCode {
   readonly codeBytes: number;
   /** By Linux name, sorted. Features of every CPU of the architecture are left out. */
   readonly features: Readonly<Record<string, FeatureUse>>;
-  /** The functions with vector instructions; null without such functions, and for Arm. */
-  readonly vectors: VectorFunctions | null;
+  /** null without functions that tell anything, for Arm, and for Go, whose compiler mixes encodings. */
+  readonly evidence: CodeEvidence | null;
+  /** null for Arm, and for code without features. */
+  readonly start: StartCode | null;
   /** Unknown instructions inside functions: code for a newer CPU. */
   readonly unknownInstructions: number;
   /** Instructions and symbols that ask for the CPU's features: `cpuid`, `getauxval`. */
@@ -20,18 +24,9 @@ export interface CpuCode {
   readonly calls: readonly string[];
 }
 
-/** Functions that unwinding data or symbols name: hand-written assembly is mostly not among them. */
-export interface VectorFunctions {
-  readonly functions: number;
-  /** Those without an SSE instruction in its old encoding, which compilers for AVX never write. */
-  readonly vexOnly: number;
-  /** Those with an instruction of SSE3 to SSE4.2 or POPCNT, in its old encoding. */
-  readonly afterSse2: number;
-}
-
-export const withoutLinks = { answersBy: [], calls: [] } as const satisfies Pick<
+export const withoutLinks = { start: null, answersBy: [], calls: [] } as const satisfies Pick<
   CpuCode,
-  "answersBy" | "calls"
+  "start" | "answersBy" | "calls"
 >;
 
 export type CodeArchitecture = "x86_64" | "x86" | "aarch64";

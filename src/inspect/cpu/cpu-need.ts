@@ -6,6 +6,8 @@ import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { compareFirst } from "../../io/collections.ts";
 import { count } from "../tally.ts";
 import type { CpuCode } from "./cpu-code.ts";
+import { goSign } from "./go-runtime.ts";
+import { familyOf, judgeCode } from "./judge-code.ts";
 
 /**
  * `needed` is proved: the loader demands the feature. `compiledFor` is an estimate: all that is known of the file speaks for a build that
@@ -33,23 +35,6 @@ export interface FileWithCode {
   readonly through: readonly string[];
 }
 
-/**
- * A file with such a share of functions that are VEX alone was compiled for AVX, whatever it asks the CPU. Such files have 0.75 and more;
- * files that choose at run time have at most 0.5, and libmvec 0.72.
- */
-const compiledForAvx = 0.85;
-
-/**
- * A file that asks through another library may do so for other reasons: it chooses only where most of its functions have older code.
- * Of 739 files, those that choose have at most 0.72; fewer functions say nothing.
- */
-const mostVexWhereChosen = 0.6;
-const mostAfterSse2WhereChosen = 0.01;
-const fewestFunctions = 24;
-
-/** In a file that is compiled for any of these, the old encoding has them in functions everywhere. */
-const afterSse2: ReadonlySet<string> = new Set(["pni", "ssse3", "sse4_1", "sse4_2", "sse4a", "popcnt"]);
-
 export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCode): CpuNeed {
   const used = Object.entries(cpu.features)
     .filter(([name, { instructions }]) => instructions > 0 && !neverNeededFeatures.has(name))
@@ -60,34 +45,62 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
     ...(exclusive === null ? [] : [`no CPU has ${exclusive.join(" with ")}`]),
     ...(isVariant ? ["one of several files"] : []),
   ];
-  const { functions, vexOnly, afterSse2: users } = cpu.vectors ?? { functions: 0, vexOnly: 0, afterSse2: 0 };
-  const isForAvx = !isVariant && vexOnly >= functions * compiledForAvx && functions > 0;
-  const canBeChosen = (name: string) =>
-    functions >= fewestFunctions &&
-    (afterSse2.has(name)
-      ? users <= functions * mostAfterSse2WhereChosen
-      : vexOnly <= functions * mostVexWhereChosen);
+  const proved = provedOf(cpu, neededLevel, isVariant);
+  const judged = judgeCode(cpu.evidence, used, Object.keys(proved));
+  const reached = new Set(cpu.start?.reached);
+  const active = new Set(
+    [...Object.keys(proved), ...reached, ...used.filter(judged.isCompiledFor)].map(familyOf),
+  );
   const needOf = (name: string): FeatureNeed => {
-    if (own.length > 0) return name === "avx" && isForAvx ? "compiledFor" : "mayBeUsed";
-    return through.length > 0 && canBeChosen(name) ? "mayBeUsed" : "compiledFor";
+    if (isVariant || (exclusive !== null && givenUp.has(name))) return "mayBeUsed";
+    if (judged.isCompiledFor(name)) return "compiledFor";
+    const family = familyOf(name);
+    // Go's libraries choose, whatever the program was compiled for.
+    const isFamily = family !== "other" && active.has(family);
+    const isTaken = (isFamily || reached.has(name)) && !cpu.asks.includes(goSign);
+    if (own.length > 0) {
+      if (isTaken) return judged.isRefuted(name) || isLeftOut(name, reached) ? "mayBeUsed" : "compiledFor";
+      return family !== "avx" || judged.mayChooseAvx ? "mayBeUsed" : "compiledFor";
+    }
+    const isChosen = !isTaken && (givenUp.has(name) || judged.mayChooseThrough(name));
+    return through.length > 0 && isChosen ? "mayBeUsed" : "compiledFor";
   };
   const found = new Map<string, FeatureNeed>(Object.keys(cpu.features).map((name) => [name, "mayBeUsed"]));
   for (const name of used) found.set(name, needOf(name));
-  const enforced = neededLevel === null || isVariant ? [] : (findMarch(neededLevel)?.features ?? []);
-  for (const name of enforced) if (!x86Baseline.has(name)) found.set(name, "needed");
+  for (const name of Object.keys(proved)) found.set(name, "needed");
   return { features: Object.fromEntries([...found].sort(compareFirst)), asks: [...own, ...through] };
 }
 
+/** Starts that reach so much of x86-64-v3 would reach AVX-512 too, if the compiler took AVX-512 for granted. */
+function isLeftOut(name: string, reached: ReadonlySet<string>): boolean {
+  const isV3 = reached.has("avx2") && reached.has("bmi2");
+  return isV3 && name.startsWith("avx512") && ![...reached].some((each) => each.startsWith("avx512"));
+}
+
+/** Features by what demands them. A file of several is loaded only where its features are there. */
+function provedOf(
+  cpu: CpuCode,
+  neededLevel: string | null,
+  isVariant: boolean,
+): Readonly<Record<string, string>> {
+  if (isVariant) return {};
+  const enforced = neededLevel === null ? [] : (findMarch(neededLevel)?.features ?? []);
+  const all = { ...Object.fromEntries(enforced.map((name) => [name, "the loader"])), ...cpu.start?.needed };
+  return Object.fromEntries(
+    Object.entries(all).filter(([name]) => !x86Baseline.has(name) && !neverNeededFeatures.has(name)),
+  );
+}
+
 /**
- * Features that AMD gave up: no later CPU has one of these beside newer features. 3DNow! with the families 15h and 14h, FMA4, XOP and TBM
+ * Features that AMD gave up: no later CPU has one of these beside newer features, and no library that asks takes one for granted. 3DNow! with the families 15h and 14h, FMA4, XOP and TBM
  * with Zen (AMD64 Architecture Programmer's Manual 3, appendix D; 3DNow! Instruction Porting Guide).
  */
-const givenUp = ["3dnow", "3dnowext", "fma4", "tbm", "xop"] as const;
+const givenUp: ReadonlySet<string> = new Set(["3dnow", "3dnowext", "fma4", "tbm", "xop"]);
 
 /** Two of the features that no CPU of the tables has together; null if there are none. */
 function exclusiveFeatures(used: readonly string[]): readonly [string, string] | null {
   const known = new Set(neededFeatures("amd64"));
-  for (const old of givenUp.filter((name) => used.includes(name)))
+  for (const old of used.filter((name) => givenUp.has(name)))
     for (const other of used)
       if (known.has(other) && marchesRunning("amd64", [old, other]).length === 0) return [old, other];
   return null;

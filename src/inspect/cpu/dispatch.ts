@@ -88,7 +88,7 @@ function hasIndirectRelocation(source: ByteSource, elf: Elf, buffer: Uint8Array)
 const loaderFolder = /^(.*\/)?glibc-hwcaps\/([^/]+)\/(.+)$/;
 
 const cpuName =
-  /(^|[-_.])(avx\w*|sse\d?\w*|fma\d?|haswell|sandybridge|ivybridge|piledriver|skylake\w*|cannonlake|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89](?:\.\d)?\w*|x86-64-v[234])(?=[-_.]|$)/i;
+  /(^|[-_.])(avx\w*|s?sse\d?\w*(?:\.\d)?|fma\d?|haswell|sandybridge|ivybridge|piledriver|skylake\w*|cannonlake|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89](?:\.\d)?\w*|x86-64-v[234])(?=[-_.]|$)/i;
 
 /** The word in that place of the name of the file for every CPU. */
 const plainName = /(^|[-_.])(def|default|generic|base|baseline|scalar|x64|x86-64|common)(?=[-_.]|$)/i;
@@ -130,6 +130,12 @@ export function variantFamilies(paths: Iterable<string>): ReadonlyMap<string, re
 export function variantsAmong(paths: Iterable<string>): ReadonlySet<string> {
   const all = [...variantFamilies(paths).values()].flat();
   return new Set(all.flatMap(({ path, isPlain }) => (isPlain ? [] : [path])));
+}
+
+/** A library that is named after a CPU or an extension: `mca_op_avx.so`. One that asks the CPU itself is a plug-in for it. */
+export function isNamedForCpu(path: string): boolean {
+  const file = path.slice(path.lastIndexOf("/") + 1);
+  return /\.so(\.|$)/.test(file) && cpuName.test(file);
 }
 
 interface NamedPlace extends Variant {

@@ -1,6 +1,5 @@
 /** Cuts the executable bytes of a file into regions: functions, gaps between them, and executable bytes outside code sections. */
 
-import type { ByteSource } from "../byte-source.ts";
 import {
   type Elf,
   type ElfSection,
@@ -11,7 +10,7 @@ import {
   segmentType,
   writableSegment,
 } from "../elf/elf.ts";
-import { readFunctionRanges } from "./function-ranges.ts";
+import type { readFunctionRanges } from "./function-ranges.ts";
 
 /** Bytes of the file. */
 export interface Place {
@@ -50,8 +49,10 @@ interface Area extends Loaded {
 }
 
 /** In the order of the file. Each byte is in one region, and a region ends where a function begins. */
-export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion> {
-  const functions = readFunctionRanges(source, elf);
+export function* codeRegions(
+  elf: Elf,
+  functions: ReturnType<typeof readFunctionRanges>,
+): Generator<CodeRegion> {
   for (const area of executableAreas(elf)) {
     const end = area.address + area.size;
     const region = (from: number, to: number, isFunction: boolean): CodeRegion => ({

@@ -1,15 +1,23 @@
 import { describe, expect, it } from "vitest";
+import type { CodeEvidence } from "../../../src/inspect/cpu/code-evidence.ts";
 import { type CpuCode, withoutLinks } from "../../../src/inspect/cpu/cpu-code.ts";
 import { asksThrough, type FileWithCode, findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
-import { variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
+import { isNamedForCpu, variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
 
-const vectors = (vexOnly: number, afterSse2 = 0) => ({ functions: 100, vexOnly, afterSse2 });
+/** 100 functions with vectors, so many of them without SSE's old encoding. */
+const vectors = (newer: number, afterSse2 = 0): CodeEvidence => ({
+  vectors: 100,
+  legacy: 100 - newer,
+  afterSse2,
+  pairs: { avx: { newer, older: 100 - newer, olderRuns: newer > 80 ? 0 : 1 } },
+  spread: {},
+});
 
 const code = (more: Partial<CpuCode> = {}): CpuCode => ({
   architecture: "x86_64",
   codeBytes: 1000,
   features: { avx: { instructions: 9, doubtful: 0 }, fma: { instructions: 3, doubtful: 0 } },
-  vectors: vectors(20),
+  evidence: vectors(20),
   unknownInstructions: 0,
   asks: [],
   ...withoutLinks,
@@ -27,23 +35,25 @@ describe("a feature of a file", () => {
   it("may be used where the file asks first", () =>
     expect(features(code({ asks: ["cpuid"] }))).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" }));
 
-  it("is AVX where nearly all vector functions are compiled for it, whatever the file asks", () => {
-    const asking = (vexOnly: number) => features(code({ asks: ["cpuid"], vectors: vectors(vexOnly) }));
-    expect(asking(85)).toEqual({ avx: "compiledFor", fma: "mayBeUsed" });
-    expect(asking(84).avx).toBe("mayBeUsed");
+  it("is AVX, and what comes with AVX, where nearly all vector functions are compiled for it, whatever the file asks", () => {
+    const asking = (vexOnly: number) => features(code({ asks: ["cpuid"], evidence: vectors(vexOnly) }));
+    expect(asking(85)).toEqual({ avx: "compiledFor", fma: "compiledFor" });
+    expect(asking(75)).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" });
   });
 
   it("may be used where the file asks through another library, and most of its functions have older code", () => {
     const through = ["av_get_cpu_flags of libavutil.so.57"];
     const found = (more: Partial<CpuCode>) =>
       features(code({ features: used("avx2", "sse4_1"), ...more }), { through });
-    expect(found({ vectors: vectors(60, 1) })).toEqual({ avx2: "mayBeUsed", sse4_1: "mayBeUsed" });
-    expect(found({ vectors: vectors(61, 2) })).toEqual({ avx2: "compiledFor", sse4_1: "compiledFor" });
-    expect(found({ vectors: { functions: 23, vexOnly: 0, afterSse2: 0 } })).toEqual({
+    expect(found({ evidence: vectors(60, 0) })).toEqual({ avx2: "mayBeUsed", sse4_1: "mayBeUsed" });
+    expect(found({ evidence: vectors(61, 2) })).toEqual({ avx2: "compiledFor", sse4_1: "compiledFor" });
+    expect(found({ evidence: { ...vectors(0), vectors: 23 } })).toEqual({
       avx2: "compiledFor",
       sse4_1: "compiledFor",
     });
-    expect(found({ vectors: null }).avx2).toBe("compiledFor");
+    expect(found({ evidence: null }).avx2).toBe("compiledFor");
+    // libpostproc has 3DNow! in assembly alone.
+    expect(found({ evidence: null, features: used("3dnow") })).toEqual({ "3dnow": "mayBeUsed" });
   });
 
   it.each([
@@ -73,6 +83,35 @@ describe("a feature of a file", () => {
     const found = features(code({ features: {}, asks: ["cpuid"] }), { neededLevel: "x86-64-v2" });
     const names = ["cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3"];
     expect(found).toEqual(Object.fromEntries(names.map((name) => [name, "needed"])));
+  });
+
+  it("is needed where no path from a start avoids it, and taken for granted where a start reaches it", () => {
+    const cpu = code({ features: used("avx", "avx2", "bmi2", "aes", "sse4_1"), asks: ["cpuid"] });
+    expect(features({ ...cpu, start: { needed: { avx: "a constructor" }, reached: ["avx"] } })).toEqual({
+      ...{ aes: "mayBeUsed", avx: "needed", avx2: "compiledFor", bmi2: "compiledFor", sse4_1: "mayBeUsed" },
+    });
+    expect(features({ ...cpu, start: { needed: {}, reached: ["bmi2"] } }).avx2).toBe("compiledFor");
+    // A start that reaches SSE3 says nothing of SSE4, as in OpenCV's wheel.
+    expect(features({ ...cpu, start: { needed: {}, reached: ["pni"] } }).sse4_1).toBe("mayBeUsed");
+  });
+
+  it("may be AVX-512 where the starts reach AVX2 and BMI2, and no AVX-512: a static program, whose C library chooses", () => {
+    const cpu = code({ features: used("avx512f", "avx2"), asks: ["IFUNC"] });
+    const found = (...reached: readonly string[]) =>
+      features({ ...cpu, start: { needed: {}, reached } }).avx512f;
+    expect(found("avx2", "bmi2")).toBe("mayBeUsed");
+    expect(found("avx2")).toBe("compiledFor");
+    expect(found("avx2", "avx512vl", "bmi2")).toBe("compiledFor");
+  });
+
+  it("may be used where few functions that stand together have the feature", () => {
+    const found = (functions: number, spread: number) => {
+      const evidence = { ...vectors(99), vectors: 1000, spread: { avx512f: { functions, spread } } };
+      return features(code({ asks: ["cpuid"], features: used("avx", "avx512f"), evidence })).avx512f;
+    };
+    expect(found(10, 0.1)).toBe("mayBeUsed");
+    expect(found(11, 0.1)).toBe("compiledFor");
+    expect(found(10, 0.3)).toBe("compiledFor");
   });
 
   it("may be used where the file is one of several", () => {
@@ -105,8 +144,18 @@ describe("the functions by which a file asks", () => {
   it("are none of the C runtime's", () => expect(ask(calling("libc.so.6"))).toEqual([]));
 });
 
+it("is chosen with a library that is named after it", () => {
+  expect(["/l/mca_op_avx.so", "/l/libx-avx512.so.3"].map(isNamedForCpu)).toEqual([true, true]);
+  expect(["/l/libavxtool.so", "/b/mmseqs-avx2", "/l/libx.so"].map(isNamedForCpu)).toEqual([
+    false,
+    false,
+    false,
+  ]);
+});
+
 describe("of several files for different CPUs", () => {
   it.each([
+    ["SSE's", ["/b/mmseqs-avx2", "/b/mmseqs-sse4.1", "/b/mmseqs-ssse3"], ["/b/mmseqs-tools"]],
     ["MKL's", ["/l/libmkl_avx2.so.2", "/l/libmkl_avx512.so.2"], ["/l/libmkl_core.so.2"]],
     ["MKL's one with one for every CPU", ["/l/libmkl_avx512.so.2"], ["/l/libmkl_def.so.2"]],
     ["ggml's", ["/a/libggml-cpu-haswell.so", "/a/libggml-cpu-sapphirerapids.so"], ["/a/libggml-base.so"]],

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findMarch, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
+import { readFunctionRanges } from "../../../src/inspect/cpu/function-ranges.ts";
 import { readDispatchSigns } from "../../../src/inspect/cpu/dispatch.ts";
 import { codeRegions } from "../../../src/inspect/cpu/regions.ts";
 import { readX86Code } from "../../../src/inspect/cpu/x86-code.ts";
@@ -32,7 +33,7 @@ async function codeOf(bytes: Buffer) {
   const elf = readElf(source);
   if (elf === null) throw new Error("no ELF file");
   return {
-    ...(await readX86Code(source, codeRegions(source, elf), 64)).code,
+    ...(await readX86Code(source, codeRegions(elf, readFunctionRanges(source, elf)), 64)).code,
     signs: readDispatchSigns(source, elf),
   };
 }
@@ -49,7 +50,7 @@ describe("code by gcc", needs(whyNot), () => {
     const code = await codeOf(compile(loop, ["-march=haswell"]));
     expect(Object.keys(code.features)).toEqual(expect.arrayContaining(["avx", "fma", "popcnt"]));
     expect(code.features.fma?.instructions).toBeGreaterThan(0);
-    expect(code.vectors?.vexOnly).toBeGreaterThan(0);
+    expect(code.evidence?.pairs.avx).toMatchObject({ older: 0 });
   });
 
   it.each([
@@ -106,7 +107,7 @@ int chosen(void) __attribute__((ifunc("pick")));
     const whole = await codeOf(compile(loop, ["-march=haswell"]));
     const stripped = await codeOf(compile(loop, ["-march=haswell", "-s"]));
     expect(stripped.features).toEqual(whole.features);
-    expect(stripped.vectors).toEqual(whole.vectors);
+    expect(stripped.evidence).toEqual(whole.evidence);
   });
 });
 

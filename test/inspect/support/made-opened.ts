@@ -101,7 +101,7 @@ function inspectionOf(program: MadeProgram): FileInspection {
               ...[...uses].sort().map((name) => [name, { instructions: 3, doubtful: 0 }]),
               ...doubtful.map((name) => [name, { instructions: 0, doubtful: 3 }]),
             ]),
-            vectors: null,
+            evidence: null,
             unknownInstructions: 0,
             asks,
             ...withoutLinks,

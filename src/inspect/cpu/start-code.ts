@@ -1,0 +1,281 @@
+/** Finds the code that runs whenever a file is loaded or started, and the features that every path through this code needs. */
+
+import type { ByteSource } from "../byte-source.ts";
+import { type Elf, type ElfSection, segmentType, writableSegment } from "../elf/elf.ts";
+import { readSymbols, symbolNames } from "../elf/symbols.ts";
+import { u32, u64 } from "../little-endian.ts";
+import type { readFunctionRanges } from "./function-ranges.ts";
+import { type FunctionReader, functionReader, type Step } from "./x86-functions.ts";
+
+export interface StartCode {
+  /** Feature → what demands it: the start from which no path avoids it (`a constructor`, `main`, `PyInit_polars`), or a runtime. */
+  readonly needed: Readonly<Record<string, string>>;
+  /** Features that the starts reach by direct calls without a question to the CPU on the way. Sorted. */
+  readonly reached: readonly string[];
+}
+
+interface Start {
+  readonly name: string;
+  readonly address: number;
+}
+
+/** Python, Node and Java call these when they load a module. */
+const loadCalls = /^(PyInit_\w+|napi_register_module_v\d+|JNI_OnLoad)$/;
+const maxStarts = 20_000;
+
+/** Constructors, functions that a host language calls, and `main`. */
+function startsOf(source: ByteSource, elf: Elf, reader: FunctionReader): readonly Start[] {
+  const constructors = constructorsOf(source, elf).map((address) => ({ name: "a constructor", address }));
+  const names = symbolNames(source, elf, "dynamicSymbols");
+  const modules: Start[] = [];
+  for (const { address, nameAt, isImport } of readSymbols(source, elf, "dynamicSymbols")) {
+    const name = isImport || address === 0 ? "" : names.text(nameAt);
+    if (loadCalls.test(name)) modules.push({ name, address });
+  }
+  const main = mainOf(u64(source.read(24, 8), 0), reader);
+  return [...constructors, ...(main === null ? [] : [{ name: "main", address: main }]), ...modules].slice(
+    0,
+    maxStarts,
+  );
+}
+
+const relocation = { symbol: 1, relative: 8, entry: 24 } as const;
+
+function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
+  const array = elf.sections.find(({ name }) => name === ".init_array");
+  if (array === undefined) return [];
+  const bytes = source.read(array.offset, Math.min(array.size, 8 * maxStarts));
+  const found = new Map<number, number>();
+  for (let at = 0; at + 8 <= bytes.length; at += 8) found.set(array.address + at, u64(bytes, at));
+  const symbols = new Set<number>();
+  for (const section of elf.sections)
+    if (/^\.rela\.(dyn|init_array)$/.test(section.name)) eachRelocation(source, section, found, symbols);
+  let index = 0;
+  if (symbols.size > 0)
+    for (const { address } of readSymbols(source, elf, "dynamicSymbols"))
+      if (symbols.has(index++)) found.set(-index, address);
+  return [...new Set(found.values())].filter((address) => address > 0);
+}
+
+/** Addresses that the loader writes into a table of constructors, or the symbols whose addresses these are. */
+function eachRelocation(
+  source: ByteSource,
+  { offset, size }: ElfSection,
+  found: Map<number, number>,
+  symbols: Set<number>,
+): void {
+  const piece = relocation.entry * 40_000;
+  for (let start = 0; start < size; start += piece) {
+    const bytes = source.read(offset + start, Math.min(piece, size - start));
+    for (let at = 0; at + relocation.entry <= bytes.length; at += relocation.entry) {
+      const type = u32(bytes, at + 8);
+      if (type !== relocation.relative && type !== relocation.symbol) continue;
+      const place = u64(bytes, at);
+      if (!found.has(place)) continue;
+      if (type === relocation.relative) found.set(place, u64(bytes, at + 16));
+      else symbols.add(u32(bytes, at + 12));
+    }
+  }
+}
+
+/** The C runtime's start passes `main` as the first argument, musl's a call later. */
+function mainOf(entry: number, reader: FunctionReader): number | null {
+  const first = reader.steps(entry) ?? [];
+  const called = first.flatMap(({ flow, target }) => (flow === "next" || target === null ? [] : [target]));
+  for (const steps of [first, ...called.slice(0, 2).map((address) => reader.steps(address) ?? [])])
+    for (const { isFirstArgument, takes } of steps)
+      if (isFirstArgument && takes !== null && reader.isStart(takes)) return takes;
+  return null;
+}
+
+const noStart: StartCode = { needed: {}, reached: [] };
+
+/** `asking` is of {@link askingFunctions}. */
+export function startCodeOf(
+  source: ByteSource,
+  elf: Elf,
+  functions: ReturnType<typeof readFunctionRanges>,
+  asking: ReadonlyMap<number, number>,
+): StartCode {
+  const reader = functionReader(source, elf, functions);
+  try {
+    const starts = startsOf(source, elf, reader);
+    return starts.length === 0 ? noStart : readStartCode(elf, starts, reader, asking);
+  } finally {
+    reader.free();
+  }
+}
+
+/** `asking` holds the starts of functions that lead to a question to the CPU, with the number of calls on the way. */
+function readStartCode(
+  elf: Elf,
+  starts: readonly Start[],
+  reader: FunctionReader,
+  asking: ReadonlyMap<number, number>,
+): StartCode {
+  const needed = new Map<string, string>();
+  const search: Search = { reader, known: new Map(), blocksLeft: mostBlocks };
+  for (const { name, address } of starts) {
+    for (const feature of neededBy(address, search, mostCalls))
+      if (!needed.has(feature)) needed.set(feature, name);
+    if (reader.decoded() > maxDecoded) break;
+  }
+  const answers = writtenBy(elf, asking, reader);
+  return {
+    needed: Object.fromEntries([...needed].sort(([a], [b]) => (a < b ? -1 : 1))),
+    reached: reachedFrom(starts, reader, asking, answers),
+  };
+}
+
+const mostCalls = 8;
+const mostTurns = 100;
+/** A hostile function can take long to come to rest: so many blocks are looked at in a file. */
+const mostBlocks = 2_000_000;
+
+interface Search {
+  readonly reader: FunctionReader;
+  /** The features that a function needs, by the function's start. */
+  readonly known: Map<number, ReadonlySet<string>>;
+  blocksLeft: number;
+}
+/** A bound on the work: the constructors of the largest library that was seen have less. */
+const maxDecoded = 2 ** 25;
+const maxReached = 2 ** 25;
+
+const nothing: ReadonlySet<string> = new Set();
+
+interface Block {
+  readonly features: Set<string>;
+  readonly next: readonly number[];
+  /** Some path leaves the function behind this block. */
+  readonly leaves: boolean;
+}
+
+/** The features that all paths through a function need. Calls return: a callee that ends the program is no use of it. */
+function neededBy(address: number, search: Search, calls: number): ReadonlySet<string> {
+  const { reader, known } = search;
+  const found = known.get(address);
+  if (found !== undefined) return found;
+  if (calls === 0 || reader.decoded() > maxDecoded) return nothing;
+  // A function that calls itself does so behind what it needs at first.
+  known.set(address, nothing);
+  const steps = reader.steps(address);
+  if (steps === null || steps.length === 0) return nothing;
+  const called = (target: number | null) =>
+    target !== null && reader.isStart(target) ? neededBy(target, search, calls - 1) : nothing;
+  const needed = onAllPaths(address, blocksOf(steps, called), search);
+  known.set(address, needed);
+  return needed;
+}
+
+function blocksOf(
+  steps: readonly Step[],
+  called: (target: number | null) => ReadonlySet<string>,
+): ReadonlyMap<number, Block> {
+  const places = new Set(steps.map(({ at }) => at));
+  const leaders = new Set<number>();
+  for (const { flow, target, end } of steps) {
+    if (flow !== "branch" && flow !== "jump") continue;
+    leaders.add(end);
+    if (target !== null) leaders.add(target);
+  }
+  const blocks = new Map<number, Block>();
+  let open: { readonly start: number; readonly features: Set<string> } | null = null;
+  const close = (next: readonly number[], leaves: boolean) => {
+    if (open !== null) blocks.set(open.start, { features: open.features, next, leaves });
+    open = null;
+  };
+  for (const { at, end, flow, target, features } of steps) {
+    if (leaders.has(at)) close([at], false);
+    open ??= { start: at, features: new Set() };
+    for (const feature of features) open.features.add(feature);
+    const inside = target !== null && places.has(target) ? [target] : [];
+    // A jump out of the function is a call whose callee returns for this function.
+    if (flow === "call" || (flow === "jump" && inside.length === 0))
+      for (const feature of called(target)) open.features.add(feature);
+    if (flow === "branch") close([end, ...inside], inside.length === 0);
+    else if (flow === "jump") close(inside, inside.length === 0);
+    else if (flow === "end") close([], true);
+  }
+  close([], true);
+  return blocks;
+}
+
+/** Meets over all paths, from the ends backwards, until nothing changes. null stands for a path without an end. */
+function onAllPaths(entry: number, blocks: ReadonlyMap<number, Block>, search: Search): ReadonlySet<string> {
+  const values = new Map<number, ReadonlySet<string> | null>();
+  const order = [...blocks].reverse();
+  let isChanged = true;
+  for (let turns = 0; isChanged && turns < mostTurns && search.blocksLeft > 0; turns++) {
+    search.blocksLeft -= blocks.size;
+    isChanged = false;
+    for (const [start, { features, next, leaves }] of order) {
+      let met: ReadonlySet<string> | null = leaves ? nothing : null;
+      for (const each of next) {
+        const value = blocks.has(each) ? (values.get(each) ?? null) : nothing;
+        met =
+          met === null ? value : value === null ? met : new Set([...met].filter((name) => value.has(name)));
+      }
+      const result = met === null ? null : new Set([...features, ...met]);
+      const before = values.get(start) ?? null;
+      if (result === null ? before !== null : before === null || before.size !== result.size) {
+        values.set(start, result);
+        isChanged = true;
+      }
+    }
+  }
+  return isChanged ? nothing : (values.get(entry) ?? nothing);
+}
+
+/** Fields of a record whose address an asking function takes. */
+const answerBytes = 128;
+
+/** The addresses at which functions that ask leave the answer. */
+function writtenBy(
+  elf: Elf,
+  asking: ReadonlyMap<number, number>,
+  reader: FunctionReader,
+): ReadonlySet<number> {
+  const data = elf.segments.filter(
+    ({ type, flags }) => type === segmentType.load && (flags & writableSegment) !== 0,
+  );
+  // A segment in memory is longer than in the file: .bss.
+  const last = Math.max(0, ...data.map(({ address, size }) => address + size)) + 2 ** 26;
+  const first = Math.min(...data.map(({ address }) => address));
+  const isData = (address: number) => address >= first && address < last;
+  const written = new Set<number>();
+  for (const [address, calls] of asking) {
+    if (calls > 2) continue;
+    for (const { writes, takes } of reader.steps(address) ?? []) {
+      if (writes !== null && isData(writes)) written.add(writes);
+      if (calls > 1 || takes === null || !isData(takes)) continue;
+      for (let at = 0; at < answerBytes; at += 4) written.add(takes + at);
+    }
+  }
+  return written;
+}
+
+function reachedFrom(
+  starts: readonly Start[],
+  reader: FunctionReader,
+  asking: ReadonlyMap<number, number>,
+  answers: ReadonlySet<number>,
+): readonly string[] {
+  const seen = new Set(starts.map(({ address }) => address));
+  const queue = [...seen];
+  const reached = new Set<string>();
+  const from = reader.decoded();
+  for (let address = queue.pop(); address !== undefined; address = queue.pop()) {
+    if ((asking.get(address) ?? 3) <= 2) continue;
+    if (reader.decoded() - from > maxReached) break;
+    const steps = reader.steps(address);
+    if (steps === null || steps.some(({ reads }) => reads !== null && answers.has(reads))) continue;
+    for (const { features, flow, target } of steps) {
+      for (const feature of features) reached.add(feature);
+      if (flow === "next" || target === null || seen.has(target) || !reader.isStart(target)) continue;
+      seen.add(target);
+      queue.push(target);
+    }
+  }
+  return [...reached].sort();
+}

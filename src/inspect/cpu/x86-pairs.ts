@@ -1,0 +1,262 @@
+/**
+ * Finds pairs of encodings in x86 code: where a compiler may use an extension it writes the newer form, and where it may not, the older one.
+ * A function with the newer form was compiled for the extension, a function with the older form alone was not.
+ */
+
+import { Code, Instruction, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
+
+/** By the Linux name of the extension; `avx512f` stands for all of AVX-512. Bit 2n is the newer form, bit 2n+1 the older one. */
+export const pairNames = [
+  ...["avx", "sse4_1", "bmi2", "bmi1", "abm", "movbe", "popcnt", "fma", "avx2", "avx512f"],
+] as const;
+export type PairName =
+  | "avx"
+  | "sse4_1"
+  | "bmi2"
+  | "bmi1"
+  | "abm"
+  | "movbe"
+  | "popcnt"
+  | "fma"
+  | "avx2"
+  | "avx512f";
+
+const bits = new Map(pairNames.map((name, index) => [name, 1 << (2 * index)]));
+export const newer = (name: PairName) => bits.get(name) ?? 0;
+export const older = (name: PairName) => 2 * (bits.get(name) ?? 0);
+
+const newerForms = new Map<Mnemonic, PairName>([
+  ...[Mnemonic.Shlx, Mnemonic.Shrx, Mnemonic.Sarx, Mnemonic.Rorx].map((each) => [each, "bmi2"] as const),
+  ...[Mnemonic.Andn, Mnemonic.Blsr, Mnemonic.Blsi, Mnemonic.Blsmsk].map((each) => [each, "bmi1"] as const),
+  [Mnemonic.Lzcnt, "abm"],
+  [Mnemonic.Movbe, "movbe"],
+  [Mnemonic.Popcnt, "popcnt"],
+  ...[Mnemonic.Pinsrd, Mnemonic.Pinsrq, Mnemonic.Pextrd, Mnemonic.Pextrq].map(
+    (each) => [each, "sse4_1"] as const,
+  ),
+  ...[Mnemonic.Vcvtusi2sd, Mnemonic.Vcvtusi2ss, Mnemonic.Vcvttsd2usi, Mnemonic.Vcvttss2usi].map(
+    (each) => [each, "avx512f"] as const,
+  ),
+]);
+
+const broadcasts = new Set([
+  Mnemonic.Vpbroadcastb,
+  Mnemonic.Vpbroadcastw,
+  Mnemonic.Vpbroadcastd,
+  Mnemonic.Vpbroadcastq,
+]);
+
+/** Instructions by their part in an older form. Those up to {@link lastExamined} end one. */
+const part = {
+  shift: 1,
+  rotate: 2,
+  and: 3,
+  unpack: 4,
+  sum: 5,
+  swap: 6,
+  shuffle: 7,
+  broadcast: 8,
+  constant: 9,
+  not: 20,
+  lea: 21,
+  fromGeneral: 22,
+  product: 23,
+  fromInteger: 24,
+  move: 25,
+} as const;
+export const lastExamined = part.constant;
+
+const M = Mnemonic;
+const parts = new Map<Mnemonic, number>([
+  ...[M.And, M.Test].map((each) => [each, part.and] as const),
+  ...[M.Punpcklqdq, M.Vpunpcklqdq].map((each) => [each, part.unpack] as const),
+  ...[M.Addsd, M.Addss, M.Addps, M.Addpd, M.Subsd, M.Subss, M.Subps, M.Subpd].map(
+    (each) => [each, part.sum] as const,
+  ),
+  ...[M.Vaddsd, M.Vaddss, M.Vaddps, M.Vaddpd, M.Vsubsd, M.Vsubss, M.Vsubps, M.Vsubpd].map(
+    (each) => [each, part.sum] as const,
+  ),
+  [M.Bswap, part.swap],
+  ...[M.Pshufd, M.Vpshufd].map((each) => [each, part.shuffle] as const),
+  [M.Not, part.not],
+  [M.Lea, part.lea],
+  ...[M.Movd, M.Movq, M.Vmovd, M.Vmovq].map((each) => [each, part.fromGeneral] as const),
+  ...[M.Mulsd, M.Mulss, M.Mulps, M.Mulpd, M.Vmulsd, M.Vmulss, M.Vmulps, M.Vmulpd].map(
+    (each) => [each, part.product] as const,
+  ),
+  ...[M.Cvtsi2sd, M.Cvtsi2ss, M.Vcvtsi2sd, M.Vcvtsi2ss].map((each) => [each, part.fromInteger] as const),
+  [M.Mov, part.move],
+]);
+
+const shiftsByCl = new Set(codesNamed(/^(Shl|Shr|Sar)_rm(32|64)_CL$/));
+const rotatesByConstant = new Set(codesNamed(/^(Rol|Ror)_rm(32|64)_imm8$/));
+const constants = new Set(codesNamed(/^(And_(EAX|rm32)_imm32|Mov_r64_imm64)$/));
+
+function codesNamed(pattern: RegExp): readonly number[] {
+  return Object.entries(Code).flatMap(([name, code]) =>
+    pattern.test(name) && typeof code === "number" ? [code] : [],
+  );
+}
+
+/** The part of an instruction's form in older forms, 0 for none. */
+export function partOf(code: number, mnemonic: Mnemonic, isEvex: boolean): number {
+  if (shiftsByCl.has(code)) return part.shift;
+  if (rotatesByConstant.has(code)) return part.rotate;
+  if (constants.has(code)) return part.constant;
+  if (isEvex && broadcasts.has(mnemonic)) return part.broadcast;
+  return parts.get(mnemonic) ?? 0;
+}
+
+/** The pairs whose newer form an instruction is. */
+export function newerFormOf(instruction: Instruction, features: readonly string[], isEvex: boolean): number {
+  const { mnemonic } = instruction;
+  const name = newerForms.get(mnemonic) ?? newerForms.get(withoutV(mnemonic));
+  let bits = name === undefined ? 0 : newer(name);
+  if (mnemonic === M.Bsr) bits |= older("abm");
+  if (features.includes("fma")) bits |= newer("fma");
+  if (broadcasts.has(mnemonic)) {
+    const isGeneral = instruction.op1Kind === OpKind.Register && RegisterExt.isGPR(instruction.op1Register);
+    if (isEvex && isGeneral) bits |= newer("avx512f");
+    else if (features.includes("avx2")) bits |= newer("avx2");
+  }
+  return bits;
+}
+
+/** VPINSRD is AVX's form of PINSRD. */
+function withoutV(mnemonic: Mnemonic): Mnemonic {
+  const name = Mnemonic[mnemonic] ?? "";
+  const plain = name.startsWith("Vp") ? `P${name.slice(2)}` : "";
+  return Mnemonic[plain as keyof typeof Mnemonic] ?? mnemonic;
+}
+
+/** The last instructions in a ring, and their parts: an older form has at most five. */
+export interface History {
+  readonly instructions: readonly Instruction[];
+  readonly parts: Uint8Array;
+  /** The place of the present instruction. */
+  turn: number;
+}
+
+export const historyLength = 8;
+
+export function createHistory(): History {
+  return {
+    instructions: Array.from({ length: historyLength }, () => new Instruction()),
+    parts: new Uint8Array(historyLength),
+    turn: 0,
+  };
+}
+
+/** The nearest of so many instructions before the present one that has a part; null if none has. */
+function nearest({ instructions, parts, turn }: History, count: number, wanted: number): Instruction | null {
+  for (let distance = 1; distance <= count; distance++) {
+    const place = (turn - distance) & (historyLength - 1);
+    if (parts[place] === wanted) return instructions[place] ?? null;
+  }
+  return null;
+}
+
+const isRegister = (instruction: Instruction, operand: number) =>
+  instruction.opCount > operand && instruction.opKind(operand) === OpKind.Register;
+const isWide = (register: Register) => RegisterExt.isGPR32(register) || RegisterExt.isGPR64(register);
+
+/** Every other bit, every other pair of bits: the sum of bits without POPCNT. */
+const evenBits = 0x55555555;
+const evenPairs = 0x33333333;
+
+/** Marks of a function that stand for one of the two constants. */
+export const countMarks = { evenBits: 1 << 30, evenPairs: 1 << 31 } as const;
+
+/** The pairs whose older form ends in the present instruction. */
+export function olderFormOf(history: History, its: number): number {
+  const instruction = history.instructions[history.turn];
+  if (instruction === undefined) return 0;
+  switch (its) {
+    case part.shift:
+    case part.rotate:
+      return isRegister(instruction, 0) ? older("bmi2") : 0;
+    case part.and:
+      return isBitTrick(instruction, nearest(history, 3, part.not), nearest(history, 3, part.lea))
+        ? older("bmi1")
+        : 0;
+    case part.constant:
+      return constantMark(instruction);
+    case part.unpack:
+      return isFromGeneral(nearest(history, 4, part.fromGeneral)) ? older("sse4_1") : 0;
+    case part.sum:
+      return sumForms(instruction, nearest(history, 3, part.product), nearest(history, 2, part.fromInteger));
+    case part.swap: {
+      const load = nearest(history, 2, part.move);
+      const isLoad = load !== null && isRegister(load, 0) && load.op1Kind === OpKind.Memory;
+      return isLoad && load.op0Register === instruction.op0Register ? older("movbe") : 0;
+    }
+    case part.move: {
+      const swap = nearest(history, 1, part.swap);
+      const isStore = instruction.op0Kind === OpKind.Memory && isRegister(instruction, 1);
+      return isStore && swap?.op0Register === instruction.op1Register ? older("movbe") : 0;
+    }
+    case part.shuffle: {
+      const move = instruction.immediate8 === 0 ? nearest(history, 2, part.fromGeneral) : null;
+      return move !== null && (move.mnemonic === M.Movd || move.mnemonic === M.Vmovd) ? older("avx2") : 0;
+    }
+    case part.broadcast:
+      return isFromGeneral(nearest(history, 2, part.fromGeneral)) ? older("avx512f") : 0;
+    default:
+      return 0;
+  }
+}
+
+/** ANDN, or BLSR, BLSI and BLSMSK, in older words. */
+function isBitTrick(and: Instruction, not: Instruction | null, lea: Instruction | null): boolean {
+  if (not !== null && and.mnemonic === M.And && isRegister(not, 0)) {
+    const register = not.op0Register;
+    if (isWide(register) && usesRegister(and, register)) return true;
+  }
+  return lea !== null && isLowestBit(lea, and);
+}
+
+function isFromGeneral(move: Instruction | null): boolean {
+  return move !== null && isRegister(move, 1) && RegisterExt.isGPR(move.op1Register);
+}
+
+/** A product and a sum for FMA, half an unsigned number twice for a conversion. */
+function sumForms(sum: Instruction, product: Instruction | null, converted: Instruction | null): number {
+  const isFused = product !== null && usesRegister(sum, product.op0Register);
+  const end = sum.opCount - 1;
+  const isDoubled =
+    converted !== null &&
+    isRegister(sum, end) &&
+    sum.opRegister(end) === converted.op0Register &&
+    sum.opRegister(end - 1) === converted.op0Register;
+  return (isFused ? older("fma") : 0) | (isDoubled ? older("avx512f") : 0);
+}
+
+export function isSwap(its: number): boolean {
+  return its === part.swap;
+}
+
+export const movePart = part.move;
+
+function usesRegister(instruction: Instruction, register: Register): boolean {
+  for (let operand = 0; operand < instruction.opCount; operand++)
+    if (isRegister(instruction, operand) && instruction.opRegister(operand) === register) return true;
+  return false;
+}
+
+/** `lea r, [s-1]` before an AND of both. */
+function isLowestBit(lea: Instruction, and: Instruction): boolean {
+  if (lea.memoryIndex !== Register.None || !RegisterExt.isGPR64(lea.memoryBase)) return false;
+  if (lea.memoryDisplacement !== -1n && lea.memoryDisplacementU64 !== 0xffff_ffff_ffff_ffffn) return false;
+  const full = RegisterExt.fullRegister;
+  const wanted = [full(lea.op0Register), full(lea.memoryBase)];
+  if (and.opCount !== 2 || !isRegister(and, 0) || !isRegister(and, 1)) return false;
+  const found = [full(and.op0Register), full(and.op1Register)];
+  return wanted.every((register) => found.includes(register));
+}
+
+function constantMark(instruction: Instruction): number {
+  const isLong = instruction.op1Kind === OpKind.Immediate64;
+  // Both halves are the same in the constants of 64 bits.
+  const value = isLong ? Number(instruction.immediate64 & 0xffff_ffffn) : instruction.immediate32;
+  return value === evenBits ? countMarks.evenBits : value === evenPairs ? countMarks.evenPairs : 0;
+}
