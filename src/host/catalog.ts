@@ -11,8 +11,9 @@ import {
   machineTypes,
 } from "../hardware/machine-types.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
+import { byVendor, type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
-import type { CpuFacts, HostFacts } from "./facts.ts";
+import type { CpuFacts, HostFacts, VendorFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "./no-facts.ts";
 
@@ -73,34 +74,39 @@ const oldestKernel = "3.10.0";
 function hostOf(type: MachineType): NamedHost {
   const { name, platform } = type;
   const { cpu, source } = cpuOf(type);
+  const gpus = byVendor((vendor) => cards[vendor](type));
   const facts: HostFacts = {
     ...unknownHost(platform),
     kernel: oldestKernel,
     cpu,
-    ...gpusOf(type),
+    ...(gpus as Pick<HostFacts, GpuVendor>),
     problems: cpu.unknown === undefined ? [] : [incomplete(type, cpu.unknown)],
     sources: {
       "cpu.features": source,
       kernel: "the oldest that runs containers",
-      [type.target === undefined ? "nvidia.gpus" : "amd.gpus"]: "catalogue",
+      ...Object.fromEntries(
+        gpuVendors.filter((each) => gpus[each] !== null).map((each) => [`${each}.gpus`, "catalogue"]),
+      ),
     },
   };
   return { name, facts };
 }
 
-function gpusOf({ gpu: name, compute, target, pci, gpus }: MachineType): Pick<HostFacts, "nvidia" | "amd"> {
-  const each = <Gpu>(make: (index: number) => Gpu) => Array.from({ length: gpus }, (_, index) => make(index));
-  const unknown = ["driver"] as const;
-  if (target !== undefined) {
-    const cards = each((index) => ({ ...unknownAmdGpu(index), name, target, pci, integrated: false }));
-    return { nvidia: null, amd: { driver: null, gpus: cards, unknown } };
-  }
-  const cards = each((index) => ({
-    ...unknownGpu(index),
-    ...{ name, compute: compute ?? null, pci, class: classifyGpu(name) },
-  }));
-  return { nvidia: { ...unknownNvidia, gpus: cards, unknown }, amd: null };
-}
+/** The GPUs of a machine type, if they are the vendor's. No type comes with a driver. */
+const cards: { readonly [V in GpuVendor]: (type: MachineType) => VendorFacts[V] | null } = {
+  nvidia({ gpu: name, compute = null, target, pci, gpus: length }) {
+    if (target !== undefined) return null;
+    const own = { name, compute, pci, class: classifyGpu(name) };
+    const gpus = Array.from({ length }, (_, index) => ({ ...unknownGpu(index), ...own }));
+    return { ...unknownNvidia, gpus, unknown: ["driver"] };
+  },
+  amd({ gpu: name, target, pci, gpus: length }) {
+    if (target === undefined) return null;
+    const own = { name, target, pci, integrated: false };
+    const gpus = Array.from({ length }, (_, index) => ({ ...unknownAmdGpu(index), ...own }));
+    return { driver: null, gpus, unknown: ["driver"] };
+  },
+};
 
 /** Reads a captured CPU as the probe reads it. */
 function cpuOf(type: MachineType): { readonly cpu: CpuFacts; readonly source: string } {

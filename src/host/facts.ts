@@ -8,9 +8,15 @@ export type { GpuClass };
 
 export const factsSchemaVersion = 1;
 
+/** The facts that every vendor's GPUs and drivers have. */
+interface AnySide {
+  readonly driver: string | null;
+  readonly gpus: readonly Pick<GpuFacts, "index" | "uuid" | "name" | "pci" | "bus" | "memoryMiB">[];
+  readonly unknown?: readonly OpenGpuFact[];
+}
+
 /** The facts of a vendor's GPUs and driver. */
-export interface VendorFacts
-  extends Record<GpuVendor, { readonly driver: string | null; readonly gpus: readonly object[] }> {
+export interface VendorFacts extends Record<GpuVendor, AnySide> {
   readonly nvidia: NvidiaFacts;
   readonly amd: AmdFacts;
 }

@@ -21,7 +21,9 @@ import {
   text,
   truth,
   wholeNumber,
+  type Members,
 } from "../io/checks.ts";
+import { byVendor, type GpuVendor } from "../lock/requirement.ts";
 import { compareFirst } from "../io/collections.ts";
 import { fieldsOf, isRecord, readJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
@@ -44,6 +46,7 @@ import {
   type NvidiaFacts,
   type OpenGpuFact,
   openGpuFacts,
+  type VendorFacts,
 } from "./facts.ts";
 import { unknownUse } from "./no-facts.ts";
 import { withStateProblems } from "./nvidia/broken-states.ts";
@@ -221,13 +224,20 @@ const hostFacts: Check<HostFacts> = (value, report) => {
   return anyHostFacts(value, report);
 };
 
+const known: { readonly [V in GpuVendor]: Check<VendorFacts[V]> } = { nvidia: knownNvidia, amd: knownAmd };
+
+function checkSide<Vendor extends GpuVendor>(vendor: Vendor) {
+  return ifPresent(optional(withOpen<VendorFacts[Vendor]>(known[vendor])));
+}
+
+const ofVendors = byVendor(checkSide) as Pick<Members<HostFacts>, GpuVendor>;
+
 const anyHostFacts: Check<HostFacts> = exactly({
   schemaVersion: schemaVersion(factsSchemaVersion),
   platform: fact("platform"),
   kernel: optional(fact("kernel")),
   cpu: (value, report) => cpu(value ?? {}, report),
-  nvidia: ifPresent(optional(withOpen(knownNvidia))),
-  amd: ifPresent(optional(withOpen(knownAmd))),
+  ...ofVendors,
   runtime: optional(
     exactly<HostFacts["runtime"]>({
       nvidia: optional(oneOf(...containerGpus)),

@@ -1,12 +1,13 @@
 /** Joins what several sources report of a node's GPUs. One source fills the gaps of another; a fact on which two disagree is unknown. */
 
 import { parseVersion } from "../../hardware/driver-version.ts";
+import { type GpuVendor, vendorNames } from "../../lock/requirement.ts";
 import {
-  type AmdFacts,
   type HostProblem,
   type NvidiaFacts,
   type OpenGpuFact,
   openGpuFacts,
+  type VendorFacts,
 } from "../facts.ts";
 import { sourcesDisagree } from "../host-problems.ts";
 import { unknownNvidia } from "../no-facts.ts";
@@ -35,37 +36,32 @@ export interface Joined<Facts> extends Omit<GpuReport<Facts>, "counted"> {
   readonly sources: Readonly<Partial<Record<OpenGpuFact, string>>>;
 }
 
-interface Vendor<Facts> {
-  readonly name: string;
+interface Side<Facts> {
   /** `9.0`, `gfx942`; null where it is not known. */
   readonly kindsOf: (facts: Facts) => readonly (string | null)[];
   /** Joins the driver of one source and the GPUs of another. */
   readonly compose: (driver: Facts | null, gpus: Facts | null, open: Pick<NvidiaFacts, "unknown">) => Facts;
 }
 
-const nvidia: Vendor<NvidiaFacts> = {
-  name: "NVIDIA",
-  kindsOf: ({ gpus }) => gpus.map(({ compute }) => compute),
-  compose(from, gpus, open) {
-    const { unknown: _, ...told } = from ?? unknownNvidia;
-    return { ...told, gpus: gpus?.gpus ?? [], ...open };
+const sides: { readonly [V in GpuVendor]: Side<VendorFacts[V]> } = {
+  nvidia: {
+    kindsOf: ({ gpus }) => gpus.map(({ compute }) => compute),
+    compose(from, gpus, open) {
+      const { unknown: _, ...told } = from ?? unknownNvidia;
+      return { ...told, gpus: gpus?.gpus ?? [], ...open };
+    },
+  },
+  amd: {
+    kindsOf: ({ gpus }) => gpus.map(({ target }) => target),
+    compose: (from, gpus, open) => ({ driver: from?.driver ?? null, gpus: gpus?.gpus ?? [], ...open }),
   },
 };
 
-const amd: Vendor<AmdFacts> = {
-  name: "AMD",
-  kindsOf: ({ gpus }) => gpus.map(({ target }) => target),
-  compose: (from, gpus, open) => ({ driver: from?.driver ?? null, gpus: gpus?.gpus ?? [], ...open }),
-};
-
-export const joinNvidia = (reports: readonly NamedReport<NvidiaFacts>[]) => join(reports, nvidia);
-export const joinAmd = (reports: readonly NamedReport<AmdFacts>[]) => join(reports, amd);
-
 /** @param reports the best first */
-function join<Facts extends NvidiaFacts | AmdFacts>(
-  reports: readonly NamedReport<Facts>[],
-  vendor: Vendor<Facts>,
-): Joined<Facts> {
+export function joinReports<Vendor extends GpuVendor>(
+  vendor: Vendor,
+  reports: readonly NamedReport<VendorFacts[Vendor]>[],
+): Joined<VendorFacts[Vendor]> {
   const known = reports.filter(({ facts }) => facts !== undefined);
   const open = reports.flatMap((report) => report.open);
   if (known.length === 0) return { facts: undefined, open, problems: [], sources: {} };
@@ -79,7 +75,7 @@ function join<Facts extends NvidiaFacts | AmdFacts>(
   const isIncomplete = unknown.length > 0 && problems.length === 0;
   const used = [...new Set([from.driver, from.gpus])].flatMap((source) => source?.open ?? []);
   return {
-    facts: vendor.compose(
+    facts: sides[vendor].compose(
       from.driver?.facts ?? null,
       from.gpus?.facts ?? null,
       unknown.length > 0 ? { unknown } : {},
@@ -93,12 +89,13 @@ function join<Facts extends NvidiaFacts | AmdFacts>(
 }
 
 /** The report whose fact counts; null if none tells it, or two disagree. */
-function answer<Facts extends NvidiaFacts | AmdFacts>(
+function answer<Vendor extends GpuVendor>(
   fact: OpenGpuFact,
-  reports: readonly NamedReport<Facts>[],
-  { name, kindsOf }: Vendor<Facts>,
+  reports: readonly NamedReport<VendorFacts[Vendor]>[],
+  vendor: Vendor,
 ) {
-  const kinds = ({ facts }: NamedReport<Facts>) => (facts == null ? [] : kindsOf(facts));
+  type Report = NamedReport<VendorFacts[Vendor]>;
+  const kinds = ({ facts }: Report) => (facts == null ? [] : sides[vendor].kindsOf(facts));
   const speakers = reports.filter(({ facts }) => facts?.unknown?.includes(fact) !== true);
   const whole = speakers.find((each) => fact === "driver" || !kinds(each).includes(null));
   const from = whole ?? speakers[0] ?? null;
@@ -107,12 +104,16 @@ function answer<Facts extends NvidiaFacts | AmdFacts>(
     if (fact === "driver") return !isSameVersion(from.facts?.driver ?? null, other.facts?.driver ?? null);
     return !areSameKinds(kinds(from), kinds(other), from.counted && other.counted);
   });
-  const words = (source: NamedReport<Facts>) =>
+  const words = (source: Report) =>
     `${source.source} say ${fact === "driver" ? (source.facts?.driver ?? "none") : kindWords(kinds(source))}`;
   return {
     from: others.every(({ labelled }) => from.exact && labelled) ? from : null,
     problems: others.map((other) =>
-      sourcesDisagree(`${name} ${fact === "driver" ? "driver" : "GPUs"}`, words(from), words(other)),
+      sourcesDisagree(
+        `${vendorNames[vendor]} ${fact === "driver" ? "driver" : "GPUs"}`,
+        words(from),
+        words(other),
+      ),
     ),
   };
 }

@@ -7,7 +7,9 @@ import {
   type HostFacts,
   type HostProblem,
   type NvidiaFacts,
+  type VendorFacts,
 } from "../facts.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { labelsOpen, sourcesDisagree } from "../host-problems.ts";
 import { amdFromLabels } from "./amd-labels.ts";
 import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
@@ -15,7 +17,7 @@ import { cpuFromLabels } from "./cpu-labels.ts";
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
 import { withStateProblems } from "../nvidia/broken-states.ts";
-import { type Joined, joinAmd, joinNvidia, type NamedReport } from "./join-sources.ts";
+import { type Joined, joinReports, type NamedReport } from "./join-sources.ts";
 import { isMigInvalid, nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
 import { slicedNode } from "./resource-slices.ts";
 import { amdFromPci, amdFromSlices } from "./amd-slices.ts";
@@ -31,19 +33,19 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   const labels = { ...node.features?.labels, ...node.labels };
   const own = await readOwnLabels(labels);
   const host = hostOf({ ...node, labels }, own);
-  const nvidia = joinNvidia(await nvidiaSources({ ...node, labels }, annotated.facts, own));
-  const amd = joinAmd(amdSources({ ...node, labels }, annotated.facts));
-  const joined = {
-    ...(nvidia.facts === undefined ? {} : { nvidia: nvidia.facts }),
-    ...(amd.facts === undefined ? {} : { amd: amd.facts }),
-  };
+  const found = await Promise.all(
+    gpuVendors.map((vendor) => readSide(vendor, { ...node, labels }, annotated.facts, own)),
+  );
+  const ofGpus = found.flatMap(({ problems }) => problems);
+  const joined = Object.fromEntries(
+    found.flatMap(({ vendor, facts }) => (facts === undefined ? [] : [[vendor, facts]])),
+  ) as Pick<HostFacts, GpuVendor>;
   const { mistake, facts: exact } = annotated;
   if (exact !== null) {
     const [kernel, old] = agreed("kernel", exact.kernel, host.kernel);
-    const problems = [...exact.problems, ...old, ...unlike(exact, host), ...nvidia.problems, ...amd.problems];
+    const problems = [...exact.problems, ...old, ...unlike(exact, host), ...ofGpus];
     return withStateProblems(withinGrammar({ ...exact, kernel, ...joined, problems }));
   }
-  const fix = nvidia.facts?.driver == null ? gpuFix : probeFix;
   return withinGrammar({
     ...host,
     ...joined,
@@ -52,13 +54,15 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
         ? []
         : [labelsOpen(`the annotation ${factsAnnotation} is no facts: ${mistake}`, probeFix)]),
       ...host.problems,
-      ...nvidia.problems,
-      ...amd.problems,
-      ...nvidia.open.map((what) => labelsOpen(what, fix)),
-      ...amd.open.map((what) => labelsOpen(what, amdFix)),
-      ...(nvidia.facts == null ? [] : [labelsOpen(neverLabelled, probeFix)]),
+      ...ofGpus,
+      ...found.flatMap(({ vendor, facts, open }) =>
+        open.map((what) => labelsOpen(what, sides[vendor].fix(facts?.driver ?? null))),
+      ),
+      ...found.flatMap(({ vendor, facts }) =>
+        facts == null ? [] : sides[vendor].neverLabelled.map((what) => labelsOpen(what, probeFix)),
+      ),
     ],
-    sources: { ...host.sources, ...sourcesOf("nvidia", nvidia), ...sourcesOf("amd", amd) },
+    sources: Object.assign({}, host.sources, ...found.map(sourcesOf)),
   });
 }
 
@@ -117,7 +121,10 @@ async function nvidiaSources(
   ];
 }
 
-function amdSources(node: KubernetesNode, exact: HostFacts | null): readonly NamedReport<AmdFacts>[] {
+async function amdSources(
+  node: KubernetesNode,
+  exact: HostFacts | null,
+): Promise<readonly NamedReport<AmdFacts>[]> {
   const sliced = slicedNode(node.slices, "gpu.amd.com");
   return [
     { ...annotation, facts: exact?.amd, exact: true, counted: true, open: [] },
@@ -127,10 +134,45 @@ function amdSources(node: KubernetesNode, exact: HostFacts | null): readonly Nam
   ];
 }
 
-function sourcesOf(
-  vendor: string,
-  { sources }: Pick<Joined<unknown>, "sources">,
-): Readonly<Record<string, string>> {
+/** A vendor's side of a node: what reports it, the cure for what is open, and what no label tells. */
+const sides: {
+  readonly [V in GpuVendor]: {
+    readonly read: (
+      node: KubernetesNode,
+      exact: HostFacts | null,
+      own: OwnLabels | null,
+    ) => Promise<readonly NamedReport<VendorFacts[V]>[]>;
+    readonly fix: (driver: string | null) => string;
+    readonly neverLabelled: readonly string[];
+  };
+} = {
+  nvidia: {
+    read: nvidiaSources,
+    fix: (driver) => (driver === null ? `run GPU Feature Discovery on the node, or ${probeFix}` : probeFix),
+    neverLabelled: [
+      "no label tells whether the driver works now, its kernel module's kind and library, or the container runtime's NVIDIA support",
+    ],
+  },
+  amd: {
+    read: amdSources,
+    fix: () => `run AMD's node labeller on the node, or ${probeFix}`,
+    neverLabelled: [],
+  },
+};
+
+async function readSide<Vendor extends GpuVendor>(
+  vendor: Vendor,
+  node: KubernetesNode,
+  exact: HostFacts | null,
+  own: OwnLabels | null,
+) {
+  return { vendor, ...joinReports(vendor, await sides[vendor].read(node, exact, own)) };
+}
+
+function sourcesOf({
+  vendor,
+  sources,
+}: Pick<Joined<unknown>, "sources"> & { readonly vendor: GpuVendor }): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(sources).map(([fact, source]) => [`${vendor}.${fact}`, source]));
 }
 
@@ -168,10 +210,6 @@ function word(text: string | undefined): string | null {
 const architectureFix =
   "pass the whole Node (kubectl get node NAME -o json), or add the label kubernetes.io/arch";
 const probeFix = "run imgmatch probe --json on the node and pass its output";
-const gpuFix = `run GPU Feature Discovery on the node, or ${probeFix}`;
-const amdFix = `run AMD's node labeller on the node, or ${probeFix}`;
-const neverLabelled =
-  "no label tells whether the driver works now, its kernel module's kind and library, or the container runtime's NVIDIA support";
 
 function cpuProblems(
   { features, unknown = [] }: HostFacts["cpu"],

@@ -42,14 +42,17 @@ function referenceLine({ fleet }: View, image: LockedImage): HTMLElement {
     : copyable(referenceOf(fleet.lock, image));
 }
 
-/** The page tells only of NVIDIA's code so far. */
 const codeFacts: BySide<readonly (readonly [string, string])[]> = {
   nvidia: (cuda) =>
     [cuda, ...(cuda.or ?? [])].flatMap(({ by, code, toolkit, driver }) => [
       [`GPU code${by === undefined ? "" : ` by ${by}`}`, `${code.join(", ")} of CUDA ${toolkit}`] as const,
       ["Driver", driverWords(driver)] as const,
     ]),
-  amd: () => [],
+  amd: (rocm) =>
+    [rocm, ...(rocm.or ?? [])].map(
+      ({ by, code, release }) =>
+        [`GPU code${by === undefined ? "" : ` by ${by}`}`, `${code.join(", ")} of ROCm ${release}`] as const,
+    ),
 };
 
 function needsOf(image: LockedImage): HTMLElement {
