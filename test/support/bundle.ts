@@ -2,6 +2,8 @@
 
 import { join, resolve } from "node:path";
 import { type OutputOptions, rolldown } from "rolldown";
+// @ts-expect-error: the bundler's script has no types
+import { programsAsText } from "../../scripts/bundle-plugins.mjs";
 
 /** Answers where it is: below node_modules, as packages are found above it. `define` replaces words of the sources. */
 export async function bundled(
@@ -27,6 +29,7 @@ async function write(source: string, output: OutputOptions, define = {}): Promis
     input: source,
     platform: "node",
     external: ["iced-x86", /^@pulumi\//],
+    plugins: [programsAsText],
     transform: { define },
   });
   await build.write(output);
