@@ -13,6 +13,10 @@ import { headingOf, summaryOf } from "./summary.ts";
 import { toDoList } from "./to-do-list.ts";
 import { choicesOf } from "./choices.ts";
 
+const key = "imgmatch.scheme";
+const schemes = ["auto", "light", "dark"] as const;
+type Scheme = (typeof schemes)[number];
+
 const app = createApp(unpack(document.getElementById("data")?.textContent ?? "null") as PageData);
 const sections = [
   policySection(app),
@@ -43,10 +47,6 @@ document.body.append(
   ),
   detailDialog(app),
 );
-
-const key = "imgmatch.scheme";
-const schemes = ["auto", "light", "dark"] as const;
-type Scheme = (typeof schemes)[number];
 
 /** Switches between light, dark and the system's colours. */
 function schemeSwitch(): HTMLElement {
