@@ -218,7 +218,10 @@ describe("x86-64", needs(whyNoX86), () => {
 
   it("every feature that a program uses is found", () => {
     for (const { march, features, name } of programs.filter((each) => each.name === "uses")) {
-      const used = march.features.filter((feature) => instructions[feature] !== undefined);
+      // PREFETCHW is harmless on a CPU without it, and no need of a program.
+      const used = march.features.filter(
+        (feature) => instructions[feature] !== undefined && feature !== "3dnowprefetch",
+      );
       expect(features, `${name} ${march.name}`).toEqual(expect.arrayContaining(used));
     }
   });

@@ -85,18 +85,26 @@ function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): read
     instructions > 0 && !neverNeededFeatures.has(feature) && !guarded.has(feature) ? [feature] : [],
   );
   const named = findMarch(name) ?? findMarch(otherNames[name] ?? "");
-  const ofName = new Set(named?.features);
+  const ofName = new Set(named?.features ?? withImplied(used.filter((feature) => isNamed(feature, name))));
   const asks = (cpu?.asks ?? []).length > 0;
   // What a file chooses by itself says nothing of the CPU that it is for: mmseqs-sse3 has zstd with BMI2. Code of Arm is not judged so far.
   const alone =
     cpu?.start == null ? null : findCpuNeed({ cpu, isVariant: false, neededLevel, through: [] }).features;
   const isCounted = (feature: string) =>
-    !asks || (named === null ? alone?.[feature] !== "mayBeUsed" : ofName.has(feature));
+    !asks || ofName.has(feature) || (named === null && alone?.[feature] !== "mayBeUsed");
   const enforced = [neededLevel, path.includes("/glibc-hwcaps/") ? name : null].flatMap(
     (level) => (level === null ? null : findMarch(level))?.features ?? [],
   );
   const counted = [...used.filter(isCounted), ...enforced];
   return withImplied(counted.filter((feature) => !x86Baseline.has(feature)));
+}
+
+/** The feature is the extension in a file's name: `avx2`, `sse4.1`, `avx512` for each of its parts. */
+function isNamed(feature: string, name: string): boolean {
+  const [own, wanted] = [feature, name.toLowerCase()].map((text) => text.replace(/[._]/g, ""));
+  if (own === undefined || wanted === undefined) return false;
+  if (wanted === "avx512" || wanted === "sse4") return own.startsWith(wanted);
+  return own === wanted || (own === "pni" && wanted === "sse3");
 }
 
 /** The marches of llama.cpp's names for variants (ggml/src/CMakeLists.txt, ggml_add_cpu_backend_variant). */
