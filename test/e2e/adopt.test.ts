@@ -111,7 +111,7 @@ describe("An image of libraries that others built", needs(why), () => {
     const adopted = await project.run("adopt", ...tags.map(named), "--tag-pattern", "{bitsandbytes}-*");
     expect(adopted).toMatchObject({ status: 0 });
     expect(adopted.stdout).toContain(
-      "0.50-cu128  linux/amd64  CUDA 12.8  CPU estimated by its files: avx, avx2, fma",
+      "0.50-cu128  linux/amd64  CUDA 12.8  CPU estimated by its files: avx, avx2, f16c, fma",
     );
     const { images } = project.lock();
     expect(images["0.50-cu118"]?.requires.cuda).toMatchObject({
@@ -144,7 +144,7 @@ describe("An image of libraries that others built", needs(why), () => {
       expect(byIndex).toMatchObject({ status: 0, stdout: wanted });
     }
     const json = await project.run("resolve", "--from", named("1"), "--host", host("h100"), "--json");
-    expect(JSON.parse(json.stdout).match.measured).toBe("estimated by its files: avx, avx2, fma");
+    expect(JSON.parse(json.stdout).match.measured).toBe("estimated by its files: avx, avx2, f16c, fma");
     expect(await project.run("verify")).toMatchObject({ status: 0, stdout: "3 images as the lock says\n" });
     const launched = await project.run("launch", "docker", "--gpus", "1", "--host", host("h100"));
     expect(launched.stdout).toContain(`${named("0.50-cu128")}@${digestOf("0.50-cu128")}`);
@@ -169,9 +169,10 @@ describe("An image of libraries that others built", needs(why), () => {
     expect(found.status).toBe(1);
     const [cell] = JSON.parse(found.stdout).cells;
     const lies: { code: string; fix: string }[] = cell.lies;
-    expect(lies.map(({ code }) => code)).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    // A constructor uses AVX, so it is needed.
+    expect(lies.map(({ code }) => code)).toEqual(["AUDIT_CPU_BEYOND_MARCH", "AUDIT_GPU_TARGET_MISSING"]);
     expect(cell.notes).toMatchObject([{ code: "AUDIT_CPU_COMPILED_FOR" }]);
-    expect(lies[0]?.fix).toContain(`imgmatch adopt ${named("0.50-cu128")}`);
+    expect(lies[1]?.fix).toContain(`imgmatch adopt ${named("0.50-cu128")}`);
   });
 
   it("is undecided with code of two majors, until its owner states which is loaded", async () => {

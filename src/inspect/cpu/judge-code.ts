@@ -109,6 +109,8 @@ export function judgeCode(
     total(name) >= notCompiledFor.functions &&
     share(name) <= notCompiledFor.share &&
     pair(name).olderRuns >= notCompiledFor.olderRuns;
+  // bitsandbytes was compiled for AVX2, and has AVX-512 in functions that its callers choose.
+  const isOlderAlone = (name: PairName) => pair(name).newer === 0 && pair(name).older > 0;
   const { vectors = 0, legacy = 0, afterSse2: late = 0 } = evidence ?? {};
   const isClustered = (name: string) =>
     vectors >= clustered.functions &&
@@ -123,7 +125,7 @@ export function judgeCode(
       return (
         isClustered(name) ||
         isRare((name === "fma" ? "avx2" : name) as PairName) ||
-        (name === "avx512f" && isRare("avx2"))
+        (name === "avx512f" && (isRare("avx2") || isOlderAlone("avx512f")))
       );
     },
     mayChooseAvx: share("avx") <= mostVexWhereChosen || pair("avx").newer < fewestVexOfFile,
