@@ -1,7 +1,7 @@
 /** `imgmatch adopt REF…`: write images that others built into a lock. */
 
 import { lockPath } from "../lock/lock.ts";
-import { answerOf, type BySide, sidesOf } from "../lock/requirement.ts";
+import { answerOfSide, type BySide, sidesOf, variantsOf } from "../lock/requirement.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
@@ -32,26 +32,29 @@ export const adopt: Define = (command, run) =>
   ).action(run(adoptCommand));
 
 async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise<ExitCode> {
-  const { adopt: answerOf } = await import("../fleet/adopt.ts");
+  const { adopt: answerOfSide } = await import("../fleet/adopt.ts");
   const progress = progressTo(context);
   const onEvent: AdoptOptions["onEvent"] = (event) => {
     if (event.type !== "copy") return progress.layer(event);
     progress.clear();
     context.err(`copying ${event.from} to ${event.to}\n`);
   };
-  const answer = await answerOf({ ...flags, onEvent }, context).finally(progress.clear);
+  const answer = await answerOfSide({ ...flags, onEvent }, context).finally(progress.clear);
   print(context, flags, answer, () => answer.adopted.flatMap(adoptedLines));
   if (!flags.json) tell([`in ${answer.lock}; next: imgmatch publish, or imgmatch resolve`], context);
   return exitCodes.ok;
 }
 
 const gpuWords: BySide<string> = {
-  nvidia: (cuda) => `CUDA ${[cuda, ...(cuda.or ?? [])].map(({ toolkit }) => toolkit).join(" or ")}`,
+  nvidia: (cuda) =>
+    `CUDA ${variantsOf(cuda)
+      .map(({ toolkit }) => toolkit)
+      .join(" or ")}`,
   amd: ({ release, code }) => `ROCm ${release} (${code.join(" ")})`,
 };
 
 function adoptedLines({ cell, image, notes }: Adoption): readonly string[] {
-  const gpus = sidesOf(image.requires).map((side) => answerOf(gpuWords, side));
+  const gpus = sidesOf(image.requires).map((side) => answerOfSide(gpuWords, side));
   const measured = describeMeasured(image) ?? `stated: ${image.requires.cpu.march}`;
   return [
     `${cell}  ${image.platform}  ${gpus.join("  ") || "CUDA none"}  CPU ${measured}`,

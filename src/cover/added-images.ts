@@ -1,7 +1,7 @@
 /** Adds the cells of `--what-if add:` to a fleet, as a matrix with these values would make them. */
 
 import {
-  answerOf,
+  answerOfSide,
   type CpuRequirement,
   hasGpuCode,
   releaseOf,
@@ -132,7 +132,7 @@ function accelOf(axes: Axes, images: readonly LockedImage[], what: string): Acce
   if (label === undefined) return null;
   const known = images.find((image) => image.axes[axis] === label)?.requires;
   const [side] = known === undefined ? [] : sidesOf(known);
-  const release = side === undefined ? undefined : answerOf(releaseOf, side);
+  const release = side === undefined ? undefined : answerOfSide(releaseOf, side);
   const parsed = {
     cuda: () => parseCudaValue(release ?? label, at),
     accel: () =>

@@ -3,8 +3,9 @@
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { factGrammar } from "./fact-grammar.ts";
-import { type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
+import { byVendor, type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
 import { type HostFacts, type HostProblem, openGpuFacts, type VendorFacts } from "./facts.ts";
+import { sideOfFacts } from "./gpu-side.ts";
 import type { NamedHost } from "./read-hosts.ts";
 import { unknownNvidia } from "./no-facts.ts";
 
@@ -41,12 +42,7 @@ export function completeHosts(
 }
 
 function withoutGpu(facts: HostFacts): HostFacts {
-  return { ...Object.fromEntries(gpuVendors.map((vendor) => [vendor, null])), ...withoutUnknown(facts) };
-}
-
-/** Without the keys whose values are unknown. */
-function withoutUnknown(facts: HostFacts): HostFacts {
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as typeof facts;
+  return { ...facts, ...(byVendor((vendor) => facts[vendor] ?? null) as Pick<HostFacts, GpuVendor>) };
 }
 
 /** The fact that contradicts this driver; null if none does. */
@@ -98,11 +94,11 @@ function openVendor(facts: HostFacts, driver: string): GpuVendor | null {
 }
 
 function isOpen<V extends GpuVendor>(vendor: V, facts: HostFacts): boolean {
-  return drivers[vendor].isOpen(facts[vendor] as VendorFacts[V] | null | undefined);
+  return drivers[vendor].isOpen(sideOfFacts(vendor, facts));
 }
 
 function tell<V extends GpuVendor>(vendor: V, facts: HostFacts, driver: string) {
-  const told = drivers[vendor].tell(facts[vendor] as VendorFacts[V] | null | undefined, driver);
+  const told = drivers[vendor].tell(sideOfFacts(vendor, facts), driver);
   const { unknown = [], ...rest } = told as VendorFacts[GpuVendor];
   const open = unknown.filter((fact) => fact !== "driver");
   return { ...rest, ...(open.length === 0 ? {} : { unknown: open }) };

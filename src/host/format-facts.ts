@@ -4,7 +4,7 @@ import { assertNever } from "../errors.ts";
 import { printable } from "../printable.ts";
 import { type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
 import { describeAmd } from "./amd/describe-amd-facts.ts";
-import { type FactsRow, unknown } from "./facts-row.ts";
+import { type FactsRow, sideOfFacts, unknown } from "./gpu-side.ts";
 import { describeNvidia } from "./nvidia/describe-nvidia-facts.ts";
 import type { CompatMode, ContainerGpus, HostFacts, VendorFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
@@ -88,7 +88,7 @@ const sides: {
 } = { nvidia: describeNvidia, amd: describeAmd };
 
 function describeSide<V extends GpuVendor>(vendor: V, facts: HostFacts): readonly FactsRow[] {
-  return sides[vendor](facts[vendor] as VendorFacts[V] | null | undefined, facts.problems);
+  return sides[vendor](sideOfFacts(vendor, facts), facts.problems);
 }
 
 function row(label: string, text: string): string {

@@ -21,3 +21,13 @@ export interface SideQuestion {
   /** The facts are those of a node, and not of this process. */
   readonly ofNode: boolean;
 }
+
+/** A vendor's part of facts: null without device and driver, undefined when unknown. */
+export function sideOfFacts<Vendor extends GpuVendor>(vendor: Vendor, facts: Pick<HostFacts, GpuVendor>) {
+  return facts[vendor] as VendorFacts[Vendor] | null | undefined;
+}
+
+/** A line about facts for people: its label, and its text. */
+export type FactsRow = readonly [label: string, text: string];
+
+export const unknown = "unknown";

@@ -1,6 +1,7 @@
-/** Finds the GPUs of NVIDIA and AMD in `/sys/bus/pci/devices`, with any driver or none. */
+/** Finds the GPUs of the vendors in `/sys/bus/pci/devices`, with any driver or none. */
 
 import { compareText } from "../io/collections.ts";
+import type { GpuVendor } from "../lock/requirement.ts";
 import { type HostIo, textOf } from "./host-io.ts";
 
 export interface PciGpu {
@@ -15,21 +16,27 @@ export interface PciGpu {
 export const pciPath = "/sys/bus/pci/devices";
 
 /**
- * Vendor → the classes of its GPUs: VGA (0x0300) and 3D controllers (0x0302), not NVSwitch (0x0680), audio (0x0403) or USB (0x0c03). AMD has
- * other display controllers (0x0380, MI210) and processing accelerators (0x1200, MI300X) too (Linux, amdgpu_drv.c, pciidlist).
+ * PCI ids of the vendors, and the classes of their GPUs: VGA (0x0300) and 3D controllers (0x0302), not NVSwitch (0x0680), audio (0x0403) or
+ * USB (0x0c03). AMD has other display controllers (0x0380, MI210) and processing accelerators (0x1200, MI300X) too (Linux, amdgpu_drv.c,
+ * pciidlist).
  */
-const gpuClasses: Readonly<Record<string, RegExp>> = {
-  "10de": /^\s*0x030[02]/i,
-  "1002": /^\s*0x(?:030[02]|0380|1200)/i,
+export const pciVendors: Readonly<Record<GpuVendor, { readonly id: string; readonly classes: RegExp }>> = {
+  nvidia: { id: "10de", classes: /^\s*0x030[02]/i },
+  amd: { id: "1002", classes: /^\s*0x(?:030[02]|0380|1200)/i },
 };
 
+function classesOf(vendor: string): RegExp | undefined {
+  return Object.values(pciVendors).find(({ id }) => id === vendor)?.classes;
+}
+
 export function isGpu(vendor: string, pciClass: string): boolean {
-  return Object.hasOwn(gpuClasses, vendor) && gpuClasses[vendor]?.test(pciClass) === true;
+  return classesOf(vendor)?.test(pciClass) === true;
 }
 
 /**
- * All display controllers of both vendors by PCI address, without virtual functions (`physfn`): a vGPU host keeps those for its machines,
- * and NVML lists none of them, although they bear the card's class and driver (Linux, PCI Express I/O Virtualization; go-nvlib, nvpci).
+ * All display controllers of the vendors by PCI address, without virtual functions (`physfn`). A virtual function has the class and the
+ * driver of the card, but a vGPU host keeps the function for a virtual machine, and NVML does not list the function (Linux, PCI Express I/O
+ * Virtualization; go-nvlib, nvpci).
  */
 export function readPciGpus(io: HostIo): readonly PciGpu[] {
   return io
@@ -41,7 +48,7 @@ export function readPciGpus(io: HostIo): readonly PciGpu[] {
 function readPciGpu(io: HostIo, address: string): readonly PciGpu[] {
   const read = (name: string) => textOf(io, `${pciPath}/${address}/${name}`) ?? "";
   const vendor = hex(read("vendor"), 4) ?? "";
-  if (!Object.hasOwn(gpuClasses, vendor)) return [];
+  if (classesOf(vendor) === undefined) return [];
   if (io.readLink(`${pciPath}/${address}/physfn`) !== null) return [];
   const bus = formatBus(address);
   const device = hex(read("device"), 4);

@@ -9,7 +9,7 @@ import type { SideQuestion, SideReading } from "./gpu-side.ts";
 import { type HostIo, textOf } from "./host-io.ts";
 import { withStateProblems } from "./nvidia/broken-states.ts";
 import { readNvidiaSide } from "./nvidia/nvidia-side.ts";
-import { readPciGpus } from "./pci.ts";
+import { pciVendors, readPciGpus } from "./pci.ts";
 
 export interface ProbeOptions {
   /** Visible GPUs: `0,2`, uuids, `all`. Replaces the environment's `…_VISIBLE_DEVICES`. */
@@ -53,22 +53,17 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
   };
 }
 
-/** The vendors' PCI ids and readers. */
-const vendors: {
-  readonly [V in GpuVendor]: {
-    readonly pci: string;
-    readonly read: (io: HostIo, question: SideQuestion) => Promise<SideReading<V>>;
-  };
-} = { nvidia: { pci: "10de", read: readNvidiaSide }, amd: { pci: "1002", read: readAmdSide } };
+const readers: {
+  readonly [V in GpuVendor]: (io: HostIo, question: SideQuestion) => Promise<SideReading<V>>;
+} = { nvidia: readNvidiaSide, amd: readAmdSide };
 
 async function readSides(io: HostIo, { gpus, ofNode = false }: ProbeOptions) {
   const found = readPciGpus(io);
   const sides: { readonly vendor: GpuVendor; readonly reading: SideReading }[] = [];
   for (const vendor of gpuVendors) {
-    const { pci, read } = vendors[vendor];
-    const own = found.filter(({ id }) => id.startsWith(`${pci}:`));
+    const pci = found.filter(({ id }) => id.startsWith(`${pciVendors[vendor].id}:`));
     const others = sides.some(({ reading }) => reading.facts != null);
-    sides.push({ vendor, reading: await read(io, { pci: own, others, ofNode }) });
+    sides.push({ vendor, reading: await readers[vendor](io, { pci, others, ofNode }) });
   }
   if (gpus === undefined) return sides;
   // --gpus selects GPUs of the first vendor that has some.

@@ -15,7 +15,7 @@ import {
   variants,
 } from "../io/checks.ts";
 import {
-  answerOf,
+  answerOfSide,
   type BySide,
   type CpuRequirement,
   type CudaRequirement,
@@ -24,6 +24,7 @@ import {
   type Requirement,
   type RocmRequirement,
   sidesOf,
+  variantsOf,
 } from "./requirement.ts";
 import { remember } from "../io/collections.ts";
 import { readJson } from "../io/json.ts";
@@ -120,7 +121,7 @@ function findUnknown(requires: Requirement): readonly string[] {
     ...strangers("", requires, ofImage),
     ...strangers("cpu.", cpu, ofCpu),
     ...(cpu.or ?? []).flatMap((other) => strangers("cpu.or.", other, oneCpu)),
-    ...sidesOf(requires).flatMap((side) => answerOf(unknownOfSide, side)),
+    ...sidesOf(requires).flatMap((side) => answerOfSide(unknownOfSide, side)),
   ];
 }
 
@@ -128,9 +129,7 @@ const unknownOfSide: BySide<readonly string[]> = {
   nvidia: (cuda) => [
     ...strangers("cuda.", cuda, ofCuda),
     ...(cuda.or ?? []).flatMap((other) => strangers("cuda.or.", other, oneCuda)),
-    ...[cuda, ...(cuda.or ?? [])].flatMap(({ driver }) =>
-      strangers("cuda.driver.", driver, ofDriver[driver.mode]),
-    ),
+    ...variantsOf(cuda).flatMap(({ driver }) => strangers("cuda.driver.", driver, ofDriver[driver.mode])),
   ],
   amd: (rocm) => [
     ...strangers("rocm.", rocm, ofRocm),

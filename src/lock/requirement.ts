@@ -83,6 +83,11 @@ export function needsOf<Vendor extends GpuVendor>(vendor: Vendor, requires: GpuS
   return (requires[sideKeys[vendor]] ?? null) as GpuNeeds[Vendor] | null;
 }
 
+/** The variants that an image carries of a kind, best first: the first stands for itself. */
+export function variantsOf<Needs extends { readonly or?: readonly object[] }>(needs: Needs | null) {
+  return needs === null ? [] : [needs, ...((needs.or ?? []) as readonly Omit<Needs, "or">[])];
+}
+
 /** The GPU sides of an image, in the vendors' order. Empty for an image without GPU code. */
 export function sidesOf(requires: GpuSides): readonly Side[] {
   return gpuVendors.flatMap((vendor) => {
@@ -92,7 +97,7 @@ export function sidesOf(requires: GpuSides): readonly Side[] {
 }
 
 /** The vendor's answer about a side. */
-export function answerOf<Vendor extends GpuVendor, Answer, Asked extends readonly unknown[]>(
+export function answerOfSide<Vendor extends GpuVendor, Answer, Asked extends readonly unknown[]>(
   answers: BySide<Answer, Asked>,
   { vendor, needs }: Side<Vendor>,
   ...asked: Asked

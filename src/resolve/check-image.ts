@@ -69,7 +69,7 @@ export interface ImageCheck {
 
 /**
  * An image with an entry or imgmatch's label is judged by all rules. Any other image is judged by its architecture, `NVIDIA_REQUIRE_CUDA`
- * and `CUDA_VERSION`, which can prove that an image does not run, and never that an image runs.
+ * and `CUDA_VERSION`. Architecture and environment can prove a no, never a yes.
  */
 export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);

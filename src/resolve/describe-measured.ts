@@ -4,13 +4,14 @@ import { findMarch } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import {
-  answerOf,
+  answerOfSide,
   type BySide,
   type CudaRequirement,
   type GpuVendor,
   gpuVendors,
   type Requirement,
   sidesOf,
+  variantsOf,
 } from "../lock/requirement.ts";
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
@@ -29,7 +30,7 @@ export function describeMeasured(
   const isIgnored = ignoresMarch(image);
   if (!isEstimated && !isIgnored && unusedFeatures(image).length === 0) return null;
   const { cpu } = neededRequirement(image);
-  const several = [cpu, ...(cpu.or ?? [])].map(({ by }) => by);
+  const several = variantsOf(cpu).map(({ by }) => by);
   const named = cpu.or === undefined ? describeFeatures(cpu.features) : several.join(" or ");
   if (isEstimated) return `estimated by its files: ${named}`;
   const own = isIgnored ? "its own files use nothing of it, " : "";
@@ -40,9 +41,9 @@ export function describeMeasured(
 export function describeRequirement(requires: Requirement): readonly string[] {
   const { cpu, accelerator, kernel } = requires;
   return [
-    ...sidesOf(requires).map((side) => answerOf(describeNeeds, side)),
+    ...sidesOf(requires).map((side) => answerOfSide(describeNeeds, side)),
     ...(accelerator == null ? [] : [`${accelerator}, which nobody judges`]),
-    `CPU ${named([cpu, ...(cpu.or ?? [])], ({ features }) => describeFeatures(features))}`,
+    `CPU ${named(variantsOf(cpu), ({ features }) => describeFeatures(features))}`,
     ...(kernel === undefined ? [] : [`kernel >= ${kernel}`]),
   ];
 }
@@ -52,10 +53,9 @@ function named<One extends { readonly by?: string }>(all: readonly One[], words:
 }
 
 const describeNeeds: BySide<string> = {
-  nvidia: (cuda) =>
-    named([cuda, ...(cuda.or ?? [])], (one) => `${describeDriver(one)} and ${listSome(one.code)}`),
+  nvidia: (cuda) => named(variantsOf(cuda), (one) => `${describeDriver(one)} and ${listSome(one.code)}`),
   amd: (rocm) =>
-    named([rocm, ...(rocm.or ?? [])], (one) => `an AMD GPU (ROCm ${one.release}) and ${listSome(one.code)}`),
+    named(variantsOf(rocm), (one) => `an AMD GPU (ROCm ${one.release}) and ${listSome(one.code)}`),
 };
 
 function describeDriver({ toolkit, driver }: Omit<CudaRequirement, "or">): string {

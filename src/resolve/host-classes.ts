@@ -1,12 +1,11 @@
 /** Groups hosts into classes: hosts that no rule can tell apart get the same image for the same reasons. */
 
-import { cudaAlternatives } from "../lock/cuda-alternatives.ts";
 import { allMarches } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { type GpuVendor, gpuVendors, needsOf } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, needsOf, variantsOf } from "../lock/requirement.ts";
 import {
   answerOfHost,
   type BySideOfHost,
@@ -53,7 +52,9 @@ export function classifyHosts(
   }
   return [...groups.values()]
     .map(({ facts, members }): HostClass => {
-      const gpus = members.map((member) => gpuVendors.flatMap((vendor) => judgedGpus(vendor, member.facts)));
+      const gpus = members.map((member) =>
+        gpuVendors.flatMap<{ readonly name: string | null }>((vendor) => judgedGpus(vendor, member.facts)),
+      );
       const counts = gpus.map(({ length }) => length);
       return {
         facts,
@@ -70,12 +71,12 @@ export function classifyHosts(
 function askedBy(fleets: readonly Pick<Lock, "images">[]): AskedFacts {
   const images = fleets.flatMap((fleet) => Object.values(fleet.images));
   const requirements = new Set(images.map(({ requires }) => requires));
-  const cudas = [...requirements].flatMap(cudaAlternatives);
+  const cudas = [...requirements].flatMap(({ cuda }) => variantsOf(cuda));
   return {
     // Features of marches decide the native march of a host. Other CPU flags make no class.
     features: new Set([
       ...allMarches().flatMap(({ features }) => features),
-      ...[...requirements].flatMap(({ cpu }) => [cpu, ...(cpu.or ?? [])].flatMap(({ features }) => features)),
+      ...[...requirements].flatMap(({ cpu }) => variantsOf(cpu).flatMap(({ features }) => features)),
     ]),
     kernel: [...requirements].some(({ kernel }) => kernel !== undefined),
     runtime: cudas.some(({ require }) => require !== undefined),

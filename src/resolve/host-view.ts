@@ -1,7 +1,8 @@
 /** Reads host facts once into the values that the rules compare, so that no rule parses text. */
 
 import { parseVersion, type VersionParts } from "../hardware/driver-version.ts";
-import type { GpuFacts, HostFacts, HostProblem, VendorFacts } from "../host/facts.ts";
+import type { HostFacts, HostProblem, VendorFacts } from "../host/facts.ts";
+import { sideOfFacts } from "../host/gpu-side.ts";
 import { remember } from "../io/collections.ts";
 import { byVendor, type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import { amdGpusOf, type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
@@ -116,13 +117,14 @@ export function isBroken({ code }: HostProblem): boolean {
 
 /** The GPUs of a vendor that programs use. */
 export function judgedGpus<Vendor extends GpuVendor>(vendor: Vendor, facts: Pick<HostFacts, GpuVendor>) {
-  const side = facts[vendor] as VendorFacts[Vendor] | null | undefined;
+  const side = sideOfFacts(vendor, facts);
   return side == null ? [] : judged[vendor](side);
 }
 
-const judged: {
-  readonly [V in GpuVendor]: (side: VendorFacts[V]) => readonly Pick<GpuFacts, "index" | "name">[];
-} = { nvidia: ({ gpus }) => gpus, amd: (side) => amdGpusOf(side).judged };
+const judged: { readonly [V in GpuVendor]: (side: VendorFacts[V]) => VendorFacts[V]["gpus"] } = {
+  nvidia: ({ gpus }) => gpus,
+  amd: (side) => amdGpusOf(side).judged,
+};
 
 /** The visible GPUs of these vendors under a driver. */
 export function usableGpus(

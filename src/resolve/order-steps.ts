@@ -4,7 +4,7 @@
  */
 
 import {
-  answerOf,
+  answerOfSide,
   gpuVendors,
   hasGpuCode,
   releaseOf,
@@ -124,7 +124,7 @@ export const orderSteps = {
 
 function toolkitOf({ requires }: OrderedImage): string | undefined {
   const [side] = sidesOf(requires);
-  return side === undefined ? undefined : answerOf(releaseOf, side);
+  return side === undefined ? undefined : answerOfSide(releaseOf, side);
 }
 
 /** The images of one value of an axis before all others. */

@@ -2,7 +2,7 @@
 
 import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
-import { answerOf as answerOfSide, type BySide, sidesOf } from "../lock/requirement.ts";
+import { answerOfSide, type BySide, sidesOf } from "../lock/requirement.ts";
 import { repositoryOf } from "../lock/image-repository.ts";
 import { chosenNames, imageAs } from "../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";

@@ -1,7 +1,7 @@
 /** Finds the choices of an answer that nobody asked for, so that none is made in silence. */
 
 import {
-  answerOf,
+  answerOfSide,
   type BySide,
   type GpuVendor,
   gpuVendors,
@@ -65,7 +65,7 @@ function notesOf({ image: { requires } }: Candidate, view: HostView): readonly s
     ...(accelerator == null
       ? []
       : [`nobody judged it: ${accelerator} is no accelerator that imgmatch knows the rules of`]),
-    ...sidesOf(requires).flatMap((side) => answerOf(notes, side, view)),
+    ...sidesOf(requires).flatMap((side) => answerOfSide(notes, side, view)),
   ];
 }
 

@@ -7,7 +7,7 @@
  */
 
 import {
-  answerOf,
+  answerOfSide,
   type BySide,
   type CudaRequirement,
   type Requirement,
@@ -36,7 +36,7 @@ type Part = string | ((cell: Cell, base: string) => string);
 /** The text that cells with one requirement share, and a function for each part that differs. */
 const sharedParts = oncePer((matrix: Matrix) =>
   oncePer((requires: Requirement): readonly Part[] => {
-    const sides = sidesOf(requires).map((side) => answerOf(ofVendor, side));
+    const sides = sidesOf(requires).map((side) => answerOfSide(ofVendor, side));
     // With `void` the NVIDIA runtime does nothing: it injects no driver of the host.
     const environment = Object.assign(
       { NVIDIA_VISIBLE_DEVICES: "void" },

@@ -15,7 +15,8 @@ const oldestOf: Readonly<Record<string, string>> = {
 };
 
 /**
- * For each architecture the highest level that all its hosts run, and for each host the march of its CPU, as far as the compiler knows them.
+ * Proposes the highest level that all hosts of an architecture run, and the march of each host's CPU. Marches that the compiler does not
+ * know are left out.
  *
  * @returns names, each once; the usual levels if no host's CPU is known
  */

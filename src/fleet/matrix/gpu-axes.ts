@@ -2,11 +2,12 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import {
-  answerOf,
+  answerOfSide,
   type BySide,
+  type GpuSides,
   type GpuVendor,
   gpuVendors,
-  type Requirement,
+  releaseOf,
   sidesOf,
 } from "../../lock/requirement.ts";
 import { amdAxis } from "./amd-axis.ts";
@@ -14,8 +15,6 @@ import type { AccelValue, ComputeValue, GpuCode, Targets, Toolkits } from "./mat
 import type { Parsed } from "./matrix-problems.ts";
 import { nvidiaAxis } from "./nvidia-axis.ts";
 import type { ReleaseKey, ToolkitInput } from "./value-schemas.ts";
-
-type GpuSides = Pick<Requirement, "cuda" | "rocm">;
 
 interface GpuAxis<Vendor extends GpuVendor> {
   /** The toolkit's name for people. */
@@ -54,17 +53,17 @@ export function vendorOfTarget(text: string): GpuVendor {
   return gpuVendors.find((vendor) => gpuAxes[vendor].parseTarget(text, at) !== null) ?? gpuVendors[0];
 }
 
-/** The toolkit of an image: its version, and what the image decides beside it. */
-const toolkits: BySide<{ readonly release: string; readonly own: object }> = {
-  nvidia: ({ toolkit, driver, require = null }) => ({ release: toolkit, own: { driver, require } }),
-  amd: ({ release }) => ({ release, own: {} }),
+/** What an image decides beside its toolkit's version. */
+const kept: BySide<object> = {
+  nvidia: ({ driver, require = null }) => ({ driver, require }),
+  amd: () => ({}),
 };
 
 /** The toolkit of an image's first GPU side; undefined for an image without GPU code. */
 export function toolkitOf(requires: GpuSides) {
   const [found] = sidesOf(requires).map((side) => ({
     ...gpuAxes[side.vendor],
-    release: answerOf(toolkits, side).release,
+    release: answerOfSide(releaseOf, side),
   }));
   return found;
 }
@@ -74,7 +73,7 @@ export function keepNeeds(value: AccelValue, requires: GpuSides): AccelValue {
   const { gpu } = value;
   const side = sidesOf(requires).find(({ vendor }) => vendor === gpu?.vendor);
   if (gpu === null || side === undefined) return value;
-  return { ...value, gpu: { ...gpu, toolkit: { ...gpu.toolkit, ...answerOf(toolkits, side).own } } };
+  return { ...value, gpu: { ...gpu, toolkit: { ...gpu.toolkit, ...answerOfSide(kept, side) } } };
 }
 
 /** A question with each vendor's answer about its GPU code. */

@@ -31,8 +31,8 @@ type ShownFleet = Pick<FleetIndex, "entries" | "prefer" | "plainPull">;
  * - Plain is the least demanding image for the CPU alone: the one that the most CPUs of the tables run, then the one with the fewest
  *   features, then the one for the oldest kernel. Among equals it is the one that `resolve` takes. If not all CPUs run it, runtimes see
  *   no image of the platform, unless the matrix allows it.
- * - A level of x86-64 is shown where `resolve` takes an image that needs exactly this level, by its features, on a CPU of this level
- *   without a GPU, with the plain image's free axes: a better CPU never means another Python.
+ * - A level of x86-64 is shown if `resolve`, on a CPU of the level without a GPU and with the plain image's free axes, takes an image whose
+ *   features are exactly the level's. A better CPU never means another Python.
  */
 export function nativeImages({ entries, prefer, plainPull }: ShownFleet): readonly NativeImage[] {
   const named: readonly Named[] = [...entries].flatMap(([cell, entry]) =>

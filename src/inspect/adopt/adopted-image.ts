@@ -4,7 +4,7 @@ import { throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import type { LockedAdoption } from "../../lock/lock.ts";
 import {
-  answerOf,
+  answerOfSide,
   type BySide,
   type GpuVendor,
   gpuVendors,
@@ -152,7 +152,7 @@ const axisOf: BySide<Readonly<Record<string, string>>> = {
 /** The accelerator axes that a matrix would have for it. An image with code of several vendors has one for each. */
 export function acceleratorOf(requires: Requirement): Readonly<Record<string, string>> {
   if (!hasGpuCode(requires)) return { cuda: "none" };
-  return merged(sidesOf(requires).map((side) => answerOf(axisOf, side)));
+  return merged(sidesOf(requires).map((side) => answerOfSide(axisOf, side)));
 }
 
 function cpuOf(

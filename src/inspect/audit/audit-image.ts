@@ -3,7 +3,7 @@
 import type { Problem } from "../../errors.ts";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
 import {
-  answerOf,
+  answerOfSide,
   type BySide,
   type CpuRequirement,
   type Measured,
@@ -73,7 +73,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
   const own = describeBeyond(beyond(origin.own), requires.cpu);
   const unused = architecture === null ? [] : unusedFeatures(origin, requires.cpu, floor, architecture);
   const isIgnored = architecture !== null && ignoresMarch(origin, requires.cpu, architecture);
-  const gpus = sidesOf(requires).map((side) => answerOf(auditOf, side, inspection, origin));
+  const gpus = sidesOf(requires).map((side) => answerOfSide(auditOf, side, inspection, origin));
   const code = gpus.map((each) => each.code);
   // A library without the code is told before another toolkit or driver.
   const rest = gpus.map((each) => each.rest).reverse();

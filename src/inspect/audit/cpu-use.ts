@@ -42,9 +42,9 @@ export function unusedFeatures(
 }
 
 /**
- * True if the image's own programs have no instruction beyond their architecture's baseline, although their march has AVX or SVE, which
- * compilers write wherever they compute. Lesser marches prove nothing: gcc writes hardly any SSE4 by itself. False without such a program,
- * and if one may not have been read.
+ * True if the image's own programs have no instruction beyond the baseline, although the march has AVX or SVE: compilers use both in every
+ * computation. Lesser marches prove nothing: gcc writes hardly any SSE4 by itself. False for an image without own programs, and if a program
+ * may not have been read.
  */
 export function ignoresMarch(
   origin: ImageOrigin,
@@ -100,12 +100,9 @@ export function beyondDeclared(
     .filter((found) => found.features.length > 0);
 }
 
-/** PREFETCHW does nothing on CPUs without it (AMD APM 3, PREFETCH): no program dies of it. */
-const harmless: ReadonlySet<string> = new Set(["3dnowprefetch"]);
-
 /** Features that a march can name: nobody can declare `rdtscp`, so that nobody lies about it. */
 function nameableFeatures(architecture: CpuArchitecture): ReadonlySet<string> {
-  return new Set(neededFeatures(architecture).filter((feature) => !harmless.has(feature)));
+  return new Set(neededFeatures(architecture));
 }
 
 function allUsed({ cpu, answer }: InspectedFile): readonly string[] {

@@ -16,8 +16,8 @@ const mostImports = 20_000;
 type Functions = ReturnType<typeof readFunctionRanges>;
 
 /**
- * The functions that reach one of these places by at most three direct calls, by their starts, with the number of calls. A place outside
- * known functions, as hand-written assembly has, stands for the whole block around it, which has a negative number.
+ * The start of each function that asks the CPU by at most three direct calls, with the number of calls. A question outside known functions,
+ * as in hand-written assembly, stands for the whole block around the question. The block has a negative number.
  */
 export function askingFunctions(
   source: ByteSource,

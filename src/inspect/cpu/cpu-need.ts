@@ -92,8 +92,9 @@ function provedOf(
 }
 
 /**
- * Features that AMD gave up: no later CPU has one of these beside newer features, and no library that asks takes one for granted. 3DNow! with the families 15h and 14h, FMA4, XOP and TBM
- * with Zen (AMD64 Architecture Programmer's Manual 3, appendix D; 3DNow! Instruction Porting Guide).
+ * Features that AMD gave up: 3DNow! with the families 15h and 14h, FMA4, XOP and TBM with Zen. Later CPUs have none of these features, so a
+ * library that asks the CPU does not take such a feature for granted (AMD64 Architecture Programmer's Manual 3, appendix D; 3DNow! Instruction
+ * Porting Guide).
  */
 const givenUp: ReadonlySet<string> = new Set(["3dnow", "3dnowext", "fma4", "tbm", "xop"]);
 

@@ -3,9 +3,10 @@
 import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { narrowAmdGpus } from "../../host/amd/amd-visible-devices.ts";
 import type { GpuFacts, HostFacts, MigInstance, VendorFacts } from "../../host/facts.ts";
+import { sideOfFacts } from "../../host/gpu-side.ts";
 import { unknownAmdGpu, unknownGpu, unknownUse } from "../../host/no-facts.ts";
 import { narrowGpus } from "../../host/nvidia/visible-devices.ts";
-import { amdGpusOf } from "../../resolve/amd-view.ts";
+import { judgedGpus } from "../../resolve/host-view.ts";
 
 type Gpu<Vendor extends GpuVendor = GpuVendor> = VendorFacts[Vendor]["gpus"][number];
 
@@ -38,8 +39,6 @@ interface Traits {
 
 interface Row<Gpu> {
   readonly parts: (gpu: Gpu) => readonly Part<Gpu>[];
-  /** The GPUs that count if nobody names any. */
-  readonly counted: (gpus: readonly Gpu[]) => readonly Gpu[];
   /** The GPUs of a list of `--gpus`. Throws `SELECTION_INVALID`. */
   readonly narrow: (gpus: readonly Gpu[], list: string) => readonly Gpu[];
   readonly unknown: (index: number) => Gpu;
@@ -55,7 +54,6 @@ const rows: { readonly [V in GpuVendor]: Row<Gpu<V>> } = {
         mig,
         name: `${gpu.index}:${instance}`,
       })) ?? [{ gpu, mig: null, name: String(gpu.index) }],
-    counted: (gpus) => gpus,
     narrow: narrowGpus,
     unknown: unknownGpu,
     traits: ({ compute, name, class: own, memoryMiB, use, index }, mig) => ({
@@ -69,7 +67,6 @@ const rows: { readonly [V in GpuVendor]: Row<Gpu<V>> } = {
   },
   amd: {
     parts: (gpu) => [{ gpu, mig: null, name: String(gpu.index) }],
-    counted: (gpus) => amdGpusOf({ gpus }).judged,
     narrow: narrowAmdGpus,
     unknown: unknownAmdGpu,
     traits: ({ target, sramecc, name, memoryMiB, partition, integrated, render }) => ({
@@ -101,8 +98,8 @@ export function allUnits(host: HostFacts): readonly GpuUnit[] {
 
 function unitsFrom<V extends GpuVendor>(host: HostFacts, vendor: V, all: boolean): readonly GpuUnit[] {
   const prefix = vendor === firstVendor(host) ? "" : `${vendor}:`;
-  const gpus = gpusOf(host, vendor);
-  const parts = (all ? gpus : rows[vendor].counted(gpus)).flatMap(rows[vendor].parts);
+  const gpus: readonly Gpu<V>[] = all ? gpusOf(host, vendor) : judgedGpus(vendor, host);
+  const parts = gpus.flatMap(rows[vendor].parts);
   return parts.map((part) => ({ vendor, ...part, name: `${prefix}${part.name}` }) as GpuUnit);
 }
 
@@ -112,7 +109,7 @@ function firstVendor(host: HostFacts): GpuVendor {
 }
 
 function gpusOf<V extends GpuVendor>(host: HostFacts, vendor: V): readonly Gpu<V>[] {
-  return (host[vendor]?.gpus ?? []) as readonly Gpu<V>[];
+  return sideOfFacts(vendor, host)?.gpus ?? [];
 }
 
 /** The units of a list such as `0,2`. GPUs of later vendors have uuids and names such as `amd:0`. Throws `SELECTION_INVALID`. */

@@ -1,6 +1,12 @@
 /** The interface of launch targets: a target turns a request into a command or documents. */
 
-import { answerOf, type BySide, type GpuVendor, type Requirement, sidesOf } from "../../lock/requirement.ts";
+import {
+  answerOfSide,
+  type BySide,
+  type GpuVendor,
+  type Requirement,
+  sidesOf,
+} from "../../lock/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
 import type { GpuUnit } from "./gpu-units.ts";
@@ -93,7 +99,7 @@ const bundlesDriver: BySide<boolean> = {
 
 /** The image brings the GPU's user-space driver. */
 export function isBundled({ requires }: Pick<LaunchRequest, "requires">): boolean {
-  return sidesOf(requires).some((side) => answerOf(bundlesDriver, side));
+  return sidesOf(requires).some((side) => answerOfSide(bundlesDriver, side));
 }
 
 export type LocalEngine = "docker" | "podman" | "compose";

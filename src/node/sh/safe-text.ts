@@ -1,5 +1,6 @@
 /** Strict grammars for the values in a script: no shell and no awk interprets them. */
 
+import { variantsOf } from "../../lock/requirement.ts";
 import { InternalError, throwProblems } from "../../errors.ts";
 import { isAdopted } from "../../lock/adopted-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
@@ -42,7 +43,7 @@ function checkImage(cell: string, image: LockedImage): readonly string[] {
     ...check("platform", platform, cell),
     ...check("tag", tag, cell),
     ...check("digest", digest ?? "", cell),
-    ...[requires.cpu, ...(requires.cpu.or ?? [])].flatMap(({ features }) =>
+    ...variantsOf(requires.cpu).flatMap(({ features }) =>
       features.flatMap((feature) => check("CPU feature", feature, cell)),
     ),
     ...(requires.kernel === undefined ? [] : check("kernel version", requires.kernel, cell)),

@@ -6,7 +6,13 @@ import { referenceOf } from "../../../resolve/resolve-image.ts";
 import { hostsOf } from "../../image-use.ts";
 import { isPlanned } from "../../cover-fleet.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
-import { answerOf, type BySide, type DriverRequirement, sidesOf } from "../../../lock/requirement.ts";
+import {
+  answerOfSide,
+  type BySide,
+  type DriverRequirement,
+  sidesOf,
+  variantsOf,
+} from "../../../lock/requirement.ts";
 import type { App, View } from "./app.ts";
 import { classLink, copyable, factsList, someOf } from "./pieces.ts";
 import { counted, h } from "./element.ts";
@@ -44,12 +50,12 @@ function referenceLine({ fleet }: View, image: LockedImage): HTMLElement {
 
 const codeFacts: BySide<readonly (readonly [string, string])[]> = {
   nvidia: (cuda) =>
-    [cuda, ...(cuda.or ?? [])].flatMap(({ by, code, toolkit, driver }) => [
+    variantsOf(cuda).flatMap(({ by, code, toolkit, driver }) => [
       [`GPU code${by === undefined ? "" : ` by ${by}`}`, `${code.join(", ")} of CUDA ${toolkit}`] as const,
       ["Driver", driverWords(driver)] as const,
     ]),
   amd: (rocm) =>
-    [rocm, ...(rocm.or ?? [])].map(
+    variantsOf(rocm).map(
       ({ by, code, release }) =>
         [`GPU code${by === undefined ? "" : ` by ${by}`}`, `${code.join(", ")} of ROCm ${release}`] as const,
     ),
@@ -57,7 +63,7 @@ const codeFacts: BySide<readonly (readonly [string, string])[]> = {
 
 function needsOf(image: LockedImage): HTMLElement {
   const { cpu, kernel } = image.requires;
-  const code = sidesOf(image.requires).flatMap((side) => answerOf(codeFacts, side));
+  const code = sidesOf(image.requires).flatMap((side) => answerOfSide(codeFacts, side));
   const measured = describeMeasured(image);
   return factsList([
     [
@@ -67,7 +73,12 @@ function needsOf(image: LockedImage): HTMLElement {
         .join("  "),
     ],
     ["Platform", image.platform],
-    ["CPU", [cpu, ...(cpu.or ?? [])].map(({ by, march }) => by ?? march).join(" or ")],
+    [
+      "CPU",
+      variantsOf(cpu)
+        .map(({ by, march }) => by ?? march)
+        .join(" or "),
+    ],
     ...(code.length === 0 ? [["GPU code", "none"] as const] : code),
     kernel === undefined ? null : ["Kernel", `${kernel} or newer`],
     measured === null ? null : ["Measured", measured],

@@ -9,7 +9,7 @@ import { parseComputeCapability } from "../../../hardware/compute-capability.ts"
 import { cudaOfDriver, driverBranches } from "../../../hardware/cuda-toolkits.ts";
 import { compareMinor, parseCudaVersion, parseVersion } from "../../../hardware/driver-version.ts";
 import {
-  answerOf,
+  answerOfSide,
   type BySide,
   type GpuVendor,
   gpuVendors,
@@ -155,7 +155,7 @@ export function runsOn(image: LockedImage, unit: GpuUnit): boolean {
 }
 
 function runsOnDevice(image: LockedImage, { vendor, kind }: Device): boolean {
-  return sidesIn(image).some((side) => side.vendor === vendor && answerOf(runs, side, kind, image.axes));
+  return sidesIn(image).some((side) => side.vendor === vendor && answerOfSide(runs, side, kind, image.axes));
 }
 
 /** On a node that has everything else that a cell needs, nothing but processor and driver decides about this image. */
@@ -165,7 +165,7 @@ function isSure(image: LockedImage | undefined): boolean {
 }
 
 function demandsOf(image: LockedImage | undefined) {
-  return image === undefined ? [] : sidesIn(image).map((side) => answerOf(demands, side));
+  return image === undefined ? [] : sidesIn(image).map((side) => answerOfSide(demands, side));
 }
 
 function sidesIn(image: LockedImage): readonly Side[] {

@@ -5,7 +5,7 @@
  * `Datacenters: ["*"]` and `nomad node meta apply` came with 1.5.
  */
 
-import { answerOf, type BySide, sidesOf } from "../../../lock/requirement.ts";
+import { answerOfSide, type BySide, sidesOf } from "../../../lock/requirement.ts";
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
 import { neededUnits, refuseBundled, refuseVendor, wholeCpus, type ByVendorWords } from "../gpu-needs.ts";
@@ -124,7 +124,7 @@ function devices(request: LaunchRequest): readonly Json[] {
     cannot,
     "run an image that bundles its driver: its GPUs come with the host's driver",
   );
-  const range = answerOf(driverRanges, side);
+  const range = answerOfSide(driverRanges, side);
   const constraints =
     range === null ? [] : [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: range }];
   return [filled({ Name: `${side.vendor}/gpu`, Count: count, Constraints: constraints })];

@@ -1,7 +1,6 @@
 /** Tries the cure "another driver": the driver must serve the image and drive every GPU of the host. */
 
-import { cudaAlternatives } from "../../../lock/cuda-alternatives.ts";
-import type { CudaRequirement } from "../../../lock/requirement.ts";
+import { type CudaRequirement, variantsOf } from "../../../lock/requirement.ts";
 import { cudaOfDriver } from "../../../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../../../hardware/gpu-architectures.ts";
 import {
@@ -47,7 +46,7 @@ export function tryDriver(
     return [...after].every((each) => before.has(each));
   };
   if (works(proposed.version)) return [cure];
-  const cudas = alternativesOf(image).flatMap(({ requires }) => cudaAlternatives(requires));
+  const cudas = alternativesOf(image).flatMap(({ requires: { cuda } }) => variantsOf(cuda));
   const version = candidates(cudas, nvidia).find(works);
   if (version === undefined) return [];
   const older = compareVersionTexts(version, nvidia.driverText ?? "") < 0;
