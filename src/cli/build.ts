@@ -6,7 +6,6 @@ import type { BuildOptions } from "../fleet/build.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import {
-  positive,
   withBases,
   withEngine,
   withFleet,
@@ -15,7 +14,7 @@ import {
   withRebuild,
   withWorkspace,
 } from "./flags/fleet-options.ts";
-import { withAll } from "./flags/options.ts";
+import { positive, withAll } from "./flags/options.ts";
 import { withSigning } from "./flags/sign-options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { keepProblems } from "./plan.ts";

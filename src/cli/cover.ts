@@ -5,8 +5,15 @@ import { usageError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { positive } from "./flags/fleet-options.ts";
-import { catalogOption, driverOption, many, noGpu, withJson, withQuestion } from "./flags/options.ts";
+import {
+  catalogOption,
+  driverOption,
+  many,
+  noGpu,
+  positive,
+  withJson,
+  withQuestion,
+} from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 
 interface CoverFlags extends CoverOptions, JsonFlag {

@@ -8,7 +8,6 @@ import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import {
   lockOption,
-  positive,
   secretOption,
   sshOption,
   withBases,
@@ -17,7 +16,7 @@ import {
   withRebuild,
 } from "./flags/fleet-options.ts";
 import { withScript } from "./export-sh.ts";
-import { many, withJson } from "./flags/options.ts";
+import { many, positive, withJson } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 
 export const exportFleet: Define = (command, run) => {

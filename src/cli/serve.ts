@@ -5,11 +5,11 @@ import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { positive } from "./flags/fleet-options.ts";
 import {
   choice,
   cpuOption,
   many,
+  positive,
   withAll,
   withHost,
   withKept,

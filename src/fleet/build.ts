@@ -4,7 +4,7 @@ import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
-import { registryFor } from "../oci/registry/registry-access.ts";
+import { forPush, registryFor } from "../oci/registry/registry-access.ts";
 import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
 import { engineTraits } from "./engines/engine-traits.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
@@ -82,7 +82,7 @@ export async function build(
   // Images that the index will refuse are refused before anything is built and pushed.
   throwProblems(conflicts);
   // Without the signal: an interruption waits until what has been pushed is signed, and what is announced is taken back.
-  const connect = () => registryFor(options, { env: world.env });
+  const connect = () => registryFor(options, { env: world.env }, forPush);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, await connect()));
   const run = { engine: options, access: options, lockFile, concurrency, push, signing, strict };
   const summary = await runPlan(plan, fleet, run, world);

@@ -11,7 +11,7 @@ import { fetchFleet } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { formatRepository, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
-import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { forPush, type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { requirePlace } from "../trust/index-place.ts";
 import { signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
@@ -70,7 +70,7 @@ export async function promote(
   const choice = choiceOf(options);
   const signFleet = await openSigner(options, world);
   // Without the signal: an interruption waits until what is announced is taken back.
-  const registry = await registryFor(options, { env: world.env });
+  const registry = await registryFor(options, { env: world.env }, forPush);
   const fetching = {
     connect: async () => registry,
     cache: null,

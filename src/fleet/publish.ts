@@ -4,7 +4,7 @@ import { throwProblems } from "../errors.ts";
 import { type World, worldOf } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
-import { registryFor } from "../oci/registry/registry-access.ts";
+import { forPush, registryFor } from "../oci/registry/registry-access.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
@@ -37,7 +37,7 @@ export async function publish(
   const signFleet = await openSigner(options, world);
   const lock = await readLockIfPresent(lockFileOf(options));
   // Without the signal: an interruption waits until what is announced is taken back.
-  const registry = await registryFor(options, { env: world.env });
+  const registry = await registryFor(options, { env: world.env }, forPush);
   if (lock !== null && isAdopted(lock)) {
     world.onEvent({ type: "publish" });
     const signing = signFleet && (await signFleet(lock.repository, registry));

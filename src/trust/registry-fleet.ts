@@ -26,7 +26,7 @@ export async function readRegistryFleet(
       registryFor(
         access,
         world,
-        hasCache ? { timeoutMs: 5_000, retries: 1 } : { timeoutMs: 15_000, retries: 3 },
+        hasCache ? { timeoutMs: 5_000, retries: 1, patienceMs: 5_000 } : { timeoutMs: 15_000, retries: 3 },
       ),
     cache: demands.cache ?? null,
     trust: await trustFor(demands, world),

@@ -3,7 +3,6 @@
 import { lockPath } from "../../lock/lock.ts";
 import type { Command } from "commander";
 import type { EngineName } from "../../fleet/engines/engine-traits.ts";
-import { usageError } from "../../errors.ts";
 import { choice, many, withJson, withRegistries } from "./options.ts";
 
 /** As docker's: `plain` has the steps' output, and where nothing is said a terminal has what fits, and a log one line for each cell. */
@@ -127,13 +126,4 @@ export function withBases(command: Command): Command {
       .option("--offline", "Ask no registry for the digests of base images")
       .option("--replace-base <old=new>", "Build with another base image", ...many),
   );
-}
-
-/** Reads a whole number above 0. */
-export function positive(example: string): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (Number.isInteger(number) && number > 0) return number;
-    throw usageError(`${JSON.stringify(text)} is not a whole number above 0`, `write ${example}`);
-  };
 }

@@ -2,6 +2,7 @@
 
 import { lockPath } from "../../lock/lock.ts";
 import type { Command } from "commander";
+import { usageError } from "../../errors.ts";
 
 /** Adds groups of flags, in the order of the help. */
 export function withAll(command: Command, ...groups: readonly ((command: Command) => Command)[]): Command {
@@ -13,7 +14,12 @@ export function withRegistries(command: Command): Command {
   return command
     .optionsGroup("Registry:")
     .option("--ca <file>", "Trust these PEM certificates too")
-    .option("--plain-http <host>", "Speak plain http with this registry, host:port", ...many);
+    .option("--plain-http <host>", "Speak plain http with this registry, host:port", ...many)
+    .option(
+      "--timeout <seconds>",
+      "Stop trying a request to a registry after so long (default: 60, 300 where images are pushed)",
+      positive("--timeout 60"),
+    );
 }
 
 /** Adds the flags that name a host or its visible GPUs. */
@@ -134,4 +140,13 @@ export function choice(
 ) {
   const option = command.createOption(flags, text).choices(names);
   return standard === undefined ? option : option.default(standard);
+}
+
+/** Reads a whole number above 0. */
+export function positive(example: string): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (Number.isInteger(number) && number > 0) return number;
+    throw usageError(`${JSON.stringify(text)} is not a whole number above 0`, `write ${example}`);
+  };
 }

@@ -10,7 +10,7 @@ import type { Watching, World } from "../../io/world.ts";
 import type { LockedImage } from "../../lock/lock.ts";
 import { ignoresMarch } from "../../lock/needed-requirement.ts";
 import { updateLock } from "../../lock/update-lock.ts";
-import { type RegistryAccess, registryFor } from "../../oci/registry/registry-access.ts";
+import { forPush, type RegistryAccess, registryFor } from "../../oci/registry/registry-access.ts";
 import { version } from "../../version.ts";
 import { auditImages, auditSubject, isBuilt } from "../audit/audit-images.ts";
 import { declaredImages } from "../audit/declared-image.ts";
@@ -156,7 +156,7 @@ async function buildMissing(
   const engine = await engineFor(choice, { env });
   if (push) for (const problem of publishedOnLocal(plan)) onEvent({ type: "problem", problem });
   // Without the signal: an interruption waits until an image that is pushed has its tag.
-  const registry = await registryFor(access, { env });
+  const registry = await registryFor(access, { env }, forPush);
   requireAttestable(plan.matrix, engine, fleet);
   for (const context of builtContexts(plan)) await recordContext(fleet.root, context);
   const [described, revision] = [await engine.describe(), await readRevision(fleet.root, env)];

@@ -29,6 +29,8 @@ export interface RegistryOptions {
   readonly timeoutMs?: number | undefined;
   /** Tries after the first. Default: 4. */
   readonly retries?: number | undefined;
+  /** No try of a request begins so many milliseconds after its first. Default: five minutes. */
+  readonly patienceMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Tags of a page. Default: 1000, the most that registries allow. */
   readonly pageSize?: number | undefined;
@@ -54,7 +56,8 @@ export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & Refe
  * const found = await registry.findManifest(parseImageReference("registry.example.com/team/app:1.0"));
  */
 export function createRegistryClient(options: RegistryOptions = {}): FullRegistryClient {
-  const { credentials = noCredentials, plainHttp = isLoopback, signal, timeoutMs = 30_000 } = options;
+  const { credentials = noCredentials, plainHttp = isLoopback, signal, patienceMs } = options;
+  const timeoutMs = Math.min(options.timeoutMs ?? 30_000, patienceMs ?? Number.POSITIVE_INFINITY);
   // Each open request listens to the signal, and Node takes more than ten listeners for a leak.
   if (signal !== undefined) setMaxListeners(0, signal);
 

@@ -9,6 +9,8 @@ export interface RegistryAccess {
   readonly ca?: string;
   /** Hosts that are asked without TLS, besides this machine. */
   readonly plainHttp?: readonly string[];
+  /** Seconds after which a request that fails is not tried again. Default: 60; 300 where images are pushed. */
+  readonly timeout?: number;
 }
 
 /** The flags as options of a client. Throws `FILE_NOT_FOUND` for the certificates. */
@@ -27,7 +29,7 @@ export async function trustOf({
 export async function registryFor(
   flags: RegistryAccess,
   { env, signal }: Pick<World, "env"> & { readonly signal?: AbortSignal | undefined },
-  more: Pick<RegistryOptions, "timeoutMs" | "retries"> = {},
+  more: Pick<RegistryOptions, "timeoutMs" | "retries" | "patienceMs"> = {},
 ): Promise<FullRegistryClient> {
   const [{ createRegistryClient }, { dockerCredentials }, { proxyFromEnv }] = await Promise.all([
     import("./create-client.ts"),
@@ -39,6 +41,11 @@ export async function registryFor(
     proxy: proxyFromEnv(env),
     signal,
     ...(await trustOf(flags)),
+    patienceMs: 60_000,
     ...more,
+    ...(flags.timeout === undefined ? {} : { patienceMs: flags.timeout * 1000 }),
   });
 }
+
+/** A push waits out a registry that is overloaded: what was built is not to be lost for it. */
+export const forPush = { patienceMs: 300_000 };

@@ -66,6 +66,8 @@ export function tryAgain<T>(operation: () => Promise<T>, options: TryOptions = {
 }
 
 interface RetryPolicy extends Omit<TryOptions, "onRetry"> {
+  /** No try begins so many milliseconds after the first. Default: five minutes. */
+  readonly patienceMs?: number | undefined;
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now?: (() => number) | undefined;
 }
@@ -76,18 +78,24 @@ interface RetryPolicy extends Omit<TryOptions, "onRetry"> {
  */
 export function withRetries(send: Send, policy: RetryPolicy): Send {
   const { signal, sleep = waitFor, random = Math.random, retries = mostRetries, now = Date.now } = policy;
+  const { patienceMs = 300_000 } = policy;
   return async (request) => {
+    let spentMs = 0;
     for (let attempts = 1; ; attempts++) {
-      const last = request.once === true || attempts > retries;
+      const began = performance.now();
+      const isLast = (waitMs: number) => {
+        spentMs += waitMs + performance.now() - began;
+        return request.once === true || attempts > retries || spentMs > patienceMs;
+      };
       let waitMs = retryDelayMs(attempts, random);
       try {
         const response = await send(request);
         const isTemporary = isTemporaryStatus(response.status, registryErrors(response.body));
-        if (last || !isTemporary) return { ...response, attempts };
-        waitMs = Math.max(waitMs, retryAfterMs(response, now()));
+        if (isTemporary) waitMs = Math.max(waitMs, retryAfterMs(response, now()));
+        if (!isTemporary || isLast(waitMs)) return { ...response, attempts };
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
-        if (last || !error.temporary) throw unreachable(request, error, attempts);
+        if (!error.temporary || isLast(waitMs)) throw unreachable(request, error, attempts);
       }
       await sleep(waitMs, signal).catch((error) => {
         throw signal?.aborted ? unreachable(request, transportError("interrupted"), attempts) : error;

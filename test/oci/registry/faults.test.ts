@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
+import { registryFor } from "../../../src/oci/registry/registry-access.ts";
 import { selfSigned } from "./support/certificate.ts";
 import { type Answer, inTurn, startFaultServer, status } from "./support/fault-server.ts";
 import { quickClient, serveManifest, someManifest } from "./support/manifests.ts";
@@ -201,6 +202,26 @@ describe("what will not work the next time fails at once", () => {
 });
 
 describe("time", () => {
+  test.each([
+    ["29 s asked for, 30 s of patience", "29", 2],
+    ["a day asked for, 30 s of patience", "86400", 1],
+  ])("%s", async (_, retryAfter, asked) => {
+    const server = await startFaultServer(inTurn(status(429, { "retry-after": retryAfter }), status(429)));
+    const client = quickClient({ patienceMs: 30_000, retries: 1 });
+    await expect(client.findManifest(app(server.host))).rejects.toMatchObject({ status: 429 });
+    expect(server.asked).toHaveLength(asked);
+  });
+
+  test("--timeout ends a registry that never answers", async () => {
+    const silent = await startFaultServer(() => {});
+    const reading = (await registryFor({ timeout: 1 }, { env: {} })).findManifest(app(silent.host));
+    await expect(reading).rejects.toMatchObject({
+      code: "REGISTRY_UNREACHABLE",
+      message: expect.stringContaining("no whole answer in 1000 ms"),
+    });
+    expect(silent.asked).toHaveLength(1);
+  });
+
   test("no answer at all", async () => {
     const server = await startFaultServer(() => {});
     const pass = fakeTime();
