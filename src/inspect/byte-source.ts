@@ -99,3 +99,24 @@ export async function withWindowAsync<Result>(use: (window: Uint8Array) => Promi
     giveBack(buffer);
   }
 }
+
+const stepBytes = 2 ** 16;
+const zeros = Buffer.alloc(stepBytes);
+
+/** The length between the first and the last byte that is no zero: zeros only fill a page up. */
+export function withoutZeros(source: ByteSource, start: number, end: number): number {
+  const windowAt = (from: number, to: number) => source.read(from, Math.min(stepBytes, to - from));
+  const isZero = (bytes: Uint8Array) => zeros.subarray(0, bytes.length).equals(bytes);
+  let first = start;
+  while (first < end && isZero(windowAt(first, end))) first += stepBytes;
+  if (first >= end) return 0;
+  first += windowAt(first, end).findIndex((byte) => byte !== 0);
+  let last = end;
+  while (last > first) {
+    const from = Math.max(first, last - stepBytes);
+    const bytes = windowAt(from, last);
+    if (!isZero(bytes)) return from + bytes.findLastIndex((byte) => byte !== 0) + 1 - first;
+    last = from;
+  }
+  return 0;
+}

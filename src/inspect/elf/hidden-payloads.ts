@@ -1,13 +1,11 @@
 /** Finds bytes that a program may unpack when it runs: nobody has read their code. */
 
-import type { ByteSource } from "../byte-source.ts";
+import { type ByteSource, withoutZeros } from "../byte-source.ts";
 import { headBytes, holdsCodeFrom } from "../file-inspection.ts";
 import { readZip } from "../image/zip.ts";
 import { type Elf, sectionType } from "./elf.ts";
 
 const loaded = 0x2;
-const stepBytes = 2 ** 16;
-const zeros = Buffer.alloc(stepBytes);
 
 /** The reasons why parts of a program are unread. A zip archive at its end is opened elsewhere, and is no payload. */
 export function hiddenPayloads(source: ByteSource, elf: Elf): readonly string[] {
@@ -44,24 +42,6 @@ function startOfZip(source: ByteSource, end: number): number {
   let start = source.size;
   for (const { headerAt } of readZip(source) ?? []) if (headerAt >= end) start = Math.min(start, headerAt);
   return start;
-}
-
-/** The length between the first and the last byte that is no zero: zeros only fill a page up. */
-function withoutZeros(source: ByteSource, start: number, end: number): number {
-  const windowAt = (from: number, to: number) => source.read(from, Math.min(stepBytes, to - from));
-  const isZero = (bytes: Uint8Array) => zeros.subarray(0, bytes.length).equals(bytes);
-  let first = start;
-  while (first < end && isZero(windowAt(first, end))) first += stepBytes;
-  if (first >= end) return 0;
-  first += windowAt(first, end).findIndex((byte) => byte !== 0);
-  let last = end;
-  while (last > first) {
-    const from = Math.max(first, last - stepBytes);
-    const bytes = windowAt(from, last);
-    if (!isZero(bytes)) return from + bytes.findLastIndex((byte) => byte !== 0) + 1 - first;
-    last = from;
-  }
-  return 0;
 }
 
 /** UPX leaves no sections, and its mark behind the program headers (upx `src/p_lx_elf.cpp`). */

@@ -18,7 +18,7 @@ import { findMark } from "./marks.ts";
 import type { ContentSink } from "./opened-file.ts";
 import { isTar, readTar } from "./read-tar.ts";
 import { closeSpooled, maxSpool, type SpooledFile, sourceOf, spool } from "./spool.ts";
-import { endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
+import { endsWithZip, isZip, openZipEntry, readZip, unlistedBytes } from "./zip.ts";
 
 /** The deepest nesting that was seen: a wheel in a zip in a jar. */
 const maxDepth = 3;
@@ -240,6 +240,9 @@ async function openEntries(path: string, source: ByteSource, opening: Opening, d
   const { sink } = opening;
   const entries = readZip(source);
   if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
+  const unlisted = unlistedBytes(source, entries ?? []);
+  if (unlisted >= holdsCodeFrom)
+    sink.unopened(path, `${unlisted} bytes in a zip archive that its directory does not list`);
   for (const entry of entries ?? []) {
     const name = `${path}!/${entry.path}`;
     countName(opening, name);

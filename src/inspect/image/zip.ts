@@ -1,7 +1,7 @@
 /** Reads zip archives: jars, wheels. Source: PKWARE APPNOTE 6.3.10. Only what the central directory lists exists. */
 
 import zlib from "node:zlib";
-import { type ByteSource, readExactly } from "../byte-source.ts";
+import { type ByteSource, readExactly, withoutZeros } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import { type Chunks, chunksOf } from "./chunks.ts";
 import { through } from "./decompress.ts";
@@ -29,6 +29,8 @@ export function isZip(head: Uint8Array): boolean {
 interface Directory {
   readonly at: number;
   readonly size: number;
+  /** Of the records behind the directory. */
+  readonly records: { readonly at: number; readonly size: number };
   /** Bytes before the archive: the places that the directory names do not count them. */
   readonly shift: number;
 }
@@ -80,10 +82,11 @@ function findDirectory(source: ByteSource): Directory | null {
 function directoryBefore(source: ByteSource, recordAt: number, record: Uint8Array): Directory | null {
   const short = { size: u32(record, 12), at: u32(record, 16), end: recordAt };
   const { size, at, end } = largeRecord(source, recordAt) ?? short;
-  if (size === 0) return { at: end, size, shift: 0 };
+  const records = { at: Math.max(end, recordAt - 76), size: recordAt + 22 - Math.max(end, recordAt - 76) };
+  if (size === 0) return { at: end, size, records, shift: 0 };
   for (const real of [end - size, at]) {
     const mark = readExactly(source, real, 4);
-    if (mark !== null && u32(mark, 0) === entryMark) return { at: real, size, shift: real - at };
+    if (mark !== null && u32(mark, 0) === entryMark) return { at: real, size, records, shift: real - at };
   }
   return null;
 }
@@ -98,6 +101,32 @@ function largeRecord(source: ByteSource, recordAt: number): { size: number; at: 
       return { size: u64(large, 40), at: u64(large, 48), end: at };
   }
   return null;
+}
+
+/**
+ * Bytes of the archive that its directory does not lead to, without zeros: entries that only their own headers name, data between entries, a
+ * comment. Whoever reads the file by other means finds them.
+ */
+export function unlistedBytes(source: ByteSource, entries: readonly ZipEntry[]): number {
+  const directory = findDirectory(source);
+  if (directory === null) return 0;
+  const areas = [...entries.map((entry) => placeOf(source, entry)), directory, directory.records];
+  areas.sort((a, b) => a.at - b.at);
+  let end = isZip(readExactly(source, 0, 4) ?? Buffer.alloc(4)) ? 0 : (areas[0]?.at ?? 0);
+  let unlisted = 0;
+  for (const { at, size } of [...areas, { at: source.size, size: 0 }]) {
+    if (at > end) unlisted += withoutZeros(source, end, at);
+    end = Math.max(end, at + size);
+  }
+  return unlisted;
+}
+
+/** An entry with its header, and with the sizes that a stream writes behind it. */
+function placeOf(source: ByteSource, { headerAt, compressedSize }: ZipEntry): { at: number; size: number } {
+  const header = readExactly(source, headerAt, 30);
+  if (header === null || !isZip(header)) return { at: headerAt, size: 0 };
+  const streamed = (u16(header, 6) & 8) === 0 ? 0 : 24;
+  return { at: headerAt, size: 30 + u16(header, 26) + u16(header, 28) + compressedSize + streamed };
 }
 
 function sizesOf(directory: Uint8Array, at: number, extraAt: number, extraLength: number) {

@@ -180,6 +180,26 @@ describe("code for AVX-512 keeps its features", needs(whyNot), () => {
       () => Buffer.concat([Buffer.alloc(70_000, "mine"), hidden()]),
       /^\/data\.bin: a program 70000 bytes behind its beginning$/,
     ],
+    [
+      "an entry of a zip that its directory leaves out",
+      "app.whl",
+      () =>
+        python(
+          'o=io.BytesIO()\nz=zipfile.ZipFile(o,"w")\nz.writestr("x.so",b)\nz.filelist.clear()\nz.NameToInfo.clear()\nz.writestr("a.txt","text")\nz.close()\nsys.stdout.buffer.write(o.getvalue())',
+          hidden(),
+        ),
+      /^\/app\.whl: \d+ bytes in a zip archive that its directory does not list$/,
+    ],
+    [
+      "the comment of a zip",
+      "app.jar",
+      () =>
+        python(
+          'o=io.BytesIO()\nz=zipfile.ZipFile(o,"w")\nz.writestr("a.txt","text")\nz.comment=b[:65535]\nz.close()\nsys.stdout.buffer.write(o.getvalue())',
+          hidden(),
+        ),
+      /^\/app\.jar: \d+ bytes in a zip archive that its directory does not list$/,
+    ],
   ])("in what is not opened: %s", async (_name, path, make, reason) => {
     const { dropped, unopened } = await look({ [path]: make(), plain: plain() });
     expect(dropped).toEqual([]);
