@@ -1,4 +1,4 @@
-/** GPU targets of AMD, with their family, their generic target and their number in code objects. */
+/** AMD's GPU targets: family, generic target, and number in code objects. */
 
 import table from "./amd-architectures.json" with { type: "json" };
 import { readRows } from "./read-rows.ts";

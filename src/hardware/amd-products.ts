@@ -1,6 +1,6 @@
 /**
- * GPUs of AMD by device id: their targets, for kernels that do not print them, and their names. The table is large; only a host with such a
- * GPU loads it.
+ * GPUs of AMD by device id: the names, and the targets, which some kernels do not print. The table is large; only a host with such a GPU
+ * loads it.
  */
 
 import table from "./amd-products.json" with { type: "json" };
@@ -15,7 +15,7 @@ export interface AmdProduct {
   readonly integrated: boolean;
   /** The part of a card that a hypervisor gives to a guest. */
   readonly virtual?: true;
-  /** The names of all boards with this id, which differ in their revision. */
+  /** The names of all boards with the id. The boards differ in the revision. */
   readonly names: readonly string[];
   readonly source: readonly SourceKey[];
 }

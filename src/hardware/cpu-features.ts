@@ -1,4 +1,4 @@
-/** CPU features: their Linux names, their names for compilers, and the features that depend on each. */
+/** CPU features: the names of Linux and of compilers, and which features depend on each. */
 
 /**
  * Features that a `-march` implies and that no computing code needs. BIOS and hypervisors often hide them, so a requirement would
@@ -89,7 +89,7 @@ const armExtensions: Readonly<Record<string, readonly string[]>> = {
   "sve2-bitperm": ["svebitperm"],
 };
 
-/** Feature → features that both gcc and clang switch off with it (the inverse of their "implies" tables), direct ones only. */
+/** Feature → the direct dependents: gcc and clang both switch them off with the feature (the inverse of the compilers' "implies" tables). */
 const x86Dependents: Readonly<Record<string, readonly string[]>> = {
   "3dnow": ["3dnowext"],
   avx: ["avx2", "f16c", "fma", "fma4"],
@@ -132,7 +132,7 @@ export function armExtension(name: string): string | null {
   return found?.[0] ?? null;
 }
 
-/** The Linux names that leaving out one Arm extension removes, with those of the extensions built on it. */
+/** The Linux names of an Arm extension, and of all extensions built on the extension. Leaving out the extension removes them all. */
 export function withoutArmExtension(extension: string): readonly string[] {
   return closure(extension, armDependents).flatMap((name) => armExtensions[name] ?? []);
 }
@@ -162,9 +162,9 @@ function closure(name: string, dependents: Readonly<Record<string, readonly stri
 }
 
 /**
- * Features that machines hide although their CPU has them, in the captures of archspec (tests/targets/) and EESSI: `tsxldtrk` on AWS, `waitpkg`
- * on KVM guests, `rdpid` on Azure, the Arm ones on Grace, Axion and other clouds. No compiler emits one of them unless the source
- * names it. A CPU is known by what remains.
+ * Features that some machines hide although the CPU has them, by the captures of archspec (tests/targets/) and EESSI: `tsxldtrk` on AWS,
+ * `waitpkg` on KVM guests, `rdpid` on Azure, the Arm ones on Grace, Axion and other clouds. Compilers emit them only where the source names
+ * them. A CPU is known by what remains.
  */
 export const guestHiddenFeatures: ReadonlySet<string> = new Set(
   "dit paca pacg rdpid rng svebitperm tsxldtrk waitpkg".split(" "),

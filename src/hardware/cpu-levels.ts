@@ -1,4 +1,4 @@
-/** Generic levels of CPUs, such as `x86-64-v3`: the one that a host has, and the one that code needs. */
+/** Generic levels of CPUs, such as `x86-64-v3`: the level of a host, and the level that code needs. */
 
 import { findMarch } from "./cpu-marches.ts";
 

@@ -1,4 +1,4 @@
-/** CPU microarchitectures and levels as compilers name them, and the features that an image built for one needs from a host. */
+/** CPU microarchitectures and levels by the compilers' names, and what an image built for a march needs from a host. */
 
 import { once } from "../io/collections.ts";
 import { suggest } from "../io/suggest.ts";
@@ -19,9 +19,9 @@ import type { SourceKey } from "./sources.ts";
 /**
  * The compilers' knowledge of each `-march` (`-mcpu` for Arm and POWER cores), in Linux names.
  *
- * `required`: the compiler may emit it from plain code. `optional`: implied by the option, so that sources may use it behind
- * its macro, but never emitted by itself. `hidden…`: the same for features that Linux 6.12 prints under no name.
- * A row is the union of what gcc and clang say, as an image rarely says which of them built it.
+ * `required`: the compiler may emit it from plain code. `optional`: the option implies the feature, so sources may use it behind a macro, but
+ * the compiler never emits it from plain code. `hidden…`: the same for features that Linux 6.12 prints under no name. A row is the union of
+ * gcc's and clang's answers, as an image rarely says which compiler built it.
  */
 interface MarchRow {
   readonly name: string;
@@ -135,7 +135,7 @@ export function marchPlatform(march: March): `linux/${CpuArchitecture}` {
 
 /**
  * The features that an image needs from a host when it is built for `march` without some features. `without` takes Linux names and the
- * compiler's names. Features that need a removed one go with it, as the compilers do it: no `avx` means no `avx2` either.
+ * compiler's names. A removed feature takes its dependents along, as in the compilers: no `avx` means no `avx2` either.
  *
  * @returns sorted Linux names
  */

@@ -21,7 +21,7 @@ export function marchesOfModel(vendor: string, family: number, model: number): r
 }
 
 /**
- * AMD counts models in wide and open ranges, so a family stands for the oldest march in it, which the others extend.
+ * AMD counts models in wide and open ranges, so a family stands for its oldest march. The newer marches of a family extend the oldest.
  * Source: GCC, gcc/common/config/i386/cpuinfo.h, get_amd_cpu.
  */
 const amdFamilies: Readonly<Record<number, readonly string[]>> = {

@@ -1,4 +1,4 @@
-/** CUDA toolkits: the driver that each needs, the CUDA version that a driver offers, the GPU targets that each compiles for. */
+/** CUDA toolkits: the driver a toolkit needs, the CUDA version a driver offers, the GPU targets a toolkit compiles for. */
 
 import branchTable from "./cuda-branches.json" with { type: "json" };
 import targetTable from "./cuda-targets.json" with { type: "json" };
@@ -143,8 +143,8 @@ export function supportedTargets(version: string): SupportedTargets | null {
 }
 
 /**
- * True if nvcc of the toolkit compiles for the target; null if that is not known. A minor that the tables do not have compiles for what the
- * minor before it does, and never for what its major has dropped.
+ * True if nvcc of the toolkit compiles for the target; null if that is not known. A minor that is not in the tables compiles for the targets
+ * of the minor before, and never for a target that its major has dropped.
  */
 export function toolkitCompiles({ minor }: Pick<CudaToolkit, "minor">, target: GpuTarget): boolean | null {
   // sm_21 is compiled from compute_20: nvcc never had a compute_21.

@@ -53,7 +53,7 @@ const describers = {
   machine: describeMachine,
 } satisfies Record<HardwareKind, (name?: string) => readonly ReportTable[] | Promise<readonly ReportTable[]>>;
 
-/** All marches; one march with its features; or the marches that need a feature, by its Linux or its compiler's name. */
+/** All marches; one march with its features; or the marches that need a feature, by the name of Linux or of a compiler. */
 function describeCpu(name?: string): readonly ReportTable[] {
   const marches = allMarches();
   if (name === undefined) return marchTable(marches);

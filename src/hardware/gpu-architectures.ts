@@ -1,4 +1,4 @@
-/** GPU architectures: the toolkits that compile for each, and the drivers that drive it. */
+/** GPU architectures: the toolkits that compile for an architecture, and its drivers. */
 
 import { compareComputeCapability, type ComputeCapability, computeCapability } from "./compute-capability.ts";
 import table from "./gpu-architectures.json" with { type: "json" };

@@ -17,7 +17,7 @@ export function classifyGpu(name: string): GpuClass {
 /** The first match decides, so narrow patterns stand before wide ones. */
 export const classRules: readonly (readonly [GpuClass, RegExp])[] = [
   ["tegra", /\(nvgpu\)|^(Jetson|Tegra|Thor|Orin|Xavier)\b/i],
-  // An A800 40GB Active is the one board of its kind that is sold for workstations.
+  // The A800 40GB Active is sold for workstations, unlike the other A800 boards.
   ["workstation", /^A800 40GB Active$/i],
   ["datacenter", /^(RTX PRO .* Server Edition|RTX Pro .* Blackwell DC(-.*)?)$/i],
   ["datacenter", /^(Tesla|GRID|HGX)\b/i],

@@ -37,9 +37,9 @@ export async function findGpuByPci(pci: string): Promise<GpuProduct | null> {
 }
 
 /**
- * Finds a GPU by the name that a driver prints, also a virtual GPU. A leading `NVIDIA ` and the case do not count, because
- * drivers before R470 print no prefix. null for an unknown name, and for one that products of different compute
- * capabilities share (`GeForce GT 730`, or `GeForce RTX 3060`, which guests of streaming servers print too).
+ * Finds a GPU by the name that a driver prints, also a virtual GPU. A leading `NVIDIA ` and the case do not count, because drivers before
+ * R470 print no prefix. null for an unknown name, and for a name that products of different compute capabilities share: `GeForce GT 730`, or
+ * `GeForce RTX 3060`, which guests of streaming servers print too.
  */
 export async function findGpuByName(name: string): Promise<GpuProduct | null> {
   const found = (await products()).get(normalizeName(name)) ?? [];

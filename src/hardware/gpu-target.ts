@@ -1,4 +1,4 @@
-/** Parses GPU targets as nvcc writes them, and decides on which devices their code runs. */
+/** Parses GPU targets in nvcc's notation, and decides on which devices the code of a target runs. */
 
 import {
   type ComputeCapability,
@@ -16,8 +16,8 @@ export interface GpuTarget {
 }
 
 /**
- * Reads `sm_90a`, `compute_120f` or `sm_86`; null for anything else. The last digit is the minor: `sm_103` is 10.3.
- * It reads names, it does not say that a toolkit knows them: see `toolkitCompiles`.
+ * Reads `sm_90a`, `compute_120f` or `sm_86`; null for anything else. The last digit is the minor: `sm_103` is 10.3. A name that is read here
+ * may be unknown to a toolkit: see `toolkitCompiles`.
  */
 export function parseGpuTarget(text: string): GpuTarget | null {
   const match = /^(sm|compute)_([1-9]\d?)(\d)([af]?)$/.exec(text);

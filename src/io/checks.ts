@@ -235,7 +235,7 @@ export function variants<T extends object>(key: string, kinds: Readonly<Record<s
   };
 }
 
-/** Describes a value by its kind, and a short one by its text. JSON.stringify could not print deep nesting. */
+/** Describes a value by its kind, or by its text if the text is short. JSON.stringify could not print deep nesting. */
 export function show(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

@@ -1,4 +1,4 @@
-/** Splits a text of several JSON values: one for each line, or one after the other. */
+/** Splits a text of several JSON values: on lines of their own, or without a separator. */
 
 import { deepestJson, type JsonReading, readJson } from "./json.ts";
 
@@ -7,7 +7,7 @@ type JsonValue = JsonReading & {
   readonly line: number;
 };
 
-/** Any other text, such as a line of a login shell, is a value that is not `ok` and ends with its line. The time is linear in the text. */
+/** Other text, such as a login shell's greeting, is a value without `ok`, up to the end of the line. The time is linear in the text. */
 export function splitJson(source: string): readonly JsonValue[] {
   const text = source.replace(/^\uFEFF/, "");
   const values: JsonValue[] = [];

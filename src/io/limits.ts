@@ -80,7 +80,7 @@ export const registryLimits = {
   indexParts: 64,
   /** The most cells of a matrix. */
   indexEntries: 100_000,
-  /** Each key that signs an image adds one or two, each attestation one. */
+  /** Each signing key adds one or two referrers to an image, each attestation one. */
   referrers: 200,
   /** A signature has two kilobytes, with certificate and log entry ten. */
   signatureBytes: 256 * 1024,

@@ -1,4 +1,4 @@
-/** Runs a program that answers each line of its input with one line. */
+/** Runs a program that answers line by line: one line of output for each line of input. */
 
 import { spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";

@@ -1,4 +1,4 @@
-/** Runs a program without a shell. Time and output can be limited, and all that it starts ends with it. */
+/** Runs a program without a shell. Time and output can be limited. When the program ends, its children end too. */
 
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -86,7 +86,7 @@ export async function runProgram(
   if (onOutput !== undefined) eachLine(stdout, onOutput);
   if (onLine === undefined) stderr?.on("data", collect(printed.stderr));
   else if (stderr !== null) eachLine(stderr, onLine);
-  // A program that refuses its arguments does not read its input: that is no error.
+  // A program that refuses its arguments reads no input: that is no error.
   child.stdin?.on("error", () => {}).end(input);
 
   let killer: NodeJS.Timeout | undefined;

@@ -7,7 +7,7 @@ import { Worker } from "node:worker_threads";
 /** As long as nvidia-smi may take, and some more. */
 const lastAnswerMs = 20_000;
 
-/** Without its parent the process ends: if it takes no further line in this time, the thread kills it. */
+/** Without its parent the process ends: if the process takes no further line in this time, the thread kills it. */
 const program = `
 const { parentPort, workerData: { taken, lastAnswerMs } } = require("node:worker_threads");
 new (require("node:net").Socket)({ fd: 0, readable: true, writable: false })

@@ -18,8 +18,8 @@ interface UnsafePath {
 }
 
 /**
- * The first of these paths, or of the folders above the last, that somebody besides this user and root can change; null if there is none.
- * A sticky folder above, such as /tmp, is safe. So is a read-only mount: Kubernetes mounts a ConfigMap with folders that all may write.
+ * The first path that somebody besides this user and root can change, among the paths and the folders above the last path; null if there is
+ * none. A sticky folder above, such as /tmp, is safe. So is a read-only mount: Kubernetes mounts a ConfigMap with folders that all may write.
  * Systems without users and modes answer null.
  */
 export function findWritableByOthers(paths: readonly [...string[], string]): UnsafePath | null {

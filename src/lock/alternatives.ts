@@ -1,4 +1,4 @@
-/** Splits an image that carries several of a kind into images that carry one of each. */
+/** Splits an image that carries several variants of a kind: each part carries one variant. */
 
 import { type Measured, type Requirement, type Side, sidesOf, withSide } from "./requirement.ts";
 import { remember } from "../io/collections.ts";
@@ -33,7 +33,7 @@ function singles<Image extends Several>(image: Image, sides: readonly Side[]): r
   );
 }
 
-/** The image as one of the alternatives. Features that its files together do not use say nothing of one variant. */
+/** The image as one of the alternatives. What the files together do not use says nothing of one variant. */
 export function imageAs<Image extends Several>(image: Image, requires: Requirement): Image {
   return { ...image, ...(image.measured && { measured: measuredOf(image) }), requires };
 }

@@ -1,4 +1,4 @@
-/** Writes a fleet's index as bytes: first the images that runtimes see, then those that only imgmatch reads. */
+/** Writes a fleet's index as bytes: first the images for all runtimes, then the images for imgmatch alone. */
 
 import { canonical } from "../io/canonical-json.ts";
 import { digestOf } from "../oci/digest-of.ts";
@@ -10,7 +10,7 @@ import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "./fl
 
 /** The image that a plain pull of the version gets on one platform. */
 export interface NativeImage {
-  /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for those that know the level of their CPU. */
+  /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for a runtime that knows its CPU's level. */
   readonly platform: string;
   /** null if runtimes see none: every image of the platform needs a GPU, or some machine cannot start the least demanding one. */
   readonly cell: string | null;

@@ -1,4 +1,4 @@
-/** The demands on the index of a fleet: who must have signed it, and which index it must be. `trust/` makes them. */
+/** The demands on the index of a fleet: who must have signed the index, and which fleet and tag it must be for. `trust/` makes them. */
 
 import type { Lock } from "./lock.ts";
 import type { Digest } from "../oci/digest.ts";

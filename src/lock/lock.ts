@@ -24,7 +24,7 @@ export interface Lock {
   readonly plainPull?: "least";
   /** The images, each by its cell's id. */
   readonly images: Readonly<Record<string, LockedImage>>;
-  /** Tags of this version that have an index over some of its cells, for runtimes. */
+  /** Further tags of this version. Each is an index over some cells, for runtimes. */
   readonly variants?: readonly string[];
   /** The last move of each channel, by name. */
   readonly channels?: Readonly<Record<string, LockedChannel>>;
@@ -107,7 +107,7 @@ export type LocalEngine = (typeof localEngines)[number];
 export interface LockedLocal {
   /** The engine of this machine: docker or podman. */
   readonly engine: LocalEngine;
-  /** The image's id there: it names these bytes for ever, and on this machine alone. */
+  /** The image's id there: the id names the same bytes for ever, and on this machine alone. */
   readonly id: Digest;
 }
 
@@ -143,7 +143,7 @@ export interface LockedInputs {
   readonly rebuild?: string;
 }
 
-/** It stands in a Dockerfile, so it has nothing in it that means something there. */
+/** The word stands in a Dockerfile, so no character of it has a meaning there. */
 export const rebuildWord = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 
 export interface LockedBase {
@@ -151,13 +151,13 @@ export interface LockedBase {
   readonly ref: string;
   /** The manifest's or index's; of a `local` base the engine's id of the image. */
   readonly digest: Digest;
-  /** Only of a base that no registry had: the engine of one machine that had it. */
+  /** Only of a base that no registry had: the engine that had the base, on one machine. */
   readonly local?: LocalEngine;
   /** Absent where nobody has read it. */
   readonly config?: LockedBaseConfig;
 }
 
-/** The effect of an image on a Dockerfile that starts from it: the part that decides which files that takes. */
+/** The effect of an image on a Dockerfile that starts from it: the part that decides which files the Dockerfile takes. */
 export interface LockedBaseConfig {
   /** It has `ONBUILD` instructions. */
   readonly onbuild: boolean;

@@ -12,8 +12,8 @@ export interface NamedLock {
 }
 
 /**
- * The lock with every image that any of the locks has. All builds started with `base`: an entry that equals base's does not count, so that
- * it does not contradict the shard that built the cell anew.
+ * The lock with every image that any of the locks has. All builds started with `base`: an entry that equals base's entry does not count, or
+ * the entry would contradict the shard that built the cell anew.
  *
  * Throws `LOCK_MERGE_CONFLICT` with every conflict: different repositories, fleets or matrices; two digests for one cell; built and adopted
  * images.

@@ -25,7 +25,7 @@ export function neededRequirement(image: Declared): Requirement {
 
 /**
  * Declared features that a host need not have, sorted. Empty for an image that was not opened, or by other rules, and for an image with
- * several CPU variants: its files together say nothing of one of them.
+ * several CPU variants: the files together say nothing of one variant.
  */
 export function unusedFeatures({ requires, measured }: Declared): readonly string[] {
   if (requires.cpu.or !== undefined) return [];

@@ -105,8 +105,8 @@ const ofImage: Members<Requirement> = {
 export const requirement: Check<Requirement> = shape(ofImage);
 
 /**
- * The keys of a requirement that this imgmatch does not know, such as `cpu.sme` or `xpu`, a line each. Such a key may ask for anything, so
- * no host meets it. A key with null asks for nothing.
+ * The keys of a requirement that are unknown to this imgmatch, such as `cpu.sme` or `xpu`, a line for each key. Such a key may ask for
+ * anything, so no host meets it. A key with null asks for nothing.
  */
 export function unknownNeeds(requires: Requirement): readonly string[] {
   // Every host asks it of every image.

@@ -61,7 +61,7 @@ export function isBound({ top, parts }: StoredIndex, reference: ImageReference):
   return named.length === parts.length && parts.every(({ digest }, index) => digest === named[index]?.digest);
 }
 
-/** Digests that the index names besides its parts and the images of its cells. */
+/** Digests in the index besides the parts of the index and the images of the cells. */
 export function digestsWithoutCell(
   { top, parts }: StoredIndex,
   reference: ImageReference,
@@ -116,7 +116,7 @@ const namedImages = shape({
 });
 
 /**
- * The lock that an index stands for. Its repository is the one that was asked, so that a mirror's answer names the mirror. Fields that an
+ * The lock that an index stands for. The repository is the repository that was asked, so a mirror's answer names the mirror. Fields that an
  * index does not have are empty: bases, builder, times. The index's digest stands in place of the matrix's.
  */
 export function lockOfIndex(

@@ -1,4 +1,4 @@
-/** The requirement of an image. A matrix declares it, labels, lock and index carry it, the rules judge it. */
+/** The requirement of an image. A matrix declares the requirement; labels, lock and index carry it; the rules judge it. */
 
 /** The needs of an image from a host. */
 export interface Requirement {

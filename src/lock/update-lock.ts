@@ -18,9 +18,9 @@ export interface UpdateLockOptions {
 const tries = 5;
 
 /**
- * Applies `change` to the lock on disk, so that two builds of one fleet lose nothing of each other. `change` may be called again: after a
- * long pause another process may have changed the lock meanwhile. Throws `LOCK_BUSY` if other processes hold it for longer than
- * `patienceMs`, and the errors of reading and writing.
+ * Applies `change` to the lock on disk. Two builds of one fleet lose nothing of each other's work. `change` may be called again: after a long
+ * pause another process may have changed the lock meanwhile. Throws `LOCK_BUSY` if other processes hold it for longer than `patienceMs`, and
+ * the errors of reading and writing.
  */
 export async function updateLock(
   path: string,

@@ -1,4 +1,4 @@
-/** Requires that a trusted signer has signed one image, or the index that names it. */
+/** Requires a trusted signer's signature of one image, or of the index that names the image. */
 
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";

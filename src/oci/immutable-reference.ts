@@ -7,8 +7,8 @@ import { parseImageReference } from "./reference.ts";
 declare const checked: unique symbol;
 
 /**
- * `repository:tag@sha256:…`, or without the tag; for an image that only an engine of this machine has, its id `sha256:…`. It begins with a
- * letter, a digit or a bracket, and has no character with a meaning to a shell: it is safe as an argument. Only the functions here make one.
+ * `repository:tag@sha256:…`, or without the tag; or the id `sha256:…` of an image that only a local engine has. It begins with a letter, a
+ * digit or a bracket, and has no character with a meaning to a shell: it is safe as an argument. Only the functions here make one.
  */
 export type ImmutableReference = string & { readonly [checked]: true };
 

@@ -102,7 +102,7 @@ export function withTag(reference: ImageReference, tag: string): ImageReference 
   return { ...reference, tag: checkTag(`${formatRepository(reference)}:${tag}`, tag), digest: null };
 }
 
-/** The same reference with a digest, and with its tag if it has one. Throws `REFERENCE_INVALID`. */
+/** The same reference with a digest. The tag stays. Throws `REFERENCE_INVALID`. */
 export function withDigest(reference: ImageReference, digest: string): ImageReference {
   return { ...reference, digest: checkDigest(`${formatRepository(reference)}@${digest}`, digest) };
 }
@@ -136,8 +136,8 @@ export function formatRepository({ registry, repository }: ImageReference): stri
 }
 
 /**
- * The grammar accepts impossible hosts: `256.1.1.1`, a port of 99999, `xn--a`. The host must also be one by the URL standard, which must
- * read it as the same host: it reads `1.2.3` as 1.2.0.3.
+ * The grammar accepts impossible hosts: `256.1.1.1`, a port of 99999, `xn--a`. So the URL standard, too, must read the text as a host, and as
+ * the same host: it reads `1.2.3` as 1.2.0.3.
  */
 function checkHost(text: string, registry: string): void {
   if (!hostPattern.test(registry)) fail(text, `${quote(registry)} is not a registry host`);

@@ -15,8 +15,8 @@ export interface RegistryLogin {
 }
 
 /**
- * An `Input` may come from a resource of the same program: the plan waits for it. While a preview does not know it, the images are there
- * and nothing is known of them; `matrix` and `only` decide which images there are, so a preview that does not know these ends with `USAGE`.
+ * An `Input` may come from a resource of the same program: the plan waits for it. While a preview does not know it, the images are there and
+ * nothing is known of them; `matrix` and `only` decide which images there are, so a preview that lacks the two values ends with `USAGE`.
  * Every other argument decides how the program itself goes on.
  */
 export interface ImageFleetArgs {
@@ -47,8 +47,8 @@ export interface ImageFleetArgs {
   /** Base reference → the one to build with instead. */
   readonly replaceBases?: Input<Readonly<Record<string, Input<string>>>>;
   /**
-   * Lock that pins base images. Default: `images/imgmatch.lock.json` beside the matrix, where it is there, else the lock that this
-   * stack has of the fleet.
+   * Lock that pins base images. Default: `images/imgmatch.lock.json` beside the matrix, if the file exists, else the fleet's lock in the
+   * stack.
    */
   readonly lock?: string;
   /** Asks for bases anew that only this stack's lock pins. Default: false. */

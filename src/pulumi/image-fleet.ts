@@ -38,13 +38,13 @@ export type { Resolution } from "../resolve/verdict.ts";
 /**
  * The images of a matrix as resources: one image of the chosen provider for each cell, named `<name>-<cell>`.
  *
- * Before the first resource everything is checked that `imgmatch plan` checks, and every tag is looked up: one with other
- * inputs is `TAG_CONFLICT` and nothing is built; one with the same inputs that this stack has not pushed is taken as it is,
- * without a resource. After each push the registry's digest is read back.
+ * Before the first resource everything is checked that `imgmatch plan` checks, and every tag is looked up: one with other inputs is
+ * `TAG_CONFLICT` and nothing is built; a tag with the same inputs that this stack has not pushed is taken as it is, without a resource. After
+ * each push the registry's digest is read back.
  *
- * Unless the matrix says `measure: false`, every image is then opened, and `lock` says what its files showed. The provider builds and
- * pushes in one step, so that this is after its tag exists: a lie (`AUDIT_…`) fails the program, which then has neither references nor
- * a lock, and leaves tag and resource as they are. With `push: false` it is before anybody else sees the image.
+ * Unless the matrix says `measure: false`, every image is then opened, and `lock` says what its files showed. The provider builds and pushes
+ * in one step, so the tag exists before the image is opened: a lie (`AUDIT_…`) fails the program, which then has neither references nor a
+ * lock, and leaves tag and resource as they are. With `push: false` it is before anybody else sees the image.
  *
  * The program fails with an `ImgmatchError` that names every problem.
  */
@@ -65,7 +65,7 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
     const data = this.getData();
     this.references = pulumi.output(data.then(({ references }) => references));
     this.lock = pulumi.output(data.then(({ lock }) => lock));
-    // The outputs that pin the bases of the next update; `pulumi stack export` and others of this stack read them too.
+    // The outputs that pin the bases of the next update; `pulumi stack export` and other stacks read the outputs too.
     this.registerOutputs({ references: this.references, lock: this.lock });
   }
 

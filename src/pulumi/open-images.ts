@@ -23,9 +23,9 @@ export interface MadeImage extends Pick<RegistryImage, "manifest" | "blobs"> {
 export const nothing: MadeImage = { digest: null, manifest: null, blobs: null, measured: null };
 
 /**
- * `published` opens an image that the registry has, `built` one that the provider has built and, where it pushes, published: its one
- * step does both. Each throws `AUDIT_…` for a lie, so that the program ends without references and without a lock; tag and resource are
- * there then.
+ * `published` opens an image in the registry. `built` opens an image that the provider has built and, with `push`, published: its one step
+ * does both. Each throws `AUDIT_…` for a lie, so that the program ends without references and without a lock; tag and resource are there
+ * then.
  *
  * The lock's measurement of the same image counts, if it has one.
  */

@@ -41,7 +41,7 @@ export interface PreparedFleet {
   readonly given: GivenNow;
   /** One of the values is a secret of the program. */
   readonly secret: boolean;
-  /** The resources that the program has made for the fleet, such as its registry: they stay as long as the images do. */
+  /** Resources of the program for the fleet, such as a registry: they stay as long as the images do. */
   readonly resources: readonly Resource[];
 }
 

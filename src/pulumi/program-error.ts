@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { ImgmatchError } from "../errors.ts";
 
 /**
- * Pulumi prints the message alone of a `RunError`, which it knows by this mark: a stack trace would lead into imgmatch.
+ * Pulumi knows a `RunError` by this mark, and prints only the message of the error: a stack trace would lead into imgmatch.
  *
  * It has Node inspect the error nevertheless, for a trace that is rarely printed (cmd/run/run.js): with colours that takes half a minute
  * for a stack with Pulumi's own frames, so the error answers its message.

@@ -278,7 +278,7 @@ export function timesBuilt(dockerfile: string, cell: string, inputDigest: Digest
   return name === dockerfileName(cell, inputDigest, again) ? again : null;
 }
 
-/** Stable: neither other cells nor their order change it. */
+/** Stable: the name depends neither on the other cells nor on the order of the cells. */
 export function resourceName(fleet: string, cell: string): string {
   return `${fleet}-${cell}`;
 }

@@ -9,7 +9,7 @@ import { hiddenOutput, pulumi } from "./packages.ts";
 export interface StackView {
   /** Resource name → image. */
   readonly images: ReadonlyMap<string, StackImage>;
-  /** The lock that a fleet of this name has left as its output; undefined where there is none, or none that can be read. */
+  /** The lock that the fleet of a name has left as an output; undefined where there is none, or none that can be read. */
   readonly lockOf: (fleet: string) => unknown;
   /** The unknown value, in a preview in which a dependency does not exist yet; else null. */
   readonly unknown: Output<unknown> | null;
@@ -49,7 +49,7 @@ export async function readStack(
     Object.entries(outputs).map(([urn, resource]) => [urn, openSecrets(resource?.outputs)]),
   );
   return {
-    // A provider that is replaced takes its resources with it: they would be built again, and pushed over what is there.
+    // A replaced provider takes its resources along: they would be built again, and pushed over what is there.
     images: isReplaced(plain, provider) ? new Map() : stackImages(plain, provider),
     lockOf: (fleet) => lockIn(plain, fleet),
     unknown: known ? null : there,
@@ -57,8 +57,8 @@ export async function readStack(
 }
 
 /**
- * Pulumi is about to replace the provider that it makes by itself: docker-build's has the engine's address among its
- * inputs, from the configuration or the environment of this update, and calls another one another provider.
+ * Pulumi is about to replace the provider that it makes by itself: the provider of docker-build has the engine's address among its inputs,
+ * from this update's configuration or environment, and another address makes another provider.
  */
 function isReplaced(outputs: Readonly<Record<string, unknown>>, provider: ProviderName): boolean {
   if (provider !== "docker-build") return false;

@@ -46,7 +46,7 @@ export interface StagedBuild {
 export interface Staging {
   /** Copies a build's context, once for each content and time, and writes its Dockerfile. `mtime`: seconds since 1970, for every file. */
   readonly stage: (request: StagedRequest, name: string, mtime: number) => Promise<StagedBuild>;
-  /** Says that no build of this update reads its contexts any more: an update with another content may remove them. */
+  /** Says that the builds of this update no longer read their contexts: an update with another content may remove them. */
   readonly end: () => void;
 }
 
@@ -75,8 +75,8 @@ type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest
 type StagedRequest = Context & Pick<BuildRequest, "dockerfile">;
 
 /**
- * The Dockerfile lies in the context: the provider copies one from outside under a random name, which would change each image that copies the
- * whole context.
+ * The Dockerfile lies in the context: the provider copies a Dockerfile from outside under a random name, and an image that copies the whole
+ * context would change each time.
  */
 async function stageBuild(
   request: StagedRequest,
@@ -168,7 +168,7 @@ async function stageFilesAlone(
   });
 }
 
-/** Fills a folder beside its place, sets its times, and renames it into place when it is whole. */
+/** Fills a folder beside the final place, sets the times of its files, and renames the whole folder into place. */
 async function madeWhole(
   folder: string,
   mtime: number,
@@ -181,7 +181,7 @@ async function madeWhole(
     // A new entry changes a folder's time, so from the end.
     for (const path of [...paths].reverse()) await lutimes(join(made, path), mtime, mtime);
     await chmod(made, 0o755);
-    // If another process was first, it has compared its copy as this one has.
+    // If another process was first, that process has compared its copy in the same way.
     await rename(made, folder).catch(ignoring("ENOTEMPTY", "EEXIST"));
     return folder;
   } finally {
@@ -213,8 +213,8 @@ async function useContext(contexts: string, name: string): Promise<() => void> {
 }
 
 /**
- * Removes all contexts but this one and those that a living process uses, and the remains of killed processes. An image that
- * a stack keeps has the present inputs, so the present context: no stack needs an older one.
+ * Removes the contexts that neither this process nor another living process uses, and the remains of killed processes. An image that a stack
+ * keeps has the present inputs, so the present context: no stack needs an older one.
  */
 async function removeUnused(contexts: string, current: string): Promise<void> {
   const names = await readdir(contexts);

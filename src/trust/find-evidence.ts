@@ -44,7 +44,7 @@ export async function findEvidence(registry: EvidenceReader, subject: Subject): 
   return found.map((each) => (isUnread(each) ? { format: each.format, why: each.why } : each));
 }
 
-/** Manifests that name this image as their subject, of both lists: a registry may have got the API after the tags. */
+/** The manifests of both lists whose subject is the image: a registry may have got the API after the tags. */
 export async function findReferrers(
   registry: Pick<EvidenceReader, "readManifest" | "readReferrers">,
   { reference, digest }: Subject,
@@ -83,7 +83,7 @@ export function isUntold(artifactType: string | null): boolean {
   return artifactType === null || artifactType === emptyType;
 }
 
-/** null for a bundle of another type, which its manifest tells, and for one that was removed meanwhile. */
+/** null for a bundle of another type, by its manifest, and for a bundle that was removed meanwhile. */
 async function readBundle(
   parts: PartReader,
   named: Referrer,

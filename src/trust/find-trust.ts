@@ -82,7 +82,7 @@ async function demandsOn(reference: ImageReference, options: TrustOptions): Prom
       memory: () => (rule.downgrade === "refuse" ? (policy.memory ?? cache ?? noMemory(policy, rule)) : null),
     }),
   );
-  // Without a policy about signatures, the reference itself says which fleet and which tag it must be.
+  // Without a policy about signatures, the reference itself names the fleet and the tag to expect.
   const isSaid = rules.some(({ rule }) => rule.signers !== "unsigned");
   const expected = isSaid ? null : { name: null, repository: null };
   return [...(await Promise.all(ofPolicies)), { trusted: signers, expected, memory: () => refuseDowngrade }];

@@ -1,4 +1,4 @@
-/** Requires that a signed index was written for the place at which it is found: a signature says nothing of the name above it. */
+/** Requires that a signed index was written for the place where imgmatch found it: a signature says nothing of the name above it. */
 
 import { ImgmatchError } from "../errors.ts";
 import { matchesGlob } from "../io/glob.ts";

@@ -1,4 +1,4 @@
-/** Proves that a good signature is about this image and no other. */
+/** Proves that a good signature is about one image, and not about another image. */
 
 import { checked, fields, oneOf, text } from "../io/checks.ts";
 import { parseJson } from "../io/json.ts";

@@ -33,7 +33,7 @@ export function parsePublicKey({ name, pem }: Pick<TrustedKey, "name" | "pem">):
   return { key, hint: hintOf(key), hashes: hashesOf(name, key) };
 }
 
-/** Hashes that a key may sign with, the one that imgmatch signs with first. Throws `KEY_INVALID`. */
+/** The hashes that a key may sign with. imgmatch signs with the first. Throws `KEY_INVALID`. */
 export function hashesOf(name: string, key: KeyObject): readonly (string | null)[] {
   const { namedCurve = "", modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   const type = key.asymmetricKeyType ?? "none";

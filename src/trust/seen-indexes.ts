@@ -1,4 +1,4 @@
-/** Remembers the indexes that a node has seen under a tag, so that it does not go back to an older one. */
+/** Remembers the indexes that a node has seen under a tag, so that the node never goes back to an older index. */
 
 import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -82,7 +82,7 @@ function seenOf(reference: ImageReference, { version, matrixDigest: digest, imag
   return { schemaVersion: 1, reference: nameOf(reference), version, digest, cells };
 }
 
-/** The reason why this index is older than the one that was seen; null if it is not. */
+/** The reason why an index is older than the index seen before; null if it is not. */
 function whyBack(seen: Seen, mine: Seen): string | null {
   if (seen.digest === mine.digest) return null;
   const order = compareFleetVersions(mine.version, seen.version);

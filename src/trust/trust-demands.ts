@@ -1,4 +1,4 @@
-/** Turns flags and trust policies into the demands on a fleet: whose signature it needs, and that it is no older one. */
+/** Turns flags and trust policies into the demands on a fleet: whose signature the index needs, and whether an older index is refused. */
 
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ export async function trustFor(flags: TrustDemands, world: World): Promise<FindT
   return trustBy(await trustOptions(flags, world));
 }
 
-/** The demands of policies alone: the signers that flags name are those of other fleets. */
+/** The demands of policies alone: the flags name signers of other fleets. */
 export async function policyTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
   const asks = options !== null && options.policies.length > 0;

@@ -120,7 +120,7 @@ export async function readTrustedKey(name: string, env: Environment): Promise<Tr
   });
 }
 
-/** Throws `TRUST_UNSAFE` if another user than this one and root can change the file, or a folder above it. */
+/** Throws `TRUST_UNSAFE` if a user besides this one and root can change the file, or a folder above. */
 export function requireSafe(file: string): void {
   requireOwn([file], "TRUST_UNSAFE", "it decides whom to trust", { fix: (path) => `chown root ${path}` });
 }

@@ -1,4 +1,4 @@
-/** Verifies that one of the trusted signers has signed exactly this digest, by evidence from a registry. */
+/** Verifies, by evidence from a registry, that a trusted signer has signed exactly this digest. */
 
 import { InternalError } from "../errors.ts";
 import {

@@ -19,9 +19,9 @@ import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./
 import { type TrustedIdentity, isNamed } from "./trusted-signers.ts";
 
 /**
- * A certificate lives for minutes. It counts by the time that a log or a timestamp authority has confirmed, never by the clock of this
- * machine. If the root names transparency logs, one of them must have the signature. If it names certificate logs, one of them must have the
- * certificate. Throws `TRUSTED_ROOT_INVALID`.
+ * A certificate lives for minutes. The time of signing is the time that a log or a timestamp authority has confirmed, never this machine's
+ * clock. If the root names transparency logs, one of them must have the signature. If the root names certificate logs, one of them must have
+ * the certificate. Throws `TRUSTED_ROOT_INVALID`.
  */
 export function checkByIdentity(signer: TrustedIdentity, root: string, predicateType: string): Judge {
   const verifier = verifierOf(root);

@@ -3,7 +3,7 @@
 import type { DockerApi } from "./api.ts";
 import { imageAnswer } from "./engine-answers.ts";
 
-/** Removes a name and keeps the image: the engine drops an image with its last name, so that one stays. */
+/** Removes a name and keeps the image: the last name stays, because the engine drops an image together with its last name. */
 export async function forgetName(api: DockerApi, name: string): Promise<void> {
   try {
     const { RepoTags } = await api.read(`/images/${name}/json`, imageAnswer);

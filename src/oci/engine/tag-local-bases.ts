@@ -36,8 +36,8 @@ export async function findLocalBaseId(api: DockerApi, name: string): Promise<str
 export type WithLocalBases = <T>(ids: readonly Digest[], work: () => Promise<T>) => Promise<T>;
 
 /**
- * BuildKit finds an engine's images by name only. Each base gets a name and loses it after the last build that needs it.
- * Throws `BASE_UNRESOLVED` for an image that the engine does not have.
+ * BuildKit finds an engine's images by name only. So each base has a name until the end of the last build on it. Throws `BASE_UNRESOLVED` for
+ * an image that the engine does not have.
  */
 export function createLocalBases(api: DockerApi): WithLocalBases {
   const users = new Map<Digest, number>();

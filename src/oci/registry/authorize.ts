@@ -13,7 +13,7 @@ interface AuthorizationOptions {
 }
 
 interface Authorization {
-  /** The refused header that this one replaces; null if none was sent. */
+  /** The header that was refused before; null if none was sent. */
   readonly replaces: string | null;
   readonly header: Promise<string>;
 }

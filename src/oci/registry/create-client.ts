@@ -19,7 +19,7 @@ import { createTransport } from "./transport.ts";
 export interface RegistryOptions {
   /** Default: none, every request is anonymous. */
   readonly credentials?: CredentialStore | undefined;
-  /** Answers true for a host, with its port if it has one, that is asked without TLS. Default: loopback only. */
+  /** Tells whether a host, `name` or `name:port`, is asked without TLS. Default: loopback only. */
   readonly plainHttp?: ((host: string) => boolean) | undefined;
   /** PEM certificates that are trusted too. */
   readonly ca?: string | undefined;

@@ -69,7 +69,7 @@ export function createForwardingClient(
   };
 }
 
-/** Throws {@link Challenged} if the registry at `requested` wants a login. The storage that it redirects to may not ask for one. */
+/** Throws {@link Challenged} if the registry at `requested` wants a login. A storage behind a redirect may not ask for a login. */
 export function refuseChallenge(
   requested: URL,
   { status, url, headers }: Pick<HttpResponse, "status" | "url" | "headers">,

@@ -29,7 +29,7 @@ export interface BlobRequest {
 }
 
 export interface OpenedBlob extends Pick<HttpResponse, "status" | "headers" | "url"> {
-  /** A reader that does not read it to its end must destroy it. Empty for a failure. */
+  /** A reader who stops before the end must destroy the body. Empty for a failure. */
   readonly body: IncomingMessage;
 }
 

@@ -30,7 +30,7 @@ export function proxyFromEnv(env: Environment): FindProxy {
   };
 }
 
-/** `example.com` and `*.example.com` mean the host and all below it, `.example.com` only those below it. A port must be equal. */
+/** `example.com` and `*.example.com` mean the host and its subdomains, `.example.com` the subdomains alone. A port must be equal. */
 function matches({ hostname, port }: URL, pattern: string): boolean {
   if (pattern === "*") return true;
   const [, name = "", wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern) ?? [];

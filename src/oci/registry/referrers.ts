@@ -1,4 +1,4 @@
-/** Lists the manifests that name an image as their subject, by the referrers API or by the tag that replaces it. */
+/** Lists the manifests whose subject is an image, by the referrers API or by the fallback tag. */
 
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";

@@ -27,7 +27,7 @@ export interface HttpResponse {
   readonly statusText: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Uint8Array;
-  /** The rest behind `body`, if there is more. A reader that does not read it to its end must cancel it. */
+  /** The rest behind `body`, if there is more. A reader who stops before the end must cancel the rest. */
   readonly rest?: BodyRest;
   /** The URL of the answer, after redirects. */
   readonly url: URL;

@@ -24,13 +24,13 @@ export function dockerBuildProvider(): ImageProvider {
     make: (name, build, options) => new dockerBuild.Image(name, argsOf(build), options).digest,
     announce: (name, _push, later, options) => {
       const context = later<types.input.BuildContextArgs>();
-      // It refuses a push that is known of a name that is not.
+      // The provider refuses a known `push` together with an unknown name.
       const args = { tags: later<string[]>(), context, push: later<boolean>(), buildOnPreview: false };
       new dockerBuild.Image(name, args, options);
     },
     options: (kept, given) => ({
       replaceOnChanges: [...inputs],
-      // Its deletion takes the image out of the registry, where others pull it.
+      // Deleting the resource would delete the image from the registry, where hosts pull it.
       retainOnDelete: true,
       additionalSecretOutputs: ["registries"],
       ...(kept === null ? {} : { ignoreChanges: [...inputs, ...notSame(kept, given)] }),

@@ -23,7 +23,7 @@ export function dockerProvider(): ImageProvider {
             builderVersion: "BuilderBuildKit",
             ...(target === null ? {} : { target }),
           },
-          // Without a push it would log in to a registry that it has no need of.
+          // Without a push the provider would log in to a registry for nothing.
           ...(login === null || !push ? {} : { registry: login }),
           skipPush: !push,
         },

@@ -1,4 +1,4 @@
-/** The providers that a fleet may be built by. Adding one is one file, one line here and one in `stack-images.ts`. */
+/** The providers that a fleet may be built by. A new provider is a file, a line here and a line in `stack-images.ts`. */
 
 import type { ProviderName } from "../stack-images.ts";
 import { dockerProvider } from "./docker-provider.ts";

@@ -113,7 +113,7 @@ function readPolicySigner(value: Value): PolicySigner {
   };
 }
 
-/** A value of a policy with its place, so that its mistake is reported there and reading goes on. */
+/** A value of a policy with its place: a mistake is reported at the place, and reading goes on. */
 interface Value {
   /** undefined if the key is absent. */
   readonly raw: unknown;

@@ -11,7 +11,7 @@ export interface TrustPolicy {
   readonly rules: readonly TrustRule[];
   /** For repositories that no rule names. */
   readonly otherwise: "refuse" | "unsigned";
-  /** Folder that remembers the last indexes, for rules that refuse older ones; null: the folder of `--cache`. */
+  /** Folder of the last indexes, for rules that refuse older indexes; null: the folder of `--cache`. */
   readonly memory: string | null;
 }
 
@@ -22,7 +22,7 @@ export interface TrustRule {
   readonly signers: readonly PolicySigner[] | "unsigned";
   /** The name that the index must have; null: the last part of the repository. */
   readonly name: string | null;
-  /** The repository that the index must name as its own, without the registry, with `*`; null: the one that it is found in. */
+  /** The repository that the index must name as its own, without the registry, with `*`; null: the repository of the index. */
   readonly repository: string | null;
   readonly downgrade: "allow" | "refuse";
 }

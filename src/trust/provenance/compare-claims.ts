@@ -79,8 +79,8 @@ function textOf(axes: Readonly<Record<string, string>>): string {
 }
 
 /**
- * imgmatch's provenance names every base. BuildKit's omits the bases of stages that it skipped, and names other images: the frontend's, the
- * scanner's. So a base is compared by its name in the lock, and one that BuildKit does not name is unstated.
+ * imgmatch's provenance names every base. BuildKit's provenance omits the bases of skipped stages, and names images that are no bases: the
+ * frontend's, the scanner's. So a base is compared by its name in the lock. A base that BuildKit does not name is unstated.
  */
 function basesOf(bases: readonly LockedBase[], { by, bases: attested }: AttestedBuild): readonly Pair[] {
   const pairs = bases.map((base) => pairOfBase(base, attested, by === "imgmatch"));

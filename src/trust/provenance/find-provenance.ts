@@ -1,4 +1,6 @@
-/** Finds all provenance of an image in a registry: in the index around it, where BuildKit writes it, and attached to it. */
+/**
+ * Finds all provenance of an image in a registry: in the index around the image, where BuildKit writes provenance, and attached to the image.
+ */
 
 import { fieldsOf, isRecord, parseJson, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
@@ -25,7 +27,7 @@ export interface FoundProvenance {
   /** `index`: an attestation of BuildKit; `attached`: a statement without a signature; `signed`: one in a bundle, not verified yet. */
   readonly held: "index" | "attached" | "signed";
   readonly evidence: Evidence | null;
-  /** The digest that it is attached to: the one that was asked for, or that of the image in its index. */
+  /** The digest that it is attached to: the digest that was asked for, or the digest of the image in that index. */
   readonly about: Digest;
 }
 

@@ -9,7 +9,7 @@ import { findProgram, runProgram } from "../../io/run-program.ts";
 import type { Environment } from "../../io/world.ts";
 import { type SigningKey, signingFailed } from "./signer.ts";
 
-/** Schemes that cosign knows beside files and variables (sigstore/cosign, pkg/signature/keys.go), and those that its plug-ins may add. */
+/** cosign's schemes beside files and variables (sigstore/cosign, pkg/signature/keys.go), and schemes that plug-ins of cosign may add. */
 const schemes = /^(?:pkcs11:|(?!env:)[a-z][a-z0-9+.-]*:\/\/)/;
 /** A key service may be far, and a person may have to touch a token. */
 const longestMs = 120_000;

@@ -101,7 +101,7 @@ async function signSimply(subject: Subject, options: SignOptions): Promise<Look>
   return look;
 }
 
-/** The formats in which this signer has signed it already. */
+/** The formats in which this signer has signed the subject already. */
 async function ownFormats(
   subject: Subject,
   { registry, signer, verify }: SignOptions,

@@ -22,7 +22,7 @@ export interface IdentityOptions extends SignServices {
 const leastMs = 60_000;
 
 /**
- * Takes one certificate for all images that are signed while it is valid, and a key that ends with the process. Throws `USAGE` for another
+ * Takes one certificate for all images that are signed during its validity. The key ends with the process. Throws `USAGE` for another
  * authority than the public one without anything that confirms the time.
  */
 export function signWithIdentity(options: IdentityOptions): Signer {

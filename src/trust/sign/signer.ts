@@ -7,7 +7,7 @@ import type { TrustedSigner } from "../trusted-signers.ts";
 export interface Signer {
   /** For messages. */
   readonly name: string;
-  /** This signer as others trust it, to recognise its own signatures; null if nothing here can verify them. */
+  /** The signer as a trusted signer, to recognise earlier signatures by the same key; null if nothing here can verify them. */
   readonly asTrusted: () => Promise<TrustedSigner | null>;
   /** Signs a statement of in-toto and answers the bundle as JSON. Throws `SIGNING_FAILED`. */
   signStatement(statement: object): Promise<string>;
