@@ -1,4 +1,4 @@
-/** Writes images that others built into a lock. They keep their tags, and stay where they are or are copied. */
+/** Writes images that others built into a lock. The images keep their tags, and stay in place or are copied. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { acceleratorOf, adoptedImage } from "../inspect/adopt/adopted-image.ts";

@@ -28,8 +28,8 @@ export interface BuildOptions extends BuildChoice, LocalBaseChoice {
 }
 
 /**
- * Builds every cell that is not in the lock, and writes the lock after every cell; `push` pushes every image, `index` writes the version's index.
- * A cell that fails is one of the `results` and does not stop the others. `signal` starts nothing more, and lets pushes end. `dryRun` answers
+ * Builds every cell that is not in the lock, and writes the lock after every cell; `push` pushes every image, `index` writes the version's
+ * index. A failed cell is one of the `results`, and the build goes on. `signal` starts nothing more, and lets pushes end. `dryRun` answers
  * with the plan.
  *
  * Throws `USAGE`, as `plan`, `ENGINE_…`, `INDEX_CONFLICT` before it builds images that the index would refuse, `LOCK_BUSY`,

@@ -51,7 +51,7 @@ function machineOf({ runner, timeoutMinutes, freeDisk }: CellSettings): Machine 
 export interface ShardCell {
   /** Cell id. */
   readonly id: string;
-  /** Jobs build for one platform each, so that each can run on a machine of that kind. */
+  /** A job builds for one platform, so that a machine of that platform can run the job. */
   readonly platform: string;
   /** Base images: cells with the same ones share stages, and sharing ends at a job's border. */
   readonly bases: readonly string[];
@@ -129,7 +129,7 @@ function splitGroup(group: readonly ShardCell[], jobs: number): Shard[] {
   });
 }
 
-/** Jobs of one name, as they come out of groups that differ in what a name does not say, are told apart by their numbers. */
+/** Jobs of one name get numbers. Two groups have one name where they differ in what a name does not say. */
 function numbered(shards: readonly Shard[]): readonly Shard[] {
   const byName = groupBy(shards, ({ name }) => name);
   return shards.map((shard): Shard => {

@@ -147,8 +147,8 @@ export interface RemoveFromLockAnswer extends RemovedImages {
 }
 
 /**
- * Removes images from the lock, so that the next build makes them again if the matrix has them. The registry keeps them. Throws
- * `LOCK_…`, and `CELL_NOT_FOUND` for every cell that the lock lacks; then it removes nothing.
+ * Removes images from the lock. The next build makes them again, if the matrix has their cells. The registry keeps them. Throws `LOCK_…`, and
+ * `CELL_NOT_FOUND` for every cell that the lock lacks; then it removes nothing.
  *
  * @example
  * await removeFromLock({ cells: ["12.8.1_9.0a_sapphirerapids"] });

@@ -19,8 +19,8 @@ export type PublishOptions = Omit<BuildChoice, "cache">;
 const nothingBuilt = { schemaVersion: 1, results: [], kept: 0, interrupted: false } as const;
 
 /**
- * Pushes images that were built and not pushed, and writes one image index for the version. It builds an image that the engine has lost again, and
- * no other. `results` has the images pushed now, `index.missing` the cells that are not published.
+ * Pushes images that were built and not pushed, and writes one image index for the version. An image that the engine has lost is built again;
+ * nothing else is built. `results` has the images pushed now, `index.missing` the cells that are not published.
  *
  * Throws as `build`, and `SELECTION_EMPTY` if no image is published.
  *

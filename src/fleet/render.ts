@@ -1,4 +1,4 @@
-/** Writes one Dockerfile for each cell that can be built, or checks those on disk. */
+/** Writes one Dockerfile for each possible cell, or checks the Dockerfiles on disk. */
 
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";

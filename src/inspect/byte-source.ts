@@ -63,7 +63,7 @@ function isInside(at: number, size: number): boolean {
   return at >= 0 && at < size;
 }
 
-/** Readers go through a file in windows of this length, so that one buffer serves them all. */
+/** Readers go through a file in windows of this length, and all readers share a buffer. */
 export const windowBytes = 2 ** 20;
 
 const free: ArrayBuffer[] = [];

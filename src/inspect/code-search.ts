@@ -3,7 +3,7 @@
 import { type ByteSource, windowBytes, withWindow } from "./byte-source.ts";
 import type { Elf } from "./elf/elf.ts";
 
-/** Windows overlap by the longest pattern, so that none is lost between two, and by one byte before it. */
+/** Windows overlap by the longest pattern and the byte before, so that no pattern is lost between two windows. */
 const overlap = 16;
 const stepBytes = windowBytes - overlap;
 

@@ -46,7 +46,7 @@ export interface InspectedFile extends FileInspection {
   readonly path: string;
   readonly layer: number;
   readonly answer: CpuNeed | null;
-  /** The distribution's package that brought this file unchanged, by the checksum in its database; null if none did. */
+  /** The distribution's package that brought the file unchanged, by the checksum in the package database; null if none did. */
   readonly package: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Opens one file: which CPU and which GPU its code is for, and which parts could not be read. */
+/** Opens one file: the CPUs and GPUs that the code is for, and the parts that could not be read. */
 
 import { amdCodeSearch } from "./amd/find-amd-code.ts";
 import { compilerRelease } from "./amd/rocm-release.ts";

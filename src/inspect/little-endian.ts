@@ -8,7 +8,7 @@ export function u32(bytes: Uint8Array, at: number): number {
   return (u16(bytes, at) | (u16(bytes, at + 2) << 16)) >>> 0;
 }
 
-/** Numbers beyond 2^53 are not exact. They are larger than every file, so that comparisons with a size refuse them. */
+/** Numbers beyond 2^53 are not exact. Such numbers are larger than every file, so comparisons with a size refuse them. */
 export function u64(bytes: Uint8Array, at: number): number {
   return u32(bytes, at) + u32(bytes, at + 4) * 2 ** 32;
 }

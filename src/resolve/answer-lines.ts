@@ -25,7 +25,7 @@ export function problemLines({ problems }: Pick<HostFacts, "problems">): readonl
   );
 }
 
-/** A line about images that no host gets, as this imgmatch does not understand their requirement. The first stands for all. */
+/** A line about images that no host gets, because this imgmatch does not understand the requirement. The first stands for all. */
 export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}): readonly string[] {
   const leftOut = Object.entries(images).flatMap(([cell, { requires, axes }]) => {
     const found = checkUnderstood(requires);

@@ -51,7 +51,7 @@ export type AskRule = <Image, Asked extends keyof HostView, Answer>(
 export const askNow: AskRule = (rule, image, host, options) => rule.answer(rule.image(image), host, options);
 
 /**
- * Answers with the fit of this image on this host, or with the first reason against it.
+ * Answers with the fit of an image on a host, or with the first reason against the image.
  *
  * @example
  * const verdict = checkFit(lock.images[cell], facts);
@@ -99,7 +99,7 @@ type GpuRule = Rule<unknown, keyof HostView, GpuFit | Misfits | null>;
 
 const gpuRules: Readonly<Record<GpuVendor, GpuRule>> = { nvidia: nvidiaRule, amd: amdRule };
 
-/** An image with code for several vendors has alternatives, and this is one of them: it has code for one vendor at most. */
+/** An image with code for several vendors has alternatives, here one alternative: it has code for one vendor at most. */
 function askGpus(ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions) {
   const [vendor] = vendorsOf(image.requires);
   return vendor === undefined ? null : ask(gpuRules[vendor], image, host, options);
@@ -146,7 +146,7 @@ function misfitsOfOne(
   ];
 }
 
-/** Vendors in their order and then reasons decide between equals, so that the order in which an image lists them never matters. */
+/** Between equals the order of vendors decides, then the order of reasons: the order of an image's list never matters. */
 function distanceOf({ one, misfits }: { one: ImageToFit; misfits: readonly Misfit[] }): SortKey {
   const [first = gpuVendors[0]] = vendorsOf(one.requires);
   const vendor = gpuVendors.indexOf(first);

@@ -1,4 +1,4 @@
-/** Judges one image on one host by the best source of its requirement: a lock's entry, its files, its label, its environment. */
+/** Judges an image on a host by the best source of the requirement: a lock's entry, its files, its label, its environment. */
 
 import { groupBy } from "../io/collections.ts";
 import { count } from "../io/table.ts";
@@ -63,7 +63,7 @@ export interface ImageCheck {
   /** Only for an image that fits. */
   readonly tier: Tier | null;
   readonly code: readonly CodeFit[];
-  /** See `Match.by`. Empty for an image that carries one of each kind, and for one that does not fit. */
+  /** See `Match.by`. Empty for an image with a single variant of each kind, and for an image that does not fit. */
   readonly by: readonly string[];
 }
 

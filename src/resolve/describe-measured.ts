@@ -20,8 +20,8 @@ import { listSome } from "./misfit.ts";
 import type { CodeFit } from "./verdict.ts";
 
 /**
- * `declared sapphirerapids, its binaries use avx, avx2, fma`, or, if others built the image, `estimated by its files: avx, avx2, fma`. null if
- * all that is declared is needed.
+ * `declared sapphirerapids, its binaries use avx, avx2, fma`, or, for an adopted image, `estimated by its files: avx, avx2, fma`. null if all
+ * that is declared is needed.
  */
 export function describeMeasured(
   image: Pick<LockedImage, "requires" | "measured" | "adopted">,

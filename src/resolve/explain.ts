@@ -147,7 +147,7 @@ function explainOthers({ ranked, order }: Ranking): string[] {
 
 function explainRejected(lock: Lock, view: HostView, rejected: readonly Rejected[]): string[] {
   if (rejected.length === 0) return [];
-  // A broken host is broken for every image, so it has one line of its own, see explainBroken.
+  // A broken host is broken for every image, and has one line for all images: see explainBroken.
   const withOthers = rejected.map(({ cell, misfits }) => ({
     cell,
     misfits: misfits.filter(({ code }) => code !== "HOST_BROKEN"),

@@ -1,4 +1,4 @@
-/** Finds cells of a lock: the one that a person names, and those with given axes. */
+/** Finds cells of a lock: by the name that a person gives, or by axes. */
 
 import { ImgmatchError } from "../errors.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
@@ -31,7 +31,7 @@ export type Axes = Readonly<Record<string, string>>;
 /** A cell that a lock has: no fix proposes to add it. */
 export type ExistingCell = readonly [cell: string, image: LockedImage];
 
-/** The cells that agree with these axes in all but those named. */
+/** The cells that agree with the axes, except in the named axes. */
 export type FindCells = (axes: Axes, but: readonly string[]) => readonly ExistingCell[];
 
 /** Reads the lock when it is first asked. */

@@ -93,8 +93,8 @@ function readView(facts: HostFacts): HostView {
 }
 
 /**
- * States from which the host's GPUs may come back, so that "it has none" would be wrong. A device without a driver and a container without
- * devices are no such states: those hosts have no usable GPUs.
+ * States from which the host's GPUs may come back: "no GPU" would be wrong. A device without a driver and a container without devices are no
+ * such states: those hosts have no usable GPUs.
  */
 const brokenStates = {
   HOST_DRIVER_LIBRARY_MISMATCH: "kernel module and user-space library differ until the next reboot",

@@ -23,7 +23,7 @@ export interface NvidiaView {
   /** The driver as the facts name it, for messages. */
   readonly driverText: string | null;
   readonly module: "open" | "proprietary" | null;
-  /** The driver's CUDA version, as it reports it or by its branch; null when neither is known. */
+  /** The driver's CUDA version, by the driver's report or by its branch; null when neither is known. */
   readonly cuda: CudaVersion | null;
   /** The numbering of the driver's versions. */
   readonly scale: DriverScale;

@@ -27,7 +27,7 @@ export interface Ordered {
   readonly fit: Fit;
 }
 
-/** An image of a lock that fits. An image that carries several of a kind is the alternative that this host takes. */
+/** An image of a lock that fits. Of an image with several variants of a kind, the variant that the host takes. */
 export interface Candidate extends Ordered {
   readonly image: LockedImage;
 }
@@ -99,7 +99,7 @@ export const orderSteps = {
   cpu: {
     name: "more CPU features",
     of: "image",
-    // Of two images that use this CPU equally, the one wins that needs less besides.
+    // Of two images that use the CPU equally, the image with the smaller other needs wins.
     key: ({ image, builtFor: { emitted, features } }) => [
       -emitted,
       -features,

@@ -72,7 +72,7 @@ function matchOf(lock: Lock, { ranked: [winner, next], order }: Ranking): Match 
   };
 }
 
-/** Judges every image and puts those that fit in their total order. Throws as {@link resolveImage} does. */
+/** Judges every image, and puts the images that fit in a total order. Throws as {@link resolveImage} does. */
 export function rankImages(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Ranking {
   return rank(openQuestion(lock, options), host, viewHost(host), askNow);
 }
@@ -124,7 +124,7 @@ export function rank(
   };
 }
 
-/** Conditions of the winner's base that do not hold, and that nothing on this host checks. */
+/** Conditions of the winner's base that fail, and that nothing on the host checks. */
 const unchecked: BySide<Misfit | null, [view: HostView]> = { nvidia: noteNvidiaRequire, amd: () => null };
 
 function uncheckedConditions([winner]: readonly Candidate[], view: HostView): Resolution["problems"] {

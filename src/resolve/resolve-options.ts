@@ -1,4 +1,4 @@
-/** The wishes that a user may have about an answer, and the form in which the rules read them. */
+/** A user's wishes about an answer, and their form for the rules. */
 
 import { type GpuVendor, gpuVendors, hasGpuCode, vendorsOf } from "../lock/requirement.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -25,7 +25,7 @@ export interface FitOptions extends Pick<ResolveImageOptions, "cpuOnly" | "requi
   readonly gpuImages?: readonly GpuVendor[];
   /** Picks the best of several of a kind in one image. Default: the order without preferences. */
   readonly order?: readonly OrderStep[];
-  /** Finds cells of the lock, so that no fix proposes to add one that exists. */
+  /** Finds cells of the lock, so that no fix proposes to add an existing cell. */
   readonly existing?: FindCells;
 }
 

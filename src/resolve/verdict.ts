@@ -74,13 +74,13 @@ export interface Fit {
 export interface CpuShare {
   /** Features. */
   readonly features: number;
-  /** Those of them that the compiler uses by itself. They decide first: cryptography alone makes no CPU the faster one. */
+  /** The features among them that the compiler uses by itself. They decide first: cryptography alone makes no CPU the faster one. */
   readonly emitted: number;
 }
 
 /**
- * Best first. Machine code for this device beats that of its family, of its major, and what is compiled at the start. AMD: `specific` is the
- * GPU's own target, `family` a generic one.
+ * Best first. Machine code for the device beats code for the device's family, which beats code for its major, which beats compilation at the
+ * start. AMD: `specific` is the GPU's own target, `family` a generic one.
  */
 export const codeKinds = [
   "specific",
@@ -130,9 +130,9 @@ export interface Cure {
   readonly adopted?: string;
 }
 
-/** The change of a cure, as data, so that it can be tried before it is offered. */
+/** The change of a cure, as data: imgmatch tries a cure before it offers the cure. */
 export type Remedy =
-  /** Another driver: this version, or with `atLeast` any newer one that still drives the GPUs. */
+  /** Another driver: this version, or with `atLeast` any newer version that still drives the GPUs. */
   | { readonly kind: "driver"; readonly version: string; readonly atLeast: boolean }
   /** A cell that the fleet does not have: the image's axes with these in place of some of them. */
   | { readonly kind: "cell"; readonly axes: Readonly<Record<string, string>> }
@@ -185,19 +185,19 @@ export interface OpenAxis {
   readonly axis: string;
   /** Of the match. */
   readonly value: string;
-  /** Those of the other images that fit, sorted. */
+  /** The values of the other images that fit, sorted. */
   readonly others: readonly string[];
 }
 
 export interface Match {
   readonly cell: string;
   readonly reference: ImmutableReference;
-  /** The engine of this machine that has it, if no registry does: `reference` is its id there. */
+  /** The local engine that has the image, if no registry does: `reference` is its id there. */
   readonly local?: LocalEngine;
   readonly tier: Tier;
   /** The image's own names for the parts that it takes here: `cuda_v12`, `haswell`. Only of one that carries several of a kind. */
   readonly by?: readonly string[];
-  /** The declared CPU features beside those that its files use, in words. Only if they use less, or it is estimated. */
+  /** The declared CPU features beside the features that the files use, in words. Only if they use less, or it is estimated. */
   readonly measured?: string;
   /** Why it beat the next one, in words. */
   readonly reasons: readonly string[];

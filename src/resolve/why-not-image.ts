@@ -1,4 +1,4 @@
-/** Gives every reason against one image on one host, or its place among the images that fit. */
+/** Gives every reason against an image on a host, or the image's place among the images that fit. */
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -44,7 +44,7 @@ export interface Victor {
   readonly cell: string;
   readonly reference: string;
   readonly reason: string;
-  /** Pins with which the beaten image wins: its values of axes in which the images before it differ. */
+  /** Pins with which the beaten image wins: its values of the axes in which the images before differ. */
   readonly pins: Readonly<Record<string, string>>;
 }
 

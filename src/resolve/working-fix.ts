@@ -7,7 +7,7 @@ import { cpuCell } from "./rules/shared-cures.ts";
 import type { TrialOf } from "./trial.ts";
 import type { Cure, Misfit, ReasonCode, Remedy } from "./verdict.ts";
 
-/** The cures of a misfit that work. Cures that fail are replaced by others that work. */
+/** The cures of a misfit that work. A cure that fails is replaced by a cure that works. */
 export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
   const { image, host } = on;
   const isOthers = image.adopted !== undefined;

@@ -1,4 +1,4 @@
-/** Opens the images of a lock one after the other, and compares their files with their declarations. */
+/** Opens the images of a lock in turn, and compares files with declarations. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { ImageEffect } from "../../inspect/audit/audit-image.ts";

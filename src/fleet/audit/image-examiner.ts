@@ -125,8 +125,8 @@ function summaryOf({ measured }: ImageAudit): readonly string[] {
 }
 
 /**
- * Asks for the layers of each base once. If an image's layers are not those of its base (a builder wrote them anew), the base is
- * opened too. Throws `IMAGE_NOT_FOUND`, and errors of registry and base.
+ * Asks for the layers of each base once. If an image lacks the layers of its base, because a builder wrote them anew, the base is opened too.
+ * Throws `IMAGE_NOT_FOUND`, and errors of registry and base.
  */
 function createOriginReader({
   registry,
@@ -166,7 +166,7 @@ function isLocal(base: ImageReference | LockedLocal | null): base is LockedLocal
   return base !== null && "id" in base;
 }
 
-/** Engines keep a base's layers as they are in what they build on it. */
+/** Engines keep a base's layers unchanged in an image built on the base. */
 async function localOrigin(
   holder: Pick<ImageHolder, "diffIds">,
   { engine, id }: LockedLocal,

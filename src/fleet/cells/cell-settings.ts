@@ -1,4 +1,4 @@
-/** The settings of a cell: those that its values bring, and else the matrix's. */
+/** The settings of a cell: the settings of its values, and else the settings of the matrix. */
 
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";

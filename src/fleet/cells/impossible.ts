@@ -77,7 +77,7 @@ const unknownOf: ByCode<readonly string[]> = {
     targets.filter((target) => rocmCompiles(release, target).compiles === null),
 };
 
-/** A warning for each toolkit of these cells with targets that nobody knows it to compile for. */
+/** A warning for each toolkit of the cells, if the tables do not tell that the toolkit compiles for a target of a cell. */
 export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]): readonly string[] {
   const found = new Map<string, Set<string>>();
   for (const { accel, compute } of cells) {

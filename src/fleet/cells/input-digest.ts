@@ -29,7 +29,7 @@ export function inputDigest(inputs: BuildInputs): Digest {
     inputs.platform,
     inputs.bases.map(({ ref, digest }) => [ref, digest] as const).sort(compareFirst),
     inputs.builder,
-    // Absent where there is none, so that images that were built before keep their digests.
+    // Absent without a word, so that earlier images keep their digests.
     ...(inputs.rebuild === undefined ? [] : [inputs.rebuild]),
   ];
   return digestOf(JSON.stringify(canonical));

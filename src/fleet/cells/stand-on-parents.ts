@@ -33,7 +33,7 @@ export interface StandingCells<Fleet> {
 
 /**
  * Puts references in place of the names of other fleets among the cells' bases. A reference is the parent's repository with its cell's id as
- * the tag. It names no image, so that it stays the same when the parent is built anew. A cell whose parent is skipped is skipped too.
+ * the tag. The reference names no image, so it stays the same when the parent is built anew. A cell whose parent is skipped is skipped too.
  *
  * @param fleets by the keys of the matrix's `parents`
  *
@@ -140,7 +140,7 @@ interface Fault {
   readonly cells: Cell[];
 }
 
-/** Remembers the cells that have no parent, several, or one that needs too much. Cells with the same fault share a problem. */
+/** Remembers the cells without a parent, with several, or with a parent that needs too much. Cells with the same fault share a problem. */
 function parentFaults(): {
   /** The only one of `found` if it is fit to be the cell's base. Null for a fault, which is remembered. */
   readonly onlyFit: (cell: Cell, found: readonly Cell[], parent: ParentFleet) => Cell | null;
@@ -161,7 +161,9 @@ function parentFaults(): {
   };
 }
 
-/** True if the parent's image needs more of a host than the child declares: resolve would answer with it on hosts that cannot run it. */
+/**
+ * True if the parent's image needs more of a host than the child declares: resolve would give the child's image to hosts that cannot run it.
+ */
 const needsMore = oncePer((parent: Requirement) =>
   oncePer((child: Requirement): boolean => {
     const has = new Set(child.cpu.features);

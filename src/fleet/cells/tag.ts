@@ -121,7 +121,7 @@ function broughtText(name: string, { matrix, cell }: { readonly matrix: Matrix; 
   return texts === undefined ? null : (texts.get(cell.axes[name.slice(0, name.indexOf("."))] ?? "") ?? "");
 }
 
-/** `cuda.cudnn` → the label of each value that brings one → its text. */
+/** `cuda.cudnn` → the label of each value that brings a text → the text. */
 const broughtTexts = oncePer((matrix: Pick<Matrix, "axes" | "include">) => {
   const found = new Map<string, Map<string, string>>();
   for (const [axis, { data, label }] of allValues(matrix))
@@ -139,7 +139,7 @@ function namedText(name: string, { matrix, cell }: { readonly matrix: Matrix; re
   return typeof chosen?.value === "string" ? chosen.value : "";
 }
 
-/** Reports tags that no registry takes, and pairs of cells with one tag in one repository. */
+/** Reports tags that no registry takes, and pairs of cells with the same tag in the same repository. */
 export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Problem[] {
   const seen = new Map<string, Cell>();
   const problems: Problem[] = [];

@@ -4,10 +4,10 @@ import { assignmentsIn, type Instruction, type Instructions } from "./instructio
 import { readStages, type StageOptions, usedStages } from "./stages.ts";
 
 /**
- * The instructions of the stages that the image is made of, without comments, labels, and arguments that nothing behind them can see.
- * Dockerfiles with the same effective text give images that differ in their labels alone.
+ * The instructions of the image's stages, without comments, labels, and arguments that no later instruction can see. Dockerfiles with the
+ * same effective text give images that differ in their labels alone.
  *
- * An argument counts, with its value in this build, if a later instruction names the argument, or a later `RUN` has the argument in its environment.
+ * An argument counts, with the value of this build, if a later instruction names the argument, or if the environment of a later `RUN` has it.
  *
  * @param used the stages that the target needs
  */

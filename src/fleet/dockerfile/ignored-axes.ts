@@ -1,4 +1,4 @@
-/** Finds cells that differ in an axis while their Dockerfiles say the same: one image with two names, one of them wrong. */
+/** Finds cells that differ in an axis while their Dockerfiles say the same: one image with two names, and one name is wrong. */
 
 import type { Problem } from "../../errors.ts";
 import type { GpuVendor } from "../../lock/requirement.ts";
@@ -55,7 +55,7 @@ const advice: Readonly<Record<HardwareAxis, Advice>> = {
  * `TEMPLATE_IGNORES_AXIS` for each axis in which cells of one effect differ, at the later cell's value. A free axis counts only if the matrix
  * says what its values change (a `target`, or settings of values): a user pins free axes by name, so equal images are no mistake there.
  *
- * @param effectOf the part of a cell's Dockerfile that can change its image, or a digest of it
+ * @param effectOf the part of a cell's Dockerfile that can change the image, or a digest of the part
  */
 export function ignoredAxes(
   cells: readonly Cell[],
@@ -130,7 +130,7 @@ function andMore(more: readonly unknown[]): string {
   return more.length === 0 ? "" : `, and so on for ${more.length} more`;
 }
 
-/** Cells of one platform and effect that differ in a hardware axis, each with an earlier one. */
+/** Cells of one platform and effect that differ in a hardware axis, each with an earlier cell. */
 export function alikeCells(
   cells: readonly Cell[],
   effectOf: (cell: Cell) => string,
@@ -147,7 +147,7 @@ export function alikeCells(
   );
 }
 
-/** Cells of one effect that differ in a free axis, each with an earlier one. */
+/** Cells of one effect that differ in a free axis, each with an earlier cell. */
 export function alikeFlavors(all: readonly Cell[], effectOf: (cell: Cell) => string): readonly Pair[] {
   const byEffect = groupBy(all, effectOf);
   const cells = all.filter((cell) => (byEffect.get(effectOf(cell))?.length ?? 0) > 1);
@@ -194,7 +194,7 @@ function howToUse(axis: HardwareAxis, cell: Cell): string {
   return `give the build an argument, args: { ${name}: "${value}" } in the matrix and ${where}`;
 }
 
-/** The cells that differ from a chosen cell in one axis alone. Only these are compared with it, so that a large fleet is not read whole. */
+/** The cells that differ from a chosen cell in one axis alone. Only these are compared with the cell: a large fleet is not read whole. */
 export function axisNeighbours(chosen: readonly Cell[], all: readonly Cell[]): readonly Cell[] {
   const axesOf = ({ free }: Cell) => [...hardwareAxes, ...Object.keys(free)];
   const wanted = new Set(chosen.flatMap((cell) => axesOf(cell).map((axis) => keyWithout(cell, axis, true))));

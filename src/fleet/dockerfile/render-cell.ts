@@ -13,7 +13,7 @@ export interface RenderedFile {
   readonly cell: string;
   /** Relative to the matrix file, with forward slashes. */
   readonly path: string;
-  /** Its `ARG`s have this cell's values as defaults, so that a build by hand gives this cell's image. */
+  /** The defaults of its `ARG`s are the values of the cell, so that a build by hand gives the cell's image. */
   readonly text: string;
   /** The text without these defaults. The input digest covers the values on their own. */
   readonly bare: string;
@@ -25,7 +25,7 @@ export interface RenderedCell {
   readonly file: RenderedFile;
   /** The template's instructions, without those that imgmatch adds. */
   readonly own: Instructions;
-  /** The file that the lines of `own` count in: the rendered one, or the Dockerfile that is used as it stands. */
+  /** The file that the lines of `own` count in: the rendered Dockerfile, or the Dockerfile of the project. */
   readonly ownFile: string;
   /** The image that the target starts from. */
   readonly runBase: string;
@@ -85,7 +85,7 @@ export function renderCell(
   };
 }
 
-/** A Dockerfile that is used as it stands keeps the empty lines at its end. */
+/** A Dockerfile of the project keeps the empty lines at its end. */
 function withLastLineEnd(text: string, { isPlain }: Template): string {
   if (isPlain) return text.endsWith("\n") ? text : `${text}\n`;
   let end = text.length;

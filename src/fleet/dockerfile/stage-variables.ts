@@ -1,6 +1,6 @@
 /**
- * The values of a stage's variables. Versions of BuildKit disagree about a name that both `ARG` and `ENV` set, or that two stages of one
- * chain set by `ARG`: its value is unknown.
+ * The values of a stage's variables. Versions of BuildKit disagree about a name set by both `ARG` and `ENV`, or set by `ARG` in two stages of
+ * one chain: its value is unknown.
  */
 
 import { assignmentsIn, type Instruction } from "./instructions.ts";
@@ -36,7 +36,7 @@ export class StageVariables {
     readonly escapeBy: string,
   ) {}
 
-  /** The variables at the beginning of a stage that starts from this one. */
+  /** The variables at the beginning of a stage that is built on this stage. */
   forChild(): StageVariables {
     const child = new StageVariables(this.globals, this.options, this.escapeBy);
     for (const [name, { by, value }] of this.#known)

@@ -1,4 +1,4 @@
-/** The stages of a Dockerfile: the image or stage that each starts from, its name, and the stages that a target needs. */
+/** The stages of a Dockerfile: the base of each stage (an image or a stage), its name, and which stages a target needs. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
@@ -21,7 +21,7 @@ export interface Stage {
   readonly image: Word | undefined;
   /** The image with variables resolved. */
   readonly ref: ShellWord;
-  /** Index of the stage that it starts from, the last one above with that name; -1 if it starts from an image. */
+  /** Index of the stage's base, the last stage above with the name; -1 if it starts from an image. */
   readonly above: number;
   /** As it is written; null if it has none. */
   readonly name: string | null;
@@ -229,7 +229,7 @@ export function runBases(target: string | null): (dockerfile: Instructions, opti
 }
 
 /**
- * The image that the target stage, or the last one, starts from, also by way of other stages. Its variables are resolved; an undecided
+ * The image below the target stage, or below the last stage, also by way of stages between. Its variables are resolved; an undecided
  * reference stays as written, and `findBases` says what is wrong with it.
  *
  * @example

@@ -1,4 +1,4 @@
-/** Advice about an engine: it has its own disk, and its own list of registries to trust. */
+/** Advice about an engine: the engine has a disk and a list of trusted registries of its own. */
 
 export interface Advice {
   /** For a registry that it does not trust; null when the words are about something else. `host`: the registry, if known. */

@@ -77,7 +77,7 @@ export type BuildEvent =
   | (FailedCell & { readonly type: "failed" })
   | { readonly type: "interrupted"; readonly cell: string };
 
-/** The builder as the lock names it, and the engine of this machine that keeps the image, if one does. */
+/** The builder as the lock names it, and the local engine that keeps the image, if any. */
 export interface Builder {
   readonly described: string;
   readonly keeper: LocalEngine | null;
@@ -118,7 +118,7 @@ export function lockedImageOf(
   };
 }
 
-/** The time of the first build of these inputs that this lock knows: a later push finds every step in the engine's cache. */
+/** The time of the first build of the inputs that the lock knows: a later push finds every step in the engine's cache. */
 function buildSecondsOf({ locked, inputDigest }: ReadyCell, buildMs: number | null) {
   const known = locked?.inputDigest === inputDigest ? locked.buildSeconds : undefined;
   const buildSeconds = known ?? (buildMs === null ? undefined : Math.ceil(buildMs / 1000));
@@ -144,8 +144,8 @@ export function lockOf(matrix: Matrix, images: Lock["images"]): Lock {
 }
 
 /**
- * The lock with these images more. Images of cells that the matrix no longer builds stay: machines that run them must not
- * lose them because another cell was built; `lock --prune` drops them.
+ * The lock with these images more. Images of cells that the matrix no longer builds stay: machines that run them must not lose them because
+ * some cell was built; `lock --prune` drops them.
  */
 export function withImages(lock: Lock | null, matrix: Matrix, images: Lock["images"]): Lock {
   // Digests are of one repository: what was pushed elsewhere says nothing about this one.

@@ -36,7 +36,7 @@ export function isShared(reference: string): boolean {
   return reference !== inlineCache && !reference.includes("{cell}");
 }
 
-/** The references that one cell writes. One without `{cell}` is written by the first cell that asks, and by no other. */
+/** The references that one cell writes. A cache without `{cell}` is written by the first cell that asks, and by no later cell. */
 export function createCacheTargets({ to }: CacheOptions): (cell: string) => readonly string[] {
   const shared = new Set(to.filter(isShared));
   return (cell) =>

@@ -48,7 +48,7 @@ export async function runDockerBuild(
 ): Promise<DockerBuilt> {
   const context = await stage(request);
   const text = Buffer.from(request.dockerfile);
-  // Each text has another name: BuildKit takes a file of the same name, size and time for the one that it has.
+  // Each text has another name: BuildKit takes a file of the same name, size and time for the file it has.
   const name = `${digestOf(text).slice("sha256:".length, "sha256:".length + 16)}.Dockerfile`;
   const isBuildx = command[0] === "buildx";
   return shared.during(onLog, (complete) =>
@@ -120,7 +120,7 @@ export function attestValues({ attest }: Attested): readonly string[] {
   ];
 }
 
-/** The request's build arguments and, where provenance repeats them, those that name the cell. */
+/** The request's build arguments and, where provenance repeats arguments, the arguments that name the cell. */
 export function argsWithExtra({ args, attest }: Attested & Pick<BuildRequest, "args">): BuildRequest["args"] {
   return attest?.provenance === "max" ? { ...args, ...attest.extraArgs } : args;
 }

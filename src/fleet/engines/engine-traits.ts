@@ -9,7 +9,7 @@ export interface EngineTraits {
   readonly cache: boolean;
   /** The values of `--network`; null for names of the engine's own. */
   readonly networks: readonly string[] | null;
-  /** The engine that keeps its images, so that they can be used without a push; null for builders that keep them to themselves. */
+  /** The engine that keeps the images, for use without a push; null for builders that keep them to themselves. */
   readonly keeper: LocalEngine | null;
 }
 

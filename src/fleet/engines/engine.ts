@@ -1,4 +1,4 @@
-/** The interface of an engine that builds one image. Each engine is one folder of `build/engines/` and one line of its table. */
+/** The interface of an engine that builds one image. An engine is a folder of `fleet/engines/` and a line of the table. */
 
 import type { ContextEntry } from "../context/context.ts";
 import type { Attestations } from "../matrix/matrix.ts";
@@ -23,11 +23,11 @@ export interface Engine {
    */
   push(image: BuiltImage, to: ImageReference, watch: BuildWatch): Promise<Digest>;
   /**
-   * An image that this engine has just built as one archive, of `docker save` or of an OCI layout, read once and not held. Throws
-   * `ENGINE_…` while it is read. Ending the loop early ends the work behind it.
+   * An image that this engine has just built, as an archive of `docker save` or of an OCI layout. The archive is read once, and nothing holds
+   * it. Throws `ENGINE_…` while it is read. Ending the loop early ends the work behind it.
    */
   save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
-  /** The diff ids of an image that this engine has under this id or name, the base's first. Throws where it has none. */
+  /** The diff ids of an image that the engine has under an id or a name, the base's first. Throws where it has none. */
   diffIds(name: string, watch: BuildWatch): Promise<readonly string[]>;
 }
 

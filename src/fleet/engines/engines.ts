@@ -1,4 +1,4 @@
-/** The engines. Adding one is one folder, one line here and one in `engine-traits.ts`. */
+/** The engines. A new engine is a folder, a line here and a line in `engine-traits.ts`. */
 
 import type { Engine } from "./engine.ts";
 import { type BuildxOptions, createBuildxEngine } from "./buildx/buildx-engine.ts";

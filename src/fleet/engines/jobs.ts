@@ -149,8 +149,8 @@ export function requiredDigest(digest: Digest | null): Digest {
 const rebuildArg = "IMGMATCH_REBUILD";
 
 /**
- * The Dockerfile with the word as an `ARG` at the beginning of every stage. A `RUN` has the arguments before it in its environment, and so in
- * its cache key (moby/buildkit, frontend/dockerfile/dockerfile2llb/convert.go; containers/buildah, imagebuildah/stage_executor.go), so that
+ * The Dockerfile with the word as an `ARG` at the beginning of every stage. The environment of a `RUN` has the arguments above it, and so has
+ * the cache key (moby/buildkit, frontend/dockerfile/dockerfile2llb/convert.go; containers/buildah, imagebuildah/stage_executor.go), so that
  * every engine runs it anew for a new word. Cells that share a stage still share it: what `--no-cache` of an engine would make of each by
  * itself is made once. Copied and added files are compared by their content in any case.
  */

@@ -1,4 +1,4 @@
-/** The images of the engines of this machine: those that it keeps, and bases that no registry has. */
+/** The images of the engines of this machine: the images that it keeps, and bases that no registry has. */
 
 import { connectDocker } from "../../oci/engine/api.ts";
 import type { Environment } from "../../io/world.ts";
@@ -11,8 +11,8 @@ import type { EngineName } from "./engine-traits.ts";
 import { findPodman, findPodmanImage, podmanImageIds } from "./podman/podman-images.ts";
 
 /**
- * Name → the image that this engine builds on, or null where it has none of that name. Throws `BASE_UNRESOLVED` for a buildx builder that is not inside an
- * engine, and `ENGINE_…`.
+ * Name → the image that this engine builds on, or null if the engine has no image of the name. Throws `BASE_UNRESOLVED` for a buildx builder
+ * that is not inside an engine, and `ENGINE_…`.
  */
 export async function createLocalBaseLookup(
   engine: EngineName,

@@ -35,8 +35,8 @@ function isRefusal(said: string): boolean {
 type PushRetries = Pick<TryOptions, "retries" | "sleep" | "random">;
 
 /**
- * Calls `push` until it does not fail with what may pass: only the layers that the registry does not have yet travel again. A
- * login that is refused stays refused. The name that is pushed must be one that nobody else writes.
+ * Calls `push` until it does not fail with what may pass: only the layers that the registry does not have yet travel again. A login that is
+ * refused stays refused. Nobody else may write the name that is pushed.
  */
 export async function retryPush<T>(
   push: () => Promise<T>,

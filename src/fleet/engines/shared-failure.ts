@@ -1,6 +1,6 @@
 /**
- * Gives every cell that a shared step fails the output of that step. BuildKit runs a step that several builds have in common once, and sends its
- * output to the builds that were there when it came (moby/buildkit, solver/jobs.go); the others hear of its end alone.
+ * Gives every cell that a shared step fails the output of that step. BuildKit runs a common step of several builds once, and sends the output
+ * to the builds that were running at the time (moby/buildkit, solver/jobs.go); the others hear of its end alone.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,7 +23,7 @@ interface Printed {
 const patienceMs = 1_000;
 
 export function createSharedFailures() {
-  /** Build → the builds that run beside it, or did while it ran. */
+  /** Build → the builds that have run at the same time. */
   const running = new Map<number, Set<number>>();
   const printed = new Map<string, Printed[]>();
   let count = 0;

@@ -24,7 +24,7 @@ import type { ReadTemplates } from "./read-template.ts";
 export interface CellDockerfile extends RenderedFile {
   /** Base images by the names in the file. Cells with the same bases share one list. */
   readonly bases: readonly Base[];
-  /** The file that has the lines of `bases`: the Dockerfile that is used as it stands, or the rendered one. */
+  /** The file that has the lines of `bases`: the Dockerfile of the project, or the rendered Dockerfile. */
   readonly basesIn: string;
   /** Its text without labels, and all else that makes no difference to the image. */
   readonly effect: string;

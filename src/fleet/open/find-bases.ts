@@ -29,7 +29,9 @@ export interface BaseSources {
   readonly findBaseDigest?: FindBaseDigest;
   /** Called for a base whose digest is not found. The lock's local bases are asked for again. Default: no engine is asked. */
   readonly findLocalBase?: FindLocalBase;
-  /** Called once for every base that may decide which files a new image takes, unless the lock has its configuration. Default: not read. */
+  /**
+   * Called once for each base that may decide which files a new image takes, unless the lock has the base's configuration. Default: not read.
+   */
   readonly readBase?: ReadBase;
 }
 

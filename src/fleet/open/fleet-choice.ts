@@ -26,7 +26,7 @@ export interface FleetChoice extends RegistryAccess {
   readonly offline?: boolean;
 }
 
-/** The part that names a fleet, its lock, and some of its cells. */
+/** The flags that name a fleet, a lock, and some of the cells. */
 export type FleetPlace = Pick<FleetChoice, "matrix" | "lock" | "registry" | "only" | "buildArg">;
 
 /** The part about the bases of its images. */
@@ -34,7 +34,7 @@ export type BaseChoice = Omit<FleetChoice, keyof FleetPlace>;
 
 export const matrixPath = "matrix.yaml";
 
-/** The fleet of these flags, its lock's file, and the cells that they select. */
+/** The fleet of the flags, the file of its lock, and the selected cells. */
 export async function fleetAt(
   place: FleetPlace,
   { env }: Pick<World, "env">,

@@ -33,7 +33,7 @@ import { generatedStart, isGenerated } from "../dockerfile/render-cell.ts";
 /** A checked matrix with its cells and their files. */
 export interface Fleet extends FleetSources {
   readonly matrix: Matrix;
-  /** The cells of other fleets under the cells of this fleet, by their references in Dockerfiles. */
+  /** The parent cells, of other fleets, by the references in Dockerfiles. */
   readonly parents: ReadonlyMap<string, ParentCell<Fleet>>;
   /** Renders and checks a cell's Dockerfile once and remembers it. */
   dockerfileOf(cell: Cell): CellDockerfile;
@@ -100,7 +100,7 @@ interface Opening {
 
 /**
  * Opens the fleets of the matrix's `parents`, by their names there and with what this fleet is opened with. A fleet that does not take all
- * arguments gets those that its matrix names.
+ * arguments gets the arguments that its matrix names.
  */
 async function openParents(
   { parents }: Matrix,

@@ -1,4 +1,4 @@
-/** Finds the images of other fleets' cells that are bases of this fleet. */
+/** Finds the images of parent fleets on which this fleet's cells are built. */
 
 import { join } from "node:path";
 import { lockPath, type Lock, type LockedImage } from "../../lock/lock.ts";

@@ -73,8 +73,8 @@ async function planParents(
 
 /**
  * The rebuild word of each cell. The word of `--no-cache` comes first. Else a cell keeps the word of its lock entry, so that the next build
- * does not go back. A cell without an entry takes the greatest word of the others, so that its steps are as new as theirs. Null if there is
- * none. Throws `USAGE` for an invalid word.
+ * does not go back. A cell without an entry takes the greatest word of all entries, so that its steps are as new as any cell's. Null if there
+ * is none. Throws `USAGE` for an invalid word.
  */
 function rebuildsOf(lock: LockPins | null, word: string | undefined): (cell: Cell) => string | null {
   if (word !== undefined && !rebuildWord.test(word)) {

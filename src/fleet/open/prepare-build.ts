@@ -37,7 +37,7 @@ export interface BuildQuestion {
   readonly onProblem?: (problem: Problem) => void;
   /** The lock will be written: a lock of another repository is refused. */
   readonly writes?: boolean;
-  /** The engine that keeps images that are not pushed. It is asked for those that it has. */
+  /** The engine that keeps images that are not pushed. The engine is asked for the images it has. */
   readonly keeper?: LocalEngine | null;
 }
 
@@ -114,7 +114,7 @@ function rebuildAsked(cache: BaseChoice["cache"]): string | undefined {
 
 const toHaveLocal = "or build with --local-bases, where the engine here has the image";
 
-/** The problems of bases that the plan needs, each with its place in the first Dockerfile that names it. */
+/** The problems of bases that the plan needs, each with its place in the first Dockerfile with the base. */
 function unresolvedBases(
   { cells }: Plan,
   { dockerfileOf }: Fleet,

@@ -1,4 +1,4 @@
-/** Reads the templates of a fleet with their partials, and the Dockerfiles that are used as they stand. */
+/** Reads the templates of a fleet with their partials, and the project's own Dockerfiles. */
 
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
@@ -42,7 +42,7 @@ export interface ReadTemplateOptions {
 
 /**
  * Reads every template that the cells name, once. Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for an argument that no Dockerfile declares
- * with `ARG`, and for a given one that no template names.
+ * with `ARG`, and for a given argument that is in no template.
  */
 export async function readTemplates(
   root: string,
@@ -74,7 +74,7 @@ export async function readTemplates(
 interface ReadTemplate extends CellTemplate {
   /** The names of its `ARG`s; null for a template, which may write any. */
   readonly declared: ReadonlySet<string> | null;
-  /** Its text and those of its partials. */
+  /** The texts of the template and of its partials. */
   readonly texts: readonly string[];
   readonly files: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Finds the matrices of a workspace (`imgmatch.workspace.yaml`), and orders them so that a fleet comes after its bases. */
+/** Finds the matrices of a workspace (`imgmatch.workspace.yaml`), and puts a fleet behind the fleets it is built on. */
 
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";

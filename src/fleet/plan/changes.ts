@@ -1,4 +1,4 @@
-/** Compares the inputs of a cell with those that its image was built from. */
+/** Compares the inputs of a cell with the inputs of its image. */
 
 import type { LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { ContextEntry } from "../context/context.ts";

@@ -26,8 +26,8 @@ export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
   /**
-   * The same bases by the digests that the lock's image was built on, if these are ids of an engine's images and the bases are published
-   * now, with other digests.
+   * The same bases by the digests below the lock's image, if the digests are ids of an engine's images, and the bases have been published
+   * meanwhile under different digests.
    */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
@@ -42,12 +42,14 @@ export interface PlanCellsOptions {
   readonly published?: boolean | undefined;
   /** An image that was built and not pushed is not built again for a base that has been published since. */
   readonly asBuilt?: boolean;
-  /** Ids of the images that the engine has. One that was built and not pushed, and is not among them, is built again. Default: not asked. */
+  /**
+   * Ids of the images that the engine has. A cell that was built and not pushed, and is not in the list, is built again. Default: not asked.
+   */
   readonly held?: ReadonlySet<string> | undefined;
 }
 
 /**
- * Plans the cells of a matrix, or those of them that `only` selects.
+ * Plans the cells of a matrix, or the cells that `only` selects.
  *
  * @param sources by cell, of every selected cell that can be built
  *

@@ -128,7 +128,7 @@ export function explainedToJson(
     inputDigest,
     lockedInputDigest,
     inputs,
-    // The files that are sent, by the instruction that takes them. `whole` is the reason for sending all.
+    // The sent files, by the instruction that takes them. `whole` is the reason for sending all.
     ...(planned.context === null ? {} : { context: takenJson(planned.context) }),
     // Known only on a machine that built with the context of then.
     ...(contextFiles === null ? {} : { contextFiles }),

@@ -28,7 +28,7 @@ export const openActions: readonly Action[] = ["build", "adopt", "stale", "confl
 export interface PlannedCell {
   readonly cell: Cell;
   readonly action: Action;
-  /** The inputs that changed, the rule that excludes the cell, the hardware that forbids it; null for `keep`. */
+  /** The changed inputs, the excluding rule, or the hardware that makes the cell impossible; null for `keep`. */
   readonly reason: string | null;
   /** null while a base image's digest is unknown, and for impossible and excluded cells. */
   readonly inputDigest: Digest | null;
@@ -81,7 +81,7 @@ export interface PlannedBase {
 
 /** A cell that another fleet builds. */
 export interface PlannedParent {
-  /** The other fleet's matrix, as this one writes it. */
+  /** The path of the parent's matrix, as this fleet's matrix writes it. */
   readonly matrix: string;
   /** Its id. */
   readonly cell: string;

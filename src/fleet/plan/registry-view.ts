@@ -56,7 +56,7 @@ function viewed(planned: PlannedCell, { published, bases }: RegistryView): Plann
   return { ...planned, action: "conflict", reason, moved, published: found.digest };
 }
 
-/** The references of bases that can move: those with a digest, local ones and those that another fleet builds cannot. */
+/** The references of bases that can move: bases with a digest, local bases and cells of another fleet cannot. */
 export function movableBases({ cells }: Pick<Plan, "cells">): string[] {
   const refs = cells.flatMap(({ bases }) =>
     bases.flatMap(({ used, local, parent }) => (local === undefined && parent === undefined ? [used] : [])),

@@ -1,4 +1,4 @@
-/** The transient tags by which publishers of one tag see each other, in a registry that has no conditional write. */
+/** Transient tags, by which publishers of one tag see each other: registries have no conditional write. */
 
 import { createHash, randomBytes } from "node:crypto";
 import type { Digest } from "../../oci/digest.ts";
@@ -61,8 +61,8 @@ export async function othersStand(
 }
 
 /**
- * Removes the transient tag. Never throws: a tag that stays costs later publishers of the same target the time to settle, and nothing
- * else. It gets an empty index before it is removed, since some registries remove a manifest with all its tags.
+ * Removes the transient tag. Never throws: a tag that stays costs later publishers of the same target the time to settle, and nothing else.
+ * The tag first gets an empty index, since some registries remove a manifest together with all its tags.
  */
 export async function retire(
   registry: RegistryClient,

@@ -1,4 +1,4 @@
-/** Attests how pushed images were built: the engine does it with its push, or imgmatch beside it. */
+/** Attests how pushed images were built: the engine attests while it pushes, or imgmatch attests afterwards. */
 
 import { ImgmatchError, InternalError, type Problem, throwProblems } from "../../errors.ts";
 import { firstOf } from "../../io/table.ts";
@@ -87,7 +87,7 @@ async function requireAttested(
   });
 }
 
-/** moby/buildkit, docs/attestations/sbom-protocol.md: SPDX, which is all that it takes. */
+/** moby/buildkit, docs/attestations/sbom-protocol.md: SPDX, the only kind it takes. */
 function isSbom(predicateType: string): boolean {
   return predicateType.startsWith("https://spdx.dev/Document");
 }
@@ -153,8 +153,8 @@ function leaks({ value, at }: Located<Attestations>, args: Readonly<Record<strin
 }
 
 /**
- * `PROVENANCE_MISSING` for images that the lock kept or the registry had already, if no build of this lock has attested them. The registry is
- * not asked: `verify --provenance` does that.
+ * `PROVENANCE_MISSING` for images from the lock or the registry, if no build of this lock has attested them. The registry is not asked:
+ * `verify --provenance` does that.
  */
 export function unattestedImages(
   { matrix, cells }: Plan,

@@ -43,9 +43,8 @@ interface Blob {
 }
 
 /**
- * Copies an image with its attachments. Blobs that the other repository has already do not travel, so a copy that was interrupted goes on
- * where it was. Blobs are mounted if both repositories are of one registry that can, and else sent in pieces; layers that live elsewhere
- * (`urls`) are left there.
+ * Copies an image with its attachments. Blobs that the target has already do not travel, so an interrupted copy goes on where it was. Blobs
+ * are mounted if both repositories are of one registry that can, and else sent in pieces; layers that live elsewhere (`urls`) are left there.
  *
  * @param from by digest
  * @param to with the tag; one that holds another image is `TAG_CONFLICT`, before anything is copied
@@ -107,7 +106,7 @@ export async function bringImages(
   await limit.map(images, bring).finally(() => limit.clearQueue());
 }
 
-/** The manifest and, of an index, all below it, each after the one that names it. */
+/** The manifest and, of an index, all manifests below. A parent comes first. */
 async function manifestsOf(registry: RegistryClient, from: ImageReference): Promise<readonly Manifest[]> {
   const found = new Map<string, Manifest>();
   const read = async (digest: Digest | null, depth: number): Promise<void> => {

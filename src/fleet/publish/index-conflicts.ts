@@ -46,8 +46,8 @@ export interface CurrentIndex {
 }
 
 /**
- * null where there is no such tag. Throws `INDEX_CONFLICT` where it holds anything but an index that imgmatch wrote, and
- * `INDEX_FORMAT` where it has another format. `replace`: a damaged one is read as empty.
+ * null where there is no such tag. Throws `INDEX_CONFLICT` if the tag holds anything but an index by imgmatch, and `INDEX_FORMAT` if the
+ * index has another format. `replace`: a damaged one is read as empty.
  */
 export async function readCurrentIndex({
   registry,
@@ -101,8 +101,8 @@ export function indexConflicts(
 }
 
 /**
- * One `INDEX_CONFLICT` for every cell whose descriptor names another image than its annotations. Runtimes go by the descriptor. It may name the
- * image itself, or what that holds for its platform.
+ * One `INDEX_CONFLICT` for every cell whose descriptor names another image than its annotations. Runtimes go by the descriptor. The index may
+ * name the image itself, or the image's manifest for the platform.
  */
 export async function misnamedImages(
   entries: readonly (readonly [cell: string, entry: IndexEntry])[],

@@ -42,8 +42,8 @@ export interface MovedChannel {
 
 /**
  * Gives a channel's tag an index of these images. The index, the record of the move and their signatures are in the registry before the tag
- * names the index: whoever reads the tag finds the old index with its record, or the new one with its record. Throws `TAG_CONFLICT` where the
- * tag holds something that the lock does not record, unless `replace`; `REGISTRY_…`.
+ * names the index: whoever reads the tag finds the old index with the old record, or the new index with the new record. Throws `TAG_CONFLICT`
+ * where the tag holds something that the lock does not record, unless `replace`; `REGISTRY_…`.
  */
 export async function moveChannel(
   { name, fleet, known, by, at }: ChannelMove,

@@ -25,12 +25,12 @@ const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as 
 type ShownFleet = Pick<FleetIndex, "entries" | "prefer" | "plainPull">;
 
 /**
- * In the order of their entries: the platform with the most images first, and of each platform the plain one first, since a
- * runtime that knows no levels takes the first that matches.
+ * In the order of their entries: the platform with the most images first, and of each platform the plain image first, since a runtime without
+ * levels takes the first match.
  *
  * - Plain is the least demanding image for the CPU alone: the one that the most CPUs of the tables run, then the one with the fewest
- *   features, then the one for the oldest kernel. Among equals it is the one that `resolve` takes. If not all CPUs run it, runtimes see
- *   no image of the platform, unless the matrix allows it.
+ * features, then the one for the oldest kernel. Among equals it is the choice of `resolve`. If not all CPUs run it, runtimes see no image of
+ * the platform, unless the matrix allows it.
  * - A level of x86-64 is shown if `resolve`, on a CPU of the level without a GPU and with the plain image's free axes, takes an image whose
  *   features are exactly the level's. A better CPU never means another Python.
  */
@@ -44,7 +44,7 @@ export function nativeImages({ entries, prefer, plainPull }: ShownFleet): readon
 }
 
 /**
- * The same for a channel or a variant: where it has one image of a platform, a plain pull gets that, since there is nothing to choose.
+ * The same for a channel or a variant: the only image of a platform is what a plain pull gets, since there is nothing to choose.
  */
 export function plainImages(index: ShownFleet): readonly NativeImage[] {
   const cells = groupBy(index.entries, ([, { image }]) => normalizePlatform(image.platform));
@@ -128,7 +128,7 @@ function leastDemanding(
   );
 }
 
-/** The one that `resolve` takes on a CPU with these features. */
+/** The choice of `resolve` on a CPU with these features. */
 function firstOf(
   images: readonly Named[],
   present: (image: IndexedImage) => ReadonlySet<string>,

@@ -30,7 +30,7 @@ export interface IndexEvent extends PublishedIndex {
   readonly type: "index";
   /** Has the digest. */
   readonly reference: string;
-  /** Cells that it lacks, because the registry does not have their images. */
+  /** Cells that the index lacks, because the registry lacks their images. */
   readonly missing: readonly string[];
 }
 

@@ -36,7 +36,7 @@ export interface Vouching {
    * has its tag before its signature. May be called again.
    */
   readonly vouch: (digests: readonly Digest[]) => Promise<void>;
-  /** Throws if no accepted signer has signed this index, which has images of others: ours must not vouch for them. */
+  /** Throws if no accepted signer has signed the index, and the index has images of other publishers: ours must not vouch for them. */
   readonly requireVouched: (index: Digest) => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface PublishedIndex {
   /** The digest under the version's tag. */
   readonly digest: Digest;
   readonly how: "written" | "unchanged" | "replaced";
-  /** Cells of the index: these and those that others have published. */
+  /** Cells of the index: the cells of this publisher and of all other publishers. */
   readonly cells: number;
   /** Cells that were not in the index before. */
   readonly added: readonly string[];
@@ -53,14 +53,14 @@ export interface PublishedIndex {
 }
 
 /**
- * Adds these images to the index of their version, creating it where there is none.
+ * Adds images to the index of their version, and creates a missing index.
  *
- * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; what else it holds is written over. So publishers of
- * different cells can work side by side, in any order, and the last one has all. Each announces itself by a transient tag
- * `imgmatch-<version>-<random>` before it reads the index that its own is made of; see {@link settleTag}.
+ * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; what else it holds is written over. So
+ * publishers of different cells can work side by side, in any order, and the last one has all. Each publisher announces itself by a transient
+ * tag `imgmatch-<version>-<random>` before it reads the index to change; see {@link settleTag}.
  *
- * Throws `INDEX_CONFLICT`, with both digests, when the index says something else of a cell, names another image than the one of a cell of
- * others, or is none that imgmatch wrote.
+ * Throws `INDEX_CONFLICT`, with both digests, if the index contradicts a cell, names a wrong image for another publisher's cell, or is not by
+ * imgmatch.
  */
 export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
   const { registry, reference, images, replace = false, show = nativeImages } = request;
@@ -98,13 +98,13 @@ function isRefusal({ status }: RegistryError): boolean {
   return status !== null && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
 }
 
-/** A registry refuses an index of manifests that it does not have, but not every one says which: throws with their names. */
+/** A registry refuses an index of manifests that it lacks, but some registries do not say which manifests: throws with their names. */
 async function nameMissing(request: IndexRequest, assumed: readonly string[]): Promise<void> {
   const images = new Map([...request.images].filter(([cell]) => assumed.includes(cell)));
   await describeImages({ ...request, images, manifests: new Map() });
 }
 
-/** Throws `INDEX_CONFLICT` too where a cell of others names another image than its own, unless all of them are to go. */
+/** Throws `INDEX_CONFLICT` too if another publisher's cell names a wrong image, unless all such cells are to go. */
 function currentIndex(request: IndexRequest): () => Promise<CurrentIndex | null> {
   const { images, reference, registry, replace = false } = request;
   const asked = new Map<Digest, Promise<readonly Problem[]>>();

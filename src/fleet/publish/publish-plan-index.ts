@@ -36,7 +36,7 @@ export interface PlanIndex {
   readonly reference: ImageReference;
   /** Cells of the plan that are not published as the matrix says. */
   readonly missing: readonly string[];
-  /** Build arguments that missing cells have otherwise in the lock: they were built with them, and this plan is without. */
+  /** Build arguments that missing cells have otherwise in the lock: the cells were built with arguments that this plan lacks. */
   readonly otherArgs?: readonly string[];
   readonly published: PublishedIndex;
   /** The variants of the matrix, each with its own index. */
@@ -105,7 +105,7 @@ export function sameArguments(names: readonly string[] = []): string {
     : `, or give the build arguments that the lock's images were built with: --build-arg ${names.join(", ")}`;
 }
 
-/** Writes the index from a lock alone: for images that others built, which have no matrix. */
+/** Writes the index from a lock alone: for images that were built elsewhere, without a matrix. */
 export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Promise<PlanIndex> {
   const reference = withTag(parseImageReference(lock.repository), versionTag(lock));
   const fix = "give the lock another version: imgmatch adopt --fleet-version";
@@ -130,7 +130,7 @@ export async function promoteIndex(from: Lock, to: string, options: PlanIndexOpt
   return writeIndex({ ...from, version: to }, reference, { images }, options);
 }
 
-/** Cells that would make the new version differ from the one that was tried. */
+/** Cells by which the new version would differ from the version that was tried. */
 function foreignCells(
   { entries }: FleetIndex,
   { images, version }: Lock,

@@ -1,5 +1,5 @@
 /**
- * Writes one tag that other publishers may write too, in a registry that has no conditional write. A publisher
+ * Writes a tag that several publishers may write at once: registries have no conditional write. A publisher
  *
  * 1. looks at the tag and decides what to write;
  * 2. announces itself before its first write, by a transient tag (`announcement.ts`), and looks again;
@@ -23,8 +23,8 @@ import { type Announcement, announce, othersStand, retire, silent, withdraw } fr
 
 export interface Pace {
   /**
-   * The time that the write of another publisher may take from its last look to its effect, in milliseconds. Default: 5,000. A publisher
-   * that was killed is waited for so long.
+   * The longest time from a publisher's last look to the effect of the publisher's write, in milliseconds. Default: 5,000. A publisher that
+   * was killed is waited for so long.
    */
   readonly settleMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -38,8 +38,8 @@ export interface TagWriter<Held extends { readonly digest: Digest }> extends Pac
   /** Reads the content of the tag, or null if there is no such tag. Throws if it is somebody else's. */
   readonly look: () => Promise<Held | null>;
   /**
-   * The content to write in its place, after the manifests that it names; null to leave it as it is. `written`: how often the registry has
-   * accepted a write of this publisher.
+   * The content to write in its place, after the manifests below; null to leave it as it is. `written`: how often the registry has accepted a
+   * write of this publisher.
    */
   readonly next: (held: Held | null, written: number) => Writing | null;
 }
@@ -166,7 +166,7 @@ function tagWrite<Held extends { readonly digest: Digest }>(
     return true;
   }
 
-  /** The one write whose answer was lost has taken effect, unless it is another one's effect that is seen. */
+  /** A write whose answer was lost has taken effect, unless the tag shows another publisher's write. */
   function sawDigest(digest: Digest): void {
     const isItsOwn = unclear.length === 1 && unclear[0] === digest;
     if (!isItsOwn || sent.filter((each) => each === digest).length !== 1) return;

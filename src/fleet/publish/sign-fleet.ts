@@ -1,4 +1,4 @@
-/** Signs what a run publishes: each image before it has its tag, then all that an index will name, each once. */
+/** Signs what a run publishes: each image before its tag is written, then each image that an index will name, once. */
 
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
@@ -13,7 +13,7 @@ import { findEvidence } from "../../trust/find-evidence.ts";
 import { verifyEvidence, type VerifyEvidenceOptions } from "../../trust/verify-evidence.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
-  /** Other accepted signers of an image that has its tag already: one of each list. Called if our signer has not signed it. */
+  /** The other accepted signers of an image whose tag is written already: one of each list. Called if our signer has not signed it. */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
 }
 
@@ -31,7 +31,7 @@ const orPolicy = "a trust policy may name who else signs";
 const ofImage = `find out who pushed it; remove its tag to have it built again, or build under another tag with --no-cache=<word>; ${orPolicy}`;
 const ofIndex = `find out who published it; publish all images from one lock with --replace-index, which leaves out what others have put there; ${orPolicy}`;
 
-/** Signs the images that an index names in this repository, and pushed images in the repository that they were pushed to. */
+/** Signs the images of an index in this repository, and pushed images in their own repository. */
 export function fleetSigning(
   reference: ImageReference,
   { registry, signer, format, signal, others }: FleetSigningOptions,
@@ -66,7 +66,7 @@ export function fleetSigning(
 }
 
 interface RequireSignedOptions {
-  /** This signer, as others trust it; null if nothing here can verify its signatures. */
+  /** The signer as a trusted signer; null if nothing here can verify its signatures. */
   readonly own: TrustedSigner | null;
   /** Further trusted signers: one of each list must have signed. Empty if no policy names any. Called if `own` has not signed. */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
@@ -76,7 +76,7 @@ interface RequireSignedOptions {
 
 /**
  * Anybody who can push can write the label of an image's inputs. A signer that trusts the label signs what a stranger has put there. Throws
- * with exit code 6 as `verifyEvidence` if neither this signer nor those of the policy have signed it, and `REGISTRY_…`.
+ * with exit code 6, as `verifyEvidence`, if neither this signer nor a signer of the policy has signed the image, and `REGISTRY_…`.
  */
 async function requireSigned(
   registry: EvidenceReader,

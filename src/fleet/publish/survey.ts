@@ -1,4 +1,4 @@
-/** Asks registries about a plan: which of its tags exist, and which bases have moved. */
+/** Asks registries about a plan: which tags exist, and which bases have moved. */
 
 import pLimit from "p-limit";
 import { groupBy } from "../../io/collections.ts";
@@ -19,9 +19,9 @@ export interface SurveyOptions {
 }
 
 /**
- * Asks about every cell that is to be built, and every base that is not named by digest. Tags are listed by page; only
- * those that exist are looked at, so a fleet of thousands that nobody has published costs a handful of requests.
- * Throws `REGISTRY_…` when the registry of the images fails.
+ * Asks about every cell that is to be built, and every base that is not named by digest. Tags are listed by page; only existing tags are
+ * looked at, so an unpublished fleet of thousands of cells costs a handful of requests. Throws `REGISTRY_…` when the registry of the images
+ * fails.
  */
 export async function surveyRegistries(plan: Plan, options: SurveyOptions): Promise<RegistryView> {
   const limit = pLimit(atOnce);

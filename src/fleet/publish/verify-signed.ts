@@ -1,4 +1,4 @@
-/** Verifies the signatures of a lock: on the index of its version, and on each image that this index does not name. */
+/** Verifies the signatures of a lock: on the index of the version, and on each image that the index does not name. */
 
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
@@ -20,8 +20,8 @@ export interface SignedLock {
 }
 
 /**
- * null if no signature is asked for. Throws with exit code 6 if no accepted signer has signed the index, or with a problem for each
- * image that neither it nor a signature of its own vouches for; `REGISTRY_…` if the registry fails.
+ * null if no signature is asked for. Throws with exit code 6 if no accepted signer has signed the index, or with a problem for each image
+ * without a signature, whether by the index or of its own; `REGISTRY_…` if the registry fails.
  */
 export async function verifySigned(
   lock: Lock,

@@ -1,6 +1,6 @@
 /**
- * Builds many cells at once: bounded, each by itself, nothing lost when it is interrupted. For each it builds the image, or takes over the one
- * of the same inputs that the registry has: built, pushed, opened, attested, signed, tagged.
+ * Builds many cells at once: bounded, each by itself, nothing lost when it is interrupted. For each cell it builds the image, or takes over
+ * the registry's image of the same inputs: built, pushed, opened, attested, signed, tagged.
  */
 
 import { setMaxListeners } from "node:events";
@@ -58,7 +58,7 @@ export interface FinishedJob {
 
 export interface BuildJobsOptions extends Omit<CellOptions, "drain" | "stop"> {
   readonly concurrency: number;
-  /** Called with all that has finished since the call before, one call after the other. An error of it ends the build. */
+  /** Called with the jobs that finished since the call before. No two calls run at once. An error of it ends the build. */
   readonly onBuilt: (finished: readonly FinishedJob[]) => Promise<void>;
   /** First interruption: nothing new starts, builds end; pushes are finished, and what they push is opened. */
   readonly drain?: AbortSignal | undefined;
@@ -108,8 +108,8 @@ function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSigna
 }
 
 /**
- * Returns a function that ends when its item is written. Writes never overlap; one that fails fails for its own items, and
- * the next is tried all the same.
+ * Returns a function that ends when its item is written. Writes never overlap; a failed write fails for its own items, and the next write is
+ * tried all the same.
  */
 export function groupWrites<Item>(
   write: (items: readonly Item[]) => Promise<void>,

@@ -124,8 +124,8 @@ function isStrict({ code }: Problem): boolean {
 }
 
 /**
- * Opens the images of kept cells again: a finding that failed one build fails the next until somebody cures it. An image that cannot be opened
- * is a finding.
+ * Opens the images of kept cells again: a finding that failed one build fails the next build until somebody cures the cause. An image that
+ * cannot be opened is a finding.
  */
 async function keptFindings(
   plan: Plan,

@@ -42,7 +42,7 @@ function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partia
   }
 }
 
-/** A partial takes no parameters: they would be names that no other place sees. */
+/** A partial takes no parameters: no place outside sees the names. */
 function partialProblems(
   partial: hbs.AST.PartialStatement,
   source: TemplateSource,

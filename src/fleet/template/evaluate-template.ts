@@ -65,7 +65,7 @@ function statementText(node: hbs.AST.Statement, scope: Scope): string {
   }
 }
 
-/** A partial sees the names of its place. One that stands alone on its line is indented as that line is. */
+/** A partial sees the names of its place. A partial alone on its line is indented as the line. */
 function partialText({ name, indent }: hbs.AST.PartialStatement, scope: Scope): string {
   const source = scope.partials.get(nameOf(name));
   if (source === undefined) throw new InternalError("a partial that is not there was not refused");

@@ -55,7 +55,7 @@ const isPlain = oncePer((settings: CellSettings): boolean => {
 
 function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
   const { settings } = own;
-  // The templates see the matrix's repository, and not the one that is rendered with them.
+  // The templates see the matrix's repository, not the repository that is rendered here.
   const cell: Cell = { ...own, settings: { ...settings, repository: null } };
   const withBase: Cell = { ...cell, settings: { ...cell.settings, base: baseOf(cell, matrix) } };
   const view = argumentViewOnce(withBase, matrix);
@@ -76,7 +76,7 @@ function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
   return remember(settledAs(settings), JSON.stringify(key), () => made);
 }
 
-/** null for the matrix's own repository. Throws for an invalid one, and for one that `--registry` cannot move. */
+/** null for the matrix's own repository. Throws for an invalid repository, and for a repository that `--registry` cannot move. */
 function placed(own: Located<string> | null, matrix: Matrix, moved: string): Located<string> | null {
   if (own === null || own.value === moved) return null;
   const { value, at } = own;
@@ -98,7 +98,7 @@ function placed(own: Located<string> | null, matrix: Matrix, moved: string): Loc
 /** Thousands of cells share a few settings. */
 const settledAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
 
-/** Rendered before the others, which see it. */
+/** Rendered first, because the other settings see the base. */
 function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
   const { base } = cell.settings;
   if (base === null) return null;
@@ -110,7 +110,7 @@ function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
   return { value: Object.fromEntries(value), at: base.at };
 }
 
-/** One object for each stage, so that its text is compiled once. */
+/** One object for each stage, so that the text of a stage is compiled once. */
 const basesOf = oncePer(
   ({ value, at }: Located<Bases>): Readonly<Record<string, Located<string>>> =>
     Object.fromEntries(Object.entries(value).map(([stage, text]) => [stage, { value: text, at }])),

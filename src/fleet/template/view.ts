@@ -30,7 +30,7 @@ export interface TemplateView {
   readonly accel: {
     /** `cuda`, `rocm`, `none`, or an accelerator that imgmatch does not judge. */
     readonly name: string;
-    /** As PyTorch's wheels call it: `cu128`, `rocm7.2`, `cpu`; one that imgmatch does not judge by its name. */
+    /** As PyTorch's wheels call it: `cu128`, `rocm7.2`, `cpu`; an accelerator that imgmatch does not judge, by its name. */
     readonly short: string;
   } | null;
   /** Null without a CUDA toolkit, except for `cuda.short`. */
@@ -94,7 +94,7 @@ export interface TemplateView {
 
 /** A template that is read and checked. Its type stands here because users of the library do not have the parser's types. */
 export interface Template {
-  /** True for a Dockerfile that is used as it stands and learns its cell from build arguments alone. */
+  /** True for a project's own Dockerfile: only build arguments tell such a file the cell. */
   readonly isPlain: boolean;
   /** Throws `TEMPLATE_UNKNOWN_NAME` when the template names something that the view does not have. */
   render(view: TemplateView): string;
@@ -171,8 +171,8 @@ function withKeys(view: object | null, keys: object | null): object | null {
 export const textSymbol = Symbol("text");
 
 /**
- * The keys of a value, except for those that imgmatch reads. A key that only other values of its axis have is null, so that the names in a
- * template do not depend on the cell. null for an axis without such keys.
+ * The keys of a value, except for those that imgmatch reads. A key that only other values of the axis have is null: the names that a template
+ * can use are the same for all cells. null for an axis without such keys.
  */
 function ownKeys(
   axis: string,

@@ -1,4 +1,4 @@
-/** Turns an opened image that others built, and its owner's statement, into the facts of a lock. Pure. */
+/** Turns an opened image from elsewhere, and the owner's statement, into the facts of a lock. Pure. */
 
 import { throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
@@ -35,7 +35,7 @@ export interface AdoptedImage {
   readonly requires: Requirement;
   readonly adopted: LockedAdoption;
   readonly measured?: Measured;
-  /** CPU features of `requires` that nothing proves to be needed, each with a file that was compiled for it. */
+  /** CPU features of `requires` without a proof, each with a file that was compiled for the feature. */
   readonly compiledFor: readonly CompiledFor[];
   /** Unknown needs: it may need more than `requires`. */
   readonly undecided: readonly string[];
@@ -122,7 +122,7 @@ function compiledFor({ requires, files }: ImageInspection): readonly CompiledFor
   });
 }
 
-/** The needs of an image that {@link adoptedImage} refuses: all but its GPU side, and the vendors of whose GPUs it needs one. */
+/** The needs of an image that {@link adoptedImage} refuses: all but the GPU side, and the vendors: the image needs a GPU of one vendor. */
 export function needsBesideGpu(opened: OpenedImage): {
   readonly requires: Requirement;
   readonly gpus: readonly GpuVendor[];

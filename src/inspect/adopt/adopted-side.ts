@@ -8,7 +8,7 @@ import type { ImageInspection } from "../inspection.ts";
 export interface Statement {
   /** The march that it was compiled for. Without it the CPU requirement is estimated. */
   readonly march?: string;
-  /** Features of that march that it does not need, as in a matrix. */
+  /** Features of the march that the image does not need, as in a matrix. */
   readonly without?: readonly string[];
   /** The CUDA toolkit whose code is loaded: `12.8.1`, `12.8`. */
   readonly cuda?: string;

@@ -26,7 +26,7 @@ export interface Bundle {
   readonly damage: readonly string[];
 }
 
-/** Tells a bundle from its magic alone, which stands in every program that knows bundles. */
+/** Tells a bundle from the magic alone. Programs that read bundles hold the magic, too. */
 export function isBundle(head: Uint8Array): boolean {
   if (!bundleMagic.equals(head.subarray(0, bundleMagic.length))) return false;
   const [count, length] = [u64(head, header - 8), u64(head, header + 16)];
@@ -90,7 +90,7 @@ const binaryEntry = 40;
 const maxStrings = 16;
 
 /**
- * Reads an image that `clang -fgpu-rdc` or OpenMP leaves in `.llvm.offloading`, with its strings, as LLVM 22.1.8 writes it
+ * Reads an image with its strings from `.llvm.offloading`, where `clang -fgpu-rdc` and OpenMP leave images, in the form of LLVM 22.1.8
  * (llvm/include/llvm/Object/OffloadBinary.h). null if none begins there, or it is not for AMD GPUs.
  */
 export function readOffloadBinary(

@@ -85,7 +85,7 @@ export function readCompressedBundle(
 
 function inflateZlib(packed: Uint8Array, size: number): { plain: Uint8Array; used: number } | null {
   try {
-    // With `info` it also returns its engine, which counts the input (nodejs.org/api/zlib.html, "Class: Options").
+    // With `info` zlib also returns the engine, which counts the input (nodejs.org/api/zlib.html, "Class: Options").
     const { buffer, engine } = inflateSync(packed, {
       info: true,
       maxOutputLength: Math.max(1, size),

@@ -1,4 +1,4 @@
-/** Finds the ROCm release of an image, by its installation, its runtime, and the compiler of its libraries. */
+/** Finds the ROCm release of an image by the installation, the runtime, and the compiler of the libraries. */
 
 import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";

@@ -1,4 +1,4 @@
-/** Audits declared code for AMD: also library by library, as a program fails on a card that one of its libraries does not serve. */
+/** Audits declared code for AMD: also library by library, since a program fails on a card that a library of the program does not serve. */
 
 import type { Problem } from "../../errors.ts";
 import type { RocmRequirement } from "../../lock/requirement.ts";
@@ -26,8 +26,8 @@ export function auditAmd(
 }
 
 /**
- * Finds libraries without code for a declared target of AMD that others have: a program fails there when it calls one. One of the image's
- * own libraries is a lie; one of its base is a note, as the program may never call it.
+ * Finds libraries without code for a declared target of AMD that others have: a program fails there when it calls one. One of the image's own
+ * libraries is a lie; a library of the base is a note, as the program may never call the library.
  */
 function libraryLies(code: readonly string[], { amd }: ImageInspection, { own }: ImageOrigin): Findings {
   const ownLibraries = new Set(amdLibraries(own).map(({ path }) => path));

@@ -153,7 +153,7 @@ function describeBase(found: readonly BeyondDeclared[], { march }: CpuRequiremen
   }));
 }
 
-/** One problem for the image, with its files and their numbers of instructions. */
+/** One problem for the image, with the files and the number of instructions in each. */
 function describeFiles(
   found: readonly BeyondDeclared[],
   describe: (path: string, features: string) => Problem,

@@ -1,4 +1,4 @@
-/** Compares declared CPU features with an image's files: features that no file uses, and files that go beyond them. */
+/** Compares declared CPU features with an image's files: features that no file uses, and files that use more. */
 
 import { CpuidFeature } from "iced-x86";
 import {
@@ -19,7 +19,7 @@ import type { ImageOrigin } from "./origin.ts";
  * Declared features that no file uses, sorted. Empty if one of the image's own files could not be opened.
  *
  * The image's own files count with every instruction. Files of the base, and unchanged files of the distribution's packages, run wherever
- * base or distribution run: they count with the features that they use without asking the CPU. A used feature makes those below it used
+ * base or distribution run: these files count with the features they use without asking the CPU. A used feature makes those below it used
  * (`avx` below AVX2), and the features of `floor`, the declared need of the base, always count as used.
  */
 export function unusedFeatures(

@@ -67,9 +67,9 @@ export function auditCode(
 }
 
 /**
- * A declared target is a lie if no file has it. It is a note if only files of the base have it, while the image's own have others. It is
- * neither if code may be hidden: an unknown kind of code, a file that could not be opened, and, without GPU code in the image's own files,
- * a compiler that makes it at run time.
+ * A declared target is a lie if no file has it. It is a note if only files of the base have the target, while the image's own files have code
+ * for other targets. It is neither if code may be hidden: an unknown kind of code, an unread file, and, if the image's own files have no GPU
+ * code, a compiler for use at run time.
  */
 function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): Findings {
   const { targets: targetsOf } = vendorCode[of.vendor];
@@ -105,7 +105,7 @@ function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin):
   };
 }
 
-/** Declared targets that no file has, if the image has programs and a compiler that may make them at run time: no lie, but not compiled yet. */
+/** Declared targets that no file has, if the image has programs and a compiler for use at run time: no lie, but not compiled yet. */
 function uncompiledTargets(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): readonly string[] {
   if (compiledOf(origin).length === 0 || isUnread(of, inspection) || !mayCompile(of, inspection, origin))
     return [];

@@ -1,4 +1,4 @@
-/** Audits declared code for NVIDIA: also its toolkit, and the driver that it needs or brings. */
+/** Audits declared code for NVIDIA: also the toolkit, and the driver that the image needs or brings. */
 
 import type { Problem } from "../../errors.ts";
 import { compareDriverVersions, parseDriverVersion } from "../../hardware/driver-version.ts";

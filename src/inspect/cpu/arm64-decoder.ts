@@ -8,7 +8,7 @@ import features from "./arm64-features.json" with { type: "json" };
 import sve from "./arm64-sve.json" with { type: "json" };
 import system from "./arm64-system.json" with { type: "json" };
 
-/** Words that equal `value` under `mask`, and the features that they need: Linux names with spaces, none for Armv8.0-A. */
+/** Words that equal `value` under `mask`, and the features such words need: Linux names with spaces, none for Armv8.0-A. */
 type Arm64Row = readonly [mask: number, value: number, features: string, trait?: Arm64Trait];
 
 /** `asks` reads the CPU's features. `unproven` also stands in programs that run without the feature, and do not reach it then. */
@@ -40,8 +40,8 @@ const systemRows: readonly Arm64Row[] = [
 
 /** The first that fits counts. */
 export const arm64Rows: readonly Arm64Row[] = [
-  // LLVM's libunwind, compiler-rt and libgcc save ZA with these in every program. They ask the CPU first, and a program that uses SME
-  // also has SMSTART or computes with it (AAPCS64, "SME support routines").
+  // LLVM's libunwind, compiler-rt and libgcc save ZA with these in every program. The routines ask the CPU first, and a program that uses SME
+  // also has SMSTART or computes with SME (AAPCS64, "SME support routines").
   [0xffdfffe0, 0xd51bd0a0, "sme", "unproven"], // MRS, MSR TPIDR2_EL0
   [0xffffffe0, 0xd53b4240, "sme", "unproven"], // MRS SVCR
   [0xfffff1ff, 0xd503407f, "sme", "unproven"], // SMSTOP

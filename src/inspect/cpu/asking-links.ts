@@ -35,7 +35,7 @@ export function askingFunctions(
     for (const block of reached) asking.set(block, calls);
     if (calls === mostCalls) break;
     const next = new Set<number>();
-    // Most calls are told from those that count without a look for the function around them.
+    // Most calls are ruled out without a look for the function around the call.
     const mayLead = (to: number) => reached.has(to) || reached.has(gapBlock(to));
     for (const segment of code)
       eachCall(source, segment, (from, to) => {
@@ -99,7 +99,7 @@ function gapBlock(address: number): number {
   return -1 - Math.floor(address / blockBytes.gap);
 }
 
-/** CALL and JMP with a distance of four bytes (Intel SDM 2: E8, E9). Other bytes that look so seldom lead to a function that asks. */
+/** CALL and JMP with a distance of four bytes (Intel SDM 2: E8, E9). Bytes that only look so seldom lead to a function that asks. */
 const callCodes = [0xe8, 0xe9] as const;
 const callBytes = 5;
 

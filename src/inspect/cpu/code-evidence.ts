@@ -1,4 +1,4 @@
-/** Sums up what the functions of a file use, and which encodings they have where an extension has a newer one. */
+/** Sums up what the functions of a file use, and which encodings stand where an extension offers a newer encoding. */
 
 import { compareFirst } from "../../io/collections.ts";
 import { countMarks, newer, older, type PairName, pairNames } from "./x86-pairs.ts";
@@ -7,12 +7,12 @@ import { countMarks, newer, older, type PairName, pairNames } from "./x86-pairs.
 export interface CodeEvidence {
   /** Functions with vector instructions. */
   readonly vectors: number;
-  /** Functions with SSE in its old encoding, and those of them with an instruction of SSSE3 to SSE4.2. */
+  /** Functions with SSE in the old encoding, and how many of the functions have an instruction of SSSE3 to SSE4.2. */
   readonly legacy: number;
   readonly afterSse2: number;
   /** By Linux name; `avx512f` stands for all of AVX-512. */
   readonly pairs: Readonly<Partial<Record<PairName | "atomics", EncodingPair>>>;
-  /** By Linux name: how evenly the functions that use the feature lie among those that could. */
+  /** By Linux name: how evenly the functions with the feature lie among the functions that could have the feature. */
   readonly spread: Readonly<Record<string, FeatureSpread>>;
 }
 

@@ -1,4 +1,4 @@
-/** Finds the needs of each CPU variant in an image, which takes one of them when it runs. */
+/** Finds the needs of each CPU variant in an image. A program takes one variant when it runs. */
 
 import { neverNeededFeatures, withImplied, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
@@ -26,8 +26,8 @@ export interface VariantFile {
 const mostChoices = 16;
 
 /**
- * Best first; empty without variants. A program chooses one file of every family: for each name that is the file of this name, or else
- * the least demanding one. `needed` is the image's needs in any case.
+ * Best first; empty without variants. A program chooses one file of every family: for each name the file of the name, or else the least
+ * demanding file. `needed` is the image's needs in any case.
  */
 export function cpuChoices(files: readonly VariantFile[], needed: readonly string[]): readonly CpuChoice[] {
   const byPath = new Map(files.map((file) => [file.path, file]));

@@ -19,8 +19,8 @@ export interface CpuNeed {
   /** By Linux name, sorted. Other features are not used. */
   readonly features: Readonly<Record<string, FeatureNeed>>;
   /**
-   * Why features may be used and are not taken for granted: `cpuid`, `IFUNC`, `av_get_cpu_flags of libavutil.so.57`, that no CPU has all
-   * of them, or that the file is one of several.
+   * Why features may be used and are not taken for granted: `cpuid`, `IFUNC`, `av_get_cpu_flags of libavutil.so.57`, that no CPU has all the
+   * features, or that the file is a variant.
    */
   readonly asks: readonly string[];
 }
@@ -31,7 +31,7 @@ export interface FileWithCode {
   readonly isVariant: boolean;
   /** The level of the file's note, which the loader enforces. */
   readonly neededLevel: string | null;
-  /** The functions of other libraries by which it can ask: {@link asksThrough}. */
+  /** The functions of other libraries by which the file can ask: {@link asksThrough}. */
   readonly through: readonly string[];
 }
 
@@ -92,9 +92,9 @@ function provedOf(
 }
 
 /**
- * Features that AMD gave up: 3DNow! with the families 15h and 14h, FMA4, XOP and TBM with Zen. Later CPUs have none of these features, so a
- * library that asks the CPU does not take such a feature for granted (AMD64 Architecture Programmer's Manual 3, appendix D; 3DNow! Instruction
- * Porting Guide).
+ * Features that AMD gave up: 3DNow! with the families 15h and 14h, FMA4, XOP and TBM with Zen. Later CPUs lack these features, so a library
+ * that asks the CPU takes none of the features for granted (AMD64 Architecture Programmer's Manual 3, appendix D; 3DNow! Instruction Porting
+ * Guide).
  */
 const givenUp: ReadonlySet<string> = new Set(["3dnow", "3dnowext", "fma4", "tbm", "xop"]);
 
@@ -112,12 +112,12 @@ interface LinkedFile {
   readonly program: { readonly soname: string | null; readonly needed: readonly string[] } | null;
 }
 
-/** The C and C++ runtimes choose their own routines, which says nothing of the files that call them. */
+/** The C and C++ runtimes choose their own routines. The choice says nothing of the files that call a runtime. */
 const runtimes = /^(?:lib(?:c|m|pthread|mvec|stdc\+\+|gcc_s|gomp|rt|dl)\.so|libc\.musl-|ld-(?:linux|musl)-)/;
 
 /**
- * Returns a function that answers the imported functions by which a file can ask for the CPU's features: they are in a library that
- * the file names, and their code asks.
+ * Returns a function that answers the imported functions by which a file can ask for the CPU's features: the file names the library, and the
+ * function's code asks.
  */
 export function asksThrough(files: readonly LinkedFile[]): (file: LinkedFile) => readonly string[] {
   const answering = new Map<string, ReadonlySet<string>>();
@@ -139,7 +139,7 @@ export interface ImageCpu {
   readonly features: CpuNeed["features"];
   /** Levels that have files in `glibc-hwcaps`. */
   readonly hwcaps: readonly string[];
-  /** The oldest kernel that its programs run on, by their notes. */
+  /** The oldest kernel that the programs run on, by the programs' notes. */
   readonly kernel: string | null;
 }
 

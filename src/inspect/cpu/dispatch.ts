@@ -1,6 +1,6 @@
 /**
- * Finds signs that a file asks for the CPU's features before it uses them. 94 of Debian 12's 1,691 files hold more than SSE3, and 93 of
- * these show a sign. A sign says nothing about a single instruction: it only turns *needed* into *may be used*.
+ * Finds signs that a file asks for the CPU's features before use. 94 of Debian 12's 1,691 files hold more than SSE3, and 93 of these show a
+ * sign. A sign says nothing about a single instruction: it only turns *needed* into *may be used*.
  */
 
 import { groupBy } from "../../io/collections.ts";
@@ -93,7 +93,7 @@ const cpuName =
 /** The word in that place of the name of the file for every CPU. */
 const plainName = /(^|[-_.])(def|default|generic|base|baseline|scalar|x64|x86-64|common)(?=[-_.]|$)/i;
 
-/** One of several files: a program or its loader takes one of them. */
+/** One of several files: a program or its loader takes one variant. */
 export interface Variant {
   readonly path: string;
   /** The CPU or the extension in its name. The file for every CPU has another word in that place, or is `plain`. */
@@ -132,7 +132,7 @@ export function variantsAmong(paths: Iterable<string>): ReadonlySet<string> {
   return new Set(all.flatMap(({ path, isPlain }) => (isPlain ? [] : [path])));
 }
 
-/** A library that is named after a CPU or an extension: `mca_op_avx.so`. One that asks the CPU itself is a plug-in for it. */
+/** A library that is named after a CPU or an extension: `mca_op_avx.so`. A file that asks the CPU itself is a plug-in for the CPU. */
 export function isNamedForCpu(path: string): boolean {
   const file = path.slice(path.lastIndexOf("/") + 1);
   return /\.so(\.|$)/.test(file) && cpuName.test(file);

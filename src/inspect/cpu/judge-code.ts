@@ -1,5 +1,5 @@
 /**
- * Tells from the encodings of a file's functions which extensions the file was compiled for, and which it chooses at run time. The thresholds
+ * Tells from the encodings of a file's functions which extensions the file was compiled for, and which are chosen at run time. The thresholds
  * were set on 447 files of 83 packages and tried on 218 others: `bench/wild` has the public packages on which they are measured.
  */
 
@@ -61,7 +61,7 @@ export interface CodeJudgement {
   mayChooseThrough(feature: string): boolean;
 }
 
-/** `used` has the file's features, `proved` those that it needs for sure. */
+/** `used` has the file's features, `proved` the features with a proof. */
 export function judgeCode(
   evidence: CodeEvidence | null,
   used: readonly string[],

@@ -126,7 +126,10 @@ function disjoint<Each extends Loaded>(places: readonly Each[]): readonly Each[]
   return cut;
 }
 
-/** Splits places at the borders of others, and names the other that holds each part. Both lists are sorted and disjoint. */
+/**
+ * Splits places at the borders of a second list, and names the place of the second list that holds each part. Both lists are sorted and
+ * disjoint.
+ */
 function split<Each extends Loaded, Other extends Loaded>(
   places: readonly Each[],
   others: readonly Other[],

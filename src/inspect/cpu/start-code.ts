@@ -1,4 +1,4 @@
-/** Finds the code that runs whenever a file is loaded or started, and the features that every path through this code needs. */
+/** Finds the code that runs whenever a file is loaded or started, and the features needed on every path through the code. */
 
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, type ElfSection, segmentType, writableSegment } from "../elf/elf.ts";

@@ -1,4 +1,4 @@
-/** Decodes single functions of x86-64 code: their instructions with features, branches, calls, and the data that they read and write. */
+/** Decodes single functions of x86-64 code: instructions with features, branches, calls, and the data read and written. */
 
 import {
   Decoder,

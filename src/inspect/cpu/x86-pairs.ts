@@ -1,6 +1,6 @@
 /**
- * Finds pairs of encodings in x86 code: where a compiler may use an extension it writes the newer form, and where it may not, the older one.
- * A function with the newer form was compiled for the extension, a function with the older form alone was not.
+ * Finds pairs of encodings in x86 code: a compiler that may use an extension writes the newer form, and a compiler that may not writes the
+ * older form. A function with the newer form was compiled for the extension, a function with the older form alone was not.
  */
 
 import { Code, Instruction, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";

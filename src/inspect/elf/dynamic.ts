@@ -63,7 +63,7 @@ export function readDynamic(source: ByteSource, elf: Elf): ElfDynamic {
   };
 }
 
-/** Versions of all libraries count: the loader refuses a file that asks for one that no library has. */
+/** Versions of all libraries count: the loader refuses a file that asks for a version that no library has. */
 function libcOf(names: readonly string[], versions: readonly string[]): LibcNeed | null {
   const glibc = versions
     .map((version) => glibcMarks[version] ?? /^GLIBC_(\d+(?:\.\d+)+)$/.exec(version)?.[1])
@@ -78,7 +78,7 @@ function libcOf(names: readonly string[], versions: readonly string[]): LibcNeed
     : null;
 }
 
-/** Versions that stand for an ability of the loader, with the glibc that brought it (glibc NEWS, 2.36 and 2.42). */
+/** Versions that stand for an ability of the loader, with the glibc that brought the ability (glibc NEWS, 2.36 and 2.42). */
 const glibcMarks: Readonly<Record<string, string>> = {
   GLIBC_ABI_DT_RELR: "2.36",
   GLIBC_ABI_GNU_TLS: "2.42",

@@ -6,7 +6,7 @@ import type { ElfSection } from "./elf.ts";
 
 const maxRecord = windowBytes / 2;
 
-/** The encoding of a pointer: four bits for its format, and three for the place that it counts from. */
+/** The encoding of a pointer: four bits for the format, and three for the origin. */
 const format = { absolute: 0, u2: 2, u4: 3, u8: 4, s2: 10, s4: 11, s8: 12 } as const;
 const relativeToPlace = 0x10;
 
@@ -39,7 +39,7 @@ function records(source: ByteSource, section: ElfSection, buffer: Uint8Array, us
   }
 }
 
-/** The encoding of pointers in the records that refer to this one; null if it is unknown. */
+/** The encoding of pointers in the records that refer to the CIE; null if it is unknown. */
 function cieEncoding(record: Uint8Array): number | null {
   const version = record[4] ?? 0;
   const end = record.indexOf(0, 5);

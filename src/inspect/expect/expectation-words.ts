@@ -1,4 +1,4 @@
-/** Each word of `--expect`: its form, its promise, and its check. */
+/** Each word of `--expect`: form, promise, and check. */
 
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";

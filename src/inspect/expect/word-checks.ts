@@ -143,7 +143,7 @@ export function compareAsFar(version: string, wanted: VersionParts): number {
 /** The marches' names of architectures. Every x86-64 CPU runs 32-bit code. */
 const architectures = { x86_64: "amd64", x86: "amd64", aarch64: "arm64" } as const;
 
-/** `need` is the least that counts: code that was compiled for a feature, or code that may use it. */
+/** `need` is the least that counts: code compiled for a feature, or code that may use the feature. */
 export function cpuAtMost(need: FeatureNeed, march: March): Check {
   const allowed = new Set([...march.features, ...x86Baseline, ...neverNeededFeatures]);
   return ({ inspection, values }) => {

@@ -1,4 +1,4 @@
-/** Opens an image of the container engine: its archive, as `docker save` writes it, or its layers. */
+/** Opens an image of the container engine: the archive that `docker save` writes, or the layers. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { Environment } from "../../io/world.ts";

@@ -121,7 +121,7 @@ export function unlistedBytes(source: ByteSource, entries: readonly ZipEntry[]):
   return unlisted;
 }
 
-/** An entry with its header, and with the sizes that a stream writes behind it. */
+/** An entry with its header, and with the sizes that a stream writes behind the data. */
 function placeOf(source: ByteSource, { headerAt, compressedSize }: ZipEntry): { at: number; size: number } {
   const header = readExactly(source, headerAt, 30);
   if (header === null || !isZip(header)) return { at: headerAt, size: 0 };

@@ -88,7 +88,7 @@ function byEnvironment({ start, ...view }: LoaderView): Found | null {
     : null;
 }
 
-/** The image's start script decides. Its conditional settings, and those of other scripts, may apply or not. */
+/** The image's start script decides. Conditional settings, in this script and in other scripts, may apply or not. */
 function byScripts(view: LoaderView): Found | null {
   const { start, loader } = view;
   const scripts = [...loader].flatMap(([path, record]) =>

@@ -15,7 +15,7 @@ export type LoaderRecord =
 
 const maxConf = 2 ** 16;
 
-/** The reader of the loader's file at a path without a leading slash; null for any other file, and for one that is too long. */
+/** The reader of the loader's file at a path without a leading slash; null for any other file, and for a file that is too long. */
 export function loaderReader(
   path: string,
   size: number,

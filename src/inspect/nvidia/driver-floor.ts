@@ -74,14 +74,20 @@ export function decidedFloor(floor: FloorAnswer | null): MeasuredFloor | null {
   return floor !== null && "minimum" in floor ? floor : null;
 }
 
-/** The majors of libcudart: of the libraries in the image that files name, or else of all in the image, or else of those that files name. */
+/**
+ * The majors of libcudart: of the image's libraries that files name, or else of all the image's libraries, or else of the libraries that
+ * files name.
+ */
 export function runtimeMajors(files: readonly GpuFile[], driver: DriverFiles): ReadonlySet<string> {
   const [lying, named] = [runtimesThere(driver), files.flatMap(runtimesOf)];
   const both = named.filter((each) => lying.includes(each));
   return new Set([both, lying, named].find((majors) => majors.length > 0));
 }
 
-/** The major of the one libcudart that files link, or the stated one. Code of an older major beside it brings its own runtime; null if none decides. */
+/**
+ * The major of the only libcudart that files link, or the stated major. Code of an older major beside it brings its own runtime; null if none
+ * decides.
+ */
 function linkedMajor(files: readonly GpuFile[], driver: DriverFiles, stated?: string): string | null {
   const [only, ...others] = stated === undefined ? runtimeMajors(files, driver) : [stated];
   const isLinked = stated !== undefined || files.some((file) => runtimesOf(file).includes(only ?? ""));

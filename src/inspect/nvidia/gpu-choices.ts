@@ -1,4 +1,4 @@
-/** Finds code of several CUDA majors, of which a program takes one when it runs: Ollama's `cuda_v12` and `cuda_v13`. */
+/** Finds code of several CUDA majors. A program takes one major when it runs: Ollama's `cuda_v12` and `cuda_v13`. */
 
 import { groupBy } from "../../io/collections.ts";
 import type { DriverFiles } from "./driver-files.ts";
@@ -30,8 +30,8 @@ export type GpuChoices<File extends GpuFile> =
   | { readonly unknown: string };
 
 /**
- * Newest first; none if one runtime library or one major decides. Every file must name its CUDA in its path, and its runtime library must
- * be in the image: otherwise something outside the files decides.
+ * Newest first; none if one runtime library or one major decides. Every file must name its CUDA in the path, and the runtime library must be
+ * in the image: otherwise something outside the files decides.
  */
 export function gpuChoices<File extends GpuFile>(
   files: readonly File[],

@@ -88,7 +88,7 @@ function factsOf(entry: FoundPiece["entry"]): ModuleFacts | null {
   return { target: target.target, version: `${entry.version.major}.${entry.version.minor}`, made };
 }
 
-/** Empty kernels in PTX: one for each target, of its first toolkit, and one for each PTX ISA, for the oldest target of its toolkit. */
+/** Empty kernels in PTX: one for each target, by the target's first toolkit, and one for each PTX ISA, for the toolkit's oldest target. */
 export function carriedModules(): readonly LoadableModule[] {
   const modules = new Map<string, LoadableModule>();
   const targets = new Set<string>();

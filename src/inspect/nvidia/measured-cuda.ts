@@ -1,4 +1,4 @@
-/** Derives the needs of an image's code for NVIDIA: its toolkit, its targets and its driver. */
+/** Derives the needs of an image's code for NVIDIA: the toolkit, the targets and the driver. */
 
 import type { OnPath } from "../../lock/requirement.ts";
 import type { InspectedFile } from "../file-inspection.ts";

@@ -16,8 +16,8 @@ export interface PackageRecords {
 export type FindPackage = (path: string, checksums: Checksums) => string | null;
 
 /**
- * `lib/x` and `usr/lib/x` are one path: `/lib` leads to `/usr/lib` in most distributions, but databases have either. A file that two
- * packages claim belongs to one of them.
+ * `lib/x` and `usr/lib/x` are one path: `/lib` leads to `/usr/lib` in most distributions, but databases have either. A file that two packages
+ * claim belongs to one package.
  */
 export function unchangedFiles(records: readonly PackageRecords[]): FindPackage {
   const distribution = new Set(records.flatMap((each) => each.distribution));

@@ -34,7 +34,7 @@ export function answerOf(error: unknown): Answer {
   return { failure: { message: error.message, code, stack: error.stack ?? null } };
 }
 
-/** Throws the error of the thread, with its code, its place and its stack. */
+/** Throws the error of the thread, with code, place and stack. */
 export function readAnswer(answer: Answer): FileInspection | null {
   if ("found" in answer) return answer.found;
   if ("problems" in answer) throw new ImgmatchError(answer.problems);

@@ -99,13 +99,13 @@ function withResolver<Value>(): { promise: Promise<Value>; resolve: (value: Valu
   return { promise, resolve };
 }
 
-/** The thread's program beside this one, as the bundler writes it. */
+/** The thread's program beside this program, as the bundler writes it. */
 declare const IMGMATCH_WORKER: string;
 
 let shared: FileInspector | null = null;
 
 /**
- * One more thread, or this one alone: with one processor, and from sources, which a thread cannot load. With two more threads, or two
+ * A second thread, or this thread alone: with one processor, and from sources, which a thread cannot load. With two more threads, or two
  * layers at once, an image of 5 GB took 340 to 460 MiB, which is too much.
  */
 export function sharedInspector(): FileInspector {

@@ -1,4 +1,4 @@
-/** The GPUs that an image is for, and those whose state may make it the wrong answer. */
+/** The GPUs that an image is for, and the GPUs whose state may make the image the wrong answer. */
 
 import { type GpuVendor, gpuVendors, type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import { type FitOptions, wantsCpu } from "../resolve-options.ts";

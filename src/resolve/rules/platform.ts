@@ -1,4 +1,4 @@
-/** Rules: the image is for this operating system and architecture, and its libc runs on this kernel. */
+/** Rules: the image is for the host's operating system and architecture, and its libc runs on the host's kernel. */
 
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";

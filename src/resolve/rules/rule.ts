@@ -1,4 +1,4 @@
-/** A rule: the parts of an image and of a host that it reads, and its answer about them. */
+/** A rule: which parts of an image and of a host the rule reads, and what the rule answers. */
 
 import type { LockedImage } from "../../lock/lock.ts";
 import type { HostView } from "../host-view.ts";
@@ -31,7 +31,7 @@ export function rule<Image, Asked extends keyof HostView, Answer>(
   return given;
 }
 
-/** Between two neighbours of these lists a rule gives one answer, so that one question for each stretch is enough. */
+/** Between two neighbours of a list a rule gives one answer, so one question for each stretch is enough. */
 export interface RuleSteps {
   /** Drivers: the answer may change at each. An unreadable version is compared with nothing. */
   readonly drivers: readonly string[];

@@ -56,7 +56,7 @@ export function engineOfBuilder(env: Environment, { endpoint }: Pick<BuilderFact
     : { ...rest, DOCKER_CONTEXT: endpoint };
 }
 
-/** `BASE_UNRESOLVED`: the builder has no images, and those of the engine beside it are not its. */
+/** `BASE_UNRESOLVED`: the builder has no images, and the images of the engine beside it do not count. */
 export function seesNoImages({ name, driver }: Pick<BuilderFacts, "name" | "driver">): ImgmatchError {
   return new ImgmatchError({
     code: "BASE_UNRESOLVED",

@@ -48,7 +48,7 @@ export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOpti
     build: (request, watch) => build(means, request, watch),
     save: (image, { signal, onLog }) =>
       writtenFile(async (file) => {
-        // Layers stand in it as they are, each under its digest: nothing is compressed for one reading.
+        // The archive has the layers unchanged, each under its digest: nothing is compressed for one reading.
         const to = `docker-archive:${file}`;
         await answerOf(podman, ["push", image.id.slice("sha256:".length), to], { signal, onLine: onLog });
       }),

@@ -1,4 +1,7 @@
-/** Reads the header of an installed package: its name, its vendor, and its files with their checksums. Source: rpm, `docs/manual/hregions.md`, `format_header.md`. */
+/**
+ * Reads the header of an installed package: name, vendor, and files with checksums. Source: rpm, `docs/manual/hregions.md`,
+ * `format_header.md`.
+ */
 
 import { u32be } from "../../little-endian.ts";
 

@@ -1,4 +1,4 @@
-/** Rule: an image with code for AMD needs a visible AMD GPU under a driver, and every one finds code that it runs. */
+/** Rule: an image with code for AMD needs a visible AMD GPU under a driver, and every such GPU needs code it runs. */
 
 import { genericOf, spirvTarget } from "../../../hardware/amd-generics.ts";
 import { compareText } from "../../../io/collections.ts";
@@ -60,7 +60,7 @@ interface AmdCode extends Pick<RocmRequirement, "code"> {
   readonly xnack: boolean;
 }
 
-/** One code for each GPU, in their order, or the reason why one has none. */
+/** One code for each GPU, in the order of the GPUs, or the reason why a GPU has none. */
 export function checkAmdCode(image: AmdCode, gpus: readonly AmdGpuView[]): readonly CodeFit[] | Misfit {
   const found = gpus.map((gpu) => ({ gpu, ...codeOf(image, gpu) }));
   const lacking = found.filter(({ fit }) => fit === null);
