@@ -42,7 +42,7 @@ export async function runCli(
 }
 
 /**
- * Joins the arguments, the flags and the command that commander hands to an action into the one object that a command takes.
+ * commander hands arguments, flags and the command to an action. A command of imgmatch takes one object of all three.
  *
  * @param afterDashes the words after `--`, which are for the container
  */
@@ -111,7 +111,9 @@ function optionDescription(option: Option): string {
   return new Command().createHelp().optionDescription(option);
 }
 
-/** Refuses a second value of an option that takes one, in a command and those below it. Commander would take the last one silently. */
+/**
+ * Refuses a second value of an option that takes one value, in a command and in its subcommands. Commander would take the last one silently.
+ */
 function refuseRepeats(command: Command): void {
   for (const option of command.options) {
     const takesOne = (option.required || option.optional) && !Array.isArray(option.defaultValue);

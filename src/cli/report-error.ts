@@ -1,4 +1,4 @@
-/** Turns the error that ends a command into its message and its exit code. */
+/** Turns the error that ends a command into a message and an exit code. */
 
 import { type Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-context.ts";

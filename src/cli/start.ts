@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Starts the program from compiled code that it keeps in a file beside it, as Python does. Compiling takes half of the time that a node waits.
- * Somebody who can write that file can replace the program too.
+ * Starts the program from compiled code, which is kept in a file beside the program, as Python does. Compiling takes half of the time that a
+ * node waits. Somebody who can write that file can replace the program too.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

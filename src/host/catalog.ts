@@ -25,8 +25,8 @@ export interface CatalogRequest {
 }
 
 /**
- * Makes one host for each machine type, named after it. Its CPU features were captured on that type, or on another one with a CPU of the
- * same kind, as `sources` then says. `problems` names the features that nobody has captured. The driver is unknown.
+ * Makes one host for each machine type, named after it. The CPU features were captured on the type itself, or, if `sources` says so, on a
+ * type with a CPU of the same kind. `problems` names the features that nobody has captured. The driver is unknown.
  *
  * Throws `USAGE` for an unknown catalog or type.
  *

@@ -57,7 +57,7 @@ export interface RuntimeReading {
 
 /**
  * Prefers `cdi` to `legacy`. `none` with an engine and neither of them; null without a visible engine, and on WSL2, where Docker Desktop
- * keeps its engine and its toolkit in a virtual machine of its own.
+ * keeps engine and toolkit in a separate virtual machine.
  */
 export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeReading {
   const { kind, runtime, programs } = vendors[vendor];

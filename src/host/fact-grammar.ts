@@ -71,7 +71,7 @@ const fitting =
   (text: string) =>
     test(text) ? text : null;
 
-/** The texts of the facts by the name of their member, which has one form in all objects. Members with a closed set of values have none. */
+/** The texts of facts by the name of the member. A name has the same form in all objects. Members with a closed set of values have none. */
 const readMember: Readonly<Record<string, (text: string) => string | null>> = {
   ...Object.fromEntries(Object.entries(factGrammar).map(([name, form]) => [name, fitting(form)])),
   features: fitting(factGrammar.feature),

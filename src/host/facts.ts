@@ -132,8 +132,8 @@ export interface GpuFacts {
 }
 
 /**
- * The registration of a GPU with the fabric of its NVSwitches (nvml.h, `nvmlGpuFabricState_t`). `failed` is one that completed with an error,
- * `none` a GPU without a fabric, such as a PCIe card.
+ * The registration of a GPU with the fabric of its NVSwitches (nvml.h, `nvmlGpuFabricState_t`). `failed` is a fabric that completed with an
+ * error, `none` a GPU without a fabric, such as a PCIe card.
  */
 export type FabricState = (typeof fabricStates)[number];
 export const fabricStates = ["none", "not-started", "in-progress", "completed", "failed"] as const;
@@ -174,7 +174,7 @@ export interface AmdGpuFacts {
   readonly integrated: boolean | null;
 }
 
-/** A card as one GPU (SPX), as two, three or four, or as one for each of its compute dies (CPX). */
+/** A card as one GPU (SPX), as two, three or four GPUs, or as a GPU for each compute die (CPX). */
 export const computePartitions = ["SPX", "DPX", "TPX", "QPX", "CPX"] as const;
 export type ComputePartition = (typeof computePartitions)[number];
 

@@ -20,7 +20,9 @@ export function formatFactsLine(facts: HostFacts): string {
   return `${JSON.stringify(canonical(facts))}\n`;
 }
 
-/** The order of the keys is that of the check, which knows every key: one that it lacked would be a mistake here, and not left out. */
+/**
+ * The order of the keys is that of the check, which knows every key: a fact that the list lacked would be a compiler error, and not left out.
+ */
 function canonical(facts: HostFacts): HostFacts {
   return checkHostFacts(facts, { file: "these facts" });
 }

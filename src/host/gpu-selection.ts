@@ -11,7 +11,7 @@ export interface Narrowing<Gpu = GpuFacts> {
   readonly source: string | null;
 }
 
-/** The answer of several variables: their problems and sources together, and the GPUs that all of them leave. */
+/** The answer of several variables: all problems, all sources, and the GPUs that remain after all steps. */
 export function joinNarrowings<Gpu>(gpus: readonly Gpu[], steps: readonly Narrowing<Gpu>[]): Narrowing<Gpu> {
   const sources = steps.flatMap(({ source }) => source ?? []);
   return {
@@ -22,8 +22,8 @@ export function joinNarrowings<Gpu>(gpus: readonly Gpu[], steps: readonly Narrow
 }
 
 /**
- * The items that the entries of a list name, in its order, and the first entry that names none. Such an entry ends the list if it `stops`,
- * else it is left out.
+ * The items that the entries of a list name, in the order of the list, and the first entry that names none. An entry without an item ends the
+ * list if `stops` is set, and is left out otherwise.
  */
 export function readEntries<Found>(
   list: string,

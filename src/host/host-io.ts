@@ -3,7 +3,7 @@
 import type { EndedProgram } from "../io/run-program.ts";
 import type { NvmlReading } from "./nvidia/nvml-reading.ts";
 
-/** The answer for a file that exists and that this user may not read. */
+/** The answer for an existing file that this user may not read. */
 export const denied = Symbol("denied");
 export type Denied = typeof denied;
 

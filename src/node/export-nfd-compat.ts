@@ -70,7 +70,7 @@ export interface NfdCompatSpecs {
     readonly artifactType: string;
     readonly spec: Json;
   }[];
-  /** Cells that are not built, that no node can run, or that are for AMD: no label tells the target of an AMD GPU. */
+  /** Cells without an image, cells that no node can run, and cells for AMD: no label tells the target of an AMD GPU. */
   readonly left: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** `imgmatch labels`: the labels that this node advertises to a scheduler, or those of many nodes, written from outside. */
+/** `imgmatch labels`: the labels that this node advertises to a scheduler, or the labels of many nodes, written from outside. */
 
 import { usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";

@@ -212,7 +212,7 @@ function docker(
 const runtimes = {
   docker: (target) => docker("docker", target),
   podman: (target) => docker("podman", target),
-  // containerd with docker's words and logins. It finds no image by digest, and sets no label that pins one.
+  // containerd with docker's words and logins. nerdctl finds no image by digest, and sets no label that pins an image.
   nerdctl: (target) => ({ ...docker("nerdctl", target, ["--namespace", target.namespace]), find: null }),
   containerd: ({ image, name, options, namespace }) => {
     const images = ["ctr", "--namespace", namespace, "images"] as const;

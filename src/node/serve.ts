@@ -180,7 +180,7 @@ async function findTrust(
   return trust;
 }
 
-/** The flags of this host, for the process that probes it. */
+/** The flags of the host, for the process that probes the host. */
 function hostWords({ host, hostType, driver, gpus, gpu }: HostChoice): string[] {
   const values = { "--host": host, "--host-type": hostType, "--driver": driver, "--gpus": gpus };
   return [

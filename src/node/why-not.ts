@@ -23,7 +23,7 @@ export interface HostWhyNot extends WhyNot {
 }
 
 /**
- * Names every reason against one image, or its place among those that fit. Throws as `resolve`, and `CELL_NOT_FOUND`.
+ * Names every reason against an image, or its place among the images that fit. Throws as `resolve`, and `CELL_NOT_FOUND`.
  *
  * @example
  * const { fits, reasons } = await whyNot({ image: "12.8.1_9.0a_sapphirerapids" });

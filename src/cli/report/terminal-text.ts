@@ -1,4 +1,4 @@
-/** Makes text safe for a terminal, and for a log that takes commands. Only this file writes escape codes, and it lets no others through. */
+/** Makes text safe for a terminal, and for a log that takes commands. Only this file writes escape codes. No other code passes. */
 
 import { jsonEscape, printableLines } from "../../printable.ts";
 

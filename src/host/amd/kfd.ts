@@ -28,7 +28,7 @@ export interface KfdGpu {
 export interface KfdReading {
   /** ROCm numbers the GPUs in this order. */
   readonly gpus: readonly KfdGpu[];
-  /** Nodes that the device cgroup of this container does not let it read (Linux, amdkfd: kfd_devcgroup_check_permission). */
+  /** Nodes that the device cgroup hides from this container (Linux, amdkfd: kfd_devcgroup_check_permission). */
   readonly masked: number;
 }
 
@@ -54,7 +54,7 @@ export function readKfd(io: HostIo): KfdReading {
   };
 }
 
-/** Device files that exist and that this user may not open. */
+/** Existing device files that this user may not open. */
 export function closedDevices(io: HostIo): readonly string[] {
   const { gpus } = readKfd(io);
   const devices = gpus.length === 0 ? [] : ["/dev/kfd", ...gpus.flatMap(({ render }) => render ?? [])];

@@ -79,7 +79,7 @@ interface Implementer {
   readonly parts?: Readonly<Record<string, string>>;
 }
 
-/** `CPU implementer` → its name, and those of its cores by `CPU part`. */
+/** `CPU implementer` → the implementer's name, and the names of cores by `CPU part`. */
 const armImplementers: Readonly<Record<string, Implementer>> = armParts.implementers;
 
 function rowOf<T>(table: Readonly<Record<string, T>>, printed: string): T | undefined {

@@ -104,9 +104,9 @@ function identify(labels: Labels): Identity | null {
 }
 
 /**
- * The features that the CPU's model has, among those that labels leave open. They count only if the labels deny at most one feature of its
- * march: a machine that hides several may hide others. A virtual machine may also hide single features that no level has (rdrand, rdseed), so
- * there the model proves the psABI levels alone.
+ * The features of the CPU's model, among the features that labels leave open. Such features count only if the labels deny at most one feature
+ * of the march: a machine that hides several may hide others. A virtual machine may also hide single features that no level has (rdrand,
+ * rdseed), so there the model proves the psABI levels alone.
  */
 function featuresByModel(
   { vendor, family, model }: Identity,

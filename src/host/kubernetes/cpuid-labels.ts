@@ -44,7 +44,7 @@ const armAlways = words(
   "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 sm4 asimddp sha512 sve asimdfhm",
 );
 
-/** ISA level of AT_HWCAP and AT_HWCAP2 → the generation that brought it, which runs the code of all before it. */
+/** ISA level of AT_HWCAP and AT_HWCAP2 → the generation that brought the level. A generation runs the code of all earlier generations. */
 export const powerLevels: Readonly<Record<string, number>> = {
   ARCH_2_06: 7,
   ARCH_2_07: 8,
@@ -71,7 +71,7 @@ export function blockedByDefault(architecture: string): readonly string[] {
   return architecture === "amd64" ? x86Labels.blocked : [];
 }
 
-/** The Linux names whose absence among the labels proves that the CPU does not have them, by the features that the labels prove. */
+/** The Linux names whose absence among the labels proves a lack of the feature, given the features that the labels prove. */
 export function alwaysLabelled(architecture: string, proven: ReadonlySet<string>): readonly string[] {
   if (architecture === "arm64") return armAlways;
   if (architecture !== "amd64") return [];

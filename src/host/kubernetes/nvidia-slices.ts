@@ -45,7 +45,7 @@ export async function nvidiaFromSlices(node: SlicedNode): Promise<GpuReport<Nvid
   };
 }
 
-/** The devices of one card are the card and its MIG instances, existing and possible ones. */
+/** The devices of a card are the card itself and its MIG instances, existing and possible. */
 function cardOf({ name, attributes: { type, uuid, parentUUID } }: SlicedDevice): string {
   return (type === "mig" ? parentUUID : uuid) ?? name;
 }

@@ -38,7 +38,7 @@ export interface SlicedNode {
 /** The API allows no more in a slice (resource.k8s.io/v1, ResourceSliceMaxDevices). */
 const mostDevices = 128;
 
-/** null for a slice of another driver, and for one without a node, which has no GPU of these drivers. */
+/** null for a slice of another driver, and for a slice without a node: such a slice has no GPU of the drivers. */
 export function readSlice(object: Readonly<Record<string, unknown>>): ResourceSlice | null {
   const { driver: name, nodeName, pool, devices } = fieldsOf(object.spec);
   const driver = gpuDrivers.find((each) => each === name);

@@ -73,9 +73,9 @@ function usedVendor(candidate: Candidate): GpuVendor | undefined {
 }
 
 /**
- * Picks GPUs that nobody uses, and the best image that they run. Among images of one rank it prefers equal GPUs, then newer ones, then lower
- * numbers. It never picks a GPU of unknown use for a count: the GPU may be busy. Throws `SELECTION_INVALID` for a name that no unit of the host
- * has, and as `rankImages` does.
+ * Picks idle GPUs, and the best image for the GPUs. Among images of one rank, equal GPUs come first, then newer GPUs, then lower numbers. It
+ * never picks a GPU of unknown use for a count: the GPU may be busy. Throws `SELECTION_INVALID` for a name that no unit of the host has, and
+ * as `rankImages` does.
  *
  * @example
  * const choice = chooseGpus(lock, facts, { kind: "count", count: 2 });

@@ -1,4 +1,4 @@
-/** The GPU units that a container gets, and their way into it. A host or target that has no way refuses. */
+/** The GPU units that a container gets, and how the container gets them. A host or target that has no way refuses. */
 
 import { type Stats, statSync } from "node:fs";
 import { ImgmatchError } from "../../errors.ts";

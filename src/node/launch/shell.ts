@@ -5,7 +5,7 @@ import type { LaunchCommand } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
 /**
- * One word of a shell, in single quotes where it needs them. Within them a shell gives a meaning only to the quote itself (POSIX.1-2017,
+ * A text as one word of a shell, in single quotes if need be. Within them a shell gives a meaning only to the quote itself (POSIX.1-2017,
  * Shell Command Language, 2.2.2).
  *
  * @example

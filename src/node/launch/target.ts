@@ -55,7 +55,7 @@ export interface DeviceAlternative {
 export interface LaunchRequest {
   /** `repo:tag@sha256:…` */
   readonly reference: ImmutableReference;
-  /** The image's needs. Of its alternatives only those that the host meets. */
+  /** The image's needs. Of the alternatives only those the host meets. */
   readonly requires: Requirement;
   /** `repo:version`: the name under which each node takes its own image. */
   readonly plainTag?: string;
@@ -139,8 +139,8 @@ export interface LaunchTarget {
   /** The target can claim devices. */
   readonly claims?: true;
   /**
-   * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for options that the target cannot express, and `LAUNCH_FAILED` if this host cannot give
-   * the image what it needs. `format` selects the form of a target with two.
+   * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for options that the target cannot express, and `LAUNCH_FAILED` if the host lacks
+   * something that the image needs. `format` selects the form of a target with two.
    */
   launch(request: LaunchRequest, format?: LaunchFormat): LaunchOutput;
 }

@@ -21,7 +21,7 @@ export interface HostProber {
 }
 
 export interface HostProberOptions {
-  /** A program that answers each line that it reads with a line of facts: `imgmatch probe --each-line`. */
+  /** A program that answers each line with a line of facts: `imgmatch probe --each-line`. */
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Gets a warning if a process hangs. */

@@ -97,7 +97,7 @@ export function createNodeKeeper({ api, fleets, question, probe, choose, log }: 
     // The use of GPUs decides nothing.
     const facts = probed.ok ? formatFactsLine(withoutUse(probed.facts)).trim() : undefined;
     const annotated = node.annotations[factsAnnotation];
-    // On a host that has not changed these still hold: answers to questions that others asked, and of a fleet that cannot be read now.
+    // On a host that has not changed these still hold: answers to questions of other askers, and of a fleet that cannot be read now.
     const mayStay = (key: string) =>
       probed.ok &&
       annotated === facts &&

@@ -1,4 +1,4 @@
-/** Puts a node's mirror together: its fleets, its host, its answers. */
+/** Puts a node's mirror together: fleets, host, answers. */
 
 import { type ImgmatchError, usageError } from "../../errors.ts";
 import { parseImageReference } from "../../oci/reference.ts";

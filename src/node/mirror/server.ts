@@ -135,7 +135,7 @@ function send(response: ServerResponse, isHead: boolean, answer: Answer): void {
   const size = length === null ? {} : { "content-length": length };
   response.writeHead(status, { ...headers, ...size, "x-content-type-options": "nosniff" });
   if (stream === undefined) response.end(isHead ? undefined : body);
-  // A body that breaks off ends the connection, so the client sees that it is incomplete.
+  // A body that breaks off ends the connection: the client sees an incomplete body.
   else pipeline(stream, response, () => {});
 }
 

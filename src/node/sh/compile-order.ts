@@ -15,7 +15,7 @@ export interface CompiledOrder {
   readonly ranks: (offer: Offer) => string;
 }
 
-/** An image with the part of its march that it counts as built for. */
+/** An image, and the part of its march that counts. */
 export type Offer = Omit<Placed, "tier">;
 
 const onHost = { "worst code": "C", "used targets": "U" } as const satisfies Partial<

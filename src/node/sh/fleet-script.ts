@@ -148,7 +148,7 @@ function branches(): string {
     .join(",");
 }
 
-/** The functions that read class and brand from a product's name, for fleets that need them. */
+/** The functions that read class and brand from a product's name, for fleets with such needs. */
 function nameFunctions({ classes, brands }: FleetNeeds): readonly string[] {
   const classOf = [
     'function classof(s) { s = tolower(s); sub(/^nvidia /, "", s); s = trim(s)',

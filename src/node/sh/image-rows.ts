@@ -41,7 +41,7 @@ export interface FleetNeeds {
   readonly classes: boolean;
   /** NVIDIA_REQUIRE_CUDA may name brands. */
   readonly brands: boolean;
-  /** Images have repositories of their own, which their rows name before the tag. */
+  /** Images have repositories of their own; a row names the repository before the tag. */
   readonly repositories: boolean;
   /** Those of its GPU images. */
   readonly vendors: readonly GpuVendor[];
@@ -77,8 +77,8 @@ function parseTexts(texts: readonly string[]): readonly CudaRequirement[] {
 }
 
 /**
- * The rows of the built images that the pins leave. An image has one row for each of its alternatives and for each march as which the image may
- * count. Of the rows that fit the host the best rank counts. A row before the images has their shared needs.
+ * The rows of the built images that the pins leave. Each alternative of an image has a row for each march as which the image may count. Of
+ * the rows that fit the host the best rank counts. A row before the images has their shared needs.
  */
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],
@@ -152,7 +152,7 @@ function hiddenRows(needed: ReadonlySet<string>): readonly string[] {
   );
 }
 
-/** Only the fields that the rules read, so that equal needs share their tables. */
+/** Only the fields that the rules read: equal needs share tables. */
 function gpuPart({ toolkit, code, driver, require }: CudaRequirement): CudaRequirement {
   return { toolkit, code, driver, ...(require === undefined ? {} : { require }) };
 }

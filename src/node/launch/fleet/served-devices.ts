@@ -1,7 +1,7 @@
 /**
- * The devices that each image of a fleet may claim: asks `resolve` about hosts with one device, at the drivers where a rule changes its answer.
- * The processor of a node is in no expression over its devices, so here an image has the processor that it was built for; the node's label
- * says the rest.
+ * The devices that each image of a fleet may claim: asks `resolve` about hosts with one device, at the drivers where a rule changes its
+ * answer. An expression over devices cannot ask for the processor, so here an image has the processor it was built for; the node's label says
+ * the rest.
  */
 
 import { amdArchitectures, findAmdArchitecture } from "../../../hardware/amd-architectures.ts";
@@ -158,7 +158,7 @@ function runsOnDevice(image: LockedImage, { vendor, kind }: Device): boolean {
   return sidesIn(image).some((side) => side.vendor === vendor && answerOfSide(runs, side, kind, image.axes));
 }
 
-/** On a node that has everything else that a cell needs, nothing but processor and driver decides about this image. */
+/** On a node with everything else a cell needs, only processor and driver decide about the image. */
 function isSure(image: LockedImage | undefined): boolean {
   const isOpen = image === undefined || image.requires.kernel !== undefined;
   return !isOpen && demandsOf(image).every((each) => each.isSure);
@@ -219,7 +219,7 @@ function driverStarts(kind: string, images: readonly LockedImage[]): readonly nu
   return [...new Set([1, ...numbers])].sort((a, b) => a - b);
 }
 
-/** The driver branches at which the CUDA version of drivers reaches one of these, or is not known. */
+/** The driver branches whose CUDA version reaches a given version, or is unknown. */
 function branchesAt(cudas: readonly string[]): readonly string[] {
   const compared = cudas.flatMap((cuda) => parseCudaVersion(cuda) ?? []);
   const reached = (version: string | null | undefined) => {

@@ -1,6 +1,6 @@
 /**
- * The labels that carry resolve's answers. The key says which question a label answers: two versions of a fleet and two pins have labels of
- * their own, so that a launch of one moves nothing of the other.
+ * The labels that carry resolve's answers. The key says which question a label answers: two versions of a fleet, and two pins, have different
+ * labels, so that a launch of one version moves nothing of another version.
  */
 
 import { createHash } from "node:crypto";
@@ -70,7 +70,7 @@ export interface AnswerLabels {
 }
 
 /**
- * Answers one question for any number of hosts: the labels of a host, with those that it must not have. Throws as `resolveImage` does.
+ * Answers one question for any number of hosts: the labels of a host, and the labels a host must not have. Throws as `resolveImage` does.
  *
  * @example
  * const labelsOf = createLabeller(lock, { pins: { python: "3.12" } });
@@ -134,7 +134,7 @@ function claimingCells(
   });
 }
 
-/** A part of a label's name: with its key before it and a question behind it, the name has at most 63 characters. A cut name gets a hash. */
+/** A part of a label's name: between the key and a question, the name has at most 63 characters. A cut name gets a hash. */
 function namePart(lockName: string): string {
   const part = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, "");
   if (part.length <= 44) return part === "" ? unknownValue : part;

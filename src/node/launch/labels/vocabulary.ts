@@ -97,8 +97,8 @@ export const labelNames = {
 const widths = [8999, 9999, 9999, 9999] as const;
 
 /**
- * `570.124.06` → 570012400060000. Numbers compare as versions do. A part over its largest value counts as that, so an absurd version is
- * newer than every real one.
+ * `570.124.06` → 570012400060000. Numbers compare as versions do. A part over the largest value counts as the largest value, so an absurd
+ * version is newer than every real version.
  */
 export function versionNumber(parts: VersionParts): number {
   return widths.reduce((number, widest, index) => number * 10_000 + Math.min(parts[index] ?? 0, widest), 0);

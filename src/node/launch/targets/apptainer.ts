@@ -63,7 +63,7 @@ function instanceName({ name, program }: LaunchRequest): string {
 
 interface Way {
   readonly options: (request: LaunchRequest, units: readonly GpuUnit[]) => readonly string[];
-  /** The container sees every GPU of the host: these variables tell programs which ones to use. */
+  /** The container sees every GPU of the host: the variables tell programs which GPUs to use. */
   readonly visible: (units: readonly GpuUnit[]) => Readonly<Record<string, string>>;
 }
 

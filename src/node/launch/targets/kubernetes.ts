@@ -68,7 +68,7 @@ function documentsOf(request: LaunchRequest, workload: Workload): readonly Json[
 }
 
 /**
- * A service is a DaemonSet, which runs on every node of the image. A batch is a Job, which runs on one of them. With claims a service is a
+ * A service is a DaemonSet, which runs on every node of the image. A batch is a Job, which runs on one node. With claims a service is a
  * Deployment: a DaemonSet looks at nodes only, and nodes do not tell their devices.
  */
 function fleetObject(request: LaunchRequest, claiming: boolean): Workload {
