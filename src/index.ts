@@ -139,7 +139,7 @@ export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
 export type { HardwareOptions } from "./hardware/hardware.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
-export type { HostChoice } from "./host/probe.ts";
+export type { DriverQuestion, HostChoice } from "./host/probe.ts";
 export type { ManyHosts, MoreHosts } from "./host/read-host-files.ts";
 export type { Statement } from "./inspect/adopt/adopted-side.ts";
 export type { FoundImage } from "./inspect/find-image.ts";

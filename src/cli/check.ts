@@ -41,7 +41,7 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
   const onEvent: CheckOptions["onEvent"] = (event) => {
     if (event.type === "open") progress.layer(event);
   };
-  const options = { ...flags, onEvent };
+  const options = { ...flags, self: context.self, onEvent };
   if (!isAboutMany(options)) {
     const answer = await answerOf(options, context).finally(progress.clear);
     print(context, flags, answer, (style) => checkLines(answer, style));

@@ -20,7 +20,7 @@ export const doctor: Define = (command, run) =>
 
 async function doctorCommand(flags: JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { doctor: answerOf } = await import("../node/doctor.ts");
-  const answer = await answerOf({}, context);
+  const answer = await answerOf({ self: context.self }, context);
   print(context, flags, answer, (style) => answer.checks.flatMap((each) => findingLines(each, style)));
   const ill = answer.checks.filter(({ state }) => state === "problem");
   if (ill.length === 0) return exitCodes.ok;

@@ -43,8 +43,10 @@ function cudaLines({ requires: { cuda, choices } }: ImageInspection): readonly (
   ];
 }
 
-function compatText({ minimum, onPath, package: version }: Extract<Driver, { mode: "compat" }>): string {
+function compatText(driver: Extract<Driver, { mode: "compat" }>): string {
+  const { minimum, onPath, package: version } = driver;
   const carried = `its forward-compatibility package ${version}`;
+  if (driver.for === "jetson") return `that of a Jetson, where it may be older: ${carried} is one for Jetson`;
   const floor = minimum === null ? "" : `at least ${minimum}, `;
   switch (onPath) {
     case "always":

@@ -24,6 +24,10 @@ export const resolve: Define = (command, run) =>
         .description("Print the one image that was built for this host")
         .argument("[reference]", "the same as --from")
         .option("--explain", "Say on standard error why this image won, and why each other did not")
+        .option(
+          "--ask-driver",
+          "Have this machine's driver start CUDA or HIP first, in a process of its own: takes up to some seconds",
+        )
         .option("--local", "Count images that were built here and not pushed; print their id in the engine"),
     ),
   )
@@ -47,7 +51,7 @@ async function resolveCommand(flags: ResolveOptions & JsonFlag, context: Command
       })),
     );
   }
-  const answer = await answerOf(flags, context);
+  const answer = await answerOf({ ...flags, self: context.self }, context);
   if (flags.explain && answer.signed !== undefined) tell([signedLine(answer.signed)], context);
   // The whole of standard output: it becomes an argument of another program.
   print(context, flags, answer, () => `${answer.reference}\n`);

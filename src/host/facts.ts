@@ -95,6 +95,8 @@ export interface NvidiaFacts {
   readonly cuda: string | null;
   /** CUDA can open `/dev/nvidia-uvm` here. Absent if unknown, as on a bare host, where the first program that needs the node makes it. */
   readonly uvm?: boolean;
+  /** CUDA started here and found a device for each GPU. Absent if nobody asked it. */
+  readonly starts?: boolean;
   readonly gpus: readonly GpuFacts[];
   /** Facts that are unknown: their values mean nothing. */
   readonly unknown?: readonly OpenGpuFact[];

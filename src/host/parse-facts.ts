@@ -175,6 +175,7 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   library: version,
   cuda: optional(fact("cuda")),
   uvm: ifGiven(truth),
+  starts: ifGiven(truth),
   gpus: byIndex(gpu),
 });
 

@@ -20,6 +20,13 @@ export interface HostChoice extends ToldOfHost {
   readonly gpus?: string;
 }
 
+/** Whether this machine's drivers are asked to start, in a process that loads their libraries. */
+export interface DriverQuestion {
+  readonly askDriver?: boolean;
+  /** The words that start imgmatch. Default: the one in PATH. */
+  readonly self?: readonly [string, ...string[]];
+}
+
 /**
  * Reads CPU features, driver, GPUs and container runtime of this machine, or of a file. `problems` lists the faults of the machine.
  *
@@ -28,7 +35,10 @@ export interface HostChoice extends ToldOfHost {
  * @example
  * const { cpu } = await probe();
  */
-export async function probe(options: HostChoice & Watching = {}, given?: Partial<World>): Promise<HostFacts> {
+export async function probe(
+  options: HostChoice & DriverQuestion & Watching = {},
+  given?: Partial<World>,
+): Promise<HostFacts> {
   return readFacts(options, given, { ofNode: false });
 }
 
@@ -41,16 +51,21 @@ export async function probeNode(
 }
 
 async function readFacts(
-  options: HostChoice & Watching,
+  options: HostChoice & DriverQuestion & Watching,
   given: Partial<World> | undefined,
   { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
 ): Promise<HostFacts> {
-  const { gpus, driver } = options;
-  const { env, readStdin } = worldOf(options, given);
+  const { gpus, driver, askDriver = false, self = ["imgmatch"] } = options;
+  const world = worldOf(options, given);
   const other = otherHost(options);
   if (other === null) {
-    if (driver === undefined)
-      return probeHost(nodeHostIo(env), { ofNode, ...(gpus === undefined ? {} : { gpus }) });
+    if (driver === undefined) {
+      const io = nodeHostIo(world.env);
+      const facts = await probeHost(io, { ofNode, ...(gpus === undefined ? {} : { gpus }) });
+      if (!askDriver) return facts;
+      const { askStart } = await import("./ask-start.ts");
+      return (await askStart(facts, io, self, world)).facts;
+    }
     throw usageError(
       "--driver completes the facts of another host; this machine has its own",
       "leave it out, or name a host: --host FILE or --host-type NAME",
@@ -63,7 +78,7 @@ async function readFacts(
     );
   }
   const { completeHosts } = await import("./complete-hosts.ts");
-  const named = await readOther(options, readStdin);
+  const named = await readOther(options, world.readStdin);
   const [completed = named] = completeHosts([named], options);
   return completed.facts;
 }

@@ -70,6 +70,7 @@ const ofDriver = {
     package: someText,
     cuda: someText,
     branches: names,
+    for: ifPresent(oneOf("jetson")),
     listed: ifPresent(names),
     onPath: ifPresent(oneOf(...onPaths)),
   },

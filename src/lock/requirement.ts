@@ -140,6 +140,8 @@ export type DriverRequirement =
       readonly package: string;
       readonly cuda: string;
       readonly branches: readonly string[];
+      /** A package for Jetson, whose libcuda has no driver's version: `package` is the CUDA version. Absent for the package of servers. */
+      readonly for?: "jetson";
       /** The branches in libcuda's own note, which a container toolkit obeys; absent if none was read. */
       readonly listed?: readonly string[];
       /** Absent if nobody looked, or if the files do not decide it. */

@@ -4,7 +4,7 @@ import { ImgmatchError, usageError } from "../errors.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
 import { vendorNames } from "../lock/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
-import { type HostChoice, otherHost, probe } from "../host/probe.ts";
+import { type DriverQuestion, type HostChoice, otherHost, probe } from "../host/probe.ts";
 import { adoptedImage, needsBesideGpu } from "../inspect/adopt/adopted-image.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
 import type { OpenedImage } from "../inspect/image/open-layers.ts";
@@ -30,7 +30,12 @@ import type { Misfit } from "../resolve/verdict.ts";
 import { asksTrust, signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
-export interface CheckOptions extends HostChoice, RegistryAccess, SignatureDemands, Watching<OpenEvent> {
+export interface CheckOptions
+  extends HostChoice,
+    Pick<DriverQuestion, "self">,
+    RegistryAccess,
+    SignatureDemands,
+    Watching<OpenEvent> {
   /** A reference, or the id of an image in the container engine. */
   readonly image: string;
   /** Its entry counts before the image's label. Default: `images/imgmatch.lock.json`, if it exists. */
@@ -100,7 +105,7 @@ export async function check(
     );
   };
   if (!isAboutMany(options)) {
-    const host = await probe(options, world);
+    const host = await probe({ ...options, askDriver: true }, world);
     note(world, problemLines(host));
     return answer(host);
   }

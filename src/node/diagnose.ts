@@ -1,6 +1,7 @@
 /** Turns the facts of this machine into findings: about the host, the containers' access to its GPUs, the engine and the logins. */
 
 import type { Problem } from "../errors.ts";
+import type { StartAnswer } from "../host/ask-start.ts";
 import type { HostFacts, VendorFacts } from "../host/facts.ts";
 import { type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
 
@@ -49,16 +50,19 @@ export interface LoginState {
  * Findings in reading order. A missing GPU or engine is no problem: a CPU node needs neither.
  *
  * @param closed device files of AMD GPUs that this user may not open
+ * @param answers the drivers' answers to the question whether they start
  */
 export function diagnose(
   host: HostFacts,
   engine: EngineState,
   logins: LoginState,
   closed: readonly string[] = [],
+  answers: readonly StartAnswer[] = [],
 ): readonly Finding[] {
   return [
     ...examineCpu(host),
     ...gpuVendors.flatMap((vendor) => examineGpus(host, vendor)),
+    ...answers.flatMap(startFinding),
     ...closedFindings(host, closed),
     ...host.problems.map((problem) => wrong("host", problem)),
     ...examineEngine(engine, host),
@@ -186,6 +190,15 @@ function examineGpus<V extends GpuVendor>(host: HostFacts, vendor: V): readonly 
   if (driver !== null) return [ok(vendor, driver), ...gpus];
   const isExplained = host.problems.some(({ code }) => code.startsWith(row.problems));
   return isExplained ? gpus : [unknown(vendor, row.driverless), ...gpus];
+}
+
+/** A failure is a problem of the facts. */
+function startFinding({ vendor, runtime, start }: StartAnswer): readonly Finding[] {
+  if (start === null)
+    return [unknown(vendor, `${runtime} was not asked: its library or its devices cannot be opened here`)];
+  return "devices" in start
+    ? [ok(vendor, `${runtime} starts and finds ${start.devices} device${start.devices === 1 ? "" : "s"}`)]
+    : [];
 }
 
 /** HOST_AMD_NO_PERMISSION tells already that no GPU can be opened. */

@@ -6,6 +6,8 @@ import { diagnose, type EngineState, type Finding, type LoginState } from "./dia
 import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
+import { askStart } from "../host/ask-start.ts";
+import type { DriverQuestion } from "../host/probe.ts";
 import { closedDevices } from "../host/amd/kfd.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
@@ -27,12 +29,16 @@ export interface DoctorAnswer {
  * const { checks } = await doctor();
  * checks.filter(({ state }) => state === "problem");
  */
-export async function doctor(options: Watching = {}, given?: Partial<World>): Promise<DoctorAnswer> {
-  const { env } = worldOf(options, given);
+export async function doctor(
+  options: Pick<DriverQuestion, "self"> & Watching = {},
+  given?: Partial<World>,
+): Promise<DoctorAnswer> {
+  const world = worldOf(options, given);
+  const { env } = world;
   const io = nodeHostIo(env);
-  const host = await probeHost(io);
+  const { facts, answers } = await askStart(await probeHost(io), io, options.self ?? ["imgmatch"], world);
   const [engine, logins] = await Promise.all([readEngine(env), readLogins(env)]);
-  return { schemaVersion: 1, checks: diagnose(host, engine, logins, closedDevices(io)) };
+  return { schemaVersion: 1, checks: diagnose(facts, engine, logins, closedDevices(io), answers) };
 }
 
 async function readEngine(env: Environment): Promise<EngineState> {

@@ -12,7 +12,7 @@ import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { Ranking, ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
-import { probe, type HostChoice } from "../host/probe.ts";
+import { type DriverQuestion, probe, type HostChoice } from "../host/probe.ts";
 import type { RegistryFleetChoice } from "../trust/registry-fleet.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 
@@ -45,7 +45,7 @@ export interface Question extends FleetQuestion {
 
 /** Reads a question. The fleet of a reference counts as a lock. */
 export async function readQuestion(
-  flags: QuestionOptions,
+  flags: QuestionOptions & DriverQuestion,
   world: World,
   readHost = probe,
 ): Promise<Question> {

@@ -1,5 +1,7 @@
 /** `imgmatch resolve`: the image that was built for a host, or for each of many. */
 
+import { usageError } from "../errors.ts";
+import { type DriverQuestion, otherHost } from "../host/probe.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
 import { matchOf, readQuestion, type QuestionOptions } from "./question.ts";
@@ -9,7 +11,7 @@ import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 
-export interface ResolveOptions extends QuestionOptions, Watching {
+export interface ResolveOptions extends QuestionOptions, DriverQuestion, Watching {
   /** Many hosts in place of one: files, folders, or `-` for standard input. */
   readonly hosts?: readonly string[];
 }
@@ -34,7 +36,7 @@ export async function resolve(
   world?: Partial<World>,
 ): Promise<readonly HostResolution[]>;
 export async function resolve(
-  options?: QuestionOptions & Watching,
+  options?: QuestionOptions & DriverQuestion & Watching,
   world?: Partial<World>,
 ): Promise<ResolveAnswer>;
 export async function resolve(
@@ -42,6 +44,11 @@ export async function resolve(
   given?: Partial<World>,
 ): Promise<ResolveAnswer | readonly HostResolution[]> {
   const world = worldOf(options, given);
+  if (options.askDriver && (otherHost(options) !== null || (options.hosts ?? []).length > 0))
+    throw usageError(
+      "--ask-driver asks the driver of this machine, not that of another host",
+      "leave it out",
+    );
   if ((options.hosts ?? []).length === 0) return resolveOne(options, world);
   const { resolveEach } = await import("./many-hosts.ts");
   return resolveEach(options, world);

@@ -108,6 +108,8 @@ const brokenStates = {
   HOST_MIG_EMPTY: "MIG mode is on and no instance is there",
   HOST_FABRIC_NOT_READY: "a GPU is not registered with its NVSwitch fabric",
   HOST_NO_UVM: "a container that was given CUDA has no /dev/nvidia-uvm",
+  HOST_CUDA_FAILED: "the driver was asked to start CUDA, and fails",
+  HOST_AMD_HIP_FAILED: "the driver was asked to start HIP, and fails",
   HOST_AMD_GPU_SKIPPED: "the driver has a GPU that its compute driver does not list",
 } as const satisfies Partial<Record<HostProblem["code"], string>>;
 

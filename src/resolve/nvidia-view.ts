@@ -18,6 +18,8 @@ import type { DriverScale, GpuFacts, HostFacts, NvidiaFacts } from "../host/fact
 export interface NvidiaView {
   /** A driver drives the cards. */
   readonly driven: boolean;
+  /** The driver itself lists the cards, whatever the tables say of it. */
+  readonly starts?: boolean;
   /** null for a device without a driver, and for a version that cannot be read. */
   readonly driver: DriverVersion | null;
   /** The driver as the facts name it, for messages. */
@@ -89,6 +91,7 @@ export function viewNvidia(facts: HostFacts): NvidiaView | null {
   return {
     driver,
     driven: nvidia.driver !== null,
+    ...(nvidia.starts && { starts: true }),
     driverText: nvidia.driver,
     module: nvidia.module,
     cuda: reported ?? (byBranch === null ? null : parseCudaVersion(byBranch)),

@@ -12,7 +12,7 @@ import {
   driverFloors,
   toolkitTargets,
 } from "../../src/hardware/cuda-toolkits.ts";
-import { compatPackages } from "../../src/hardware/forward-compat.ts";
+import { compatPackages, jetsonPackages } from "../../src/hardware/forward-compat.ts";
 import { gpuArchitectures } from "../../src/hardware/gpu-architectures.ts";
 import { rocmTargets } from "../../src/hardware/rocm-releases.ts";
 import { nameRows, virtualRows } from "../../src/hardware/gpu-name-table.ts";
@@ -37,6 +37,7 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   branches: driverBranches.map((row) => ({ ...row, key: String(row.branch) })),
   targets: toolkitTargets.map((row) => ({ ...row, key: row.minor })),
   packages: compatPackages().map((row) => ({ ...row, key: row.cuda })),
+  jetson: jetsonPackages.map((row) => ({ ...row, key: row.cuda })),
   architectures: architectureRows.map((row) => ({ ...row, key: row.compute })),
   amdArchitectures: amdArchitectures.map((row) => ({ ...row, key: row.name })),
   amdDrivers: amdDrivers.map((row) => ({ ...row, key: row.module })),

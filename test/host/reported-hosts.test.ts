@@ -4,6 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { expandMatrix } from "../../src/fleet/cells/expand.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { formatHostFacts } from "../../src/host/format-facts.ts";
@@ -11,6 +13,7 @@ import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import type { Lock } from "../../src/lock/lock.ts";
+import type { DriverRequirement } from "../../src/lock/requirement.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { cuda, image, lockOf } from "../resolve/support/locks.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
@@ -22,7 +25,8 @@ const whyNoSamples = existsSync(samples)
   : "no reported hosts in ../shared/samples/hosts, beside the checkout (they are not published)";
 
 /** An image of a sample's spec.json. */
-interface Wanted {
+interface Wanted extends Partial<Extract<DriverRequirement, { mode: "compat" }>> {
+  readonly pkgCuda?: string;
   readonly platform?: string;
   readonly march?: string;
   readonly features?: readonly string[];
@@ -31,19 +35,39 @@ interface Wanted {
   readonly require?: string;
 }
 
-function lockFor(name: string): Lock {
+function lockFor(name: string, change: Partial<Wanted> = {}): Lock {
   const { images } = JSON.parse(readFileSync(join(samples, name, "spec.json"), "utf8"));
   return lockOf(
     Object.fromEntries(
       Object.entries(images as Record<string, Wanted>).map(([cell, wanted]) => {
-        const { march = "any", features = findMarch(march)?.features ?? [], toolkit, code, require } = wanted;
+        const { march = "any", features = findMarch(march)?.features ?? [], ...given } = wanted;
+        const {
+          toolkit,
+          code,
+          require,
+          mode,
+          package: version = "",
+          pkgCuda = "",
+          branches = [],
+          ...rest
+        } = {
+          ...given,
+          ...change,
+        };
+        const driver = mode && { mode, package: version, cuda: pkgCuda, branches, ...own(rest) };
         const side =
-          toolkit === undefined ? null : cuda(toolkit, code ?? [], { ...(require && { require }) });
+          toolkit === undefined
+            ? null
+            : cuda(toolkit, code ?? [], { ...(require && { require }), ...(driver && { driver }) });
         const requires = { cpu: { march, features }, cuda: side };
         return [cell, { ...image(), platform: wanted.platform ?? "linux/amd64", requires }];
       }),
     ),
   );
+}
+
+function own({ onPath, for: jetson }: Wanted) {
+  return { ...(onPath && { onPath }), ...(jetson && { for: jetson }) };
 }
 
 async function hostOf(name: string): Promise<HostFacts> {
@@ -59,10 +83,10 @@ async function hostOf(name: string): Promise<HostFacts> {
 }
 
 /** The winner, and each refusal as its code, message and cure. */
-function answer(name: string, host: HostFacts) {
-  const { match, rejected } = resolveImage(lockFor(name), host);
+function answer(name: string, host: HostFacts, change?: Partial<Wanted>) {
+  const { match, rejected } = resolveImage(lockFor(name, change), host);
   const why = rejected.map(({ cell, code, message, fix }) => `${cell} ${code} ${message} → ${fix}`);
-  return { cell: match?.cell ?? null, why: why.join("\n") };
+  return { cell: match?.cell ?? null, tier: match?.tier, why: why.join("\n") };
 }
 
 describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples), () => {
@@ -86,6 +110,27 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
       expect(said.why).toMatch(why);
       expect(said.why).not.toMatch(/power-cycle|modprobe nvidia\b/);
     }
+  });
+
+  it("05: an Orin takes the package for Jetson, and none for servers", async () => {
+    const host = await hostOf("05-orin-jp6-cuda129-compat");
+    const servers = answer("05-orin-jp6-cuda129-compat", host);
+    expect(servers.cell).toBeNull();
+    expect(servers.why).toMatch(
+      /cu129-compat COMPAT_NOT_SUPPORTED .* is one for servers, and this host is a Jetson/,
+    );
+    expect(servers.why).not.toMatch(/driver: 575|→ 575/);
+    const jetson = { for: "jetson", package: "12.9", branches: ["540"] } as const;
+    const fits = answer("05-orin-jp6-cuda129-compat", host, jetson);
+    expect(fits).toMatchObject({ cell: "cu129-compat", tier: "forward", why: "" });
+  });
+
+  it("05m: a plan names the cell that no machine runs", () => {
+    const text = readFileSync(join(samples, "05m-orin-matrix/matrix.yaml"), "utf8");
+    const reasons = (matrix: string) =>
+      expandMatrix(parseMatrix(matrix, "matrix.yaml")).map(({ skipped }) => skipped?.reason ?? null);
+    expect(reasons(text)).toEqual([null, expect.stringContaining("driver: { mode: compat, for: jetson }")]);
+    expect(reasons(text.replace("mode: compat", "mode: compat, for: jetson"))).toEqual([null, null]);
   });
 
   it("21: no cure loses the card that works", async () => {

@@ -243,11 +243,18 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     const tooOld = reasons.has("DRIVER_TOO_OLD") && !usual.has("DRIVER_TOO_OLD");
     const same = plain && !older(nvidia.driver, driver.package) && !older(driver.package, nvidia.driver);
     if (loads.has("package") && !same) {
-      const listed = [...driver.branches, driver.package.split(".")[0]].includes(branch);
-      const allowed = nvidia.gpus.every((gpu) => gpu.class === "datacenter" || gpu.class === "workstation");
-      const majorFits = Number(driver.cuda.split(".")[0]) >= Number(toolkit.split(".")[0]);
+      const forJetson = driver.for === "jetson";
+      const listed =
+        driver.branches.includes(branch) || (!forJetson && driver.package.split(".")[0] === branch);
+      const allowed = forJetson
+        ? jetson
+        : nvidia.gpus.every((gpu) => gpu.class === "datacenter" || gpu.class === "workstation");
+      // CUDA for Tegra: a package serves the toolkits up to its own.
+      const majorFits = forJetson
+        ? !older(driver.cuda, toolkit)
+        : Number(driver.cuda.split(".")[0]) >= Number(toolkit.split(".")[0]);
       const shadows = plain && older(driver.package, nvidia.driver);
-      const fails = wsl || shadows || !listed || !allowed || !majorFits;
+      const fails = (wsl && !forJetson) || shadows || !listed || !allowed || !majorFits;
       const alone = loads.has("host");
       if (!alone) reasons.delete("DRIVER_TOO_OLD");
       tier = "forward";
@@ -414,9 +421,8 @@ function loadsOf(
   const { nvidia } = host;
   const version = nvidia?.driver ?? "";
   const [branch = "", own = ""] = [version.split(".")[0], driver.package.split(".")[0]];
-  const plain =
-    nvidia?.driverScale !== "wsl" &&
-    !(nvidia?.gpus.length && nvidia.gpus.every((gpu) => gpu.class === "tegra"));
+  const tegra = (nvidia?.gpus.length ?? 0) > 0 && nvidia?.gpus.every((gpu) => gpu.class === "tegra");
+  const plain = nvidia?.driverScale !== "wsl" && !tegra;
   const add = (...more: readonly ("package" | "host")[]) => {
     for (const each of more) loads.add(each);
   };
@@ -428,7 +434,7 @@ function loadsOf(
         driver.onPath === "never" || (driver.onPath === "cache" && hostFirst)
           ? ["host"]
           : ["package", "host"];
-      if (adds === "never") add(...found);
+      if (adds === "never" || (driver.for === "jetson" && !tegra)) add(...found);
       else if (!plain)
         add(
           ...found,

@@ -4,8 +4,8 @@ import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { marchCompiles, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
-import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
+import { findArchitecture, gpuArchitectures } from "../../hardware/gpu-architectures.ts";
+import { formatGpuTarget, type GpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import { rocmCompiles } from "../../hardware/rocm-releases.ts";
 import { remember } from "../../io/collections.ts";
 import { answerAbout, type ByCode, gpuAxes } from "../matrix/gpu-axes.ts";
@@ -47,8 +47,8 @@ function reasonOf(
 /** The reason why the toolkit does not compile for the targets, or why no host runs the code; null also where nobody knows. */
 const whyNoCode: ByCode<string | null, [platform: string]> = {
   nvidia: ({ toolkit, targets }, platform) => {
-    const bundled = whyBundledFails(toolkit, targets);
-    if (bundled !== null) return bundled;
+    const driver = whyBundledFails(toolkit, targets) ?? whyPackageFails(toolkit, targets);
+    if (driver !== null) return driver;
     for (const target of targets) {
       if (toolkitCompiles(toolkit, target) === false)
         return `CUDA ${toolkit.release} cannot compile for ${formatGpuTarget(target)}`;
@@ -91,6 +91,24 @@ export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]
       ? []
       : [`whether ${toolkit} compiles for ${[...unknown].join(", ")} is not known: the build will tell`],
   );
+}
+
+/** A package for Jetson runs on Jetsons alone. One for servers runs on no Orin, where an image that puts it first fails. */
+function whyPackageFails({ driver }: Toolkits["nvidia"], targets: readonly GpuTarget[]): string | null {
+  if (driver.mode !== "compat") return null;
+  const isJetson = driver.for === "jetson";
+  if (!isJetson && driver.onPath !== "always") return null;
+  const runs = gpuArchitectures.filter(({ compute }) =>
+    targets.some((target) => targetRunsOn(target, compute)),
+  );
+  if (runs.length === 0) return null;
+  if (isJetson)
+    return runs.some(({ platform }) => platform === "tegra")
+      ? null
+      : "the forward-compatibility package is one for Jetson, and no Jetson runs its code";
+  return runs.every(({ platform, compute }) => platform === "tegra" && compute.major < 10)
+    ? "the forward-compatibility package is one for servers, and its code runs on Jetsons alone: driver: { mode: compat, for: jetson } takes the one for Jetson"
+    : null;
 }
 
 /** A bundled driver is the only one that the image ever meets: it has to serve the toolkit and to drive the cards. */

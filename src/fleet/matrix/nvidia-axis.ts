@@ -12,7 +12,7 @@ import {
   unlistedToolkit,
 } from "../../hardware/cuda-toolkits.ts";
 import { minorOf, parseDriverVersion } from "../../hardware/driver-version.ts";
-import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import { findCompatPackage, findJetsonPackage } from "../../hardware/forward-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { suggest } from "../../io/suggest.ts";
@@ -64,19 +64,23 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
         : { value: { mode: "bundled", version: input.version } };
     case "compat": {
       const cuda = input.cuda ?? toolkit.minor;
-      const known = findCompatPackage(cuda);
-      const version = input.package ?? known?.libcuda ?? null;
+      const isJetson = input.for === "jetson";
+      const known = isJetson ? findJetsonPackage(cuda) : findCompatPackage(cuda);
+      const version = input.package ?? (isJetson ? minorOf(cuda) : findCompatPackage(cuda)?.libcuda) ?? null;
       const branches = input.branches ?? known?.branches ?? null;
-      if (version === null || branches === null) {
+      if (version === null || branches === null || (isJetson && branches.length === 0)) {
         return refused(
-          `no cuda-compat package is known for CUDA ${cuda}`,
-          "name its driver version as package and the branches that it supports",
+          `no cuda-compat package ${isJetson ? "for Jetson " : ""}is known for CUDA ${cuda}`,
+          isJetson
+            ? "name the branches of JetPack's driver that it supports"
+            : "name its driver version as package and the branches that it supports",
           at,
         );
       }
       // NVIDIA's images have the package outside the loader's path.
       const onPath = input.onPath ?? "never";
-      return { value: { mode: "compat", package: version, cuda, branches, onPath } };
+      const own = isJetson ? ({ for: "jetson" } as const) : {};
+      return { value: { mode: "compat", ...own, package: version, cuda, branches, onPath } };
     }
     case "host": {
       const minimum = input.minimum ?? driverFloor(toolkit)?.minimum ?? null;

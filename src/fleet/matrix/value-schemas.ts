@@ -67,9 +67,17 @@ const driver = z
     }),
     z.strictObject({
       mode: z.literal("compat"),
+      for: z
+        .literal("jetson")
+        .optional()
+        .describe(
+          "The package is one for Jetson, whose libcuda runs nowhere else. Without this, one for servers.",
+        ),
       package: text
         .optional()
-        .describe("Driver version of the cuda-compat package, when not NVIDIA's latest."),
+        .describe(
+          "Driver version of the cuda-compat package, when not NVIDIA's latest. A package for Jetson has its CUDA version.",
+        ),
       cuda: text.optional(),
       branches: z.array(text).optional(),
       onPath: z

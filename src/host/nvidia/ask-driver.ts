@@ -5,6 +5,7 @@ import { answerWithin, startLineProgram } from "../../io/line-program.ts";
 import { late } from "../../io/within.ts";
 import type { World } from "../../io/world.ts";
 import type { NvidiaFacts } from "../facts.ts";
+import { answerStart } from "../ask-start.ts";
 import { probe } from "../probe.ts";
 import { unknownGpu } from "../no-facts.ts";
 import { type CudaDriver, type CudaResult, formatResult, openCuda } from "./cuda-koffi.ts";
@@ -76,6 +77,11 @@ function failed(what: string): ImgmatchError {
 export async function* driverLines(lines: AsyncIterable<string>, world: World): AsyncGenerator<string> {
   let driver: CudaDriver | null = null;
   for await (const line of lines) {
+    const start = await answerStart(line);
+    if (start !== null) {
+      yield start;
+      continue;
+    }
     driver ??= await openCuda(cudaLibraries);
     if (line === "") yield JSON.stringify(await describeDriver(driver, world));
     else yield JSON.stringify(resultsOf(driver, Buffer.from(line, "base64")));

@@ -3,7 +3,7 @@
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { parseCudaVersion } from "../../hardware/driver-version.ts";
-import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import { findCompatPackage, findJetsonPackage } from "../../hardware/forward-compat.ts";
 import type { CudaRequirement, DriverRequirement } from "../../lock/requirement.ts";
 import { requireOf } from "../../resolve/rules/nvidia/image-environment.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
@@ -78,10 +78,14 @@ function withRequire(cuda: CudaRequirement | null, { start }: OpenedImage): Cuda
 /** null for an unknown forward-compatibility package. */
 function driverOf(found: MeasuredDriver): DriverRequirement | null {
   if (found.mode !== "compat") return found;
-  const known = findCompatPackage(cudaOfDriver(found.package) ?? "");
+  const known =
+    found.for === "jetson"
+      ? findJetsonPackage(found.package)
+      : findCompatPackage(cudaOfDriver(found.package) ?? "");
   return known === null
     ? null
     : {
+        ...(found.for && { for: found.for }),
         ...{ mode: "compat", package: found.package, cuda: known.cuda, branches: known.branches },
         ...(found.listed === null ? {} : { listed: found.listed }),
         ...(found.onPath === null ? {} : { onPath: found.onPath }),

@@ -68,14 +68,14 @@ const switches: readonly string[] = ["VLLM_ENABLE_CUDA_COMPATIBILITY"];
 export function compatPath(view: LoaderView): CompatPath | null {
   if (view.compat.length === 0) return null;
   const found = byScripts(view) ?? byEnvironment(view) ?? byRunPath(view) ?? byConf(view);
-  const folder = view.realPath(toolkitFolder);
+  const mounted = toolkitFolders.map((folder) => view.realPath(folder));
   const listed = view.programs.find(({ path }) => path === view.compat[0]?.path)?.branches ?? null;
-  const isMountable = view.compat.some(({ path }) => path.slice(0, path.lastIndexOf("/")) === folder);
+  const isMountable = view.compat.some(({ path }) => mounted.includes(path.slice(0, path.lastIndexOf("/"))));
   return { ...found, isMountable, loaded: loadedLibrary(view), listed };
 }
 
-/** Source: nvidia-container-toolkit, `cudacompat.go`; libnvidia-container, `src/nvc_container.c`. */
-const toolkitFolder = "/usr/local/cuda/compat";
+/** Source: nvidia-container-toolkit, `cudacompat.go` and `lib-csv.go` (Orin); libnvidia-container, `src/nvc_container.c`. */
+const toolkitFolders = ["/usr/local/cuda/compat", "/usr/local/cuda/compat_orin"];
 
 type Found = Pick<CompatPath, "onPath" | "reason">;
 

@@ -5,6 +5,8 @@ export interface LibraryFile {
   readonly library: string;
   readonly version: string;
   readonly path: string;
+  /** A package for Jetson, whose version is that of CUDA. */
+  readonly for?: "jetson";
 }
 
 export interface DriverFiles {
@@ -17,6 +19,8 @@ export interface DriverFiles {
 }
 
 const driverLibrary = /^(libcuda)\.so\.(\d{3,}\.\d+(?:\.\d+)?)$/;
+/** `/usr/local/cuda-13.4/compat_orin/libcuda.so.1.1`, before CUDA 13 in `compat`. Source: CUDA for Tegra application note. */
+const jetsonLibrary = /(?:\/cuda-(\d+\.\d+)(?:\/.*)?)?\/compat(?:_orin)?\/libcuda\.so\.1\.1$/;
 const runtimeLibrary =
   /^(libcu(?:dart|blas|blasLt|dnn|fft|rand|solver|sparse|sparseLt|file|pti|tensor)|libnccl|libnv(?:rtc|JitLink|fatbin|jpeg|infer)|libnpp\w+)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+){0,3})$/;
 
@@ -28,9 +32,13 @@ export function driverFiles(paths: readonly string[]): DriverFiles {
     });
   const drivers = match(driverLibrary);
   const isCompat = ({ path }: LibraryFile) => path.split("/").includes("compat");
+  const jetson = paths.flatMap((path): LibraryFile[] => {
+    const found = jetsonLibrary.exec(path);
+    return found === null ? [] : [{ library: "libcuda", version: found[1] ?? "1.1", path, for: "jetson" }];
+  });
   return {
     bundled: drivers.filter((file) => !isCompat(file)),
-    compat: drivers.filter(isCompat),
+    compat: [...drivers.filter(isCompat), ...jetson],
     runtime: match(runtimeLibrary),
   };
 }

@@ -13,6 +13,7 @@ export type MeasuredDriver =
   | {
       readonly mode: "compat";
       readonly package: string;
+      readonly for?: "jetson";
       readonly onPath: OnPath | null;
       /** The driver branches in the note of its libcuda; null without a note. */
       readonly listed: readonly string[] | null;
@@ -80,6 +81,7 @@ function driverOf(
     return {
       mode: "compat",
       package: compat.version,
+      ...(compat.for && { for: compat.for }),
       onPath: path?.onPath ?? null,
       listed: path?.listed ?? null,
       minimum,

@@ -28,6 +28,27 @@ describe("the number of cells", () => {
   });
 });
 
+describe("a forward-compatibility package on which no machine is", () => {
+  const why = (driver: string, compute: string, march = "armv8.2-a") =>
+    Object.values(
+      skipped(
+        `axes:\n  cuda: [none, ${cudaEntry("12.9.1", `driver: { mode: compat, ${driver} }`)}]\n  compute: ["${compute}"]\n  march: [${march}]`,
+      ),
+    ).map(({ reason }) => reason);
+
+  test("is one of servers before the driver of an Orin", () => {
+    expect(why("onPath: always", "8.7")).toEqual([expect.stringContaining("takes the one for Jetson")]);
+    for (const driver of ["onPath: never", "onPath: cache", "onPath: always, for: jetson"])
+      expect(why(driver, "8.7")).toEqual([]);
+    for (const compute of ["8.0", "8.7+PTX", "9.0"]) expect(why("onPath: always", compute)).toEqual([]);
+  });
+
+  test("is one for Jetson with code that no Jetson runs", () => {
+    expect(why("for: jetson", "9.0")).toEqual([expect.stringContaining("no Jetson runs its code")]);
+    expect(why("for: jetson", "8.0+PTX")).toEqual([]);
+  });
+});
+
 describe("order", () => {
   test("hardware axes come first, the last axis changes fastest, included cells stand at the end", () => {
     expect(
@@ -312,6 +333,17 @@ describe("requirements", () => {
       branches: ["535"],
       onPath: "cache",
     });
+  });
+
+  test("a package for Jetson is one of another table, and names JetPack's drivers", () => {
+    const orin = (driver: string) =>
+      `axes:\n  cuda: [${cudaEntry("12.9.1", `driver: { mode: compat, ${driver} }`)}]\n  compute: ["8.7"]\n  march: [armv8.2-a]`;
+    expect(only(orin("for: jetson"))?.cuda?.driver).toEqual({
+      ...{ mode: "compat", for: "jetson", package: "12.9", cuda: "12.9", branches: ["540"], onPath: "never" },
+    });
+    expect(() => expand(orin('for: jetson, cuda: "13.4"'))).toThrow(
+      "no cuda-compat package for Jetson is known for CUDA 13.4",
+    );
   });
 
   test("NVIDIA_REQUIRE_CUDA of the base image", () => {

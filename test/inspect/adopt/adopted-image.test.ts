@@ -152,6 +152,10 @@ describe("an adopted image", () => {
     const driver = (...files: readonly ReturnType<typeof madeFile>[]) => adopt([cu128, compat, ...files]);
     expect(driver().requires.cuda?.driver).toMatchObject({ mode: "compat", onPath: "never" });
     expect(driver(ldConf("/usr/local/cuda/compat")).requires.cuda?.driver).toMatchObject({ onPath: "cache" });
+    const jetson = madeFile({ path: "/usr/local/cuda-12.9/compat/libcuda.so.1.1" });
+    expect(adopt([cu128, jetson, ldConf("/usr/local/cuda-12.9/compat")]).requires.cuda?.driver).toEqual({
+      ...{ mode: "compat", for: "jetson", package: "12.9", cuda: "12.9", branches: ["540"], onPath: "cache" },
+    });
     const elsewhere = madeFile({ path: "/opt/cuda-12.8/compat/libcuda.so.570.124.06" });
     expect(adopt([cu128, elsewhere]).requires.cuda?.driver).toMatchObject({ mode: "host" });
     const open = driver(ldConf("/usr/local/cuda/compat/lib"));

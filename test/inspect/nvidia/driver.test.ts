@@ -93,11 +93,18 @@ it("NVIDIA's libraries are known by their names", () => {
     "/x/libcudart-9335f6a2.so.12.4.127",
     "/x/libcudart.so.12",
     "/x/libcurl.so.4",
+    "/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1",
+    "/usr/local/cuda-12.9/compat/libcuda.so.1.1",
+    "/usr/local/cuda-13.4/compat_orin/libcuda.so.1.1",
   ]);
   expect(found.bundled).toEqual([
     { library: "libcuda", version: "390.30", path: "/usr/lib/x86_64-linux-gnu/libcuda.so.390.30" },
   ]);
-  expect(found.compat.map(({ version }) => version)).toEqual(["570.124.06"]);
+  expect(found.compat.map((each) => [each.version, each.for])).toEqual([
+    ["570.124.06", undefined],
+    ["12.9", "jetson"],
+    ["13.4", "jetson"],
+  ]);
   expect(found.runtime.map(({ library, version }) => `${library} ${version}`)).toEqual([
     "libcudnn 9",
     "libcudart 12.4.127",

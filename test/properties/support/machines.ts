@@ -300,6 +300,7 @@ const packages: readonly (DriverRequirement & { readonly mode: "compat" })[] = (
     { mode: "compat", package: "535.104.05", cuda: "12.2", branches: ["470", "525"] },
     { mode: "compat", package: "575.57.08", cuda: "12.9", branches: ["535", "570"] },
     { mode: "compat", package: "580.95.05", cuda: "13.0", branches: ["535", "570"] },
+    { mode: "compat", for: "jetson", package: "12.8", cuda: "12.8", branches: ["540"] },
   ] as const
 ).flatMap((each) => [
   { ...each, listed: ["525", "535"] },

@@ -3,7 +3,7 @@
  * the host's container toolkit decide which libcuda is loaded. Only then it counts whether that one works.
  */
 
-import { compatAllowsClass, findCompatPackage } from "../../../hardware/forward-compat.ts";
+import { compatAllowsClass, findCompatPackage, findJetsonPackage } from "../../../hardware/forward-compat.ts";
 import {
   type CudaVersion,
   compareDriverVersions,
@@ -17,7 +17,7 @@ import type { DriverRequirement, Requirement } from "../../../lock/requirement.t
 import type { NvidiaView } from "../../nvidia-view.ts";
 import { misfit } from "../../misfit.ts";
 import { type Cure, type DriverService, type Fit, type Misfit, tiers } from "../../verdict.ts";
-import { updateDriver } from "./driver-cures.ts";
+import { updateDriver, updateJetPack } from "./driver-cures.ts";
 
 type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
 
@@ -81,6 +81,8 @@ function loadedOf(pair: Pair): Loaded {
 function isAdded({ compat, packaged, driver, nvidia, packageCuda }: Pair): boolean | null {
   const { scale, cuda } = nvidia;
   const { adds } = nvidia.compat;
+  // Elsewhere no toolkit looks into its folder, or takes its number, 1.1, for a newer driver's.
+  if (compat.for === "jetson" && !isJetson(nvidia)) return false;
   if (scale !== "linux") {
     const isNewer = cuda !== null && compareMinor(cuda, packageCuda) >= 0;
     return isNewer || adds === "never" ? false : null;
@@ -180,6 +182,10 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
   const isOwn = compat.onPath === "always" || compat.onPath === "cache";
   // The cheapest cure first: without the package the host's own driver may serve.
   const without = alone.ok ? [isOwn ? leaveOut : turnOff] : [];
+  if (compat.for === "jetson" || isJetson(nvidia)) {
+    const why = whyNotOnJetson(pair);
+    return why === null ? null : no(why, [...without, ...jetsonCures(pair)]);
+  }
   const update = isOwn
     ? ([
         {
@@ -223,6 +229,43 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
     ...without,
     ...update,
   ]);
+}
+
+function isJetson({ gpus }: NvidiaView): boolean {
+  return gpus.length > 0 && gpus.every((gpu) => gpu.class === "tegra");
+}
+
+/** A package for Jetson calls its drivers, and serves the toolkits up to its own. Source: CUDA for Tegra application note. */
+function whyNotOnJetson({ compat, driver, packageCuda, toolkit, nvidia }: Pair): string | null {
+  if (!isJetson(nvidia)) return "is one for Jetson, and this host is none";
+  if (compat.for === undefined) return "is one for servers, and this host is a Jetson";
+  if (!compat.branches.includes(String(driverBranch(driver))))
+    return `works with drivers of JetPack ${compat.branches.length === 0 ? "whose numbers are not known" : compat.branches.join(", ")}, this host has ${driver.text}`;
+  return compareMinor(packageCuda, toolkit) < 0
+    ? `brings CUDA ${packageCuda.text}, which is too old for toolkit ${toolkit.text}`
+    : null;
+}
+
+/** A Jetson's driver comes with JetPack. */
+function jetsonCures({ driver, toolkit, nvidia }: Pair): readonly Cure[] {
+  if (!isJetson(nvidia))
+    return [
+      {
+        text: "add a cell with the package of servers (driver: { mode: compat })",
+        remedy: null,
+        adopted: "adopt an image with the package of servers",
+      },
+    ];
+  const own = findJetsonPackage(toolkit.text);
+  return own?.branches.includes(String(driverBranch(driver)))
+    ? [
+        {
+          text: `add a cell with ${own.package} for Jetson (driver: { mode: compat, for: jetson })`,
+          remedy: null,
+          adopted: `adopt an image with ${own.package} for Jetson`,
+        },
+      ]
+    : [{ text: updateJetPack(nvidia, `CUDA >= ${toolkit.text}`), remedy: null }];
 }
 
 /** The version of the package that may be what serves a fit, as the driver is older; null if the driver serves. */

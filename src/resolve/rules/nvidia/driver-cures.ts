@@ -35,6 +35,11 @@ export function updateDriver(
   ];
 }
 
+/** A Jetson's driver comes with JetPack alone. */
+export function updateJetPack({ cuda }: Pick<NvidiaView, "cuda">, wanted: string): string {
+  return `update JetPack, which brings the driver: ${cuda === null ? "an unknown CUDA version" : `CUDA ${cuda.text}`} → ${wanted}`;
+}
+
 /** The oldest of the last branches that drive the GPUs, with the GPU. */
 export function lastDriverBranch(gpus: Gpus): { readonly branch: number; readonly label: string } | null {
   return gpus.reduce<ReturnType<typeof lastDriverBranch>>((oldest, { label, compute }) => {

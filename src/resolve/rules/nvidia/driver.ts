@@ -16,7 +16,7 @@ import type { NvidiaView } from "../../nvidia-view.ts";
 import { misfit } from "../../misfit.ts";
 import type { DriverService, Misfit } from "../../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
-import { updateDriver } from "./driver-cures.ts";
+import { updateDriver, updateJetPack } from "./driver-cures.ts";
 import type { RuleSteps } from "../rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;
@@ -119,10 +119,14 @@ function checkBundledDriver(
       "DRIVER_NOT_EXACT",
       `bundles the driver ${version} and needs exactly that kernel module, this host has ${driverText}`,
       [
-        {
-          text: `install that driver: ${driverText} → ${version}`,
-          remedy: { kind: "driver", version, atLeast: false },
-        },
+        ...(scale === "l4t"
+          ? []
+          : [
+              {
+                text: `install that driver: ${driverText} → ${version}`,
+                remedy: { kind: "driver", version, atLeast: false },
+              } as const,
+            ]),
         {
           text: `add a cell that bundles ${driverText}`,
           remedy: null,
@@ -181,6 +185,6 @@ function tooOldByCuda(
   return misfit(
     "DRIVER_TOO_OLD",
     `needs a driver that offers ${wanted} (Linux driver ${minimum}), this host's ${kind} ${driverText} offers ${actual}`,
-    `update the ${kind}: ${actual} → ${wanted}`,
+    scale === "wsl" ? `update the ${kind}: ${actual} → ${wanted}` : updateJetPack({ cuda }, wanted),
   );
 }

@@ -63,7 +63,7 @@ function withoutDriver({ driverText, gpus, scale }: NvidiaView): Misfit {
  */
 function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
   const { driver, module } = nvidia;
-  if (gpu.compute === null || driver === null) return null;
+  if (nvidia.starts || gpu.compute === null || driver === null) return null;
   const name = `${gpu.label}, compute capability ${formatComputeCapability(gpu.compute)}`;
   const architecture = findArchitecture(gpu.compute);
   if (module === "open" && architecture?.openModule === "unsupported") {

@@ -229,6 +229,35 @@ describe("which libcuda is loaded, and whether it serves", () => {
     expect(outcome(always, wsl("580.97", "13.0"))).toBe("COMPAT_NOT_SUPPORTED");
   });
 
+  it("has a package for Jetson on a Jetson alone, of the JetPack that it supports", () => {
+    const jetson = {
+      mode: "compat",
+      for: "jetson",
+      package: "12.9",
+      cuda: "12.9",
+      branches: ["540"],
+    } as const;
+    const first = { ...jetson, onPath: "always" } as const;
+    const jetPack6 = on("540.4.0", off, orin);
+    expect(outcome(first, jetPack6)).toBe("forward");
+    expect(outcome(first, on("595.10.00", off, orin))).toBe("COMPAT_NOT_SUPPORTED");
+    expect(
+      checkFit(gpuImage(cuda("12.9.1", ["sm_87"], { driver: { ...first, cuda: "12.8" } })), jetPack6),
+    ).toMatchObject({
+      code: "COMPAT_NOT_SUPPORTED",
+      fix: expect.stringContaining("cuda-compat-12-9 for Jetson"),
+    });
+    expect(outcome(first, on("570.124.06", hook))).toBe("COMPAT_NOT_SUPPORTED");
+    expect(outcome({ ...jetson, onPath: "never" }, on("570.124.06", hook))).toBe("minor");
+    expect(checkFit(imageOf(always), jetPack6)).toMatchObject({
+      message: "its forward-compatibility package 575.57.08 is one for servers, and this host is a Jetson",
+      fix: expect.not.stringContaining("install that driver"),
+    });
+    expect(checkFit(imageOf({ ...of131, onPath: "always" }, ["sm_87"]), jetPack6)).toMatchObject({
+      fix: "update JetPack, which brings the driver: an unknown CUDA version → CUDA >= 13.1.0",
+    });
+  });
+
   it("has the PTX compiler of the package where that is loaded alone", () => {
     const image = imageOf(never, ["compute_80"]);
     expect(checkFit(image, on("535.183.01", hook))).toMatchObject({ ok: true, tier: "forward" });

@@ -1,0 +1,46 @@
+/** The start of HIP: the error codes of `hipInit` and `hipGetDeviceCount`. Source: ROCm/hip, include/hip/hip_runtime_api.h, `hipError_t`. */
+
+import type { Start, StartTable } from "../ask-start.ts";
+import type { HostFacts, HostProblem } from "../facts.ts";
+import { driverFails } from "../host-problems.ts";
+import { readKfd } from "./kfd.ts";
+
+const versions = [7, 6, 5];
+
+export const hipStart: StartTable = {
+  runtime: "HIP",
+  libraries: ["", "/opt/rocm/lib/"].flatMap((folder) =>
+    versions.map((version) => `${folder}libamdhip64.so.${version}`),
+  ),
+  init: "hipInit",
+  count: "hipGetDeviceCount",
+  environment: (env) => ({
+    ...env,
+    HIP_VISIBLE_DEVICES: undefined,
+    ROCR_VISIBLE_DEVICES: undefined,
+    CUDA_VISIBLE_DEVICES: undefined,
+    GPU_DEVICE_ORDINAL: undefined,
+  }),
+  devices: (io) => ["/dev/kfd", ...readKfd(io).gpus.flatMap(({ render }) => render ?? [])],
+  problem: problemOf,
+  proved: (facts) => facts,
+};
+
+/** Other codes, such as that of a GPU whose target the library does not know, are about the library. */
+export const hipFailures: Readonly<Record<number, { readonly name: string; readonly meaning: string }>> = {
+  2: { name: "hipErrorOutOfMemory", meaning: "out of memory" },
+  3: { name: "hipErrorNotInitialized", meaning: "the runtime does not start" },
+  999: { name: "hipErrorUnknown", meaning: "unknown error" },
+};
+
+const cure = "see dmesg for amdgpu and kfd lines; reset the GPU (amd-smi reset -G) or reboot";
+
+function problemOf(start: Start, _facts: HostFacts): HostProblem | null {
+  // A library of another ROCm counts only the GPUs that it knows.
+  if ("devices" in start) return null;
+  const fails = (what: string) => driverFails("HOST_AMD_HIP_FAILED", `${start.call} ${what}`, cure);
+  if (typeof start.code === "string")
+    return fails(start.code === "late" ? "gives no answer" : "ends its process");
+  const known = hipFailures[start.code];
+  return known === undefined ? null : fails(`fails with ${start.code} ${known.name}: ${known.meaning}`);
+}
