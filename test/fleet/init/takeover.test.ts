@@ -16,13 +16,18 @@ const missing = existsSync(samples)
 const withoutBuildx = { PATH: "/nowhere" };
 const withBuildx = () => ({ PATH: pathWithBuildx(), HOME: makeFolder({}) });
 
-async function taken(number: string, files: readonly string[], env: Readonly<Record<string, string>>) {
+async function taken(
+  number: string,
+  files: readonly string[],
+  env: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
+) {
   const cwd = makeFolder({});
   const sample = readdirSync(samples).find((name) => name.startsWith(number)) ?? "";
   cpSync(join(samples, sample), cwd, { recursive: true });
   rmSync(join(cwd, "written-today.yaml"), { force: true });
   const from = files.flatMap((file) => ["--from", file]);
-  const { exit, out, err } = await runInProcess(["init", ...from, "--name", "app"], { cwd, env });
+  const { exit, out, err } = await runInProcess(["init", ...from, ...flags, "--name", "app"], { cwd, env });
   const path = join(cwd, "matrix.yaml");
   const plan = existsSync(path)
     ? await runInProcess(["plan", "--all", "--offline", "--matrix", path], { cwd, env })
@@ -49,6 +54,13 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     const { exit, err } = await taken("01", ["rows.yml"], withoutBuildx);
     expect(exit).toBe(2);
     expect(err).toContain("neither a bake file nor a compose file nor a workflow");
+  });
+
+  test("01: with --rows its list is read, and the missing Dockerfile is named", async () => {
+    const rows = ["--rows", "include", "--map", "BUILD_TYPE=build-type"];
+    const { exit, out, err } = await taken("01", ["rows.yml"], withoutBuildx, rows);
+    expect([exit, out.includes("0 of 1 build")]).toEqual([1, true]);
+    expect(err).toContain("Dockerfile cannot be read");
   });
 
   test("02: the value of an unknown `||` is unknown, and named", async () => {
