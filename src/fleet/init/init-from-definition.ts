@@ -215,12 +215,12 @@ function unlike(name: string, difference: Difference): ComparedBuild {
 const width = 140;
 
 function definitionText(matrix: DerivedMatrix, { files, name, registry }: DefinitionOptions): string {
-  const { template, context, target, args = {}, axes, values, exclude } = matrix;
+  const { template, context, contexts, target, args = {}, axes, values, exclude } = matrix;
   const given = {
     name,
     version: "0.1.0",
     registry,
-    ...{ template, context, target },
+    ...{ template, context, contexts, target },
     ...(Object.keys(args).length > 0 && { args }),
     axes,
     ...(Object.keys(values).length > 0 && { values }),

@@ -11,7 +11,7 @@ import { inputLimits } from "../../io/limits.ts";
 import { findProgram, runProgram } from "../../io/run-program.ts";
 import type { Environment } from "../../io/world.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
-import { sortSettings } from "./build-settings.ts";
+import { sortContexts, sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import { type RowsOptions, readRows } from "./read-rows.ts";
 import { readWorkflow, workflowYaml } from "./read-workflow.ts";
@@ -129,6 +129,9 @@ async function readBakeOf(
       ...build,
       context: posix.join(folder, build.context),
       dockerfile: posix.join(folder, build.dockerfile),
+      contexts: Object.fromEntries(
+        Object.entries(build.contexts).map(([name, path]) => [name, posix.join(folder, path)]),
+      ),
       left: [...build.left, ...left],
     })),
   };
@@ -201,12 +204,13 @@ function limitOf({ stdout, stderr, timedOut }: Awaited<ReturnType<typeof runProg
 function buildsOf([name, target]: readonly [string, BakeTarget]): readonly OriginalBuild[] {
   const { context, dockerfile, target: stage, platforms, args, contexts, call, ...others } = target;
   const all = platforms.length === 0 ? [null] : platforms;
-  const { ofRun, left } = sortSettings([
-    ...Object.entries(contexts).map(([key, value]) => [`context ${key}`, value ?? ""] as const),
-    ...Object.entries(others).map(
-      ([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)] as const,
-    ),
-  ]);
+  const named = sortContexts(Object.entries(contexts).map(([key, value]) => [key, value ?? ""]));
+  const { ofRun, left } = sortSettings(
+    Object.entries(others).map(([key, value]) => [
+      key,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  );
   return all.map((platform) => ({
     name: all.length > 1 ? `${name} ${platform}` : name,
     context: posix.normalize(context),
@@ -218,6 +222,7 @@ function buildsOf([name, target]: readonly [string, BakeTarget]): readonly Origi
       Object.entries(args).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
     ),
     ofRun,
-    left,
+    contexts: named.contexts,
+    left: [...named.left, ...left],
   }));
 }

@@ -49,6 +49,47 @@ function planned(number: string, matrix: string) {
   });
 }
 
+describe("named contexts", () => {
+  const dockerfile = "FROM scratch\nCOPY --from=src a /\n";
+  const files = { "app/Dockerfile": dockerfile, "lib/a": "a", "other/a": "b" };
+
+  test("of a workflow that are folders are taken over", async () => {
+    const step = (folder: string) => `
+      - uses: docker/build-push-action@v6
+        with: { context: app, platforms: linux/amd64, build-contexts: "src=${folder}" }`;
+    const steps = [step("lib"), step("./other")].join("");
+    const cwd = makeFolder({
+      ...files,
+      "w.yml": `on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:${steps}\n      - run: docker build -q --build-context src=../other --platform linux/amd64 .\n        working-directory: app\n`,
+    });
+    const { exit, out } = await runInProcess(["init", "--from", "w.yml", "--name", "app"], {
+      cwd,
+      env: withoutBuildx,
+    });
+    expect([exit, out.includes("3 of 3 builds are cells")]).toEqual([0, true]);
+    const matrix = readFileSync(join(cwd, "matrix.yaml"), "utf8");
+    expect(matrix).toContain("contexts: { src: lib }");
+    expect(matrix).toContain("contexts: { src: other }");
+  });
+
+  test(
+    "of bake that are folders are taken over, and others are named",
+    needs(whyNoBuildxPlugin),
+    async () => {
+      const target = (name: string, value: string) =>
+        `target "${name}" {\n context = "app"\n platforms = ["linux/amd64"]\n contexts = { src = "${value}" }\n}\n`;
+      const bake = `group "default" { targets = ["a", "b"] }\n${target("a", "lib")}${target("b", "docker-image://alpine")}`;
+      const cwd = makeFolder({ ...files, "docker-bake.hcl": bake });
+      const { exit, out } = await runInProcess(["init", "--from", "docker-bake.hcl", "--name", "app"], {
+        cwd,
+        env: withBuildx(),
+      });
+      expect([exit, /^equal +a/m.test(out)]).toEqual([1, true]);
+      expect(out).toContain("build-contexts: src=docker-image://alpine");
+    },
+  );
+});
+
 describe("a definition of the field (../shared/samples/takeover)", needs(missing), () => {
   test("01: YAML that is neither bake file nor workflow is refused", async () => {
     const { exit, err } = await taken("01", ["rows.yml"], withoutBuildx);
