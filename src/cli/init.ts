@@ -1,8 +1,8 @@
 /** `imgmatch init`: writes a small matrix and template, or the matrix of an existing Dockerfile, workflow, bake or compose file. */
 
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../fleet/init.ts";
 import { count, formatTable } from "../io/table.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { many, withJson } from "./flags/options.ts";
@@ -20,6 +20,12 @@ export const init: Define = (command, run) =>
     .option(
       "--from <file>",
       "Write the matrix of this Dockerfile, GitHub workflow, or bake and compose files (repeat the flag), and say what differs from it",
+      ...many,
+    )
+    .option("--rows <key>", "With --from a YAML or JSON file: its builds are the list at this key")
+    .option(
+      "--map <argument=key>",
+      "With --rows: a build argument, and the key of each row that has its text (repeat the flag)",
       ...many,
     )
     .option(

@@ -145,6 +145,7 @@ async function folderProblems(
 /** A target of the bake file reference (docker/buildx, docs/bake-reference.md). */
 export interface BakeTarget {
   readonly context: string;
+  readonly contexts?: Readonly<Record<string, string>>;
   readonly "dockerfile-inline": string;
   readonly args: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -176,19 +177,21 @@ export function bakeFile(
   const names = targetNames(requests.map(({ cell }) => cell));
   const entries = requests.map((request, index): [string, BakeTarget] => [
     names[index] ?? "",
-    bakeTarget(request, contextAt(request.contextDir), steps),
+    bakeTarget(request, contextAt, steps),
   ]);
   return { group: { default: { targets: names } }, target: Object.fromEntries(entries) };
 }
 
 function bakeTarget(
   request: BuildRequest,
-  context: string,
+  contextAt: (dir: string) => string,
   { secret = [], ssh = [], network = "default" }: BakeSteps,
 ): BakeTarget {
   const { dockerfile, labels, tags, platform, target } = request;
+  const named = (request.contexts ?? []).map(({ name, contextDir }) => [name, contextAt(contextDir)]);
   return {
-    context: literal(context),
+    context: literal(contextAt(request.contextDir)),
+    ...(named.length > 0 && { contexts: literals(Object.fromEntries(named)) }),
     "dockerfile-inline": literal(dockerfile),
     args: literals(argsWithExtra(request)),
     labels: literals(labels),

@@ -14,8 +14,12 @@ import { checkImageName, imageNameFor, refuseExisting } from "./init/new-fleet.t
 import { isDefinition } from "./init/read-definition.ts";
 
 export interface InitOptions extends Watching {
-  /** A Dockerfile, a GitHub workflow, or bake and compose files. */
+  /** A Dockerfile, a GitHub workflow, bake and compose files, or a file with a list of builds. */
   readonly from?: readonly string[];
+  /** With a list of builds: its key, as `images.include`; `.` for a file that is the list. */
+  readonly rows?: string;
+  /** With `rows`: build arguments and the keys of a row that have their texts, as `CUDA_VERSION=cuda-version`. */
+  readonly map?: readonly string[];
   /** With a Dockerfile: files with facts of the machines to build for. Default: this machine. */
   readonly host?: readonly string[];
   /** Further machine types; one text may list several with commas. */
@@ -62,20 +66,26 @@ export async function init(
 ): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
   const world = worldOf(options, given);
   const { from = [], host = [], hostType = [], name = "app", registry = "localhost:5000" } = options;
+  const { rows: key, map = [] } = options;
+  const rows = key === undefined ? undefined : { key, map };
+  if (rows === undefined && map.length > 0) throw usageError("--map needs --rows", "add --rows KEY");
   const [first, ...more] = from;
   if (first !== undefined) {
     const fleet = { name: options.name ?? imageNameFor(world.cwd), registry };
     checkImageName(fleet.name, registry);
     if (isDefinition(first)) {
       refuseHosts(host, hostType);
-      const definition = { files: from, env: world.env, signal: world.signal, ...fleet };
+      const definition = { files: from, env: world.env, signal: world.signal, rows, ...fleet };
       return { schemaVersion: 1, ...(await initFromDefinition(world.cwd, definition)) };
     }
     if (more.length > 0) throw usageError(`${first} is a Dockerfile`, "give --from once");
+    if (rows !== undefined)
+      throw usageError(`${first} is a Dockerfile`, "give --rows with a YAML or JSON file");
     const hosts = await factsOf(host, hostType, world);
     return { schemaVersion: 1, ...(await initFrom(world.cwd, { dockerfile: first, hosts, ...fleet })) };
   }
   refuseHosts(host, hostType);
+  if (rows !== undefined) throw usageError("--rows needs --from", "add --from FILE");
   checkImageName(name, registry);
   const files = starterFiles(name, registry);
   const written = Object.keys(files);

@@ -6,6 +6,7 @@ import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
+import { allEntries } from "./context/cell-context.ts";
 import { recallContext } from "./context/context-record.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
@@ -84,7 +85,7 @@ async function changedContext(
   const then = locked?.inputs?.context;
   if (then === undefined || context === null || then === context.digest) return null;
   const recalled = await recallContext(root, then);
-  return recalled === null ? null : changedFiles(recalled, context.entries);
+  return recalled === null ? null : changedFiles(recalled, allEntries(context));
 }
 
 async function askRegistries(

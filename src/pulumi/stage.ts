@@ -19,7 +19,7 @@ import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import type { BuildRequest } from "../fleet/engines/engine.ts";
 import { contextItems, isWhole } from "../fleet/engines/context-items.ts";
-import { writeContextItems } from "../fleet/engines/staged-context.ts";
+import { noNamedContexts, writeContextItems } from "../fleet/engines/staged-context.ts";
 import type { ContextEntry } from "../fleet/context/context.ts";
 import { errnoMessage, ignoring } from "../io/files.ts";
 import { isLeft, ownedName } from "../io/owner.ts";
@@ -71,7 +71,7 @@ export function openStaging(folder: string, ignoreFiles: boolean): Staging {
   };
 }
 
-type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
+type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest" | "contexts">;
 type StagedRequest = Context & Pick<BuildRequest, "dockerfile">;
 
 /**
@@ -84,6 +84,8 @@ async function stageBuild(
   mtime: number,
   { folder, staged, ends, ignoreFiles }: Means,
 ): Promise<StagedBuild> {
+  if (request.contexts !== undefined)
+    throw noNamedContexts({ ...request, cell: name }, "the Pulumi provider");
   const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));
   try {
     const context = await remember(staged, `${digest} ${mtime}`, () =>

@@ -26,6 +26,7 @@ export function cellSources(
           entries: [],
           digest: context ?? `sha256:${"a".repeat(64)}`,
           inputs: { whole: null, taken: [] },
+          named: [],
         },
         rebuild: null,
       },

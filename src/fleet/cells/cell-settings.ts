@@ -10,7 +10,15 @@ import { oncePer } from "./once-per.ts";
 export interface CellSettings
   extends Pick<
     Matrix,
-    "template" | "target" | "context" | "base" | "args" | "runner" | "timeoutMinutes" | "freeDisk"
+    | "template"
+    | "target"
+    | "context"
+    | "contexts"
+    | "base"
+    | "args"
+    | "runner"
+    | "timeoutMinutes"
+    | "freeDisk"
   > {
   /** null for the matrix's. */
   readonly repository: Located<string> | null;
@@ -60,8 +68,10 @@ export function conflictsIn(settings: CellSettings): readonly Problem[] {
 }
 
 function merge(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
-  const { template, target, context, base, args, runner, timeoutMinutes, freeDisk } = matrix;
-  const whole = { template, target, context, repository: null, base, runner, timeoutMinutes, freeDisk };
+  const { template, target, context, contexts, base, args, runner, timeoutMinutes, freeDisk } = matrix;
+  const whole = {
+    ...{ template, target, context, contexts, repository: null, base, runner, timeoutMinutes, freeDisk },
+  };
   // Later sources of `Object.assign` win.
   const layers = brought.map(({ settings }) => settings).reverse();
   const given = Object.fromEntries(Object.entries(args).filter(([, argument]) => argument.given));

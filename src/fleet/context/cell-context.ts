@@ -3,13 +3,54 @@
 import type { LockedBaseConfig } from "../../lock/lock.ts";
 import { compareText, remember } from "../../io/collections.ts";
 import { oncePer } from "../cells/once-per.ts";
-import type { BuildContext, ContextListing } from "./context.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { type BuildContext, type ContextEntry, type ContextListing, describeContext } from "./context.ts";
 import { type ContextInputs, takenFiles } from "./context-inputs.ts";
 import type { ContextUse } from "./context-use.ts";
 
 /** The files that are sent for a cell, and the instructions that take them. */
 export interface CellContext extends BuildContext {
+  /** Of the files of `named` too. */
+  readonly digest: BuildContext["digest"];
   readonly inputs: ContextInputs;
+  /** The folders of `contexts:`, with all of their files. */
+  readonly named: readonly NamedContext[];
+}
+
+interface NamedContext extends BuildContext {
+  readonly name: string;
+  readonly dir: string;
+}
+
+/** All files of a cell's contexts. Those of a named one have its name before their paths. */
+export function allEntries({
+  entries,
+  named,
+}: Pick<CellContext, "entries" | "named">): readonly ContextEntry[] {
+  return [
+    ...entries,
+    ...named.flatMap(({ name, entries: own }) =>
+      own.map((entry) => ({ ...entry, path: `${name}:/${entry.path}` })),
+    ),
+  ];
+}
+
+interface NamedListing {
+  readonly name: string;
+  readonly dir: string;
+  readonly listing: ContextListing;
+}
+
+/** Adds the files of the folders of `contexts:`. */
+export async function withNamed(
+  context: CellContext,
+  folders: readonly NamedListing[],
+): Promise<CellContext> {
+  if (folders.length === 0) return context;
+  const named = await Promise.all(
+    folders.map(async ({ name, dir, listing }) => ({ name, dir, ...(await listing.read()) })),
+  );
+  return { ...context, named, digest: digestOf(describeContext(allEntries({ ...context, named }))) };
 }
 
 /** Reads each file once, when the first cell takes it. Throws `FILE_UNREADABLE`. */
@@ -24,7 +65,11 @@ export function cellContexts(listing: ContextListing): (use: ContextUse) => Prom
       const paths = inputs.whole === null ? new Set(inputs.taken.flatMap(({ paths }) => paths)) : undefined;
       const isAll = paths === undefined || paths.size === listing.entries.length;
       const key = isAll ? "" : [...paths].sort().join("\0");
-      return { ...(await remember(read, key, () => listing.read(isAll ? undefined : paths))), inputs };
+      return {
+        ...(await remember(read, key, () => listing.read(isAll ? undefined : paths))),
+        inputs,
+        named: [],
+      };
     });
 }
 

@@ -27,7 +27,7 @@ interface PinOptions extends StageOptions {
 
 /**
  * Every use of an image that a build pulls, in the order of the text: `FROM`, `COPY --from`, `RUN --mount=from` and the `# syntax=`
- * front end. Stages and `scratch` are no images. Throws `DOCKERFILE_INVALID` with `file:line` for all references that cannot be decided.
+ * front end. Stages, `scratch` and the matrix's `contexts` are no images. Throws `DOCKERFILE_INVALID` with `file:line` for all references that cannot be decided.
  *
  * @example
  * findBases("ARG V=12\nFROM debian:${V} AS build\n", "Dockerfile"); // [{ ref: "debian:12", line: 2 }]
@@ -83,6 +83,7 @@ interface LocatedBase extends Base {
 
 interface Walk {
   readonly file: string;
+  readonly isContext: (ref: string) => boolean;
   readonly stages: ReadonlySet<string>;
   readonly bases: LocatedBase[];
   readonly problems: Problem[];
@@ -90,8 +91,11 @@ interface Walk {
 
 function locateBases(dockerfile: Instructions, file: string, options: StageOptions): LocatedBase[] {
   const stages = readStages(dockerfile, options);
+  const { contexts = {} } = options;
   const walk: Walk = {
     file,
+    // BuildKit compares familiar names (moby/buildkit, frontend/dockerui/namedcontext.go).
+    isContext: (ref) => Object.hasOwn(contexts, ref.replace(/^(docker\.io\/)?(library\/)?|:latest$/g, "")),
     // COPY may name any stage of the file, also by its alias before it is defined (BuildKit then reports the cycle).
     stages: new Set(stages.flatMap(({ name }) => name?.toLowerCase() ?? [])),
     bases: [],
@@ -101,6 +105,9 @@ function locateBases(dockerfile: Instructions, file: string, options: StageOptio
     const { value, offset, line } = dockerfile.syntax;
     walk.bases.push({ ref: value, line, start: offset, end: offset + value.length });
   }
+  for (const { from, name } of stages)
+    if (name !== null && walk.isContext(name.toLowerCase()))
+      invalid(walk, from, `${name} is a stage, and contexts of the matrix has the same name`, otherName);
   let read = 0;
   for (const instruction of dockerfile.instructions) {
     const stage = stages[read];
@@ -120,6 +127,8 @@ function readFrom(walk: Walk, { from, image, ref, above, isWhole }: Stage): void
   if (image === undefined || !isWhole) invalid(walk, from, "FROM is not of the form FROM IMAGE [AS NAME]");
   else if (!ref.ok) invalid(walk, from, `the image of FROM ${image.text} is not known: ${ref.reason}`);
   else if (ref.value === "") invalid(walk, from, `the image of FROM ${image.text} is empty`);
+  else if (walk.isContext(ref.value))
+    invalid(walk, from, `${image.text} is a folder of contexts: FROM needs an image or a stage`, otherName);
   else if (above < 0) addBase(walk, from, image, ref.value);
 }
 
@@ -140,7 +149,7 @@ function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void 
         instruction,
         `${flag.text}: variables are not allowed here, name a stage instead (FROM … AS NAME)`,
       );
-    } else if (!/^\d+$/.test(ref) && !walk.stages.has(ref.toLowerCase()))
+    } else if (!/^\d+$/.test(ref) && !walk.stages.has(ref.toLowerCase()) && !walk.isContext(ref))
       addBase(walk, instruction, word, ref);
   }
 }
@@ -155,7 +164,13 @@ function addBase({ bases }: Walk, instruction: Instruction, { start, end }: Word
   });
 }
 
-function invalid({ problems, file }: Walk, { line, text }: Instruction, message: string): void {
-  const fix = "write the image's name, or give its ARG a default before the first FROM";
+const otherName = "give the folder another name in contexts of the matrix";
+
+function invalid(
+  { problems, file }: Walk,
+  { line, text }: Instruction,
+  message: string,
+  fix = "write the image's name, or give its ARG a default before the first FROM",
+): void {
   problems.push({ code: "DOCKERFILE_INVALID", message, fix, at: { file, line, text: text.trim() } });
 }

@@ -34,6 +34,8 @@ export interface StageOptions {
   readonly args?: Readonly<Record<string, string>>;
   /** `os/architecture[/variant]`, for `TARGETARCH` and its like in FROM. */
   readonly platform?: string;
+  /** Folders that are named as an image is. */
+  readonly contexts?: Readonly<Record<string, string>> | undefined;
 }
 
 export function readStages(dockerfile: Instructions, options: StageOptions = {}): readonly Stage[] {

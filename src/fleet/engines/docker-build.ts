@@ -10,7 +10,13 @@ import { cacheReference } from "./cache.ts";
 import type { BuildFailure } from "./build-failure.ts";
 import { lastLineOf, runProgram } from "./program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
-import { nothingMore, type StageContext, withTemporaryFolder } from "./staged-context.ts";
+import {
+  namedContextFlags,
+  noNamedContexts,
+  nothingMore,
+  type StageContext,
+  withTemporaryFolder,
+} from "./staged-context.ts";
 import type { StepOptions } from "./step-options.ts";
 
 export interface BuildClient {
@@ -46,11 +52,14 @@ export async function runDockerBuild(
   more: readonly string[],
   { signal, onLog }: BuildWatch,
 ): Promise<DockerBuilt> {
+  const isBuildx = command[0] === "buildx";
+  if (!isBuildx && request.contexts !== undefined)
+    throw noNamedContexts(request, "a docker command without buildx");
   const context = await stage(request);
+  const named = await namedContextFlags(request, stage);
   const text = Buffer.from(request.dockerfile);
   // Each text has another name: BuildKit takes a file of the same name, size and time for the file it has.
   const name = `${digestOf(text).slice("sha256:".length, "sha256:".length + 16)}.Dockerfile`;
-  const isBuildx = command[0] === "buildx";
   return shared.during(onLog, (complete) =>
     withTemporaryFolder(async (folder) => {
       const [dockerfile, result] = [join(folder, name), join(folder, "result")];
@@ -69,6 +78,7 @@ export async function runDockerBuild(
             dockerfile,
           ],
           ...buildFlags(request, stepOptions),
+          ...named,
           ...cacheFrom.flatMap((from) => ["--cache-from", cacheReference(from, request.cell)]),
           ...more,
           // The name alone: docker 20.10 has BuildKit keep the files under this text.

@@ -31,6 +31,11 @@ export interface Engine {
   diffIds(name: string, watch: BuildWatch): Promise<readonly string[]>;
 }
 
+export interface NamedRequestContext
+  extends Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest"> {
+  readonly name: string;
+}
+
 export interface BuildRequest {
   /** Cell id, for messages and log names. */
   readonly cell: string;
@@ -42,6 +47,8 @@ export interface BuildRequest {
   readonly contextFiles: readonly ContextEntry[];
   /** Digest of the context. An engine may keep a context under it; without it, the context is sent each time. */
   readonly contextDigest?: Digest;
+  /** Folders that the Dockerfile takes files of by name. */
+  readonly contexts?: readonly NamedRequestContext[];
   readonly platform: string;
   readonly target: string | null;
   readonly args: Readonly<Record<string, string>>;

@@ -29,6 +29,12 @@ export interface BuildJob {
 export interface ContextFolder {
   readonly dir: string;
   readonly listing: ContextListing;
+  /** Those of `contexts:`. */
+  readonly named: readonly NamedFolder[];
+}
+
+export interface NamedFolder extends Omit<ContextFolder, "named"> {
+  readonly name: string;
 }
 
 export interface FleetSources {
@@ -104,7 +110,8 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const replacements = new Map(
     bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
   );
-  const variables = { args: file.args, platform: cell.platform };
+  const contexts = cell.settings.contexts?.value;
+  const variables = { args: file.args, platform: cell.platform, contexts };
   const runBase = runBaseOf(file.text, target, variables);
   const run = bases.find(({ ref }) => ref === runBase);
   const pinned = pinBases(file.text, digests, replacements, { ...variables, local });
@@ -120,6 +127,12 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       contextDir: options.folderOf(cell).dir,
       contextFiles: context.entries,
       contextDigest: context.digest,
+      ...(context.named.length > 0 && {
+        contexts: context.named.map(({ name, dir, entries, digest }) => ({
+          name,
+          ...{ contextDir: dir, contextFiles: entries, contextDigest: digest },
+        })),
+      }),
       platform: cell.platform,
       target,
       args: {

@@ -20,6 +20,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isLeft, ownedName } from "../../io/owner.ts";
 import { remember } from "../../io/collections.ts";
+import { ImgmatchError } from "../../errors.ts";
 import type { BuildRequest } from "./engine.ts";
 import { type ContextItem, contextItems } from "./context-items.ts";
 
@@ -51,6 +52,28 @@ export function createStaging(mtime: number): StageContext {
       return made;
     });
   };
+}
+
+/** The flags with which `docker buildx build`, `podman build` and `buildah build` get the folders of `contexts:`. */
+export async function namedContextFlags(
+  { contexts = [] }: BuildRequest,
+  stage: StageContext,
+): Promise<readonly string[]> {
+  const flags: string[] = [];
+  for (const context of contexts) flags.push("--build-context", `${context.name}=${await stage(context)}`);
+  return flags;
+}
+
+/** Thrown by an engine that has no named contexts. */
+export function noNamedContexts(
+  { cell, contexts = [] }: Pick<BuildRequest, "cell" | "contexts">,
+  what: string,
+): ImgmatchError {
+  return new ImgmatchError({
+    code: "ENGINE_FAILED",
+    message: `${cell} needs contexts (${contexts.map(({ name }) => name).join(", ")}), and ${what} takes none`,
+    fix: "build with docker's buildx plugin, Podman 4.2 or Buildah 1.27 and newer, or copy the files into the build context",
+  });
 }
 
 const prefix = "imgmatch-context-";

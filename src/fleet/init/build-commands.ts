@@ -56,7 +56,7 @@ export function withoutAssigned(
 }
 
 const flagsWithoutValue = /^--(no-cache|pull|push|load|quiet|rm|force-rm|squash|check|layers)$|^-q$/;
-const flagsThatAreRead = /^(-f|--file|--target|--platform|--build-arg)$/;
+const flagsThatAreRead = /^(-f|--file|--target|--platform|--build-arg|--build-context)$/;
 
 function commandBuild(job: Job, flags: string, folder: string, contexts: Contexts): readonly OriginalBuild[] {
   const left: string[] = [];
@@ -85,11 +85,12 @@ function commandBuild(job: Job, flags: string, folder: string, contexts: Context
   const file = one("-f", "--file");
   const given = (options["--build-arg"] ?? []).map((each) => expandedArgument(each, contexts));
   const args = argumentsIn(given.join("\n"), contexts, left);
+  const named = (options["--build-context"] ?? []).map(known).join("\n");
   const [platforms, target] = [one("--platform"), one("--target")];
   return buildsOf(job, {
     context: posix.join(folder, context),
     file: file && posix.join(folder, file),
-    ...{ platforms, target, args, settings },
+    ...{ platforms, target, args, settings, contexts: named, folder },
     // As a shell writes them.
     left: left.map((text) => text.replace(/\$\{\{ env\.(\w+) \}\}/g, "$$$1")),
   });

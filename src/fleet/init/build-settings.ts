@@ -1,5 +1,8 @@
 /** Sorts the settings of an original build that no axis and no argument holds, by the names of bake, of the action and of docker's flags. */
 
+import { posix } from "node:path";
+import { isContextFolder, isContextName } from "../matrix/value-schemas.ts";
+
 /** Make no difference to an image's files, or are said elsewhere: names by the matrix, pushing by `build --push`. */
 const elsewhere = new Set(
   `annotation annotations attest attests builder cache-from cache-to description entitlements allow github-token iidfile label labels load
@@ -19,6 +22,21 @@ export interface SortedSettings {
   readonly ofRun: readonly string[];
   /** All others: they may make another image. */
   readonly left: readonly string[];
+}
+
+/** Sorts named contexts (`src=../lib`): folders, and those that no matrix has. */
+export function sortContexts(
+  pairs: readonly (readonly [name: string, value: string])[],
+  folder = ".",
+): { readonly contexts: Readonly<Record<string, string>>; readonly left: readonly string[] } {
+  const isFolder = ([name, value]: readonly [string, string]) =>
+    isContextName.test(name) && isContextFolder.test(value);
+  return {
+    contexts: Object.fromEntries(
+      pairs.filter(isFolder).map(([name, value]) => [name, posix.join(folder, value).replace(/\/$/, "")]),
+    ),
+    left: pairs.flatMap((pair) => (isFolder(pair) ? [] : [`build-contexts: ${pair.join("=")}`])),
+  };
 }
 
 /** @param settings names and values; an empty value is none */

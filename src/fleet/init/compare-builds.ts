@@ -77,9 +77,10 @@ export async function compareBuilds(
 
 /** Equal for a build and its cell. A missing argument has the Dockerfile's default. */
 function keyOf(build: Compared, defaults: Defaults): string {
-  const { dockerfile, context, target, platform, args, accelerator, targets } = build;
+  const { dockerfile, context, contexts, target, platform, args, accelerator, targets } = build;
+  const named = Object.entries(contexts).sort();
   const own = Object.entries(args).filter(([name, text]) => text !== (defaults.get(name) ?? null));
-  return JSON.stringify([dockerfile, context, target, platform, own.sort(), accelerator, targets]);
+  return JSON.stringify([dockerfile, context, named, target, platform, own.sort(), accelerator, targets]);
 }
 
 function nearestOf<Item>(items: readonly Item[], distanceOf: (item: Item) => number): Item | undefined {
@@ -97,6 +98,7 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
     cell: cell.id,
     dockerfile: settings.template.value,
     context: contextOf(settings).value,
+    contexts: settings.contexts?.value ?? {},
     target: settings.target?.value ?? null,
     platform: cell.platform,
     args: dockerfileOf(cell).args,
@@ -110,10 +112,14 @@ function acceleratorOf({ gpu, other }: AccelValue): string | null {
 }
 
 function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): readonly Difference[] {
+  const folders = [...new Set([...Object.keys(build.contexts), ...Object.keys(cell.contexts)])];
   const names = new Set([...Object.keys(build.args), ...Object.keys(cell.args)]);
   return unequal([
     ["file", build.dockerfile, cell.dockerfile],
     ["context", build.context, cell.context],
+    ...folders.map(
+      (name) => [`contexts.${name}`, build.contexts[name] ?? null, cell.contexts[name] ?? null] as const,
+    ),
     ["target", build.target, cell.target],
     ["platform", build.platform ?? cell.platform, cell.platform],
     ...Array.from(names, (name) => {

@@ -58,11 +58,9 @@ export function deriveMatrix(
 /** A build may have several names. */
 function uniqueBuilds(builds: readonly OriginalBuild[]): readonly OriginalBuild[] {
   const keyed = builds.map((build): [string, OriginalBuild] => {
-    const { dockerfile, context, target, platform, args } = build;
-    return [
-      JSON.stringify([dockerfile, context, target, platform ?? usualPlatform, Object.entries(args).sort()]),
-      build,
-    ];
+    const { dockerfile, context, contexts, target, platform, args } = build;
+    const named = [contexts, args].map((each) => Object.entries(each).sort());
+    return [JSON.stringify([dockerfile, context, target, platform ?? usualPlatform, ...named]), build];
   });
   return [...new Map(keyed.reverse()).values()].reverse();
 }
@@ -78,8 +76,19 @@ function columnsOf(builds: readonly OriginalBuild[]): readonly Column[] {
     column("template", ({ dockerfile }) => dockerfile),
     column("target", ({ target }) => target),
     column("context", ({ context }) => context),
+    column("contexts", ({ contexts }) => textOfContexts(contexts)),
     ...names.map((name) => column(`arg:${name}`, ({ args }) => args[name] ?? null)),
   ];
+}
+
+/** As JSON; null for none. */
+function textOfContexts(contexts: OriginalBuild["contexts"]): string | null {
+  const named = Object.entries(contexts).sort();
+  return named.length === 0 ? null : JSON.stringify(Object.fromEntries(named));
+}
+
+function foldersIn(contexts: string | null): readonly string[] {
+  return Object.values(JSON.parse(contexts ?? "{}") as Record<string, string>);
 }
 
 /** The name of the argument that a column holds; null for another column. */
@@ -196,12 +205,19 @@ function freeAxis(
   const name = freeName(wanted, used);
   const plain = (column?.cells ?? []).map((text, row) => {
     if (column?.name === "template") return shortName(text ?? "");
+    if (column?.name === "contexts")
+      return (
+        foldersIn(text)
+          .map((path) => posix.basename(path))
+          .join("-") || "none"
+      );
     const standard =
       argument === null ? null : dockerfileOf(builds[row]?.dockerfile ?? "").defaults.get(argument);
     return text || standard || "default";
   });
   const labels = labelsOf(factor, plain);
-  if (new Set(labels).size === factor.size) return { name, factor, labels, column: column?.name ?? null };
+  if (new Set(labels).size === factor.size)
+    return { name, factor, labels, column: column?.name === "contexts" ? null : (column?.name ?? null) };
   // Labels of one column are not unique: add the texts of the others.
   const whole = labelsOf(
     factor,

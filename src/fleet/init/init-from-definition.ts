@@ -8,20 +8,21 @@ import { groupBy, remember } from "../../io/collections.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { count } from "../../io/table.ts";
+import type { Environment } from "../../io/world.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
+import { isPredefined } from "../dockerfile/arguments.ts";
 import { formatToolkit } from "../dockerfile/base-toolkit.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
-import { compareBuilds, type ComparedBuild, type Difference } from "./compare-builds.ts";
+import { readStages } from "../dockerfile/stages.ts";
 import { type DockerfileOf, type OriginalDockerfile, toldOf } from "./build-hardware.ts";
+import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
 import { deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { readDefinition } from "./read-definition.ts";
+import type { RowsOptions } from "./read-rows.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
-import type { Environment } from "../../io/world.ts";
-import { isPredefined } from "../dockerfile/arguments.ts";
-import { readStages } from "../dockerfile/stages.ts";
 
 export interface InitFromDefinition {
   readonly written: readonly string[];
@@ -38,6 +39,7 @@ interface DefinitionOptions {
   readonly registry: string;
   readonly env: Environment;
   readonly signal?: AbortSignal | undefined;
+  readonly rows?: RowsOptions | undefined;
 }
 
 /** Each build is compared with each cell. The largest real definition that we know has 457. */
@@ -48,9 +50,9 @@ export async function initFromDefinition(
   folder: string,
   options: DefinitionOptions,
 ): Promise<InitFromDefinition> {
-  const { files, env, signal } = options;
+  const { files, env, signal, rows } = options;
   refuseExisting(folder, [matrixFile]);
-  const { builds: all, notes } = await readDefinition(files, { folder, env, signal });
+  const { builds: all, notes } = await readDefinition(files, { folder, env, signal, rows });
   if (all.length > mostBuilds)
     throw usageError(
       `${files.join(", ")} has ${all.length} builds, and init compares ${mostBuilds} at most`,
@@ -213,12 +215,12 @@ function unlike(name: string, difference: Difference): ComparedBuild {
 const width = 140;
 
 function definitionText(matrix: DerivedMatrix, { files, name, registry }: DefinitionOptions): string {
-  const { template, context, target, args = {}, axes, values, exclude } = matrix;
+  const { template, context, contexts, target, args = {}, axes, values, exclude } = matrix;
   const given = {
     name,
     version: "0.1.0",
     registry,
-    ...{ template, context, target },
+    ...{ template, context, contexts, target },
     ...(Object.keys(args).length > 0 && { args }),
     axes,
     ...(Object.keys(values).length > 0 && { values }),

@@ -7,6 +7,8 @@ export interface OriginalBuild {
   /** From the folder of the matrix. */
   readonly dockerfile: string;
   readonly context: string;
+  /** Folders by the names that the Dockerfile has for them. */
+  readonly contexts: Readonly<Record<string, string>>;
   /** null for the last stage. */
   readonly target: string | null;
   /** null for the builder's own platform. */

@@ -2,24 +2,27 @@
 
 import { existsSync } from "node:fs";
 import { extname, join, posix } from "node:path";
+import { z } from "zod";
 import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
+import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
+import { findProgram, runProgram } from "../../io/run-program.ts";
 import type { Environment } from "../../io/world.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
+import { sortContexts, sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
-import { readWorkflow } from "./read-workflow.ts";
+import { type RowsOptions, readRows } from "./read-rows.ts";
+import { readWorkflow, workflowYaml } from "./read-workflow.ts";
 import type { BakeRequest, Repository } from "./workflow-steps.ts";
-import { z } from "zod";
-import { attempt } from "../../io/attempt.ts";
-import { findProgram, runProgram } from "../../io/run-program.ts";
-import { sortSettings } from "./build-settings.ts";
 
 interface ReadOptions {
   readonly folder: string;
   readonly env: Environment;
   readonly signal: AbortSignal | undefined;
+  /** For a file that is a list of builds. */
+  readonly rows?: RowsOptions | undefined;
 }
 
 /** True if a file is a bake file, a compose file or a workflow, and no Dockerfile. */
@@ -32,6 +35,11 @@ export function isDefinition(file: string): boolean {
  * YAML, and the errors of `readBake`.
  */
 export async function readDefinition(files: readonly string[], options: ReadOptions): Promise<Definition> {
+  const [first = "", ...others] = files;
+  if (options.rows !== undefined) {
+    if (others.length > 0) throw usageError("--rows reads one file", "give --from once");
+    return await readRows(first, options.folder, options.rows);
+  }
   for (const file of files) {
     const data = await readYaml(file, options.folder);
     if (data === null) continue;
@@ -45,7 +53,7 @@ export async function readDefinition(files: readonly string[], options: ReadOpti
     if (services === undefined && target === undefined && group === undefined)
       throw usageError(
         `${file} is neither a bake file nor a compose file nor a workflow: it has neither jobs nor services`,
-        "name the file that builds the images, or their Dockerfile",
+        "name the file that builds the images, or their Dockerfile; of a file with a list of builds, name the list with --rows",
       );
   }
   return readBake(files, options);
@@ -59,14 +67,6 @@ function repositoryOf(options: ReadOptions): Repository {
     readBake: async (request) => await readBakeOf(request, options),
   };
 }
-
-/** GitHub's YAML: 12.80 is a number, and ~ is null. */
-const workflowYaml = {
-  limit: inputLimits.matrix,
-  syntax: "MATRIX_SYNTAX",
-  duplicate: "MATRIX_DUPLICATE",
-  schema: "core",
-} as const;
 
 /** null for a file that only buildx reads. */
 async function readYaml(file: string, folder: string): Promise<unknown> {
@@ -129,6 +129,9 @@ async function readBakeOf(
       ...build,
       context: posix.join(folder, build.context),
       dockerfile: posix.join(folder, build.dockerfile),
+      contexts: Object.fromEntries(
+        Object.entries(build.contexts).map(([name, path]) => [name, posix.join(folder, path)]),
+      ),
       left: [...build.left, ...left],
     })),
   };
@@ -201,12 +204,13 @@ function limitOf({ stdout, stderr, timedOut }: Awaited<ReturnType<typeof runProg
 function buildsOf([name, target]: readonly [string, BakeTarget]): readonly OriginalBuild[] {
   const { context, dockerfile, target: stage, platforms, args, contexts, call, ...others } = target;
   const all = platforms.length === 0 ? [null] : platforms;
-  const { ofRun, left } = sortSettings([
-    ...Object.entries(contexts).map(([key, value]) => [`context ${key}`, value ?? ""] as const),
-    ...Object.entries(others).map(
-      ([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)] as const,
-    ),
-  ]);
+  const named = sortContexts(Object.entries(contexts).map(([key, value]) => [key, value ?? ""]));
+  const { ofRun, left } = sortSettings(
+    Object.entries(others).map(([key, value]) => [
+      key,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  );
   return all.map((platform) => ({
     name: all.length > 1 ? `${name} ${platform}` : name,
     context: posix.normalize(context),
@@ -218,6 +222,7 @@ function buildsOf([name, target]: readonly [string, BakeTarget]): readonly Origi
       Object.entries(args).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
     ),
     ofRun,
-    left,
+    contexts: named.contexts,
+    left: [...named.left, ...left],
   }));
 }

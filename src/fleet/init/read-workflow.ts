@@ -2,6 +2,7 @@
 
 import { usageError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
+import { inputLimits } from "../../io/limits.ts";
 import { withoutAssigned } from "./build-commands.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import type { Job } from "./workflow-builds.ts";
@@ -16,6 +17,14 @@ import {
   type StepReading,
   stepsBuilds,
 } from "./workflow-steps.ts";
+
+/** GitHub's YAML: 12.80 is a number, and ~ is null. */
+export const workflowYaml = {
+  limit: inputLimits.matrix,
+  syntax: "MATRIX_SYNTAX",
+  duplicate: "MATRIX_DUPLICATE",
+  schema: "core",
+} as const;
 
 /** A matrix of calls in a called workflow makes ever more jobs. */
 const mostJobs = 5_000;
@@ -117,7 +126,7 @@ async function calledBuilds(
   return await workflowBuilds(data, { ...reading, inputs, caller: `${caller} `, depth: reading.depth + 1 });
 }
 
-function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
+export function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
   const value = settled(runsOn, contexts);
   const labels = typeof value === "object" && value !== null && "labels" in value ? value.labels : value;
   const all = (Array.isArray(labels) ? labels : [labels ?? ""]).map((each) =>
@@ -132,7 +141,7 @@ function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
 }
 
 /** Makes names unique: adds target and platform, and a number to equal ones. */
-function withOwnNames(builds: readonly OriginalBuild[]): readonly OriginalBuild[] {
+export function withOwnNames(builds: readonly OriginalBuild[]): readonly OriginalBuild[] {
   const seen = new Map<string, number>();
   return builds.map((build) => {
     const name = [build.name, build.target, build.platform].filter((part) => part !== null).join(" ");

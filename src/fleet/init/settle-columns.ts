@@ -15,6 +15,7 @@ export interface DerivedMatrix extends Settings {
 interface Settings {
   template?: string;
   context?: string;
+  contexts?: Record<string, string>;
   target?: string;
   args?: Record<string, string>;
 }
@@ -241,7 +242,8 @@ function isItsLabel(axis: Axis, { cells }: Column): boolean {
 /** Puts a column's text into settings; null changes nothing. */
 function put(settings: Settings, column: string, text: string | null): void {
   if (text === null) return;
-  if (column === "template" || column === "target" || column === "context") settings[column] = text;
+  if (column === "contexts") settings.contexts = JSON.parse(text) as Record<string, string>;
+  else if (column === "template" || column === "target" || column === "context") settings[column] = text;
   else {
     settings.args ??= {};
     settings.args[column.replace(/^arg:/, "")] = text;

@@ -1,7 +1,7 @@
 /** Makes original builds of the settings that a step of a workflow names. Pure. */
 
 import { posix } from "node:path";
-import { sortSettings } from "./build-settings.ts";
+import { sortContexts, sortSettings } from "./build-settings.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { type Contexts, textWith } from "./workflow-expressions.ts";
 
@@ -16,6 +16,10 @@ export interface Job {
 
 /** The settings of a step; a text is empty if the step has none. */
 export interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "left"> {
+  /** Lines of `name=path`. */
+  readonly contexts: string;
+  /** The folder of relative paths in `contexts`. */
+  readonly folder?: string;
   readonly file: string;
   readonly platforms: string;
   readonly target: string;
@@ -26,19 +30,29 @@ export interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "
 /** A build for each platform. */
 export function buildsOf(
   { name, platform: own, runner }: Job,
-  { file, platforms, target, settings, ...others }: StepSettings,
+  { file, platforms, target, settings, contexts, folder, ...others }: StepSettings,
 ): readonly OriginalBuild[] {
   const dockerfile = posix.normalize(file === "" ? posix.join(others.context, "Dockerfile") : file);
   const all = platforms.split(/[\s,]+/).filter((each) => each !== "");
   const sorted = sortSettings(settings);
+  const named = sortContexts(contexts.split("\n").flatMap(namedIn), folder);
   const isUnknown = all.length === 0 && own === null && runner !== "";
   const left = [
     ...others.left,
+    ...named.left,
     ...sorted.left,
     ...(isUnknown ? [`platform: the build names none, and the runner's is not known: ${runner}`] : []),
   ];
-  const build = { ...others, ofRun: sorted.ofRun, left, name, dockerfile, target: target || null };
+  const build = {
+    ...{ ...others, ofRun: sorted.ofRun, left, name, dockerfile, target: target || null },
+    contexts: named.contexts,
+  };
   return (all.length === 0 ? [own] : all).map((platform) => ({ ...build, platform }));
+}
+
+function namedIn(line: string): readonly (readonly [string, string])[] {
+  const [name = "", ...value] = line.trim().split("=");
+  return name === "" ? [] : [[name, value.join("=")]];
 }
 
 export function notKnown(what: string, written: string): string {

@@ -116,7 +116,7 @@ function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly Ori
     if (text === undefined) left.push(notKnown(key, String(given[key])));
     return text?.trim() ?? "";
   };
-  const { "build-args": buildArgs, context, file, platforms, target, ...others } = given;
+  const { "build-args": buildArgs, "build-contexts": _, context, file, platforms, target, ...others } = given;
   const args = argumentsIn(String(buildArgs ?? ""), contexts, left);
   const settings = Object.entries(others).map(([name, value]) => [name, String(value ?? "")] as const);
   return buildsOf(job, {
@@ -124,6 +124,7 @@ function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly Ori
     file: read("file"),
     platforms: read("platforms"),
     target: read("target"),
+    contexts: read("build-contexts"),
     args,
     left,
     settings,

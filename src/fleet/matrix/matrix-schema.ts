@@ -74,6 +74,9 @@ export const matrixSchema = z.strictObject({
     "A Dockerfile as it stands, or a Handlebars template of one (.hbs), relative to this file.",
   ),
   context: text.optional().describe("Build context, relative to this file. Default: the template's folder."),
+  contexts: settings.contexts.describe(
+    "Folders that COPY --from and RUN --mount name: { src: ../lib }, relative to this file.",
+  ),
   tag: text
     .describe("Tag template: {{version}}, {{cell}}, {{inputs}}, {{platform}} and every axis by name.")
     .optional(),

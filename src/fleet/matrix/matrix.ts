@@ -25,6 +25,8 @@ export interface Matrix {
   readonly template: Located<string>;
   /** null: the template's folder. */
   readonly context: Located<string> | null;
+  /** Folders by the names that the Dockerfile has for them. */
+  readonly contexts: Located<Readonly<Record<string, string>>> | null;
   readonly tag: Located<string>;
   /** The selections of channels, by their names, which may be templates. */
   readonly channels: Readonly<Record<string, Located<readonly string[]>>>;
@@ -144,6 +146,7 @@ export interface Settings {
   readonly template?: Located<string>;
   readonly target?: Located<string>;
   readonly context?: Located<string>;
+  readonly contexts?: Located<Readonly<Record<string, string>>>;
   /** The repository of the images, in place of the matrix's `registry/name`. */
   readonly repository?: Located<string>;
   readonly base?: Located<Bases>;

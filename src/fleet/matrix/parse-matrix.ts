@@ -101,6 +101,7 @@ export function parseMatrix(text: string, file: string): Matrix {
 const unset = {
   target: null,
   context: null,
+  contexts: null,
   base: null,
   args: {},
   runner: null,

@@ -52,6 +52,8 @@ function describeIssue(issue: Issue, source: YamlSource, prefix: YamlPath): Prob
       const words = issue.values.map(String);
       return here(`${name} must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}`, "write one of them");
     }
+    case "invalid_key":
+      return here(`the name ${name} ${issue.issues[0]?.message ?? "is not valid"}`, "choose another name");
     case "too_small":
       if (issue.origin !== "array") return here(`${name} must not be empty`, "write a value");
       return here(`${name} has no value`, "list at least one");

@@ -22,11 +22,22 @@ export const base = z
   .union([text, z.record(text, z.union([text, parent])), parent])
   .describe("Base image, or several by stage name (build, run). The last one is the run stage's.");
 
+export const isContextName = /^(?!scratch$)[a-z][a-z0-9]*([._-][a-z0-9]+)*$/;
+/** A relative path: no URL, no `target:` and no other word of BuildKit. */
+export const isContextFolder = /^(?![a-z][a-z0-9+.-]*:|git@|[/~\\])/i;
+
 /** Settings that any value may bring for its cells, in place of the matrix's own. */
 export const settings = {
   template: text.optional().describe("The template of its cells."),
   target: text.optional().describe("The stage that its cells build."),
   context: text.optional().describe("The build context of its cells."),
+  contexts: z
+    .record(
+      text.regex(isContextName, "must be lower-case letters, digits and single . _ -"),
+      text.regex(isContextFolder, "must be a folder, relative to this file"),
+    )
+    .optional()
+    .describe("Folders that COPY --from and RUN --mount name, in place of the matrix's."),
   repository: text.optional().describe("The repository of its cells' images, instead of registry and name."),
   base: base.optional(),
   args: z.record(text, z.string()).optional().describe("Build arguments of its cells, beside the matrix's."),

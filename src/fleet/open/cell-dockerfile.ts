@@ -73,7 +73,8 @@ function checkFile(
   cell: Cell,
   { checks, isReference, useOf }: FileChecks,
 ): CellDockerfile {
-  const options = { args: file.args, platform: cell.platform };
+  const contexts = cell.settings.contexts?.value;
+  const options = { args: file.args, platform: cell.platform, contexts };
   const { stages, use, bases } = useOf(own, path, options);
   const problems = bases.flatMap(({ ref, line }) =>
     isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),

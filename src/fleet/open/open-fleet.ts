@@ -8,7 +8,7 @@ import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { Environment } from "../../io/world.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import type { ContextFolder, FleetSources } from "../engines/jobs.ts";
+import type { ContextFolder, FleetSources, NamedFolder } from "../engines/jobs.ts";
 import type { Cell } from "../cells/cell.ts";
 import { buildableCells, expandMatrix } from "../cells/expand.ts";
 import { selectCells, type Selection } from "../cells/select.ts";
@@ -27,7 +27,8 @@ import { isTemporaryName } from "../../io/write-file.ts";
 import { lockPath } from "../../lock/lock.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { listContext } from "../context/context.ts";
+import { type ContextListing, listContext } from "../context/context.ts";
+import { remember, sortedEntries } from "../../io/collections.ts";
 import { generatedStart, isGenerated } from "../dockerfile/render-cell.ts";
 
 /** A checked matrix with its cells and their files. */
@@ -162,7 +163,11 @@ export function checkedCells(fleet: Fleet, only: readonly Selection[]): readonly
   const chosen = buildableCells(selectCells(fleet.cells, only));
   const cells = chosen.length === all.length ? all : axisNeighbours(chosen, all);
   // One Dockerfile makes different images of two folders.
-  const effectOf = (cell: Cell) => `${fleet.dockerfileOf(cell).effect} ${fleet.folderOf(cell).dir}`;
+  const effectOf = (cell: Cell) => {
+    const { dir, named } = fleet.folderOf(cell);
+    const folders = JSON.stringify(named.map((each) => [each.name, each.dir]));
+    return `${fleet.dockerfileOf(cell).effect} ${dir} ${folders}`;
+  };
   throwProblems(ignoredAxes(cells, effectOf, fleet.matrix));
   return chosen;
 }
@@ -181,9 +186,20 @@ async function listContextFolders(
   const keyOf = (settings: CellSettings) => {
     const { value } = contextOf(settings);
     const dockerignore = dockerignoreOf(root, settings);
-    return existsSync(dockerignore) ? `${value}\n${dockerignore}` : value;
+    const named = JSON.stringify(Object.entries(settings.contexts?.value ?? {}).sort());
+    return existsSync(dockerignore) ? `${value}\n${named}\n${dockerignore}` : `${value}\n${named}`;
   };
   const folders = new Map<string, ContextFolder>();
+  const listings = new Map<string, Promise<ContextListing>>();
+  const listNamed = ({ contexts }: CellSettings): Promise<readonly NamedFolder[]> =>
+    Promise.all(
+      sortedEntries(contexts?.value ?? {}).map(async ([name, path]) => {
+        const dir = join(root, path);
+        const list = () =>
+          listContext(dir, contexts?.at ?? { file: matrixFile }, fleetFilesIn(dir, matrixFile, templates));
+        return { name, dir, listing: await remember(listings, dir, list) };
+      }),
+    );
   for (const settings of new Set(cells.map((cell) => cell.settings))) {
     const key = keyOf(settings);
     if (folders.has(key)) continue;
@@ -191,7 +207,8 @@ async function listContextFolders(
     const dir = join(root, value);
     const isFleetFile = fleetFilesIn(dir, matrixFile, templates);
     const ignoreFiles = [dockerignoreOf(root, settings), join(dir, ".dockerignore")];
-    folders.set(key, { dir, listing: await listContext(dir, at, isFleetFile, ignoreFiles) });
+    const named = await listNamed(settings);
+    folders.set(key, { dir, listing: await listContext(dir, at, isFleetFile, ignoreFiles), named });
   }
   const folderOf = oncePer((settings: CellSettings) => folders.get(keyOf(settings)));
   return ({ id, settings }) => {

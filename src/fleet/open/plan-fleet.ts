@@ -5,7 +5,7 @@ import { compareText, groupBy } from "../../io/collections.ts";
 import { type LockPins, rebuildWord } from "../../lock/lock.ts";
 import type { Cell } from "../cells/cell.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { cellContexts, decidedUse } from "../context/cell-context.ts";
+import { cellContexts, decidedUse, withNamed } from "../context/cell-context.ts";
 import type { ContextListing } from "../context/context.ts";
 import { type CellSources, planCells, type PlanCellsOptions } from "../plan/plan-cells.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
@@ -43,9 +43,8 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   const sources = new Map<string, CellSources>();
   const addSources = async (group: readonly CellWithDockerfile[], first: CellWithDockerfile) => {
     const bases = await basesOf(first);
-    const context = await contextOf(fleet.folderOf(first.cell).listing)(
-      decidedUse(first.dockerfile.use, bases),
-    );
+    const { listing, named } = fleet.folderOf(first.cell);
+    const context = await withNamed(await contextOf(listing)(decidedUse(first.dockerfile.use, bases)), named);
     for (const { cell, dockerfile } of group) {
       const builtOn = builtOnLocal(bases, parents, lock?.images[cell.id]);
       const rebuild = rebuildOf(cell);

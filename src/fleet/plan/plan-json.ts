@@ -50,6 +50,8 @@ export interface CellBuildJson {
   /** The Dockerfile as it stands, or a template: `dockerfile` is the rendered one. */
   readonly template: string;
   readonly context: string;
+  /** Folders by name, from the matrix. Absent without any. */
+  readonly contexts?: Readonly<Record<string, string>>;
   /** null for the last stage. */
   readonly target: string | null;
   readonly args: Readonly<Record<string, string>>;
@@ -104,6 +106,7 @@ function buildOf({ settings }: Cell, { args }: RenderedFile): CellBuildJson {
     template: settings.template.value,
     context: contextOf(settings).value,
     target: settings.target?.value ?? null,
+    ...(settings.contexts !== null && { contexts: settings.contexts.value }),
     args,
     runner: settings.runner?.value ?? null,
   };

@@ -31,6 +31,7 @@ import { engineTraits } from "../engines/engine-traits.ts";
 import { type FleetSources, isReady, jobOf, type ReadyCell, unreadyProblem } from "../engines/jobs.ts";
 import { sourceDateEpoch } from "../engines/source-date-epoch.ts";
 import type { BuildContext } from "../context/context.ts";
+import { allEntries } from "../context/cell-context.ts";
 import { recordContext } from "../context/context-record.ts";
 import type { FleetChoice } from "../open/fleet-choice.ts";
 import type { Fleet } from "../open/open-fleet.ts";
@@ -256,7 +257,9 @@ function unusedIn({ cells }: Plan, effects: ReadonlyMap<string, ImageEffect>): r
 /** The contexts of the cells that will be built, each once. */
 function builtContexts({ cells }: Plan): readonly BuildContext[] {
   const contexts = cells.flatMap(({ action, context }) =>
-    action === "build" && context !== null ? [[context.digest, context] as const] : [],
+    action === "build" && context !== null
+      ? [[context.digest, { ...context, entries: allEntries(context) }] as const]
+      : [],
   );
   return [...new Map(contexts).values()];
 }

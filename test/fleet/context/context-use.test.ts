@@ -151,6 +151,7 @@ test("what tools leave is named with the line that hides it, once, and not where
   const of = (paths: readonly string[], taken: readonly string[]) => ({
     entries: paths.map((path) => ({ path, kind: "file" as const, mode: 0o644, content: "", size: 0 })),
     digest: `sha256:${"a".repeat(64)}` as const,
+    named: [],
     inputs: {
       whole: null,
       taken: taken.map((instruction) => ({ instruction, paths, isAll: / [.] /.test(instruction) })),

@@ -16,13 +16,18 @@ const missing = existsSync(samples)
 const withoutBuildx = { PATH: "/nowhere" };
 const withBuildx = () => ({ PATH: pathWithBuildx(), HOME: makeFolder({}) });
 
-async function taken(number: string, files: readonly string[], env: Readonly<Record<string, string>>) {
+async function taken(
+  number: string,
+  files: readonly string[],
+  env: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
+) {
   const cwd = makeFolder({});
   const sample = readdirSync(samples).find((name) => name.startsWith(number)) ?? "";
   cpSync(join(samples, sample), cwd, { recursive: true });
   rmSync(join(cwd, "written-today.yaml"), { force: true });
   const from = files.flatMap((file) => ["--from", file]);
-  const { exit, out, err } = await runInProcess(["init", ...from, "--name", "app"], { cwd, env });
+  const { exit, out, err } = await runInProcess(["init", ...from, ...flags, "--name", "app"], { cwd, env });
   const path = join(cwd, "matrix.yaml");
   const plan = existsSync(path)
     ? await runInProcess(["plan", "--all", "--offline", "--matrix", path], { cwd, env })
@@ -44,11 +49,59 @@ function planned(number: string, matrix: string) {
   });
 }
 
+describe("named contexts", () => {
+  const dockerfile = "FROM scratch\nCOPY --from=src a /\n";
+  const files = { "app/Dockerfile": dockerfile, "lib/a": "a", "other/a": "b" };
+
+  test("of a workflow that are folders are taken over", async () => {
+    const step = (folder: string) => `
+      - uses: docker/build-push-action@v6
+        with: { context: app, platforms: linux/amd64, build-contexts: "src=${folder}" }`;
+    const steps = [step("lib"), step("./other")].join("");
+    const cwd = makeFolder({
+      ...files,
+      "w.yml": `on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:${steps}\n      - run: docker build -q --build-context src=../other --platform linux/amd64 .\n        working-directory: app\n`,
+    });
+    const { exit, out } = await runInProcess(["init", "--from", "w.yml", "--name", "app"], {
+      cwd,
+      env: withoutBuildx,
+    });
+    expect([exit, out.includes("3 of 3 builds are cells")]).toEqual([0, true]);
+    const matrix = readFileSync(join(cwd, "matrix.yaml"), "utf8");
+    expect(matrix).toContain("contexts: { src: lib }");
+    expect(matrix).toContain("contexts: { src: other }");
+  });
+
+  test(
+    "of bake that are folders are taken over, and others are named",
+    needs(whyNoBuildxPlugin),
+    async () => {
+      const target = (name: string, value: string) =>
+        `target "${name}" {\n context = "app"\n platforms = ["linux/amd64"]\n contexts = { src = "${value}" }\n}\n`;
+      const bake = `group "default" { targets = ["a", "b"] }\n${target("a", "lib")}${target("b", "docker-image://alpine")}`;
+      const cwd = makeFolder({ ...files, "docker-bake.hcl": bake });
+      const { exit, out } = await runInProcess(["init", "--from", "docker-bake.hcl", "--name", "app"], {
+        cwd,
+        env: withBuildx(),
+      });
+      expect([exit, /^equal +a/m.test(out)]).toEqual([1, true]);
+      expect(out).toContain("build-contexts: src=docker-image://alpine");
+    },
+  );
+});
+
 describe("a definition of the field (../shared/samples/takeover)", needs(missing), () => {
   test("01: YAML that is neither bake file nor workflow is refused", async () => {
     const { exit, err } = await taken("01", ["rows.yml"], withoutBuildx);
     expect(exit).toBe(2);
     expect(err).toContain("neither a bake file nor a compose file nor a workflow");
+  });
+
+  test("01: with --rows its list is read, and the missing Dockerfile is named", async () => {
+    const rows = ["--rows", "include", "--map", "BUILD_TYPE=build-type"];
+    const { exit, out, err } = await taken("01", ["rows.yml"], withoutBuildx, rows);
+    expect([exit, out.includes("0 of 1 build")]).toEqual([1, true]);
+    expect(err).toContain("Dockerfile cannot be read");
   });
 
   test("02: the value of an unknown `||` is unknown, and named", async () => {

@@ -23,6 +23,8 @@ import { lastLineOf, runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
 import {
   createStaging,
+  namedContextFlags,
+  noNamedContexts,
   nothingMore,
   type StageContext,
   withTemporaryFolder,
@@ -107,11 +109,14 @@ async function build(
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
-  const { program, env } = podman;
+  const { program, env, version } = podman;
+  if (request.contexts !== undefined && !takesContexts(podman))
+    throw noNamedContexts(request, `${program} ${version}`);
   for (const id of request.localBases ?? []) {
     if ((await findPodmanImage(podman, id)) === null) throw lostBase(id, program);
   }
   const context = await stage(request);
+  const named = await namedContextFlags(request, stage);
   return withTemporaryFolder(async (folder) => {
     const [file, idFile] = [join(folder, "Dockerfile"), join(folder, "id")];
     // They know an image by its id too.
@@ -133,6 +138,7 @@ async function build(
         ...(mayHide ? ["--ignorefile", ignoreFile] : []),
         ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
         ...buildFlags(request, stepOptions),
+        ...named,
         ...request.tags.flatMap((tag) => ["--tag", tag]),
         context,
       ],
@@ -158,6 +164,12 @@ async function build(
     const id = (await readFile(idFile, "utf8")).trim().replace(/^sha256:/, "");
     return { id: `sha256:${id}`, size: null };
   });
+}
+
+/** Since Podman 4.2 and Buildah 1.27 (their release notes, `--build-context`). */
+function takesContexts({ program, version }: Podman): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return program === "buildah" ? major > 1 || minor >= 27 : major > 4 || (major === 4 && minor >= 2);
 }
 
 /** A DOCKER_CONFIG without config.json is no login; these programs take it for an error. */

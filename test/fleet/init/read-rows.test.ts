@@ -1,0 +1,82 @@
+/** `init --from rows.yml --rows KEY`: a list that a script reads, with a mapping for each build. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { makeFolder } from "../../support/folders.ts";
+import { runInProcess } from "../../support/run-cli.ts";
+
+const dockerfile = "ARG BASE=debian:trixie\nFROM $BASE\nARG PYTHON\nARG KIND=plain\nRUN echo $PYTHON $KIND\n";
+
+async function taken(files: Readonly<Record<string, string>>, ...flags: readonly string[]) {
+  const cwd = makeFolder({ Dockerfile: dockerfile, ...files });
+  const [file = ""] = Object.keys(files);
+  const args = ["init", "--from", file, "--name", "app", ...flags];
+  const { exit, out, err } = await runInProcess(args, { cwd, env: { PATH: "/nowhere" } });
+  const path = join(cwd, "matrix.yaml");
+  return { exit, out, err, matrix: existsSync(path) ? readFileSync(path, "utf8") : "" };
+}
+
+const rows = `images:
+  backends:
+    - { kind: fast, python: "3.10", platforms: "linux/amd64,linux/arm64", team: a }
+    - { kind: fast, python: "3.11", platforms: linux/amd64, team: b }
+    - { kind: small, python: "3.11", runs-on: ubuntu-24.04-arm, versions: { base: debian:bookworm } }
+`;
+
+describe("a list of builds", () => {
+  test("is taken over by the keys that --map names, and the others are named", async () => {
+    const { exit, out, err, matrix } = await taken(
+      { "rows.yml": rows },
+      ...["--rows", "images.backends", "--map", "KIND=kind", "--map", "PYTHON=python"],
+      ...["--map", "BASE=versions.base"],
+    );
+    expect([exit, out.includes("4 of 4 builds are cells")]).toEqual([0, true]);
+    expect(matrix).toContain("platform: [ linux/amd64, linux/arm64 ]");
+    expect(matrix).toContain("debian:bookworm");
+    expect(err).toContain("2 rows without versions.base: init gives those builds no argument BASE");
+    expect(err).toContain("init does not read team of the rows");
+  });
+
+  test("may be JSON, and the whole file", async () => {
+    const { exit, out, matrix } = await taken(
+      {
+        "rows.json":
+          '[{"dockerfile": "Dockerfile", "py": "3.10"}, {"py": "3.11", "platform": "linux/arm64"}]',
+      },
+      ...["--rows", ".", "--map", "PYTHON=py", "--map", "platforms=platform"],
+    );
+    expect([exit, out.includes("2 of 2 builds are cells")]).toEqual([0, true]);
+    expect(matrix).toContain('{ platform: linux/arm64, args: { PYTHON: "3.11" } }');
+  });
+
+  test("with a number that scripts read in two ways has the row left out of the equal ones", async () => {
+    const { exit, out } = await taken(
+      { "rows.yml": "- { py: 3.10 }\n- { py: 3.11 }\n- { py: [3] }\n" },
+      ...["--rows", ".", "--map", "PYTHON=py"],
+    );
+    expect(exit).toBe(1);
+    expect(out).toContain('PYTHON: "3.10" is no text, and scripts write it in several ways');
+    expect(out).toContain('PYTHON: ["3"] is no text, and scripts write it in several ways');
+    expect(out).toMatch(/^equal +row 3.11/m);
+  });
+
+  test.each([
+    [["--rows", "images.none"], "rows.yml has no list of rows at images.none"],
+    [["--rows", "images"], "rows.yml has no list of rows at images"],
+    [["--rows", "images.backends", "--map", "PYTHON"], '--map "PYTHON" is no build argument and key'],
+    [["--rows", "images.backends", "--from", "rows.yml"], "--rows reads one file"],
+    [["--map", "PYTHON=python"], "--map needs --rows"],
+    [[], "name the list with --rows"],
+  ])("is refused with %s", async (flags, message) => {
+    const { exit, err, matrix } = await taken({ "rows.yml": rows }, ...flags);
+    expect([exit, matrix]).toEqual([2, ""]);
+    expect(err).toContain(message);
+  });
+
+  test("with broken YAML is refused with the place", async () => {
+    const { exit, err } = await taken({ "rows.yml": "images: [ {a: b\n" }, "--rows", "images");
+    expect(exit).toBe(2);
+    expect(err).toMatch(/^rows.yml:\d+:\d+: MATRIX_SYNTAX/m);
+  });
+});
