@@ -1,8 +1,9 @@
-/** `imgmatch check IMAGE|REFERENCE`: judge one image for this host. Exits 3 unless it is proved to run. */
+/** `imgmatch check SUBJECT…`: say whether it runs on this host. Exits 3 unless that is proved. */
 
+import { basename } from "node:path";
 import { lockPath } from "../lock/lock.ts";
+import type { CheckAnswer, CheckOptions } from "../node/check.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
-import type { CheckAnswer, CheckOptions, HostCheck } from "../node/check.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
@@ -11,22 +12,27 @@ import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
 import type { Style } from "./report/style.ts";
-import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
+import { reasonLines } from "./report/verdict-lines.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
 
 const helpText = `
-The lock decides where it has this very image; else the image's label
-dev.imgmatch.requires; else the image is opened, in the engine or in its
-registry, and its files say what they need. What was opened is kept below
-$XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch). Exit code 0 only when it runs;
-of many hosts, when it runs on each.`;
+A subject is a path or an image. A path that exists is never looked up in a
+registry. An index that imgmatch wrote is judged by the image that this host
+takes. The lock decides where it has this very image; else the image's label
+dev.imgmatch.requires; else the files say what they need. What was opened is
+kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).
+Of several subjects the best comes first. Exit code 0 only when it runs; of
+several subjects, when one runs; of many hosts, when it runs on each.`;
 
 export const check: Define = (command, run) =>
   withAll(
     command
-      .description("Say whether one image, anybody's, runs on this host, or on which of many")
-      .argument("<image>", "reference, or id of an image in the container engine")
-      .option("--lock <file>", `Prefer what this lock says of the image to its label (default: ${lockPath})`),
+      .description("Say whether images, wheels, libraries and folders run on this host, or on which of many")
+      .argument(
+        "<subjects...>",
+        "references, images of the engine, dist/app.whl, lib/app.so, a virtual environment, ./archive.tar, ./layout",
+      )
+      .option("--lock <file>", `Prefer what this lock says of an image to its label (default: ${lockPath})`),
     withHosts,
     (hosts) => hosts.option("--catalog <names>", catalogOption, ...many),
     withRegistries,
@@ -42,35 +48,70 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
     if (event.type === "open") progress.layer(event);
   };
   const options = { ...flags, self: context.self, onEvent };
-  if (!isAboutMany(options)) {
-    const answer = await answerOf(options, context).finally(progress.clear);
-    print(context, flags, answer, (style) => checkLines(answer, style));
-    return answer.fits ? exitCodes.ok : missOf(answer.reasons.map(({ code }) => code));
+  if (isAboutMany(options)) {
+    const answers = await answerOf(options, context).finally(progress.clear);
+    printEach(answers, flags, context, (answer) => [answer.host, ...rowOf(answer)]);
+    return worstOf(
+      answers.map(({ fits, reasons }) => ({ fits: fits === true, codes: reasons.map(({ code }) => code) })),
+    );
   }
-  const answers = await answerOf(options, context).finally(progress.clear);
-  printEach(answers, flags, context, hostRow);
-  return worstOf(
-    answers.map(({ fits, reasons }) => ({ fits: fits === true, codes: reasons.map(({ code }) => code) })),
-  );
+  const [subject = "", second, ...more] = options.subjects;
+  if (second !== undefined) {
+    const several = { ...options, subjects: [subject, second, ...more] as const };
+    const answers = await answerOf(several, context).finally(progress.clear);
+    printEach(answers, flags, context, (answer) => [answer.subject, ...rowOf(answer)]);
+    return answers.some(({ fits }) => fits) ? exitCodes.ok : missOf(answers.flatMap(codesOf));
+  }
+  const answer = await answerOf({ ...options, subjects: [subject] }, context).finally(progress.clear);
+  print(context, flags, answer, (style) => checkLines(answer, placeOf(flags), style));
+  return answer.fits ? exitCodes.ok : missOf(codesOf(answer));
 }
 
-function checkLines(answer: CheckAnswer, style: Style): readonly string[] {
-  const { image, fits, tier, by, reasons, unknown, signed, notes } = answer;
+function codesOf({ reasons }: CheckAnswer): readonly string[] {
+  return reasons.map(({ code }) => code);
+}
+
+/** The host of the question, in words. */
+function placeOf({ host, hostType }: Pick<CheckOptions, "host" | "hostType">): string {
+  if (hostType !== undefined) return `on ${hostType}`;
+  if (host === undefined) return "here";
+  return host === "-" ? "on that host" : `on the host of ${host}`;
+}
+
+function checkLines(answer: CheckAnswer, place: string, style: Style): readonly string[] {
+  const { subject, cell, fits, file, tier, by, reasons, unknown, signed, notes } = answer;
   const end = [
     `  judged by ${judgeOf(answer)}`,
     ...notes.map((text) => `  note: ${text}`),
     ...(fits === null ? ["  nothing speaks against it, and nothing proves that it runs"] : []),
     ...(signed === undefined ? [] : [`  ${signedLine(signed)}`]),
   ];
-  const head = verdictLine(style, fits, image);
+  const head = [
+    verdictLine(answer, place, style),
+    `  ${subject}${cell === undefined ? "" : `, cell ${cell}`}`,
+  ];
   if (fits)
     return [
-      head,
+      ...head,
       `  ${[...describeBy(by), `tier ${tier}`, ...answer.runs].join(", ")}`,
       ...needsLines(answer),
       ...end,
     ];
-  return [head, ...reasonLines(reasons, style), ...unknown.map((what) => `  unknown: ${what}`), ...end];
+  return [
+    ...head,
+    ...(file === null ? [] : [`  decided by ${file}`]),
+    ...reasonLines(reasons, style),
+    ...unknown.map((what) => `  unknown: ${what}`),
+    ...end,
+  ];
+}
+
+/** The answer at a glance: `does not: no code for compute capability 7.5 (libfoo.so)`. */
+function verdictLine({ fits, why, file, conditions }: CheckAnswer, place: string, style: Style): string {
+  if (fits === null) return `${style.warn("not proved")}: ${why}`;
+  if (!fits) return `${style.bad("does not")}: ${why}${file === null ? "" : ` (${basename(file)})`}`;
+  const needs = conditions.length === 0 ? "" : ` with ${conditions.join(" and ")}`;
+  return `${style.good("runs")} ${place}${needs}${why === null ? "" : `, slower than it could: ${why}`}`;
 }
 
 function judgeOf({ judgedBy, source, measured }: CheckAnswer): string {
@@ -78,10 +119,12 @@ function judgeOf({ judgedBy, source, measured }: CheckAnswer): string {
   switch (judgedBy) {
     case "lock":
       return `the lock${more}`;
+    case "index":
+      return `the index of its fleet${more}`;
     case "label":
       return `its label, read from the ${source}`;
     case "files":
-      return `its files, opened from the ${source}`;
+      return source === "file" || source === "folder" ? "its files" : `its files, opened from the ${source}`;
     case "environment":
       return `its environment, it has no readable imgmatch label, read from the ${source}`;
   }
@@ -94,18 +137,18 @@ function needsLines({ judgedBy, requires }: CheckAnswer): readonly string[] {
     : describeRequirement(requires).map((need) => `  needs ${need}`);
 }
 
-/** Has the first reason alone: `check` of one host has all reasons with their fixes. */
-function hostRow({
-  host,
-  fits,
-  tier,
-  by,
-  runs,
-  reasons: [first],
-  unknown: [open],
-}: HostCheck): readonly string[] {
-  if (fits) return [host, "fits", [...describeBy(by), `tier ${tier}`, ...runs].join(", ")];
+/** Has the first reason alone: one host and one subject have all reasons with their fixes. */
+function rowOf(answer: CheckAnswer): readonly string[] {
+  const { fits, why, conditions, tier, by, runs, reasons, unknown } = answer;
+  if (fits) {
+    const needs = conditions.length === 0 ? [] : [`with ${conditions.join(" and ")}`];
+    return [
+      why === null ? "runs" : "runs, slower",
+      [...describeBy(by), `tier ${tier}`, ...runs, ...needs].join(", "),
+    ];
+  }
+  const [first] = reasons;
   return first === undefined
-    ? [host, "not proved", `unknown: ${open}`]
-    : [host, "does not fit", `${first.code}: ${first.message}`];
+    ? ["not proved", `unknown: ${unknown[0]}`]
+    : ["does not", `${first.code}: ${first.message}`];
 }

@@ -2,6 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
+import { formatOf } from "../lock/read-fleet-index.ts";
 import {
   formatImageReference,
   type ImageReference,
@@ -14,7 +15,7 @@ import {
   type ImageConfig,
   parseImageConfig,
   readImageConfig,
-  readPlatforms,
+  platformsOf,
 } from "../oci/registry/platform-image.ts";
 import { findInEngine } from "./image/from-engine.ts";
 
@@ -27,6 +28,12 @@ export interface FoundImage {
   readonly digest: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly env: readonly string[];
+}
+
+/** An index that imgmatch wrote: each host has its own image there. */
+export interface FoundIndex {
+  readonly source: "index";
+  readonly reference: ImageReference;
 }
 
 export interface FindImageOptions {
@@ -42,7 +49,7 @@ export interface FindImageOptions {
  * Looks in the engine and in the registry, in the order given, and answers the first that has it. An engine that cannot be
  * reached has no images. Throws `REFERENCE_INVALID`, `IMAGE_NOT_FOUND`, and what the registry throws.
  */
-export async function findImage(name: string, options: FindImageOptions): Promise<FoundImage> {
+export async function findImage(name: string, options: FindImageOptions): Promise<FoundImage | FoundIndex> {
   const id = isImageId(name);
   const reference = id ? null : withDefaultTag(parseImageReference(name));
   const inEngine = () => fromEngine(name, options);
@@ -62,9 +69,9 @@ export async function findImage(name: string, options: FindImageOptions): Promis
 }
 
 async function registryThenEngine(
-  inRegistry: () => Promise<FoundImage | null>,
+  inRegistry: () => Promise<FoundImage | FoundIndex | null>,
   inEngine: () => Promise<FoundImage | null>,
-): Promise<FoundImage | null> {
+): Promise<FoundImage | FoundIndex | null> {
   try {
     const found = await inRegistry();
     if (found !== null) return found;
@@ -103,9 +110,11 @@ function engineDigest(json: unknown): string | null {
 async function fromRegistry(
   reference: ImageReference,
   { registry, platform }: FindImageOptions,
-): Promise<FoundImage | null> {
-  const platforms = await readPlatforms(registry, reference);
-  if (platforms === null) return null;
+): Promise<FoundImage | FoundIndex | null> {
+  const top = await registry.readManifest(reference);
+  if (top === null) return null;
+  if (formatOf(top) !== null) return { source: "index", reference };
+  const platforms = platformsOf(top);
   // Without an image for this platform the verdict names another platform: that is no error.
   const wanted = platforms.some((each) => each === platform || each.startsWith(`${platform}/`))
     ? platform

@@ -49,22 +49,22 @@ export interface OpenRequest extends OpenOptions {
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
 }
 
-/**
- * Opens a subject. A name that begins with `.` or `/` is a path; another one is a path if one is there and has a slash, or if it is the
- * name of an archive, a wheel or a library. Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and errors of engine and registry.
- */
+/** Opens a subject. Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and errors of engine and registry. */
 export async function openSubject(subject: string, cwd: string, request: OpenRequest): Promise<OpenedImage> {
-  const path = pathOf(subject, cwd, request.from);
+  const path = pathOfSubject(subject, cwd, request.from);
   return path === null ? openImage(subject, request) : openPath(path, request);
 }
 
 const fileNames = /\.(tar|tgz|tar\.\w+|whl|zip|jar|so(\.\d+)*|cubin|fatbin|ptx|co|hsaco)$/;
 
-/** null for a name, which `from` looks up. */
-function pathOf(subject: string, cwd: string, from: OpenRequest["from"]): string | null {
+/**
+ * The path that a subject is; null for the name of an image. A path that exists is a path, unless `from` says where names are looked up. A
+ * subject that begins with `.` or `/`, or ends as archives, wheels and libraries do, is a path in any case.
+ */
+export function pathOfSubject(subject: string, cwd: string, from?: OpenRequest["from"]): string | null {
   const path = resolve(cwd, subject);
   if (/^(\.{0,2}\/|\.{1,2}$)/.test(subject) || fileNames.test(subject)) return path;
-  return from === undefined && subject.includes("/") && existsSync(path) ? path : null;
+  return from === undefined && existsSync(path) ? path : null;
 }
 
 async function openImage(name: string, request: OpenRequest): Promise<OpenedImage> {

@@ -3,6 +3,7 @@
 import type { GpuVendor } from "../lock/requirement.ts";
 import { amdLibraries, amdOf, amdTargets } from "./amd/amd-libraries.ts";
 import type { InspectedFile } from "./file-inspection.ts";
+import { isNvidiaLibrary } from "./nvidia/driver-files.ts";
 import { applicationFiles, cudaTargets, gpuOf } from "./nvidia/gpu-inspection.ts";
 
 type Files = readonly InspectedFile[];
@@ -21,6 +22,8 @@ interface VendorCode {
   /** Unknown kinds of code: they may be for any target. */
   readonly unknownKinds: (file: InspectedFile) => readonly string[];
   readonly unknownText: string;
+  /** The GPU's vendor made the library: cuBLAS, NCCL. */
+  readonly isOfVendor: (path: string) => boolean;
 }
 
 export const vendorCode: Readonly<Record<GpuVendor, VendorCode>> = {
@@ -36,6 +39,7 @@ export const vendorCode: Readonly<Record<GpuVendor, VendorCode>> = {
     },
     unknownKinds: ({ gpu }) => gpu?.unknown.map(({ kind }) => `${kind}`) ?? [],
     unknownText: "GPU code of unknown kind",
+    isOfVendor: isNvidiaLibrary,
   },
   amd: {
     libraries: amdLibraries,
@@ -43,5 +47,7 @@ export const vendorCode: Readonly<Record<GpuVendor, VendorCode>> = {
     others: (files) => amdOf(files)?.unknown ?? [],
     unknownKinds: ({ amd }) => Object.keys(amd?.unknown ?? {}),
     unknownText: "GPU code that is not known",
+    // Its targets are those that all libraries have.
+    isOfVendor: () => false,
   },
 };

@@ -1,33 +1,28 @@
-/** Checks whether one image runs on a host: by a lock, by the image's label, or by its files. */
+/** Checks which of some subjects run on a host: images, wheels, libraries, folders. */
 
-import { ImgmatchError, usageError } from "../errors.ts";
-import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
-import { vendorNames } from "../lock/requirement.ts";
+import { usageError } from "../errors.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
+import { type Libc, ownLibc } from "../host/own-libc.ts";
 import { type DriverQuestion, type HostChoice, otherHost, probe } from "../host/probe.ts";
-import { adoptedImage, needsBesideGpu } from "../inspect/adopt/adopted-image.ts";
-import { type FoundImage, findImage } from "../inspect/find-image.ts";
-import type { OpenedImage } from "../inspect/image/open-layers.ts";
-import { type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
+import { decidingFile } from "../inspect/deciding-file.ts";
+import type { ImageInspection } from "../inspect/inspection.ts";
+import { type LackingLibrary, lackingLibraries } from "../inspect/lacking-libraries.ts";
+import type { OpenEvent } from "../inspect/open-subject.ts";
+import { judgeSystem } from "../inspect/system-needs.ts";
 import { remember } from "../io/collections.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
-import type { IndexReader, SignedBy } from "../lock/index-trust.ts";
-import { type LockedImage, lockPath } from "../lock/lock.ts";
-import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
-import { parseRequirement } from "../lock/parse-requirement.ts";
-import { vouchForImage } from "../lock/vouch-for-image.ts";
-import { isDigest } from "../oci/digest.ts";
-import { formatImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
-import type { FullRegistryClient } from "../oci/registry/create-client.ts";
+import type { SignedBy } from "../lock/index-trust.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
-import { checkImage, type DescribedImage, type ImageCheck } from "../resolve/check-image.ts";
-import { describeCode, describeRequirement } from "../resolve/describe-measured.ts";
-import { viewHost } from "../resolve/host-view.ts";
-import { checkPlatform } from "../resolve/rules/platform.ts";
-import type { Misfit } from "../resolve/verdict.ts";
-import { asksTrust, signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
+import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
+import { describeCode, describeSlower } from "../resolve/describe-measured.ts";
+import { type HostView, viewHost } from "../resolve/host-view.ts";
+import { nearestFirst, noMatch } from "../resolve/nearest.ts";
+import { orderBy, sortCandidates } from "../resolve/rank.ts";
+import { rankImages } from "../resolve/resolve-image.ts";
+import type { SignatureDemands } from "../trust/trust-demands.ts";
+import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
 export interface CheckOptions
@@ -36,9 +31,9 @@ export interface CheckOptions
     RegistryAccess,
     SignatureDemands,
     Watching<OpenEvent> {
-  /** A reference, or the id of an image in the container engine. */
-  readonly image: string;
-  /** Its entry counts before the image's label. Default: `images/imgmatch.lock.json`, if it exists. */
+  /** As `inspect` takes them: references, images of the engine, wheels, libraries, folders, archives, layouts. */
+  readonly subjects: readonly string[];
+  /** Its entry counts before an image's label. Default: `images/imgmatch.lock.json`, if it exists. */
   readonly lock?: string;
   /** Many hosts in place of one: files, folders, or `-` for standard input. */
   readonly hosts?: readonly string[];
@@ -54,16 +49,24 @@ export type ManyCheckOptions = CheckOptions & ({ readonly hosts: Some } | { read
 /** `runs` is no part of the JSON. */
 export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "unknown" | "requires"> {
   readonly schemaVersion: 1;
-  /** The reference, with `latest` in place of a missing tag. */
-  readonly image: string;
-  readonly source: FoundImage["source"];
+  /** The name as the caller wrote it, with `latest` in place of a missing tag. */
+  readonly subject: string;
+  readonly source: KnownSubject["source"];
   readonly digest: string | null;
   readonly platform: string;
+  /** The image that this host takes, only of an index that imgmatch wrote. */
+  readonly cell?: string;
   /** The source of its needs. */
-  readonly judgedBy: "lock" | "label" | "files" | "environment";
-  readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];
+  readonly judgedBy: KnownSubject["judgedBy"];
+  /** In few words why it does not run, why that is not proved, or why it runs slower than it could; null if it runs as well as it can. */
+  readonly why: string | null;
+  /** The file that decides `why`; null if it is unknown. */
+  readonly file: string | null;
+  /** Needs of which nobody knows whether the host's system meets them: `CPython 3.11`, `glibc >= 2.28`. Empty unless `fits` is true. */
+  readonly conditions: readonly string[];
+  readonly reasons: readonly CheckReason[];
   readonly measured?: string;
-  /** Unopened files and unknown facts: the image may need more than `requires` says. */
+  /** Unopened files and unknown facts: it may need more than `requires` says. */
   readonly notes: readonly string[];
   /** The host's problems. */
   readonly problems: readonly HostProblem[];
@@ -73,6 +76,12 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "
   readonly runs: readonly string[];
 }
 
+export interface CheckReason {
+  readonly code: string;
+  readonly message: string;
+  readonly fix: string;
+}
+
 /** The answer for one of many hosts. */
 export interface HostCheck extends CheckAnswer {
   /** The host's name. */
@@ -80,36 +89,53 @@ export interface HostCheck extends CheckAnswer {
 }
 
 /**
- * Judges one image for one host, or for each of many. An image without a lock's entry and without a label is opened, in its registry or engine.
- * `fits` is null if nothing forbids the image and nothing proves that it runs.
+ * Judges a subject for one host, or for each of many. An image without a lock's entry and without a label is opened, in its registry or engine.
+ * `fits` is null if nothing forbids the subject and nothing proves that it runs. Of several subjects the best comes first, by the order of `resolve`.
  *
- * Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `REFERENCE_INVALID`, `FACTS_…`, `LOCK_…`, `REGISTRY_…`, `SIGNATURE_…`.
+ * Throws `FILE_NOT_FOUND`, `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `REFERENCE_INVALID`, `FACTS_…`, `LOCK_…`, `INDEX_…`, `REGISTRY_…`, `SIGNATURE_…`.
  *
  * @example
- * const { fits, reasons } = await check({ image: "nvidia/cuda:12.8.1-base-ubuntu22.04" });
+ * const { fits, why } = await check({ subjects: ["dist/app.whl"], hostType: "g4dn.xlarge", driver: "580.95.05" });
  */
 export async function check(options: ManyCheckOptions, given?: Partial<World>): Promise<readonly HostCheck[]>;
-export async function check(options: CheckOptions, given?: Partial<World>): Promise<CheckAnswer>;
+export async function check(
+  options: CheckOptions & { readonly subjects: readonly [string] },
+  given?: Partial<World>,
+): Promise<CheckAnswer>;
+export async function check(
+  options: CheckOptions & { readonly subjects: readonly [string, string, ...string[]] },
+  given?: Partial<World>,
+): Promise<readonly CheckAnswer[]>;
 export async function check(
   options: CheckOptions,
   given?: Partial<World>,
-): Promise<CheckAnswer | readonly HostCheck[]> {
+): Promise<CheckAnswer | readonly CheckAnswer[]> {
   const world = worldOf(options, given);
+  const { subjects, lock, onEvent } = options;
+  const isOther = isAboutMany(options) || otherHost(options) !== null;
   const registry = await registryFor(options, world);
-  const images = new Map<string, Promise<KnownImage>>();
-  const answer = async (host: HostFacts) => {
+  const first = isOther ? "registry" : "engine";
+  const request: SubjectRequest = { registry, lock, demands: options, first, onEvent, world };
+  const known = new Map<string, Promise<KnownSubject | KnownFleet>>();
+  const own = isOther ? null : ownLibc();
+  const judge = async (subject: string, host: HostFacts) => {
     const { platform } = viewHost(host);
-    return answerFor(
-      host,
-      await remember(images, platform, () => knownImage(platform, registry, options, world)),
-    );
+    const key = JSON.stringify([subject, platform]);
+    const found = await remember(known, key, () => knownSubject(subject, platform, request));
+    return "source" in found ? answerFor(host, found, own) : ofFleet(host, found);
   };
+  const [subject = "", ...more] = subjects;
   if (!isAboutMany(options)) {
     const host = await probe({ ...options, askDriver: true }, world);
     note(world, problemLines(host));
-    return answer(host);
+    if (more.length === 0) return (await judge(subject, host)).answer;
+    const judged: Judged[] = [];
+    for (const each of subjects) judged.push(await judge(each, host));
+    return bestFirst(judged);
   }
   refuseSingle(options);
+  if (more.length > 0)
+    throw usageError("many hosts are asked about one subject", "name one subject, or one host");
   if ((options.catalog ?? []).length > 0 && options.driver === undefined)
     throw usageError(
       "no machine type comes with a driver",
@@ -117,8 +143,8 @@ export async function check(
     );
   const answers: HostCheck[] = [];
   for (const { name, facts } of await readNamedHosts(options, world)) {
-    const checked = await answer(facts);
-    answers.push(withUnprinted({ host: name, ...checked }, { runs: checked.runs }));
+    const { answer } = await judge(subject, facts);
+    answers.push(withUnprinted({ host: name, ...answer }, { runs: answer.runs }));
   }
   return answers;
 }
@@ -128,131 +154,86 @@ export function isAboutMany(options: CheckOptions): options is ManyCheckOptions 
   return (options.hosts ?? []).length + (options.catalog ?? []).length > 0;
 }
 
-/** The image for one platform, with its needs. */
-interface KnownImage extends Pick<CheckAnswer, "judgedBy" | "notes"> {
-  readonly image: FoundImage;
-  readonly described: DescribedImage;
-  readonly signed: SignedBy | null;
+/** The answer for one host, with what its place among others depends on. */
+interface Judged {
+  readonly answer: CheckAnswer;
+  readonly verdict: ImageCheck;
 }
 
-function answerFor(host: HostFacts, { image, described, signed, judgedBy, notes }: KnownImage): CheckAnswer {
+function answerFor(host: HostFacts, known: KnownSubject, own: Libc | null): Judged {
+  const { subject, source, digest, judgedBy, described, signed, inspection, system } = known;
+  const view = viewHost(host);
   const verdict = checkImage(described, host);
+  const { platform } = described;
+  const ofSystem = judgeSystem(system, view.platform, own);
+  const lacking = verdict.fit && inspection ? lackingOf(inspection, verdict, platform, view) : noLacking;
+  const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown];
+  const reasons = [
+    ...verdict.reasons.map(({ code, message, short = message, fix }) => {
+      const file = inspection && decidingFile(code, inspection, view.features);
+      return { code, message, short, fix, file };
+    }),
+    ...ofSystem.reasons.map((reason) => ({ short: reason.message, ...reason })),
+  ];
+  const [first] = reasons;
+  const fits = first !== undefined ? false : unknown.length > 0 ? null : verdict.fits;
   const answer = {
     schemaVersion: 1,
-    image: image.reference,
-    source: image.source,
-    digest: image.digest,
-    platform: image.platform,
-    judgedBy,
-    fits: verdict.fits,
-    tier: verdict.tier,
-    by: verdict.by,
-    reasons: verdict.reasons.map(({ code, message, fix }) => ({ code, message, fix })),
-    unknown: verdict.unknown,
+    ...{ subject, source, digest, platform, judgedBy, fits },
+    why: fits === true ? describeSlower(verdict.code, host) : (first?.short ?? unknown[0] ?? null),
+    file: first?.file ?? null,
+    ...(fits === true
+      ? { tier: verdict.tier, by: verdict.by, conditions: ofSystem.conditions, unknown: [] }
+      : { tier: null, by: [], conditions: [], unknown }),
+    reasons: reasons.map(({ code, message, fix }) => ({ code, message, fix })),
     requires: verdict.requires,
     ...(verdict.measured !== null && { measured: verdict.measured }),
-    notes,
+    notes: [...known.notes, ...lacking.notes],
     problems: host.problems,
     ...(signed && { signed }),
   } as const;
-  return withUnprinted(answer, { runs: describeCode(verdict.code, host) });
+  return { answer: withUnprinted(answer, { runs: fits ? describeCode(verdict.code, host) : [] }), verdict };
 }
 
-async function knownImage(
-  platform: string,
-  registry: FullRegistryClient,
-  options: CheckOptions,
-  world: World,
-): Promise<KnownImage> {
-  const image = await findImage(options.image, {
-    env: world.env,
-    registry,
-    platform,
-    // This machine would run its engine's image. Another machine would pull it.
-    first: isAboutMany(options) || otherHost(options) !== null ? "registry" : "engine",
-  });
-  const signed = await vouch(image, registry, options, world);
-  const requires = image.labels[requiresLabel] ?? null;
-  const described = { platform: image.platform, requires, env: image.env };
-  const known = { image, signed, notes: [] };
-  const entry = await lockedImage(image, options.lock);
-  if (entry !== undefined) return { ...known, judgedBy: "lock", described: { ...described, entry } };
-  if (requires !== null && parseRequirement(requires).ok) return { ...known, judgedBy: "label", described };
-  // The files of another platform's image decide nothing.
-  if (checkPlatform(image.platform, { platform }) !== null)
-    return { ...known, judgedBy: "environment", described };
-  return { ...known, ...byFiles(described, await openFound(image, registry, options, world)) };
+const noLacking = { unknown: [], notes: [] };
+
+/** A program may do without a library of the GPU's vendor. Nobody knows whether it does without another one. */
+function lackingOf(inspection: ImageInspection, { requires }: ImageCheck, platform: string, view: HostView) {
+  const found = requires === null ? [] : lackingLibraries(inspection, requires, platform, view);
+  const told = (library: LackingLibrary) =>
+    `${library.path} has ${library.misfit.short ?? `no code that runs: ${library.misfit.message}`}`;
+  return {
+    unknown: found
+      .filter(({ isOfVendor }) => !isOfVendor)
+      .map((library) => `whether it runs without one of its libraries: ${told(library)}`),
+    notes: found.filter(({ isOfVendor }) => isOfVendor).map(told),
+  };
 }
 
-function openFound(
-  { source, reference, digest, platform }: FoundImage,
-  registry: FullRegistryClient,
-  { onEvent }: CheckOptions,
-  world: World,
-): Promise<OpenedImage> {
-  // The tag may move meanwhile, the digest does not.
-  const name =
-    source === "registry" && isDigest(digest)
-      ? formatImageReference(withDigest(parseImageReference(reference), digest))
-      : reference;
-  const options = openOptions({ platform, onEvent }, world);
-  return openSubject(name, world.cwd, { ...options, env: world.env, registry, from: source });
+/** The image that `resolve` picks for the host, or the nearest one. Throws `NO_MATCH` for an index without images. */
+function ofFleet(host: HostFacts, { subject, lock, signed }: KnownFleet): Judged {
+  const ranking = rankImages(lock, host);
+  const [nearest] = [...ranking.ranked, ...nearestFirst(lock, ranking.rejected, ranking.view, {})];
+  if (nearest === undefined) throw noMatch(lock, ranking, {});
+  const { cell } = nearest;
+  const { platform, digest } = nearest.image;
+  const described = { platform, requires: null, env: [], entry: nearest.image };
+  const from = { source: "registry", judgedBy: "index", inspection: null, system: null, notes: [] } as const;
+  const { answer, verdict } = answerFor(host, { subject, digest, described, signed, ...from }, null);
+  return { answer: withUnprinted({ ...answer, cell }, { runs: answer.runs }), verdict };
 }
 
-function byFiles(
-  described: DescribedImage,
-  opened: OpenedImage,
-): Pick<KnownImage, "judgedBy" | "described" | "notes"> {
-  const image = { ...opened, platform: described.platform };
-  try {
-    const { undecided, compiledFor, notes, ...entry } = adoptedImage(image, {});
-    return { judgedBy: "files", described: { ...described, entry, compiledFor, undecided }, notes };
-  } catch (error) {
-    if (!(error instanceof ImgmatchError)) throw error;
-    const undecided = error.problems.map(({ message }) => message);
-    if (error.problems.some(({ code }) => code !== "ADOPT_UNDECIDED"))
-      return { judgedBy: "environment", described: { ...described, undecided }, notes: [] };
-    const { requires, gpus, compiledFor } = needsBesideGpu(image);
-    const entry = { requires, adopted: { cpu: "estimated" } } as const;
-    return {
-      judgedBy: "files",
-      described: { ...described, entry, compiledFor, undecided, undecidedGpus: gpus },
-      notes: [...gpus.map((vendor) => `an ${vendorNames[vendor]} GPU`), ...describeRequirement(requires)].map(
-        (need) => `needs ${need}`,
-      ),
-    };
-  }
-}
-
-/** An image in the engine needs a signature only if a flag demands one: it is here already. */
-async function vouch(
-  { source, reference, digest }: FoundImage,
-  registry: IndexReader,
-  options: CheckOptions,
-  world: World,
-): Promise<SignedBy | null> {
-  if (source === "engine" && !asksTrust(options)) return null;
-  const trust = await signatureTrustFor(options, world);
-  if (trust === null) return null;
-  if (!isDigest(digest))
-    throw new ImgmatchError({
-      code: "SIGNATURE_MISSING",
-      message: `${reference} was never pushed from or pulled to this engine: it has no digest, so no signature either`,
-      fix: "push it and have it signed",
-    });
-  return vouchForImage(parseImageReference(reference), digest, { registry, trust });
-}
-
-/** Finds the lock's entry by digest only: a tag may have moved. */
-async function lockedImage(
-  { digest, reference, source }: FoundImage,
-  file: string | undefined,
-): Promise<LockedImage | undefined> {
-  const lock = await (file === undefined ? readLockIfPresent(lockPath) : readLock(file));
-  // An id of the engine is no reference.
-  const namedDigest = source === "registry" ? parseImageReference(reference).digest : null;
-  const found = Object.values(lock?.images ?? {}).filter(
-    (image) => image.digest !== null && (image.digest === digest || image.digest === namedDigest),
+/** Those that run, in the order of `resolve`; then those that may; then the others. Equals keep their order. */
+function bestFirst(judged: readonly Judged[]): readonly CheckAnswer[] {
+  const fitting = judged.flatMap(({ answer, verdict: { fit, requires } }) =>
+    answer.fits && fit && requires
+      ? [{ answer, cell: answer.subject, fit, image: { axes: {}, tag: "", requires: fit.as ?? requires } }]
+      : [],
   );
-  return found.length === 1 ? found[0] : undefined;
+  const all = judged.map(({ answer }) => answer);
+  return [
+    ...sortCandidates(orderBy(), fitting).map(({ answer }) => answer),
+    ...all.filter(({ fits }) => fits === null),
+    ...all.filter(({ fits }) => fits === false),
+  ];
 }

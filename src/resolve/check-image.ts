@@ -20,7 +20,7 @@ import { checkPlatform } from "./rules/platform.ts";
 import type { ImageToFit } from "./rules/rule.ts";
 import { checkFactsKnown } from "./rules/unknown-facts.ts";
 import { listSome } from "./misfit.ts";
-import type { CodeFit, Misfit, Tier } from "./verdict.ts";
+import type { CodeFit, Fit, Misfit, Tier } from "./verdict.ts";
 
 /** Facts of an image's configuration. */
 export interface DescribedImage {
@@ -65,6 +65,8 @@ export interface ImageCheck {
   readonly code: readonly CodeFit[];
   /** See `Match.by`. Empty for an image with a single variant of each kind, and for an image that does not fit. */
   readonly by: readonly string[];
+  /** null unless it fits. */
+  readonly fit: Fit | null;
 }
 
 /**
@@ -84,8 +86,10 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
     const requires = undecidedGpus.length > 0 ? null : found.requires;
     const answer = { ...found, requires, unknown };
     if (lacking !== null)
-      return { ...answer, fits: false, reasons: [...found.reasons, lacking], tier: null, by: [] };
-    return found.fits && unknown.length > 0 ? { ...answer, fits: null, tier: null, by: [] } : answer;
+      return { ...answer, fits: false, reasons: [...found.reasons, lacking], tier: null, by: [], fit: null };
+    return found.fits && unknown.length > 0
+      ? { ...answer, fits: null, tier: null, by: [], fit: null }
+      : answer;
   }
   if (image.requires === null) return withoutLabel(image, view, undecided);
   const parsed = parseRequirement(image.requires);
@@ -143,7 +147,7 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
       ...rest,
       requires: image.requires,
       unknown,
-      ...(rest.fits === true ? { fits: null, tier: null, by: [] } : {}),
+      ...(rest.fits === true ? { fits: null, tier: null, by: [], fit: null } : {}),
     };
   }
   const requires = neededRequirement(image);
@@ -159,9 +163,11 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
       tier: null,
       code: [],
       by: [],
+      fit: null,
     };
   const { tier, code, as } = verdict;
-  return { ...known, fits: true, reasons: [], tier, code, by: as === undefined ? [] : chosenNames(as) };
+  const by = as === undefined ? [] : chosenNames(as);
+  return { ...known, fits: true, reasons: [], tier, code, by, fit: verdict };
 }
 
 function withoutLabel(image: DescribedImage, view: HostView, first: readonly string[]): ImageCheck {
@@ -186,5 +192,6 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
     tier: null,
     code: [],
     by: [],
+    fit: null,
   };
 }

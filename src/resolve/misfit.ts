@@ -23,12 +23,13 @@ export function misfit(
 
 /** The same misfit with other cures. `work` is called when they are read for the first time. */
 export function withCures(
-  { ok, code, message, by }: Omit<Misfit, "fix" | "cures">,
+  { ok, code, message, short, by }: Omit<Misfit, "fix" | "cures">,
   work: () => readonly Cure[],
 ): Misfit {
   const cures = once(work);
   return {
     ...{ ok, code, message },
+    ...(short === undefined ? {} : { short }),
     ...(by === undefined ? {} : { by }),
     get fix() {
       return fixOf(cures());

@@ -113,6 +113,8 @@ export interface Misfit {
   readonly code: ReasonCode;
   /** Both numbers that clash. */
   readonly message: string;
+  /** The same in few words, where the message is long. */
+  readonly short?: string;
   /** The smallest change that takes this reason away. An image may have others: `why-not` lists them all. */
   readonly fix: string;
   /** The alternatives of `fix`, as data. */

@@ -182,7 +182,7 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
     // Nothing here is compiled, so the march makes no difference: that is all that it finds.
     const audited = await project.run("audit", "--remote");
     expect(audited.stdout.match(/\b[A-Z]+_[A-Z_]+/g)).toEqual(Array(3).fill("AUDIT_AXIS_UNUSED"));
-    expect(await run("check", answer.trim())).toContain("fits");
+    expect(await run("check", answer.trim())).toMatch(/^runs here/);
     await run("pull", "--from", `${project.repository}:1.0.0`);
     const held = ["image", "inspect", "--format", "{{json .RepoDigests}}", `${project.repository}:1.0.0`];
     expect(execFileSync("docker", held, { env, encoding: "utf8" })).toContain(named);

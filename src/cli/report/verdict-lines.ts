@@ -11,7 +11,7 @@ export function verdictLine(style: Style, fits: boolean | null, what: string): s
 
 /** Each reason with its fix below it. */
 export function reasonLines(
-  reasons: readonly Pick<Misfit, "code" | "message" | "fix">[],
+  reasons: readonly (Pick<Misfit, "message" | "fix"> & { readonly code: string })[],
   style: Style,
 ): readonly string[] {
   return reasons.flatMap(({ code, message, fix }) => [

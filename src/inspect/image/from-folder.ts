@@ -1,17 +1,20 @@
 /** Opens a root file system in a folder, or one file. No link is followed, no device is read. */
 
-import { fstatSync, open } from "node:fs";
+import { fstatSync, open, statSync } from "node:fs";
 import { opendir, readlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
+import type { FileInspector } from "../workers/file-inspector.ts";
 import { sharedInspector } from "../workers/thread-inspector.ts";
 import { chunksOf } from "./chunks.ts";
 import { type ArchiveBudget, archiveBudget } from "./archive-budget.ts";
 import { inspectContent, inspectProgram } from "./inspect-content.ts";
-import { layerChanges } from "./layer.ts";
+import { type LayerInspection, layerChanges } from "./layer.ts";
 import type { OpenedImage, OpenOptions } from "./open-layers.ts";
 import { collect } from "./opened-file.ts";
 import { closeSpooled, maxSpool, type SpooledFile, sourceOf } from "./spool.ts";
@@ -33,12 +36,50 @@ async function openFiles(
   folder: string,
   paths: AsyncIterable<string | FoundLink> | Iterable<string>,
   named: Pick<OpenedImage, "source" | "name">,
-  { onProgress = () => {}, inspector = sharedInspector() }: OpenOptions,
+  { cache, onProgress = () => {}, inspector = sharedInspector() }: OpenOptions,
 ): Promise<OpenedImage> {
+  const began = Date.now();
+  const found: (string | FoundLink)[] = [];
+  for await (const path of paths) found.push(path);
+  const key = keyOf(folder, found, began);
+  const known = key && (await cache.find(key));
+  const { layer, isWhole } = known
+    ? { layer: known, isWhole: false }
+    : await openEach(folder, found, onProgress, inspector);
+  if (key !== null && isWhole) await cache.keep(key, layer);
+  return { ...named, digest: null, platform: null, layers: [{ ...layer, digest: null }], diffIds: null };
+}
+
+/** A file that was changed so shortly before may change again without another time. */
+const shortestAgeMs = 2_000;
+
+/** Stands in the cache for the content of these files, by what git compares; null if later content could not be told from it. */
+function keyOf(folder: string, paths: readonly (string | FoundLink)[], began: number): Digest | null {
+  const lines: unknown[] = [];
+  for (const path of paths) {
+    if (typeof path !== "string") {
+      lines.push(path);
+      continue;
+    }
+    const status = statSync(join(folder, path), { bigint: true, throwIfNoEntry: false });
+    if (status === undefined || began - Number(status.ctimeMs) < shortestAgeMs) return null;
+    const { dev, ino, size, mtimeNs, ctimeNs } = status;
+    lines.push([path, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]);
+  }
+  return digestOf(JSON.stringify(lines));
+}
+
+async function openEach(
+  folder: string,
+  paths: readonly (string | FoundLink)[],
+  onProgress: NonNullable<OpenOptions["onProgress"]>,
+  inspector: FileInspector,
+): Promise<{ readonly layer: LayerInspection; readonly isWhole: boolean }> {
   const changes = layerChanges();
   const budget = archiveBudget();
   let size = 0;
-  for await (const path of paths) {
+  let isWhole = true;
+  for (const path of paths) {
     if (typeof path !== "string") {
       changes.add({ kind: "symlink", ...path });
       continue;
@@ -46,6 +87,7 @@ async function openFiles(
     const collected = collect(path, inspector);
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
       // A file that this user may not read is reported. A file that is gone by now is not.
+      isWhole = false;
       if (!isErrno(error, "ENOENT")) collected.sink.unopened("", errnoMessage(error));
       return null;
     });
@@ -56,13 +98,7 @@ async function openFiles(
     onProgress({ layer: 0, layers: 1, bytes: size });
     changes.addFile(path, collected.opened());
   }
-  return {
-    ...named,
-    digest: null,
-    platform: null,
-    layers: [{ changes: await changes.result(), size, digest: null }],
-    diffIds: null,
-  };
+  return { layer: { changes: await changes.result(), size }, isWhole };
 }
 
 type OpenFile = Extract<SpooledFile, { kind: "open" }>;

@@ -2,7 +2,7 @@
 
 import { attempt } from "../../io/attempt.ts";
 import { canonical } from "../../io/canonical-json.ts";
-import { fieldsOf, isRecord } from "../../io/json.ts";
+import { fieldsOf, isRecord, textsOf } from "../../io/json.ts";
 import { type Digest, isDigest, isSize } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { entryFor, platformName } from "../../oci/platform-entries.ts";
@@ -56,9 +56,10 @@ export function manifestParts(json: unknown, name: string) {
 /** The parts of an image's configuration that an inspection needs. */
 export function configParts(
   config: unknown,
-): Pick<OpenedImage, "platform" | "diffIds" | "settings" | "start"> {
+): Pick<OpenedImage, "platform" | "diffIds" | "settings" | "labels" | "start"> {
   return {
     platform: platformName(config),
+    labels: textsOf(fieldsOf(fieldsOf(config).config).Labels),
     diffIds: diffIdsOf(config),
     settings: settingsOf(config),
     start: startOf(config),

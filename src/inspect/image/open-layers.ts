@@ -60,6 +60,8 @@ export interface OpenedImage {
   readonly diffIds: readonly Digest[] | null;
   /** Digest of its configuration without layers and labels: environment, user, command. Absent or null if it is unknown. */
   readonly settings?: Digest | null;
+  /** Of its configuration. Absent without one. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** How its containers start, by its configuration. Absent without one. */
   readonly start?: ImageStart;
 }

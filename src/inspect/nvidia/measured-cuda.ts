@@ -27,6 +27,14 @@ export function holdersOf(files: readonly InspectedFile[]) {
   });
 }
 
+/** The compressed code of this file needs a newer driver than the toolkit's major does. */
+export function raisesDriver(
+  { path }: Pick<InspectedFile, "path">,
+  { cuda }: { readonly cuda: { readonly raisedBy: string | null } | null },
+): boolean {
+  return cuda?.raisedBy === path;
+}
+
 /** The beginning of a reason that a stated toolkit does not settle. */
 export const undecidedPath = "whether the forward-compatibility package is loaded";
 

@@ -128,14 +128,9 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
 
 /**
  * The platforms of an index, `os/architecture` with the variant if there is one, in its order. Empty for an image without an index: its
- * configuration names the platform. null if the registry has no such reference.
+ * configuration names the platform.
  */
-export async function readPlatforms(
-  client: Pick<RegistryClient, "readManifest">,
-  reference: ImageReference,
-): Promise<readonly string[] | null> {
-  const manifest = await client.readManifest(reference);
-  if (manifest === null) return null;
+export function platformsOf(manifest: Manifest): readonly string[] {
   if (!isIndexType(manifest.mediaType)) return [];
   return platformEntries(parseJson(manifest.bytes)).flatMap(({ platform }) =>
     platform === null || platform.startsWith("unknown/") ? [] : [platform],

@@ -137,7 +137,7 @@ describe("imgmatch check", () => {
     const host = await serve({ architecture: "amd64", labels: gpuLabel });
     const { out, exit } = await check(`${host}/team/app:1.0`, "--host", join(folder, "gpu.json"));
     expect(out).toBe(
-      `fits: ${host}/team/app:1.0\n  tier minor, GPU 0 runs sm_80\n  judged by its label, read from the registry\n`,
+      `runs on the host of ${join(folder, "gpu.json")}\n  ${host}/team/app:1.0\n  tier minor, GPU 0 runs sm_80\n  judged by its label, read from the registry\n`,
     );
     expect(exit).toBe(0);
   });
@@ -167,7 +167,7 @@ describe("imgmatch check", () => {
     const lock = join(lockOfIt({}), "lock.json");
     const fits = await check(...args, "--lock", lock);
     expect(fits.out).toMatch(
-      /^fits: .*\n {2}tier native\n {2}judged by the lock: declared sapphirerapids, its/,
+      /^runs on .*\n .*\n {2}tier native\n {2}judged by the lock: declared sapphirerapids, its/,
     );
     expect(fits.exit).toBe(0);
     const json = JSON.parse((await check(...args, "--lock", lock, "--json")).out);
@@ -181,12 +181,12 @@ describe("imgmatch check", () => {
     const host = await serve({ architecture: "amd64", labels: gpuLabel });
     const facts = join(folder, "cpu.json");
     const { out, exit } = await check(`${host}/team/app:1.0`, "--host", facts);
-    expect(out).toMatch(/^does not fit: .*\n {2}NO_GPU: .*\n {4}fix: /);
+    expect(out).toMatch(/^does not: .*\n .*\n {2}NO_GPU: .*\n {4}fix: /);
     expect(exit).toBe(3);
     const json = await check(`${host}/team/app:1.0`, "--host", facts, "--json");
     expect(JSON.parse(json.out)).toMatchObject({
       schemaVersion: 1,
-      image: `${host}/team/app:1.0`,
+      subject: `${host}/team/app:1.0`,
       source: "registry",
       platform: "linux/amd64",
       fits: false,
@@ -214,7 +214,8 @@ describe("imgmatch check", () => {
     const { out, exit } = await check(image, "--host", join(folder, "gpu.json"));
     expect(out).toBe(
       [
-        `fits: ${image}`,
+        `runs on the host of ${join(folder, "gpu.json")}`,
+        `  ${image}`,
         "  tier native, GPU 0 runs sm_80",
         "  needs NVIDIA driver >= 525.60.13 (CUDA 12.0) and sm_80, compute_80",
         "  needs CPU nothing beyond the baseline",
@@ -238,12 +239,12 @@ describe("imgmatch check", () => {
     const image = `${host}/team/app:1.0`;
     const hosts = ["cpu.json", "gpu.json"].flatMap((name) => ["--hosts", join(folder, name)]);
     const { out, exit } = await check(image, ...hosts, "--catalog", "aws", "--driver", "535.183.01");
-    expect(out).toMatch(/^cpu +does not fit +NO_GPU: /);
-    expect(out).toMatch(/\ngpu +fits +tier native, GPU 0 runs sm_80\n/);
+    expect(out).toMatch(/^cpu +does not +NO_GPU: /);
+    expect(out).toMatch(/\ngpu +runs +tier native, GPU 0 runs sm_80\n/);
     expect(out).toMatch(
-      /\ng4dn\.xlarge +does not fit +NO_GPU_CODE: has sm_80, compute_80, none of which runs on /,
+      /\ng4dn\.xlarge +does not +NO_GPU_CODE: has sm_80, compute_80, none of which runs on /,
     );
-    expect(out).toMatch(/\ng6\.xlarge +fits +tier native, GPU 0 runs sm_80\n/);
+    expect(out).toMatch(/\ng6\.xlarge +runs, slower +tier native, GPU 0 runs sm_80\n/);
     expect(exit).toBe(3);
     const json = await check(image, ...hosts, "--json");
     const answers = json.out
@@ -274,7 +275,7 @@ describe("imgmatch check", () => {
     });
     const image = `${host}/team/app:1.0`;
     const { out } = await check(image, "--host", join(folder, "gpu.json"));
-    expect(out.split("\n").slice(1, 6)).toEqual([
+    expect(out.split("\n").slice(2, 7)).toEqual([
       "  by cuda_v12, tier native, GPU 0 runs sm_80",
       "  needs cuda_v13: NVIDIA driver >= 580.65.06 (CUDA 13.0) and sm_80, compute_80; or cuda_v12: NVIDIA driver >= 525.60.13 (CUDA 12.0) and sm_80, compute_80",
       "  needs CPU nothing beyond the baseline",
@@ -342,7 +343,7 @@ describe("imgmatch check", () => {
     });
     const env = { DOCKER_HOST: `tcp://${host}` };
     const local = await run(env, name);
-    expect(local.out).toContain(`fits: ${name}`);
+    expect(local.out).toMatch(/^runs here\n {2}registry\.invalid\/team\/app:1\.0\n/);
     expect(local.out).toContain("read from the engine");
     expect(local.exit).toBe(0);
     expect(await run(env, id)).toMatchObject({ exit: 0 });

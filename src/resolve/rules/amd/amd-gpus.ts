@@ -172,11 +172,9 @@ function noCode(
           },
         ]
       : [];
-  return misfit("NO_GPU_CODE", `has ${has}, none of which runs on ${label}, ${target}${reason}`, [
-    ...pin,
-    addTargets(lacking),
-    ...hideGpus(lacking, gpus),
-  ]);
+  const cures = [...pin, addTargets(lacking), ...hideGpus(lacking, gpus)];
+  const why = `has ${has}, none of which runs on ${label}, ${target}${reason}`;
+  return { ...misfit("NO_GPU_CODE", why, cures), short: `no code for ${target}` };
 }
 
 const states = {

@@ -99,7 +99,8 @@ function noCode(
   const why = isDroppedBy(toolkit, compute)
     ? `is of CUDA ${toolkit}, which has dropped ${label}, compute capability ${number}`
     : `has ${has}, none of which runs on ${label}, compute capability ${number}`;
-  return misfit("NO_GPU_CODE", why, [addCodes(toolkit, lacking), ...hideGpus(lacking, gpus)]);
+  const cures = [addCodes(toolkit, lacking), ...hideGpus(lacking, gpus)];
+  return { ...misfit("NO_GPU_CODE", why, cures), short: `no code for compute capability ${number}` };
 }
 
 /** Names every GPU without code: code for one of them would not be enough. */

@@ -1,0 +1,228 @@
+/** Finds the subject of a check, and the best source of its needs: a lock, a fleet's index, its label, its files. */
+
+import { ImgmatchError } from "../errors.ts";
+import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
+import { adoptedImage, needsBesideGpu } from "../inspect/adopt/adopted-image.ts";
+import { type FoundImage, findImage } from "../inspect/find-image.ts";
+import type { ImageSourceKind, OpenedImage } from "../inspect/image/open-layers.ts";
+import { type ImageInspection, inspectionOf } from "../inspect/inspection.ts";
+import { type OpenEvent, openOptions, openSubject, pathOfSubject } from "../inspect/open-subject.ts";
+import { type SystemNeeds, systemNeedsOf } from "../inspect/system-needs.ts";
+import { note, type Watching, type World } from "../io/world.ts";
+import { fetchFleet } from "../lock/fetch-lock.ts";
+import type { SignedBy } from "../lock/index-trust.ts";
+import { type Lock, lockPath } from "../lock/lock.ts";
+import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { parseRequirement } from "../lock/parse-requirement.ts";
+import { vendorNames } from "../lock/requirement.ts";
+import { vouchForImage } from "../lock/vouch-for-image.ts";
+import { isDigest } from "../oci/digest.ts";
+import { formatImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
+import type { DescribedImage } from "../resolve/check-image.ts";
+import { describeRequirement } from "../resolve/describe-measured.ts";
+import { checkPlatform } from "../resolve/rules/platform.ts";
+import { asksTrust, type SignatureDemands, signatureTrustFor } from "../trust/trust-demands.ts";
+
+/** A subject for one platform, with its needs. */
+export interface KnownSubject {
+  /** The name as the caller wrote it, with `latest` in place of a missing tag. */
+  readonly subject: string;
+  readonly source: ImageSourceKind;
+  readonly digest: string | null;
+  readonly judgedBy: "lock" | "index" | "label" | "files" | "environment";
+  readonly notes: readonly string[];
+  readonly described: DescribedImage;
+  readonly signed: SignedBy | null;
+  /** null if no file was opened. */
+  readonly inspection: ImageInspection | null;
+  /** null for an image, which brings its own. */
+  readonly system: SystemNeeds | null;
+}
+
+/** An index that imgmatch wrote: each host takes one of its images. */
+export interface KnownFleet {
+  readonly subject: string;
+  readonly lock: Lock;
+  readonly signed: SignedBy | null;
+}
+
+export interface SubjectRequest {
+  readonly registry: FullRegistryClient;
+  /** Its entry counts before the image's label. Default: `images/imgmatch.lock.json`, if it exists. */
+  readonly lock: string | undefined;
+  readonly demands: SignatureDemands;
+  /** This machine would run the image of its engine, another machine would pull the image. */
+  readonly first: "engine" | "registry";
+  readonly onEvent: Watching<OpenEvent>["onEvent"];
+  readonly world: World;
+}
+
+export async function knownSubject(
+  subject: string,
+  platform: string,
+  request: SubjectRequest,
+): Promise<KnownSubject | KnownFleet> {
+  const { registry, lock, demands, first, world } = request;
+  if (pathOfSubject(subject, world.cwd) !== null)
+    return ofOpened(await open(subject, platform, request), subject, platform, lock);
+  const image = await findImage(subject, { env: world.env, registry, platform, first });
+  if (image.source === "index") {
+    const trust = await signatureTrustFor(demands, world);
+    const tell = (line: string) => note(world, [line]);
+    const asked = { connect: async () => registry, cache: null, trust, now: () => new Date(), tell };
+    const fleet = await fetchFleet(image.reference, asked);
+    return { subject: formatImageReference(image.reference), lock: fleet.lock, signed: fleet.signed };
+  }
+  const { source, digest, labels, env } = image;
+  const known = { subject: image.reference, source, digest, signed: await vouch(image, request) };
+  const described = { platform: image.platform, requires: labels[requiresLabel] ?? null, env };
+  const named = source === "registry" ? parseImageReference(image.reference).digest : null;
+  const said = await saidOf(described, [digest, named], lock);
+  if (said !== null) return { ...known, ...said, ...unopened };
+  // The files of another platform's image decide nothing.
+  if (checkPlatform(image.platform, { platform }) !== null)
+    return { ...known, judgedBy: "environment", described, ...unopened, notes: [] };
+  // The tag may move meanwhile, the digest does not.
+  const name =
+    source === "registry" && isDigest(digest)
+      ? formatImageReference(withDigest(parseImageReference(image.reference), digest))
+      : image.reference;
+  return { ...known, ...byFiles(described, await open(name, image.platform, request, source)), system: null };
+}
+
+const unopened = { inspection: null, system: null } as const;
+
+function open(
+  name: string,
+  platform: string,
+  { registry, onEvent, world }: SubjectRequest,
+  from?: FoundImage["source"],
+): Promise<OpenedImage> {
+  const options = { ...openOptions({ platform, onEvent }, world), env: world.env, registry };
+  return openSubject(name, world.cwd, { ...options, ...(from && { from }) });
+}
+
+const archives: readonly ImageSourceKind[] = ["archive", "layout"];
+
+/** An archive or a layout is an image. A file or a folder is for the platform of its programs. */
+async function ofOpened(
+  opened: OpenedImage,
+  subject: string,
+  platform: string,
+  lock: string | undefined,
+): Promise<KnownSubject> {
+  const { source, digest, labels = {}, start } = opened;
+  const known = { subject, source, digest, signed: null };
+  const env = Object.entries(start?.env ?? {}).map(([name, value]) => `${name}=${value}`);
+  const isImage = archives.includes(source);
+  const own = opened.platform ?? programPlatform(inspectionOf(opened));
+  const described = { platform: own ?? platform, requires: labels[requiresLabel] ?? null, env };
+  const said = isImage ? await saidOf(described, [digest], lock) : null;
+  if (said !== null) return { ...known, ...said, ...unopened };
+  const found = byFiles(described, opened);
+  if (isImage) return { ...known, ...found, system: null };
+  const system = systemNeedsOf(subject, found.inspection.files);
+  return {
+    ...known,
+    ...found,
+    described: {
+      ...found.described,
+      undecided: [...(found.described.undecided ?? []), ...nothingFound(found.inspection, system)],
+    },
+    system,
+  };
+}
+
+/** `linux/arm64`; null for files without a program. */
+function programPlatform({ cpu: { architecture }, files }: ImageInspection): string | null {
+  const machine = architecture ?? files.find(({ program }) => program !== null)?.program?.machine;
+  return machine === undefined ? null : `linux/${machines[machine] ?? machine}`;
+}
+
+const machines: Readonly<Record<string, string>> = {
+  x86_64: "amd64",
+  x86: "386",
+  aarch64: "arm64",
+  riscv: "riscv64",
+};
+
+/** Nothing proves that a file runs in which nothing was found, except a wheel for any platform. */
+function nothingFound(
+  { files, unopened: [first] }: ImageInspection,
+  { tags }: SystemNeeds,
+): readonly string[] {
+  if (files.length > 0 || (first === undefined && tags?.platforms.some(({ tag }) => tag === "any")))
+    return [];
+  return [first === undefined ? "it has no program and no GPU code" : `${first.path}: ${first.reason}`];
+}
+
+/** What a lock or a label says of an image; null if neither does. A lock's entry is found by digest only: a tag may have moved. */
+async function saidOf(
+  described: DescribedImage,
+  digests: readonly (string | null)[],
+  file: string | undefined,
+): Promise<Pick<KnownSubject, "judgedBy" | "described" | "notes"> | null> {
+  const lock = await (file === undefined ? readLockIfPresent(lockPath) : readLock(file));
+  const found = Object.values(lock?.images ?? {}).filter(
+    ({ digest }) => digest !== null && digests.includes(digest),
+  );
+  const [entry] = found;
+  if (found.length === 1 && entry !== undefined)
+    return { judgedBy: "lock", described: { ...described, entry }, notes: [] };
+  const { requires } = described;
+  return requires !== null && parseRequirement(requires).ok
+    ? { judgedBy: "label", described, notes: [] }
+    : null;
+}
+
+function byFiles(
+  described: DescribedImage,
+  opened: OpenedImage,
+): Pick<KnownSubject, "judgedBy" | "described" | "notes"> & { readonly inspection: ImageInspection } {
+  const image = { ...opened, platform: described.platform };
+  const inspection = inspectionOf(image);
+  try {
+    const { undecided, compiledFor, notes, ...entry } = adoptedImage(image, {});
+    return {
+      judgedBy: "files",
+      described: { ...described, entry, compiledFor, undecided },
+      notes,
+      inspection,
+    };
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    const undecided = error.problems.map(({ message }) => message);
+    if (error.problems.some(({ code }) => code !== "ADOPT_UNDECIDED"))
+      return { judgedBy: "environment", described: { ...described, undecided }, notes: [], inspection };
+    const { requires, gpus, compiledFor } = needsBesideGpu(image);
+    const entry = { requires, adopted: { cpu: "estimated" } } as const;
+    const needs = [
+      ...gpus.map((vendor) => `an ${vendorNames[vendor]} GPU`),
+      ...describeRequirement(requires),
+    ];
+    return {
+      judgedBy: "files",
+      described: { ...described, entry, compiledFor, undecided, undecidedGpus: gpus },
+      notes: needs.map((need) => `needs ${need}`),
+      inspection,
+    };
+  }
+}
+
+/** An image in the engine needs a signature only if a flag demands one: it is here already. */
+async function vouch(
+  { source, reference, digest }: FoundImage,
+  { registry, demands, world }: SubjectRequest,
+): Promise<SignedBy | null> {
+  if (source === "engine" && !asksTrust(demands)) return null;
+  const trust = await signatureTrustFor(demands, world);
+  if (trust === null) return null;
+  if (!isDigest(digest))
+    throw new ImgmatchError({
+      code: "SIGNATURE_MISSING",
+      message: `${reference} was never pushed from or pulled to this engine: it has no digest, so no signature either`,
+      fix: "push it and have it signed",
+    });
+  return vouchForImage(parseImageReference(reference), digest, { registry, trust });
+}
