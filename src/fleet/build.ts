@@ -57,7 +57,7 @@ export async function build(
   const signFleet = await openSigner(options, world);
   const { fleet, lockFile, only } = await fleetAt(options, world);
   const problems: Problem[] = [];
-  const { plan } = await prepareBuild(
+  const { plan, unresolved } = await prepareBuild(
     fleet,
     {
       ...{ only, lockFile, push, bases: options, local: options },
@@ -84,7 +84,7 @@ export async function build(
   // Without the signal: an interruption waits until what has been pushed is signed, and what is announced is taken back.
   const connect = () => registryFor(options, { env: world.env });
   const signing = signFleet && (await signFleet(fleet.matrix.repository, await connect()));
-  const run = { engine: options, access: options, lockFile, concurrency, push, signing, strict };
+  const run = { engine: options, access: options, lockFile, concurrency, push, signing, strict, unresolved };
   const summary = await runPlan(plan, fleet, run, world);
   const answer = { schemaVersion: 1, ...summary } as const;
   if (summary.interrupted || (!index && signing === null)) return { ...answer, ...unpublished };

@@ -5,11 +5,11 @@ import { findProgram } from "../io/run-program.ts";
 import { diagnose, type EngineState, type Finding, type LoginState } from "./diagnose.ts";
 import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
-import { ImgmatchError } from "../errors.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
 import { closedDevices } from "../host/amd/kfd.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
-import { errnoMessage, isErrno } from "../io/files.ts";
+import { isErrno } from "../io/files.ts";
 import { type Environment, type Watching, type World, worldOf } from "../io/world.ts";
 import { dockerConfigPath } from "../oci/registry/credentials.ts";
 import { listLogins } from "../oci/registry/docker-config.ts";
@@ -71,7 +71,7 @@ async function readLogins(env: Environment): Promise<LoginState> {
   } catch (error) {
     if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return none;
     if (error instanceof ImgmatchError) return { ...none, problem: error.problems[0] };
-    const message = `${path} cannot be read: ${errnoMessage(error)}`;
+    const message = `${path} cannot be read: ${faultOf(error)}`;
     return { ...none, problem: { code: "REGISTRY_AUTH", message, fix: "correct its permissions" } };
   }
 }

@@ -76,6 +76,36 @@ test("what it hears is what --json prints, but for where a problem's details sta
   ]);
 });
 
+test("a cell whose base cannot be read fails with the cure for the base, and offline with the way to ask", async () => {
+  const folder = makeFolder({
+    "matrix.yaml":
+      'name: app\nversion: "1"\nregistry: localhost:1/team\nbase: localhost:1/base:1\ntemplate: a.hbs\naxes: { march: [x86-64-v3] }\n',
+    "a.hbs": "FROM {{base}}\nENV MARCH={{march.name}}\n",
+  });
+  const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+  const about = { matrix: join(folder, "matrix.yaml"), engine: "podman" } as const;
+  const told: (Problem | string)[] = [];
+  const onEvent = (event: FleetBuildEvent | Notice) => {
+    if (event.type === "problem") told.push(event.problem);
+    if (event.type === "note") told.push(event.text);
+  };
+  const failureOf = async (offline: boolean) =>
+    (await build({ ...about, offline, onEvent }, { env })).results.flatMap((result) =>
+      result.status === "failed" ? result.problems : [],
+    );
+  const [asked] = await failureOf(false);
+  expect(told).toMatchObject([{ code: "BASE_UNRESOLVED", at: { line: 2 }, fix: asked?.fix }]);
+  expect(asked?.fix).toMatch(/^check that localhost:1 is the right host, .* or build with --local-bases/);
+  expect(await failureOf(true)).toMatchObject([
+    { code: "BASE_UNRESOLVED", fix: "leave --offline out: the registry is then asked for the digest" },
+  ]);
+  told.splice(0);
+  await plan({ ...about, push: true, onEvent });
+  expect(told.find((each) => typeof each === "string")).toBe(
+    "whether an index of 1 is published is not known: GET http://localhost:1/v2/team/app/manifests/1: connect ECONNREFUSED 127.0.0.1:1",
+  );
+});
+
 test("a dry run and a plan answer what --json prints", async () => {
   const args = ["--offline", "--json", "--matrix", matrix];
   const dry = await runInProcess(["build", "--dry-run", ...args]);

@@ -4,8 +4,8 @@ import { fstatSync, open } from "node:fs";
 import { opendir, readlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { ImgmatchError } from "../../errors.ts";
-import { errnoMessage, isErrno } from "../../io/files.ts";
+import { faultOf, ImgmatchError } from "../../errors.ts";
+import { isErrno } from "../../io/files.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
 import { sharedInspector } from "../workers/thread-inspector.ts";
 import { chunksOf } from "./chunks.ts";
@@ -46,7 +46,7 @@ async function openFiles(
     const collected = collect(path, inspector);
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
       // A file that this user may not read is reported. A file that is gone by now is not.
-      if (!isErrno(error, "ENOENT")) collected.sink.unopened("", errnoMessage(error));
+      if (!isErrno(error, "ENOENT")) collected.sink.unopened("", faultOf(error));
       return null;
     });
     if (file !== null) {
@@ -104,7 +104,7 @@ async function* filesBelow(root: string, path: string): AsyncGenerator<string | 
   } catch (error) {
     throw new ImgmatchError({
       code: "FILE_UNREADABLE",
-      message: `${join(root, path)}: ${errnoMessage(error)}`,
+      message: `${join(root, path)}: ${faultOf(error)}`,
       fix: "run it as a user who may read the whole folder",
     });
   }
